@@ -1,0 +1,2 @@
+//! The `spadework` command.
+fn main() {}

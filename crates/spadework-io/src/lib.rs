@@ -1,0 +1,1 @@
+//! Array files and data sets.

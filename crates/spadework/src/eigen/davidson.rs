@@ -1,0 +1,356 @@
+//! Block Davidson iteration for the r largest eigenpairs of L_X v = λ L_Y v.
+//!
+//! Generalized Davidson with thick restart that also keeps the previous Ritz vectors (Stathopoulos and Saad 1998,
+//! "GD+k"; LOBPCG is the case of the smallest basis). The basis V is L_Y-orthonormal, so VᵀL_XV is an ordinary small
+//! symmetric problem; residuals R = L_X X − L_Y X Θ of four Ritz pairs at a time are preconditioned by an approximate
+//! Cholesky factor of L_Y and join the basis. The constant vector is taken off every new direction.
+//!
+//! - **Block of four.** A single vector may settle on a wrong eigenvalue; three companions make that rare, and a panel
+//!   of four costs little more than one vector. Where fewer than four wanted pairs are left, the next Ritz pairs fill
+//!   the block as guards, which also separates clusters at the end of the wanted ones.
+//! - **Soft locking.** A converged pair stays in the basis and is no longer expanded; if its value moves (a larger one
+//!   was found late) it counts as not converged again.
+//! - **Accuracy.** After a restart L_X V and L_Y V are formed anew, so nothing drifts. At the end the residuals are
+//!   measured in the true norm by a Laplacian solve, and only that lets a pair pass.
+//!
+//! Read: `eigenpairs` (the loop), `Basis` (its state), `orthonormalize`.
+
+use faer::Mat;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::symmetric::symmetric_eigen;
+use super::{EigenInfo, EigenMethod, EigenParams, EigenProblem, GeneralizedEigenpairs, RitzPair};
+use crate::laplacian::CgParams;
+use crate::laplacian::panel::{
+    Panel, Square, WIDTH, add_product, center, dots, gram, multiply, negated, random, scale_add, zeros,
+};
+use crate::monitor::check_cancelled;
+use crate::{Error, Monitor, Result};
+
+/// Guard pairs kept beside the wanted ones.
+const GUARDS: usize = 2;
+/// Directions whose share of the block's norm is below this are replaced by random ones.
+const DEPENDENT: f64 = 1e-10;
+/// Accuracy to which the final residuals are measured: their first digits matter only.
+const MEASURE: CgParams = CgParams { tolerance: 1e-2, max_iterations: 200 };
+
+/// Panels that survive a restart as Ritz vectors.
+fn kept_panels(eigenpairs: usize) -> usize {
+    (eigenpairs + GUARDS).div_ceil(WIDTH)
+}
+
+/// Panels at which the basis is full: the kept ones, the previous ones, and room to grow.
+fn most_panels(eigenpairs: usize) -> usize {
+    2 * kept_panels(eigenpairs) + 4
+}
+
+/// Below this many nodes the basis would fill the space.
+pub(super) fn fewest_nodes(eigenpairs: usize) -> usize {
+    2 * WIDTH * most_panels(eigenpairs)
+}
+
+/// The loop.
+pub(super) fn eigenpairs(
+    problem: &EigenProblem<'_>,
+    params: &EigenParams,
+    monitor: &dyn Monitor,
+) -> Result<GeneralizedEigenpairs> {
+    let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
+    let mut basis = Basis::new(problem);
+    let mut accepted = Accepted::new(params);
+    let mut direction = start(problem, &mut rng);
+    let mut measured = vec![f64::INFINITY; params.eigenpairs];
+    for iteration in 1..=params.max_iterations {
+        check_cancelled(monitor)?;
+        monitor.progress(iteration as u64, 0);
+        basis.expand(direction, &mut rng);
+        let ritz = basis.ritz();
+        let targets = accepted.targets(&ritz.values);
+        let residual = basis.residual(&ritz, targets);
+        direction = zeros(residual.len());
+        problem.solver.precondition(&residual, &mut direction);
+        accepted.update(&ritz.values, targets, dots(&residual, &direction));
+        if accepted.all(&ritz.values) {
+            let pairs = basis.measured_pairs(&ritz, kept_panels(params.eigenpairs));
+            measured = pairs[..params.eigenpairs].iter().map(|pair| pair.residual / pair.value).collect();
+            if measured.iter().all(|&residual| residual <= params.tolerance) {
+                let info = EigenInfo { method: EigenMethod::Davidson, iterations: iteration };
+                return Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info));
+            }
+            // The preconditioner's norm flattered them: ask for more.
+            accepted.tighten();
+        }
+        basis.restart_if_full(&ritz, targets, params.eigenpairs);
+    }
+    Err(Error::NotConverged {
+        what: "the eigenpairs",
+        iterations: params.max_iterations,
+        residuals: measured,
+        tolerance: params.tolerance,
+    })
+}
+
+/// A random block after one step of the power method, M⁻¹ L_X: most of what is not wanted is gone at once.
+fn start(problem: &EigenProblem<'_>, rng: &mut ChaCha8Rng) -> Panel {
+    let noise = random(problem.nodes(), rng);
+    let mut product = zeros(problem.nodes());
+    problem.input.apply_panel(&noise, &mut product);
+    let mut direction = noise;
+    problem.solver.precondition(&product, &mut direction);
+    direction
+}
+
+/// Which wanted pairs have converged, remembered by their values.
+struct Accepted {
+    values: Vec<Option<f64>>,
+    /// Relative residual, in the preconditioner's norm, that counts as converged.
+    tolerance: f64,
+    /// Relative change of a value that makes it another one.
+    same: f64,
+}
+
+impl Accepted {
+    fn new(params: &EigenParams) -> Self {
+        Self { values: vec![None; params.eigenpairs], tolerance: params.tolerance, same: params.tolerance }
+    }
+
+    fn holds(&self, index: usize, ritz: &[f64]) -> bool {
+        self.values[index].is_some_and(|value| (ritz[index] - value).abs() <= self.same * value)
+    }
+
+    fn all(&self, ritz: &[f64]) -> bool {
+        (0..self.values.len()).all(|index| self.holds(index, ritz))
+    }
+
+    /// The first four pairs that have not converged, wanted ones before guards.
+    fn targets(&self, ritz: &[f64]) -> [usize; WIDTH] {
+        let wanted = self.values.len();
+        let mut open = (0..).filter(|&index| index >= wanted || !self.holds(index, ritz));
+        std::array::from_fn(|_| open.next().unwrap_or(0).min(ritz.len() - 1))
+    }
+
+    fn update(&mut self, ritz: &[f64], targets: [usize; WIDTH], squared_residuals: [f64; WIDTH]) {
+        for (index, squared) in targets.into_iter().zip(squared_residuals) {
+            if index < self.values.len() {
+                let converged = squared.max(0.0).sqrt() <= self.tolerance * ritz[index];
+                self.values[index] = converged.then_some(ritz[index]);
+            }
+        }
+    }
+
+    fn tighten(&mut self) {
+        self.tolerance /= 2.0;
+        self.values.fill(None);
+    }
+}
+
+/// Ritz values in descending order and the coefficients of the Ritz vectors in the basis, as columns.
+struct Ritz {
+    values: Vec<f64>,
+    coefficients: Mat<f64>,
+}
+
+/// An L_Y-orthonormal basis V with L_X V, L_Y V and VᵀL_XV.
+struct Basis<'p, 'g> {
+    problem: &'p EigenProblem<'g>,
+    vectors: Vec<Panel>,
+    input_products: Vec<Panel>,
+    output_products: Vec<Panel>,
+    projected: Mat<f64>,
+    /// Coefficients of the Ritz vectors expanded last, in the basis before that expansion.
+    previous: Option<Mat<f64>>,
+}
+
+impl<'p, 'g> Basis<'p, 'g> {
+    fn new(problem: &'p EigenProblem<'g>) -> Self {
+        Self {
+            problem,
+            vectors: Vec::new(),
+            input_products: Vec::new(),
+            output_products: Vec::new(),
+            projected: Mat::zeros(0, 0),
+            previous: None,
+        }
+    }
+
+    fn columns(&self) -> usize {
+        WIDTH * self.vectors.len()
+    }
+
+    /// Adds four directions.
+    fn expand(&mut self, mut direction: Panel, rng: &mut ChaCha8Rng) {
+        let output_product = self.orthonormalize(&mut direction, rng);
+        let mut input_product = zeros(direction.len());
+        self.problem.input.apply_panel(&direction, &mut input_product);
+        let old = self.columns();
+        self.vectors.push(direction);
+        self.output_products.push(output_product);
+        let blocks: Vec<Square> = self.vectors.iter().map(|v| gram(v, &input_product)).collect();
+        self.input_products.push(input_product);
+        self.projected = Mat::from_fn(old + WIDTH, old + WIDTH, |i, j| {
+            let (row, column) = (i.min(j), i.max(j));
+            if column < old { self.projected[(i, j)] } else { blocks[row / WIDTH][row % WIDTH][column - old] }
+        });
+    }
+
+    /// Makes four directions L_Y-orthonormal to the basis and to each other; returns their products with L_Y.
+    ///
+    /// Two passes are enough for orthogonality to the last digits; a pass in which a dependent direction had to be
+    /// replaced does not count.
+    fn orthonormalize(&self, direction: &mut Panel, rng: &mut ChaCha8Rng) -> Panel {
+        let mut product = zeros(direction.len());
+        let mut clean_passes = 0;
+        while clean_passes < 2 {
+            for (vectors, products) in self.vectors.iter().zip(&self.output_products) {
+                let overlap = gram(products, direction);
+                add_product(direction, vectors, &negated(&overlap));
+            }
+            center(direction);
+            self.problem.output().apply_panel(direction, &mut product);
+            let (whitening, dependent) = whitening(&gram(direction, &product));
+            multiply(direction, &whitening);
+            multiply(&mut product, &whitening);
+            if dependent.contains(&true) {
+                let noise = random(direction.len(), rng);
+                let replace = dependent.map(|replace| if replace { 1.0 } else { 0.0 });
+                scale_add(direction, replace.map(|replace| 1.0 - replace), &noise, replace);
+            } else {
+                clean_passes += 1;
+            }
+        }
+        product
+    }
+
+    fn ritz(&self) -> Ritz {
+        let spectrum = symmetric_eigen(self.projected.as_ref())
+            .expect("a symmetric matrix of finite numbers has a spectrum");
+        Ritz { values: spectrum.values, coefficients: spectrum.vectors }
+    }
+
+    /// L_X x − θ L_Y x of four Ritz pairs.
+    fn residual(&self, ritz: &Ritz, targets: [usize; WIDTH]) -> Panel {
+        let mut residual = zeros(self.problem.nodes());
+        for panel in 0..self.vectors.len() {
+            let coefficient = coefficients_of(&ritz.coefficients, panel, targets);
+            let shifted = coefficient.map(|row| std::array::from_fn(|j| -row[j] * ritz.values[targets[j]]));
+            add_product(&mut residual, &self.input_products[panel], &coefficient);
+            add_product(&mut residual, &self.output_products[panel], &shifted);
+        }
+        residual
+    }
+
+    /// The leading Ritz pairs with residuals measured by a Laplacian solve.
+    fn measured_pairs(&self, ritz: &Ritz, panels: usize) -> Vec<RitzPair> {
+        (0..panels.min(self.vectors.len()))
+            .flat_map(|panel| {
+                let targets: [usize; WIDTH] = std::array::from_fn(|lane| panel * WIDTH + lane);
+                let residual = self.residual(ritz, targets);
+                let (solution, info) = self.problem.solver.solve_panel(&residual, &MEASURE);
+                // rᵀx falls short of rᵀL_Y⁺r by the square of what the solve leaves.
+                let squared = dots(&residual, &solution).map(|s| s.max(0.0) / (1.0 - info.residual.min(0.5)));
+                let vectors = combine(&self.vectors, &ritz.coefficients, targets);
+                (0..WIDTH).map(move |lane| RitzPair {
+                    value: ritz.values[targets[lane]],
+                    vector: vectors.iter().map(|row| row[lane]).collect(),
+                    residual: squared[lane].sqrt(),
+                })
+            })
+            .collect()
+    }
+
+    /// Shrinks a full basis to the leading Ritz vectors and the previous ones.
+    fn restart_if_full(&mut self, ritz: &Ritz, targets: [usize; WIDTH], eigenpairs: usize) {
+        if self.vectors.len() < most_panels(eigenpairs) {
+            self.previous = Some(Mat::from_fn(self.columns(), WIDTH, |i, j| ritz.coefficients[(i, targets[j])]));
+            return;
+        }
+        let coefficients = self.restart_coefficients(ritz, kept_panels(eigenpairs) * WIDTH);
+        let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
+        self.vectors =
+            (0..coefficients.ncols() / WIDTH).map(|p| combine(&self.vectors, &coefficients, columns(p))).collect();
+        let applied = |apply: &dyn Fn(&Panel, &mut Panel)| {
+            let apply = |vectors: &Panel| {
+                let mut product = zeros(vectors.len());
+                apply(vectors, &mut product);
+                product
+            };
+            self.vectors.iter().map(apply).collect::<Vec<_>>()
+        };
+        let input_products = applied(&|x, y| self.problem.input.apply_panel(x, y));
+        let output_products = applied(&|x, y| self.problem.output().apply_panel(x, y));
+        (self.input_products, self.output_products) = (input_products, output_products);
+        self.projected = coefficients.transpose() * &self.projected * &coefficients;
+        self.previous = None;
+    }
+
+    /// Coefficients of the kept Ritz vectors, then of the previous ones, orthonormal. In the coordinates of an
+    /// L_Y-orthonormal basis that is plain orthogonality.
+    fn restart_coefficients(&self, ritz: &Ritz, kept: usize) -> Mat<f64> {
+        let rows = self.columns();
+        let mut columns: Vec<Vec<f64>> =
+            (0..kept).map(|j| ritz.coefficients.col(j).iter().copied().collect()).collect();
+        for j in 0..self.previous.as_ref().map_or(0, Mat::ncols) {
+            let previous = self.previous.as_ref().expect("counted above");
+            let old = previous.nrows();
+            let column: Vec<f64> = (0..rows).map(|i| if i < old { previous[(i, j)] } else { 0.0 }).collect();
+            // What a previous vector shares with the kept ones is nearly all of it; the next Ritz vector stands in
+            // where nothing is left.
+            let fallback = (kept + j).min(ritz.coefficients.ncols() - 1);
+            let fallback = ritz.coefficients.col(fallback).iter().copied().collect();
+            let next = orthonormal_to(&columns, column).or_else(|| orthonormal_to(&columns, fallback));
+            columns.extend(next);
+        }
+        columns.truncate(columns.len() / WIDTH * WIDTH);
+        Mat::from_fn(rows, columns.len(), |i, j| columns[j][i])
+    }
+}
+
+/// The part of `column` orthogonal to orthonormal `columns`, normalised; `None` where nothing is left.
+fn orthonormal_to(columns: &[Vec<f64>], mut column: Vec<f64>) -> Option<Vec<f64>> {
+    for _ in 0..3 {
+        for other in columns {
+            let overlap: f64 = column.iter().zip(other).map(|(a, b)| a * b).sum();
+            column.iter_mut().zip(other).for_each(|(a, b)| *a -= overlap * b);
+        }
+        let norm = column.iter().map(|a| a * a).sum::<f64>().sqrt();
+        if norm < DEPENDENT {
+            return None;
+        }
+        column.iter_mut().for_each(|a| *a /= norm);
+    }
+    Some(column)
+}
+
+/// The rows of panel `panel` and the columns `targets` of a coefficient matrix.
+fn coefficients_of(coefficients: &Mat<f64>, panel: usize, targets: [usize; WIDTH]) -> Square {
+    std::array::from_fn(|i| std::array::from_fn(|j| coefficients[(panel * WIDTH + i, targets[j])]))
+}
+
+/// V·C for four columns of C.
+fn combine(vectors: &[Panel], coefficients: &Mat<f64>, columns: [usize; WIDTH]) -> Panel {
+    let mut combined = zeros(vectors[0].len());
+    for (panel, vectors) in vectors.iter().enumerate() {
+        add_product(&mut combined, vectors, &coefficients_of(coefficients, panel, columns));
+    }
+    combined
+}
+
+/// W with WᵀGW = 1 for a Gram matrix G, and the columns of W that mean nothing because their direction is dependent.
+///
+/// G is scaled to unit diagonal first: directions of very different length are equally welcome.
+fn whitening(gram: &Square) -> (Square, [bool; WIDTH]) {
+    let scale: [f64; WIDTH] =
+        std::array::from_fn(|i| if gram[i][i] > 0.0 { gram[i][i].sqrt().recip() } else { 0.0 });
+    let scaled = Mat::from_fn(WIDTH, WIDTH, |i, j| 0.5 * (gram[i][j] + gram[j][i]) * scale[i] * scale[j]);
+    let Some(spectrum) = symmetric_eigen(scaled.as_ref()) else {
+        return ([[0.0; WIDTH]; WIDTH], [true; WIDTH]);
+    };
+    let dependent: [bool; WIDTH] = std::array::from_fn(|j| spectrum.values[j] <= DEPENDENT);
+    let whitening = std::array::from_fn(|i| {
+        std::array::from_fn(|j| {
+            if dependent[j] { 0.0 } else { scale[i] * spectrum.vectors[(i, j)] / spectrum.values[j].sqrt() }
+        })
+    });
+    (whitening, dependent)
+}

@@ -1,0 +1,76 @@
+//! Dense eigenpairs for small n, and the reference for the iteration.
+//!
+//! Both Laplacians lose the last node ("grounded": a vector is defined up to a constant, so its last entry may be 0).
+//! L_Y is then positive definite, L_Y = C Cᵀ, and C⁻¹ L_X C⁻ᵀ is an ordinary symmetric problem with all n − 1
+//! eigenvalues.
+
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Mat, Par, Side};
+
+use super::symmetric::symmetric_eigen;
+use super::{EigenInfo, EigenMethod, EigenParams, EigenProblem, GeneralizedEigenpairs, RitzPair};
+use crate::laplacian::Laplacian;
+use crate::{Error, Result};
+
+/// Up to this many nodes a dense decomposition takes a fraction of a second.
+pub(super) const COMFORTABLE_NODES: usize = 200;
+
+pub(super) fn eigenpairs(problem: &EigenProblem<'_>, params: &EigenParams) -> Result<GeneralizedEigenpairs> {
+    let failed = || Error::NotConverged {
+        what: "the dense eigenvalue decomposition",
+        iterations: 0,
+        residuals: vec![f64::INFINITY; params.eigenpairs],
+        tolerance: params.tolerance,
+    };
+    let mut input = grounded(problem.input());
+    let factor = grounded(problem.output()).llt(Side::Lower).map_err(|_| failed())?;
+    let lower = factor.L();
+    // C⁻¹ (L_X C⁻ᵀ): the second solve works on the transpose of the first, which is symmetric in the end.
+    solve_lower_triangular_in_place(lower, input.as_mut(), Par::Seq);
+    let mut whitened = input.transpose().to_owned();
+    solve_lower_triangular_in_place(lower, whitened.as_mut(), Par::Seq);
+    let spectrum = symmetric_eigen(whitened.as_ref()).ok_or_else(failed)?;
+    let mut vectors = spectrum.vectors.subcols(0, params.eigenpairs).to_owned();
+    solve_upper_triangular_in_place(lower.transpose(), vectors.as_mut(), Par::Seq);
+    let pairs = (0..params.eigenpairs)
+        .map(|i| {
+            let mut vector: Vec<f64> = vectors.col(i).iter().copied().collect();
+            vector.push(0.0);
+            let residual = residual(problem, &vector, |r| {
+                solve_lower_triangular_in_place(lower, r.as_mut(), Par::Seq);
+            });
+            RitzPair { value: spectrum.values[i], vector, residual }
+        })
+        .collect();
+    let info = EigenInfo { method: EigenMethod::Dense, iterations: 0 };
+    Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info))
+}
+
+/// ‖L_X v − λ L_Y v‖ in the norm of L_Y⁺: rᵀL_Y⁺r = ‖C⁻¹r‖² for the grounded r, since r sums to zero.
+fn residual(problem: &EigenProblem<'_>, vector: &[f64], whiten: impl Fn(&mut Mat<f64>)) -> f64 {
+    let norm = problem.output().quadratic_form(vector);
+    let value = problem.input().quadratic_form(vector) / norm;
+    let (input, output) = (problem.input().apply(vector), problem.output().apply(vector));
+    let mut residual = Mat::from_fn(vector.len() - 1, 1, |p, _| input[p] - value * output[p]);
+    whiten(&mut residual);
+    residual.norm_l2() / norm.sqrt()
+}
+
+/// The Laplacian without its last node, dense.
+pub(super) fn grounded(laplacian: &Laplacian<'_>) -> Mat<f64> {
+    let size = laplacian.nodes() - 1;
+    let mut matrix = Mat::zeros(size, size);
+    for p in 0..size {
+        matrix[(p, p)] = laplacian.degrees()[p];
+    }
+    for (p, q, weight) in laplacian.graph().edges() {
+        let (p, q) = (p as usize, q as usize);
+        if q < size {
+            matrix[(p, q)] = -weight;
+            matrix[(q, p)] = -weight;
+        }
+    }
+    matrix
+}

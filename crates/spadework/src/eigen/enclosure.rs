@@ -1,0 +1,292 @@
+//! How certain the model score is.
+//!
+//! *Lower end.* A Rayleigh quotient never exceeds λ_1.
+//!
+//! *Upper end, probable.* Let v_1 … v_s be L_Y-orthonormal Ritz vectors with values θ_i and residuals ρ_i in the norm of
+//! L_Y⁺, and let μ bound λ_max of the problem restricted to their L_Y-orthogonal complement. Adding the vectors back one
+//! at a time, last to first, the largest eigenvalue is at most that of [[θ_i, ρ_i], [ρ_i, μ]]; the last such bound holds
+//! for λ_1, and exceeds θ_1 only by about ρ_1²/(θ_1 − μ).
+//!
+//! μ comes from a Lanczos iteration of k steps on the complement from four independent random starts. Kuczyński and
+//! Woźniakowski (1992, Theorem 4.2): for one start, the probability that the largest Ritz value ξ falls below
+//! (1 − ε)λ_max is at most 1.648 √n e^{−√ε(2k−1)}; the starts being independent, their probabilities multiply. So with
+//! the probability of failure fixed at [`FAILURE`], μ = ξ/(1 − ε). The theorem asks for starts uniform in direction in
+//! the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the edges (L_Y = EᵀE) is that.
+
+use faer::Mat;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::symmetric::symmetric_eigen;
+use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs};
+use crate::laplacian::panel::{Panel, WIDTH, center, dots, scale_add, zeros};
+use crate::laplacian::{CgParams, Laplacian};
+use crate::monitor::check_cancelled;
+use crate::{Error, Monitor, Result};
+
+/// Probability with which the probable upper end may fail.
+const FAILURE: f64 = 1e-6;
+/// Most steps of the Lanczos iteration.
+const MOST_STEPS: usize = 30;
+/// The iteration stops once μ is this near to its final value's effect: the excess of the upper end over θ_1.
+const NEGLIGIBLE_EXCESS: f64 = 1e-9;
+/// Accuracy of the solves inside the iteration, and what it is allowed to change in ξ.
+const SOLVE: CgParams = CgParams { tolerance: 1e-9, max_iterations: 500 };
+const SOLVE_SLACK: f64 = 1e-6;
+
+/// λ_1 lies between `lower` and `upper`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Enclosure {
+    /// Lower end, a Rayleigh quotient.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+    /// How the upper end was obtained.
+    pub method: EnclosureMethod,
+    /// Probability with which the upper end holds; 1 for a proof.
+    pub probability: f64,
+}
+
+/// How the upper end of an [`Enclosure`] was obtained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EnclosureMethod {
+    /// All eigenvalues were computed by a dense decomposition.
+    Dense,
+    /// A bound from the residuals and a random start; it holds with the probability given.
+    Residual,
+    /// μL_Y − L_X was factored and proved positive definite, rounding included.
+    Inertia,
+}
+
+impl std::fmt::Display for EnclosureMethod {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            EnclosureMethod::Dense => "dense",
+            EnclosureMethod::Residual => "residual",
+            EnclosureMethod::Inertia => "inertia",
+        })
+    }
+}
+
+/// λ_1 from below: the Rayleigh quotient less what rounding may have added to its two sums of squares.
+pub(super) fn lower_end(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpairs) -> f64 {
+    let terms = (problem.input().graph().edge_count() + problem.output().graph().edge_count() + 8) as f64;
+    pairs.values()[0] * (1.0 - 2.0 * terms * f64::EPSILON)
+}
+
+pub(super) fn probable(
+    problem: &EigenProblem<'_>,
+    pairs: &GeneralizedEigenpairs,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<Enclosure> {
+    let lower = lower_end(problem, pairs);
+    if pairs.info().method == EigenMethod::Dense {
+        let rounding = problem.nodes() as f64 * f64::EPSILON;
+        let upper = pairs.values()[0] * (1.0 + pairs.residuals()[0] + rounding);
+        return Ok(Enclosure { lower, upper, method: EnclosureMethod::Dense, probability: 1.0 });
+    }
+    let upper = upper_end(problem, pairs, seed, monitor)?;
+    Ok(Enclosure { lower, upper, method: EnclosureMethod::Residual, probability: 1.0 - FAILURE })
+}
+
+/// Runs the Lanczos iteration until its bound is good enough or its steps are used up.
+fn upper_end(
+    problem: &EigenProblem<'_>,
+    pairs: &GeneralizedEigenpairs,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<f64> {
+    let deflated = Deflated::new(problem, pairs);
+    let largest = pairs.values()[0];
+    let mut lanczos = Lanczos::start(&deflated, seed)?;
+    let mut upper = f64::INFINITY;
+    for step in 1..=MOST_STEPS {
+        check_cancelled(monitor)?;
+        monitor.progress(step as u64, MOST_STEPS as u64);
+        lanczos.step()?;
+        if let Some(epsilon) = relative_failure_error(problem.nodes(), step) {
+            let ritz = lanczos.largest_ritz_value() * (1.0 + SOLVE_SLACK);
+            upper = upper.min(deflated.add_back(ritz / (1.0 - epsilon)));
+            if upper <= largest * (1.0 + NEGLIGIBLE_EXCESS) || lanczos.exhausted() {
+                break;
+            }
+        }
+    }
+    Ok(upper)
+}
+
+/// The ε for which k steps from four starts fail with probability [`FAILURE`]; `None` while that needs ε ≥ 1.
+fn relative_failure_error(nodes: usize, steps: usize) -> Option<f64> {
+    let single = FAILURE.powf(1.0 / WIDTH as f64);
+    let root = (1.648 * (nodes as f64).sqrt() / single).ln() / (2 * steps - 1) as f64;
+    let epsilon = root * root;
+    (epsilon < 1.0).then_some(epsilon)
+}
+
+/// L_Y⁺L_X on the L_Y-orthogonal complement of the Ritz vectors.
+struct Deflated<'p, 'g> {
+    problem: &'p EigenProblem<'g>,
+    /// Value, absolute residual and vector of every Ritz pair, largest value first.
+    ritz: Vec<(f64, f64, &'p [f64])>,
+    /// L_Y v of each.
+    products: Vec<Vec<f64>>,
+}
+
+impl<'p, 'g> Deflated<'p, 'g> {
+    fn new(problem: &'p EigenProblem<'g>, pairs: &'p GeneralizedEigenpairs) -> Self {
+        let wanted = pairs
+            .values
+            .iter()
+            .zip(&pairs.residuals)
+            .zip(&pairs.vectors)
+            .map(|((&value, residual), vector)| (value, residual * value, vector.as_slice()));
+        let guards = pairs.guards.iter().map(|pair| (pair.value, pair.residual, pair.vector.as_slice()));
+        let ritz: Vec<_> = wanted.chain(guards).collect();
+        let products = ritz.iter().map(|(_, _, vector)| problem.output().apply(vector)).collect();
+        Self { problem, ritz, products }
+    }
+
+    /// The bound of λ_1 from a bound of the complement: the largest eigenvalue of [[θ, ρ], [ρ, μ]], last to first.
+    fn add_back(&self, complement: f64) -> f64 {
+        self.ritz.iter().rev().fold(complement, |bound, &(value, residual, _)| {
+            let half = 0.5 * (value - bound);
+            0.5 * (value + bound) + half.hypot(residual)
+        })
+    }
+
+    /// Takes the Ritz vectors and the constant off a panel.
+    fn project(&self, x: &mut Panel) {
+        center(x);
+        for ((_, _, vector), product) in self.ritz.iter().zip(&self.products) {
+            let mut overlap = [0.0; WIDTH];
+            for (row, product) in x.iter().zip(product) {
+                for lane in 0..WIDTH {
+                    overlap[lane] += row[lane] * product;
+                }
+            }
+            for (row, vector) in x.iter_mut().zip(*vector) {
+                for lane in 0..WIDTH {
+                    row[lane] -= overlap[lane] * vector;
+                }
+            }
+        }
+    }
+
+    fn solve(&self, b: &Panel) -> Result<Panel> {
+        let (mut x, info) = self.problem.solver.solve_panel(b, &SOLVE);
+        if !info.converged(&SOLVE) {
+            return Err(Error::NotConverged {
+                what: "a solve with the output Laplacian",
+                iterations: info.iterations,
+                residuals: vec![info.residual],
+                tolerance: SOLVE.tolerance,
+            });
+        }
+        self.project(&mut x);
+        Ok(x)
+    }
+
+    /// A start uniform in direction: L_Y⁺Eᵀg.
+    fn random_start(&self, seed: u64) -> Result<Panel> {
+        // Another stream than the eigenpairs' start: the check must not share their luck.
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        rng.set_stream(1);
+        self.solve(&random_flows(self.problem.output(), &mut rng))
+    }
+}
+
+/// Eᵀg: a Gaussian number on every edge, flowing from one end to the other.
+fn random_flows(output: &Laplacian<'_>, rng: &mut impl Rng) -> Panel {
+    let mut flows = zeros(output.nodes());
+    for (p, q, weight) in output.graph().edges() {
+        for pair in 0..WIDTH / 2 {
+            let gaussians = gaussian_pair(rng);
+            for (lane, gaussian) in (2 * pair..).zip(gaussians) {
+                flows[p as usize][lane] += weight.sqrt() * gaussian;
+                flows[q as usize][lane] -= weight.sqrt() * gaussian;
+            }
+        }
+    }
+    flows
+}
+
+/// Two independent standard normal numbers (Box and Muller 1958).
+fn gaussian_pair(rng: &mut impl Rng) -> [f64; 2] {
+    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
+    let (sin, cos) = (std::f64::consts::TAU * rng.random::<f64>()).sin_cos();
+    [radius * cos, radius * sin]
+}
+
+/// Four Lanczos iterations side by side, in the L_Y inner product.
+struct Lanczos<'d, 'p, 'g> {
+    deflated: &'d Deflated<'p, 'g>,
+    current: Panel,
+    previous: Panel,
+    /// Diagonals and off-diagonals of the four tridiagonal matrices.
+    diagonals: Vec<[f64; WIDTH]>,
+    off_diagonals: Vec<[f64; WIDTH]>,
+}
+
+impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
+    fn start(deflated: &'d Deflated<'p, 'g>, seed: u64) -> Result<Self> {
+        let mut current = deflated.random_start(seed)?;
+        let norms = output_norms(deflated.problem.output(), &current);
+        let rows = current.len();
+        scale_add(&mut current, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
+        let previous = zeros(rows);
+        Ok(Self { deflated, current, previous, diagonals: Vec::new(), off_diagonals: Vec::new() })
+    }
+
+    /// One step: w = L_Y⁺L_X x, made orthogonal to the last two vectors. Orthogonality to earlier ones fades, which
+    /// repeats Ritz values but invents none.
+    fn step(&mut self) -> Result<()> {
+        let problem = self.deflated.problem;
+        let mut product = zeros(self.current.len());
+        problem.input().apply_panel(&self.current, &mut product);
+        let diagonal = dots(&self.current, &product);
+        let mut next = self.deflated.solve(&product)?;
+        scale_add(&mut next, [1.0; WIDTH], &self.current, diagonal.map(|d| -d));
+        if let Some(off_diagonal) = self.off_diagonals.last() {
+            scale_add(&mut next, [1.0; WIDTH], &self.previous, off_diagonal.map(|d| -d));
+        }
+        let norms = output_norms(problem.output(), &next);
+        let rows = next.len();
+        scale_add(&mut next, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
+        self.previous = std::mem::replace(&mut self.current, next);
+        self.diagonals.push(diagonal);
+        self.off_diagonals.push(norms);
+        Ok(())
+    }
+
+    /// Whether every iteration has run into an invariant subspace, after which steps bring nothing.
+    fn exhausted(&self) -> bool {
+        let scale = self.largest_ritz_value();
+        self.off_diagonals.last().is_some_and(|last| last.iter().all(|&norm| norm <= 1e-12 * scale))
+    }
+
+    fn largest_ritz_value(&self) -> f64 {
+        (0..WIDTH).map(|lane| self.largest_of(lane)).fold(0.0, f64::max)
+    }
+
+    fn largest_of(&self, lane: usize) -> f64 {
+        let size = self.diagonals.len();
+        let tridiagonal = Mat::from_fn(size, size, |i, j| match i.abs_diff(j) {
+            0 => self.diagonals[i][lane],
+            1 => self.off_diagonals[i.min(j)][lane],
+            _ => 0.0,
+        });
+        symmetric_eigen(tridiagonal.as_ref()).map_or(f64::INFINITY, |spectrum| spectrum.values[0])
+    }
+}
+
+/// √(xᵀL_Yx) of each vector.
+fn output_norms(output: &Laplacian<'_>, x: &Panel) -> [f64; WIDTH] {
+    let mut product = zeros(x.len());
+    output.apply_panel(x, &mut product);
+    dots(x, &product).map(|squared| squared.max(0.0).sqrt())
+}
+
+fn reciprocal(norm: f64) -> f64 {
+    if norm > 0.0 { norm.recip() } else { 0.0 }
+}

@@ -1,0 +1,224 @@
+//! The r largest generalized eigenpairs of L_X v = λ L_Y v.
+
+mod certificate;
+mod davidson;
+mod dense;
+mod enclosure;
+mod symmetric;
+
+pub use enclosure::{Enclosure, EnclosureMethod};
+
+use crate::graph::GraphPair;
+use crate::laplacian::{Laplacian, LaplacianSolver};
+use crate::{Certainty, Error, Monitor, Result};
+
+/// Parameters of the eigenproblem.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EigenParams {
+    /// Eigenpairs wanted, r.
+    pub eigenpairs: usize,
+    /// Relative residual ‖L_X v − λ L_Y v‖ / λ, in the norm of L_Y⁺, that every pair must reach.
+    pub tolerance: f64,
+    /// Most iterations of four vectors each.
+    pub max_iterations: usize,
+    /// Seed of the start vectors and of the preconditioner.
+    pub seed: u64,
+    /// How eigenpairs are found.
+    pub method: EigenMethod,
+}
+
+impl Default for EigenParams {
+    fn default() -> Self {
+        Self { eigenpairs: 2, tolerance: 1e-6, max_iterations: 1000, seed: 0, method: EigenMethod::Auto }
+    }
+}
+
+/// How eigenpairs are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum EigenMethod {
+    /// Dense where n is small, iterative otherwise.
+    #[default]
+    Auto,
+    /// Dense decomposition: O(n³), all eigenvalues.
+    Dense,
+    /// Block Davidson iteration.
+    Davidson,
+}
+
+/// λ_1 ≥ … ≥ λ_r > 0 with their vectors.
+///
+/// The vectors are L_Y-orthonormal (v_iᵀ L_Y v_j = δ_ij; edge scores with r > 1 depend on this scale), have mean zero,
+/// and their entry of largest magnitude is positive.
+#[derive(Debug, Clone)]
+pub struct GeneralizedEigenpairs {
+    values: Vec<f64>,
+    vectors: Vec<Vec<f64>>,
+    residuals: Vec<f64>,
+    info: EigenInfo,
+    /// Approximate pairs beyond r that the iteration had at hand, with absolute residuals; they sharpen the enclosure.
+    guards: Vec<RitzPair>,
+}
+
+/// An approximate eigenpair and its absolute residual in the norm of L_Y⁺.
+#[derive(Debug, Clone)]
+struct RitzPair {
+    value: f64,
+    vector: Vec<f64>,
+    residual: f64,
+}
+
+/// How the eigenpairs were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EigenInfo {
+    /// The method that was used; never [`EigenMethod::Auto`].
+    pub method: EigenMethod,
+    /// Iterations of the Davidson method; 0 for the dense one.
+    pub iterations: usize,
+}
+
+impl GeneralizedEigenpairs {
+    /// Number of pairs, r.
+    #[expect(clippy::len_without_is_empty, reason = "there is at least one pair")]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// λ_1 ≥ … ≥ λ_r.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// v_1, …, v_r, each of length n.
+    pub fn vectors(&self) -> &[Vec<f64>] {
+        &self.vectors
+    }
+
+    /// Relative residuals ‖L_X v − λ L_Y v‖ / λ in the norm of L_Y⁺: some eigenvalue lies within this fraction of λ.
+    pub fn residuals(&self) -> &[f64] {
+        &self.residuals
+    }
+
+    /// How they were found.
+    pub fn info(&self) -> EigenInfo {
+        self.info
+    }
+
+    /// Sorts pairs by value and brings the vectors into their normal form.
+    fn new(problem: &EigenProblem<'_>, mut pairs: Vec<RitzPair>, wanted: usize, info: EigenInfo) -> Self {
+        for pair in &mut pairs {
+            normalize(problem.output(), &mut pair.vector);
+            pair.value = problem.input().quadratic_form(&pair.vector);
+        }
+        pairs.sort_by(|a, b| b.value.total_cmp(&a.value));
+        let guards = pairs.split_off(wanted);
+        let residuals = pairs.iter().map(|pair| pair.residual / pair.value).collect();
+        let values = pairs.iter().map(|pair| pair.value).collect();
+        let vectors = pairs.into_iter().map(|pair| pair.vector).collect();
+        Self { values, vectors, residuals, info, guards }
+    }
+}
+
+/// Mean zero, vᵀL_Yv = 1, entry of largest magnitude positive (the first of them where several tie).
+fn normalize(output: &Laplacian<'_>, vector: &mut [f64]) {
+    let mean = vector.iter().sum::<f64>() / vector.len() as f64;
+    for entry in vector.iter_mut() {
+        *entry -= mean;
+    }
+    let largest = vector.iter().fold(0.0_f64, |largest, &v| if v.abs() > largest.abs() { v } else { largest });
+    let scale = output.quadratic_form(vector).sqrt().recip().copysign(largest);
+    for entry in vector.iter_mut() {
+        *entry *= scale;
+    }
+}
+
+/// L_X v = λ L_Y v for one pair of graphs, with what is needed to solve it.
+#[derive(Debug)]
+pub struct EigenProblem<'g> {
+    input: Laplacian<'g>,
+    solver: LaplacianSolver<'g>,
+}
+
+impl<'g> EigenProblem<'g> {
+    /// Prepares the problem: factors a preconditioner of L_Y.
+    pub fn new(graphs: &'g GraphPair, seed: u64) -> Self {
+        let solver = LaplacianSolver::new(Laplacian::of(graphs.output()), seed);
+        Self { input: Laplacian::of(graphs.input()), solver }
+    }
+
+    /// L_X.
+    pub fn input(&self) -> &Laplacian<'g> {
+        &self.input
+    }
+
+    /// L_Y.
+    pub fn output(&self) -> &Laplacian<'g> {
+        self.solver.laplacian()
+    }
+
+    /// Solves with L_Y.
+    pub fn output_solver(&self) -> &LaplacianSolver<'g> {
+        &self.solver
+    }
+
+    fn nodes(&self) -> usize {
+        self.input.nodes()
+    }
+
+    /// The r largest eigenpairs.
+    ///
+    /// # Errors
+    /// [`Error::TooManyEigenpairs`] unless r < n; [`Error::NotConverged`], with the residuals reached.
+    pub fn dominant_eigenpairs(&self, params: &EigenParams, monitor: &dyn Monitor) -> Result<GeneralizedEigenpairs> {
+        let (samples, eigenpairs) = (self.nodes(), params.eigenpairs);
+        if eigenpairs == 0 {
+            return Err(Error::NoEigenpairs);
+        }
+        if eigenpairs >= samples {
+            return Err(Error::TooManyEigenpairs { eigenpairs, samples });
+        }
+        let dense = match params.method {
+            EigenMethod::Dense => true,
+            // The iteration needs room for its basis.
+            EigenMethod::Davidson => samples <= davidson::fewest_nodes(eigenpairs),
+            EigenMethod::Auto => samples <= dense::COMFORTABLE_NODES.max(davidson::fewest_nodes(eigenpairs)),
+        };
+        if dense { dense::eigenpairs(self, params) } else { davidson::eigenpairs(self, params, monitor) }
+    }
+
+    /// An enclosure of λ_1 around eigenpairs of this problem.
+    ///
+    /// # Errors
+    /// With [`Certainty::Certified`]: when the factor is too large or no proof is found.
+    pub fn enclose(
+        &self,
+        pairs: &GeneralizedEigenpairs,
+        certainty: Certainty,
+        seed: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<Enclosure> {
+        match certainty {
+            Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
+            Certainty::Certified => certificate::certified(self, pairs, monitor),
+        }
+    }
+}
+
+/// The r largest eigenpairs of L_X v = λ L_Y v.
+///
+/// # Errors
+/// As [`EigenProblem::dominant_eigenpairs`].
+///
+/// ```
+/// use spadework::graph::{ConnectedGraph, GraphPair, generators};
+/// use spadework::{EigenParams, dominant_eigenpairs};
+/// // A model that opens a ring of samples into a line: λ_1 = n, all others 1.
+/// let output = ConnectedGraph::new(generators::path(20)).unwrap();
+/// let graphs = GraphPair::new(generators::cycle(20), output)?;
+/// let pairs = dominant_eigenpairs(&graphs, &EigenParams::default())?;
+/// assert!((pairs.values()[0] - 20.0).abs() < 1e-9);
+/// assert!((pairs.values()[1] - 1.0).abs() < 1e-9);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn dominant_eigenpairs(graphs: &GraphPair, params: &EigenParams) -> Result<GeneralizedEigenpairs> {
+    EigenProblem::new(graphs, params.seed).dominant_eigenpairs(params, &crate::Silent)
+}

@@ -1,0 +1,207 @@
+//! What can go wrong, with the numbers in it.
+
+use crate::Side;
+
+/// Result of the core's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every way in which scoring can fail. Messages say what must hold, then what was got.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An array without rows or without columns.
+    #[error("an array must have at least one row and one column, got {rows} × {columns}")]
+    Empty {
+        /// Rows of the array.
+        rows: usize,
+        /// Columns of the array.
+        columns: usize,
+    },
+    /// A single sample has no neighbours.
+    #[error("at least 2 samples are needed, got {samples}")]
+    TooFewSamples {
+        /// Number of samples given.
+        samples: usize,
+    },
+    /// More samples than node indices.
+    #[error("at most {limit} samples can be indexed, got {samples}")]
+    TooManySamples {
+        /// Number of samples given.
+        samples: usize,
+        /// Largest number that can be indexed.
+        limit: usize,
+    },
+    /// The slice does not hold rows × columns values.
+    #[error("an array of {rows} × {columns} must hold {expected} values, got {got}", expected = rows.saturating_mul(*columns))]
+    WrongLength {
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        columns: usize,
+        /// Values in the slice.
+        got: usize,
+    },
+    /// A NaN or an infinity.
+    #[error("every value must be finite, got {value} at row {row}, column {column} (both counted from 0)")]
+    NonFinite {
+        /// Row of the first such value, counted from 0.
+        row: usize,
+        /// Column of it, counted from 0.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Values so large that squared distances overflow.
+    #[error("values must be small enough that squared distances are finite, got {value:e} at row {row}, column {column} (both counted from 0)")]
+    TooLarge {
+        /// Row of the first such value, counted from 0.
+        row: usize,
+        /// Column of it, counted from 0.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+    /// Inputs and outputs of different length.
+    #[error("inputs and outputs must have the same number of rows, got {input_rows} inputs and {output_rows} outputs")]
+    ShapeMismatch {
+        /// Rows of the inputs.
+        input_rows: usize,
+        /// Rows of the outputs.
+        output_rows: usize,
+    },
+    /// Labels of another length than the samples.
+    #[error("labels must have one entry per sample ({samples}), got {labels}")]
+    LabelCount {
+        /// Number of samples.
+        samples: usize,
+        /// Number of labels.
+        labels: usize,
+    },
+    /// All rows of one side are the same point, so it has no neighbours to speak of.
+    #[error("the {side}s must differ between samples, but all {samples} rows are equal")]
+    AllEqual {
+        /// The side.
+        side: Side,
+        /// Number of samples.
+        samples: usize,
+    },
+    /// `neighbors` is zero.
+    #[error("`neighbors` must be at least 1, got 0")]
+    NoNeighbors,
+    /// `neighbors` does not fit the data.
+    #[error("`neighbors` must be smaller than the number of samples ({samples}), got {neighbors}")]
+    TooManyNeighbors {
+        /// Neighbours asked for.
+        neighbors: usize,
+        /// Number of samples.
+        samples: usize,
+    },
+    /// `eigenpairs` is zero.
+    #[error("`eigenpairs` must be at least 1, got 0")]
+    NoEigenpairs,
+    /// `eigenpairs` does not fit the data.
+    #[error("`eigenpairs` must be smaller than the number of samples ({samples}), got {eigenpairs}")]
+    TooManyEigenpairs {
+        /// Eigenpairs asked for.
+        eigenpairs: usize,
+        /// Number of samples.
+        samples: usize,
+    },
+    /// A tolerance outside what double precision can reach.
+    #[error("`tolerance` must lie between {least:e} and {most:e}, got {got:e}")]
+    Tolerance {
+        /// Smallest tolerance accepted.
+        least: f64,
+        /// Largest tolerance accepted.
+        most: f64,
+        /// Tolerance asked for.
+        got: f64,
+    },
+    /// An edge that a graph cannot hold.
+    #[error("edge {index} must join two different nodes below {nodes} with a positive finite weight, got {p}–{q} with weight {weight}")]
+    BadEdge {
+        /// Position of the edge in the list given.
+        index: usize,
+        /// One end.
+        p: u32,
+        /// The other end.
+        q: u32,
+        /// Its weight.
+        weight: f64,
+        /// Number of nodes of the graph.
+        nodes: usize,
+    },
+    /// Two graphs that should share their nodes do not.
+    #[error("the input and output graph must have the same nodes, got {input} and {output}")]
+    GraphMismatch {
+        /// Nodes of the input graph.
+        input: usize,
+        /// Nodes of the output graph.
+        output: usize,
+    },
+    /// A graph falls apart, and the policy does not allow to mend it.
+    #[error("the {side} graph must be connected, but with {neighbors} neighbors it has {components} components (the largest has {largest} of {samples} samples)")]
+    Disconnected {
+        /// The side that falls apart.
+        side: Side,
+        /// Number of components.
+        components: usize,
+        /// Samples in the largest of them.
+        largest: usize,
+        /// Number of samples.
+        samples: usize,
+        /// Neighbours with which this was found.
+        neighbors: usize,
+    },
+    /// `grow` would need neighbour lists beyond the memory it allows itself.
+    #[error("the {side} graph is still disconnected with {neighbors} neighbors ({components} components), and longer neighbour lists of {samples} samples would hold more than {limit} entries")]
+    GrownTooFar {
+        /// The side that falls apart.
+        side: Side,
+        /// Number of components left.
+        components: usize,
+        /// Neighbours tried last.
+        neighbors: usize,
+        /// Number of samples.
+        samples: usize,
+        /// Entries allowed.
+        limit: usize,
+    },
+    /// An iteration did not reach its tolerance.
+    #[error("{what} must reach a relative residual of {tolerance:e}, got {residual:e} after {iterations} iterations", residual = residuals.iter().copied().fold(0.0_f64, f64::max))]
+    NotConverged {
+        /// What was iterated.
+        what: &'static str,
+        /// Iterations done.
+        iterations: usize,
+        /// Relative residual of each quantity asked for.
+        residuals: Vec<f64>,
+        /// Tolerance asked for.
+        tolerance: f64,
+    },
+    /// A proof of the upper bound was asked for and is too large for this machine.
+    #[error("a certificate for {samples} samples would need a factor of {entries} entries, more than the {limit} allowed")]
+    CertificateTooLarge {
+        /// Number of samples.
+        samples: usize,
+        /// Entries of the factor.
+        entries: usize,
+        /// Entries allowed.
+        limit: usize,
+    },
+    /// A proof of the upper bound was asked for and not found.
+    #[error("no certificate was found: μ·L_Y − L_X could not be proved positive definite up to μ = {tried}")]
+    NotCertified {
+        /// Largest bound tried.
+        tried: f64,
+    },
+    /// The threads asked for could not be started.
+    #[error("`threads` = {threads} could not be started")]
+    Threads {
+        /// Threads asked for.
+        threads: usize,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Cancelled,
+}

@@ -1,0 +1,131 @@
+//! The method, top to bottom (the paper's Figure 1).
+
+use std::time::{Duration, Instant};
+
+use crate::eigen::{EigenParams, EigenProblem};
+use crate::graph::{Neighborhood, connect};
+use crate::neighbors::{ExactSearch, NeighborLists, NeighborSearch};
+use crate::report::{Diagnostics, SpadeReport, Timings};
+use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
+use crate::{Error, Monitor, PairedSamples, Result, Samples, SpadeParams, Stage};
+
+/// Scores a model from its inputs and outputs.
+///
+/// # Errors
+/// When the parameters do not fit the data, the graphs cannot be connected as asked, the eigenpairs do not converge, or
+/// the monitor stops the run.
+///
+/// # Complexity
+/// O(n²d) for the neighbours, in matrix products; near-linear in nk for the rest.
+///
+/// ```
+/// use spadework::{PairedSamples, Samples, Silent, SpadeParams, evaluate};
+/// // Forty points on a circle go in; the "model" cuts the circle open at one place.
+/// let angle = |i: usize| i as f64 / 40.0 * std::f64::consts::TAU;
+/// let inputs: Vec<f64> = (0..40).flat_map(|i| [angle(i).cos(), angle(i).sin()]).collect();
+/// let outputs: Vec<f64> = (0..40).map(angle).collect();
+/// let samples = PairedSamples::new(Samples::from_f64(40, 2, inputs)?, Samples::from_f64(40, 1, outputs)?)?;
+/// let params = SpadeParams { neighbors: 2, ..SpadeParams::default() };
+/// let report = evaluate(&samples, &params, &Silent)?;
+/// // The most fragile edge joins the two sides of the cut.
+/// let edge = report.edge_scores.top(1)[0];
+/// assert_eq!((edge.p, edge.q), (0, 39));
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn evaluate(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<SpadeReport> {
+    params.check_for(samples.len())?;
+    match params.threads {
+        None => evaluate_here(samples, params, monitor),
+        Some(threads) => rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.get())
+            .build()
+            .map_err(|_| Error::Threads { threads: threads.get() })?
+            .install(|| evaluate_here(samples, params, monitor)),
+    }
+}
+
+/// The method in the current thread pool.
+fn evaluate_here(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<SpadeReport> {
+    let began = Instant::now();
+    let mut timings = Timings::default();
+
+    // (a) The manifolds: a connected neighbour graph of each side.
+    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, monitor);
+    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, monitor);
+    let input_lists = search_input.run(params.neighbors)?;
+    let output_lists = search_output.run(params.neighbors)?;
+    let inputs_decided_by_index = input_lists.samples_decided_by_index();
+    let outputs_decided_by_index = output_lists.samples_decided_by_index();
+    let connecting = Instant::now();
+    let searched_before = search_input.took + search_output.took;
+    let (graphs, connection) = connect(
+        Neighborhood::new(crate::Side::Input, samples.input(), input_lists, &mut |k| search_input.run(k)),
+        Neighborhood::new(crate::Side::Output, samples.output(), output_lists, &mut |k| search_output.run(k)),
+        params.neighbors,
+        params.connectivity,
+        monitor,
+    )?;
+    timings.neighbors_input = search_input.took;
+    timings.neighbors_output = search_output.took;
+    timings.graphs = connecting.elapsed().saturating_sub(search_input.took + search_output.took - searched_before);
+
+    // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v.
+    monitor.begin(Stage::Eigenpairs);
+    let solving = Instant::now();
+    let problem = EigenProblem::new(&graphs, params.seed);
+    let eigen_params = EigenParams {
+        eigenpairs: params.eigenpairs,
+        tolerance: params.tolerance,
+        seed: params.seed,
+        ..EigenParams::default()
+    };
+    let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;
+    timings.eigen = solving.elapsed();
+    monitor.begin(Stage::Enclosure);
+    let enclosing = Instant::now();
+    let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
+    timings.enclosure = enclosing.elapsed();
+
+    // (c) Scores of the model, of the edges and of the samples.
+    monitor.begin(Stage::Scores);
+    let scoring = Instant::now();
+    let model_score = ModelScore(eigenpairs.values()[0]);
+    let embedding = SpectralEmbedding::from_eigenpairs(&eigenpairs);
+    let edge_scores = EdgeScores::from_embedding(graphs.input(), &embedding);
+    let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
+    timings.scores = scoring.elapsed();
+    timings.total = began.elapsed();
+
+    let diagnostics = Diagnostics {
+        params: params.clone(),
+        input_dim: samples.input().dim(),
+        output_dim: samples.output().dim(),
+        connection,
+        inputs_decided_by_index,
+        outputs_decided_by_index,
+        timings,
+    };
+    Ok(SpadeReport { model_score, enclosure, eigenpairs, embedding, graphs, edge_scores, node_scores, diagnostics })
+}
+
+/// A neighbour search that knows its stage and how long it took.
+struct Search<'a> {
+    samples: &'a Samples<'a>,
+    stage: Stage,
+    monitor: &'a dyn Monitor,
+    took: Duration,
+}
+
+impl<'a> Search<'a> {
+    fn new(samples: &'a Samples<'a>, stage: Stage, monitor: &'a dyn Monitor) -> Self {
+        Self { samples, stage, monitor, took: Duration::ZERO }
+    }
+
+    fn run(&mut self, neighbors: usize) -> Result<NeighborLists> {
+        self.monitor.begin(self.stage);
+        let began = Instant::now();
+        let lists = ExactSearch.search(self.samples, neighbors, self.monitor);
+        self.took += began.elapsed();
+        lists
+    }
+}

@@ -1,0 +1,273 @@
+//! Graphs: G_X and G_Y as sorted compressed rows.
+
+mod components;
+mod connect;
+pub mod generators;
+
+pub use components::Components;
+pub use connect::{Connection, Mended, Neighborhood, connect};
+
+use crate::neighbors::NeighborLists;
+use crate::{Error, Result};
+
+/// An undirected graph with positive weights.
+///
+/// Holding one proves: no loops, no edge twice, both directions of every edge stored, rows sorted by node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Graph {
+    /// Row p holds entries `row_starts[p]..row_starts[p + 1]`.
+    row_starts: Vec<usize>,
+    columns: Vec<u32>,
+    weights: Weights,
+}
+
+/// Weights of the entries of a [`Graph`]; unit weights cost nothing.
+#[derive(Debug, Clone, PartialEq)]
+enum Weights {
+    Unit,
+    Each(Vec<f64>),
+}
+
+impl Graph {
+    /// The union graph of neighbour lists: p–q is an edge if either has the other among its first `neighbors`.
+    ///
+    /// # Panics
+    /// When the lists are shorter than `neighbors`.
+    pub fn from_neighbors(lists: &NeighborLists, neighbors: usize) -> Self {
+        assert!(neighbors <= lists.neighbors(), "the lists hold {} neighbours", lists.neighbors());
+        let chosen = |p: usize| lists.of(p)[..neighbors].iter().copied();
+        let pairs = (0..lists.len()).flat_map(|p| chosen(p).map(move |q| (p as u32, q)));
+        Self::from_pairs(lists.len(), pairs)
+    }
+
+    /// A graph of unit weights from pairs of nodes in any order, possibly repeated or reversed.
+    fn from_pairs(nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut row_starts = vec![0_usize; nodes + 1];
+        for (p, q) in pairs.clone() {
+            row_starts[p as usize + 1] += 1;
+            row_starts[q as usize + 1] += 1;
+        }
+        for p in 0..nodes {
+            row_starts[p + 1] += row_starts[p];
+        }
+        let mut next = row_starts.clone();
+        let mut columns = vec![0_u32; row_starts[nodes]];
+        for (p, q) in pairs {
+            for (from, to) in [(p as usize, q), (q as usize, p)] {
+                columns[next[from]] = to;
+                next[from] += 1;
+            }
+        }
+        sort_and_deduplicate(&mut row_starts, &mut columns);
+        Self { row_starts, columns, weights: Weights::Unit }
+    }
+
+    /// A graph of unit weights; each edge in either direction, repetitions allowed.
+    ///
+    /// # Errors
+    /// When an edge is a loop or names a node that is not there.
+    pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self> {
+        for (index, &(p, q)) in edges.iter().enumerate() {
+            check_edge(nodes, index, (p, q, 1.0))?;
+        }
+        Ok(Self::from_pairs(nodes, edges.iter().copied()))
+    }
+
+    /// A weighted graph; the weights of repeated edges are added.
+    ///
+    /// # Errors
+    /// As [`Graph::from_edges`], and when a weight is not positive and finite.
+    pub fn from_weighted_edges(nodes: usize, edges: &[(u32, u32, f64)]) -> Result<Self> {
+        let mut entries = Vec::with_capacity(2 * edges.len());
+        for (index, &edge) in edges.iter().enumerate() {
+            check_edge(nodes, index, edge)?;
+            let (p, q, weight) = edge;
+            entries.extend([(p, q, weight), (q, p, weight)]);
+        }
+        entries.sort_by_key(|&(p, q, _)| (p, q));
+        entries.dedup_by(|later, kept| {
+            let same = (later.0, later.1) == (kept.0, kept.1);
+            if same {
+                kept.2 += later.2;
+            }
+            same
+        });
+        let mut row_starts = vec![0; nodes + 1];
+        for &(p, ..) in &entries {
+            row_starts[p as usize + 1] += 1;
+        }
+        for p in 0..nodes {
+            row_starts[p + 1] += row_starts[p];
+        }
+        let columns = entries.iter().map(|&(_, q, _)| q).collect();
+        let weights = Weights::Each(entries.iter().map(|&(.., weight)| weight).collect());
+        Ok(Self { row_starts, columns, weights })
+    }
+
+    /// The same graph with more edges of unit weight.
+    pub(crate) fn with_edges(&self, more: &[(u32, u32)]) -> Self {
+        debug_assert_eq!(self.weights, Weights::Unit, "only neighbour graphs are joined");
+        let pairs = self.edges().map(|(p, q, _)| (p, q)).chain(more.iter().copied());
+        Self::from_pairs(self.nodes(), pairs)
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.row_starts.len() - 1
+    }
+
+    /// Number of edges, each counted once.
+    pub fn edge_count(&self) -> usize {
+        self.columns.len() / 2
+    }
+
+    /// The neighbours of node `p`, ascending.
+    pub fn neighbors(&self, p: usize) -> &[u32] {
+        &self.columns[self.row_starts[p]..self.row_starts[p + 1]]
+    }
+
+    /// Weights of the edges to [`Graph::neighbors`], in the same order; `None` where all are 1.
+    pub fn weights(&self, p: usize) -> Option<&[f64]> {
+        match &self.weights {
+            Weights::Unit => None,
+            Weights::Each(weights) => Some(&weights[self.row_starts[p]..self.row_starts[p + 1]]),
+        }
+    }
+
+    /// Sum of the weights at node `p`.
+    pub fn weighted_degree(&self, p: usize) -> f64 {
+        match self.weights(p) {
+            None => self.neighbors(p).len() as f64,
+            Some(weights) => weights.iter().sum(),
+        }
+    }
+
+    /// Every edge (p, q, weight) once, with p < q, ascending.
+    pub fn edges(&self) -> impl Iterator<Item = (u32, u32, f64)> + Clone + '_ {
+        (0..self.nodes()).flat_map(move |p| {
+            let weights = self.weights(p);
+            let above = self.neighbors(p).partition_point(|&q| q as usize <= p);
+            self.neighbors(p)[above..]
+                .iter()
+                .enumerate()
+                .map(move |(at, &q)| (p as u32, q, weights.map_or(1.0, |weights| weights[above + at])))
+        })
+    }
+}
+
+fn check_edge(nodes: usize, index: usize, (p, q, weight): (u32, u32, f64)) -> Result<()> {
+    let inside = (p as usize) < nodes && (q as usize) < nodes;
+    if inside && p != q && weight > 0.0 && weight.is_finite() {
+        return Ok(());
+    }
+    Err(Error::BadEdge { index, p, q, weight, nodes })
+}
+
+/// Sorts every row, drops repetitions and closes the gaps.
+fn sort_and_deduplicate(row_starts: &mut [usize], columns: &mut Vec<u32>) {
+    let mut kept = 0;
+    let mut start = 0;
+    for p in 0..row_starts.len() - 1 {
+        let end = row_starts[p + 1];
+        columns[start..end].sort_unstable();
+        let row_start = kept;
+        for at in start..end {
+            if kept == row_start || columns[kept - 1] != columns[at] {
+                columns[kept] = columns[at];
+                kept += 1;
+            }
+        }
+        row_starts[p + 1] = kept;
+        start = end;
+    }
+    columns.truncate(kept);
+    columns.shrink_to_fit();
+}
+
+/// A graph in one piece, so that the null space of its Laplacian is spanned by the constant vector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConnectedGraph(Graph);
+
+impl ConnectedGraph {
+    /// The graph, if it is in one piece; otherwise its components.
+    ///
+    /// # Errors
+    /// The components, when there are several.
+    pub fn new(graph: Graph) -> std::result::Result<Self, Components> {
+        let components = Components::of(&graph);
+        if components.count() == 1 { Ok(Self(graph)) } else { Err(components) }
+    }
+
+    /// The graph itself.
+    pub fn graph(&self) -> &Graph {
+        &self.0
+    }
+}
+
+/// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
+///
+/// The two have names because λ_max(L_Y⁺L_X) and λ_max(L_X⁺L_Y) differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GraphPair {
+    input: Graph,
+    output: ConnectedGraph,
+}
+
+impl GraphPair {
+    /// Pairs the graphs.
+    ///
+    /// # Errors
+    /// When they have different numbers of nodes.
+    pub fn new(input: Graph, output: ConnectedGraph) -> Result<Self> {
+        if input.nodes() != output.graph().nodes() {
+            return Err(Error::GraphMismatch { input: input.nodes(), output: output.graph().nodes() });
+        }
+        Ok(Self { input, output })
+    }
+
+    /// G_X.
+    pub fn input(&self) -> &Graph {
+        &self.input
+    }
+
+    /// G_Y.
+    pub fn output(&self) -> &Graph {
+        self.output.graph()
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.input.nodes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_sorted_and_edges_stand_once() {
+        let graph = Graph::from_edges(4, &[(2, 0), (0, 1), (1, 0), (0, 2), (3, 2)]).unwrap();
+        assert_eq!(graph.neighbors(0), &[1, 2]);
+        assert_eq!(graph.neighbors(2), &[0, 3]);
+        let edges: Vec<_> = graph.edges().collect();
+        assert_eq!(edges, [(0, 1, 1.0), (0, 2, 1.0), (2, 3, 1.0)]);
+        assert_eq!(graph.edge_count(), 3);
+    }
+
+    #[test]
+    fn weights_of_repeated_edges_are_added() {
+        let graph = Graph::from_weighted_edges(3, &[(0, 1, 1.5), (1, 0, 0.5), (2, 1, 4.0)]).unwrap();
+        assert_eq!(graph.weights(1), Some(&[2.0, 4.0][..]));
+        assert_eq!(graph.weighted_degree(1), 6.0);
+        assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 2.0), (1, 2, 4.0)]);
+    }
+
+    #[test]
+    fn refuses_loops_strangers_and_bad_weights() {
+        for edge in [(1, 1, 1.0), (0, 3, 1.0), (0, 1, 0.0), (0, 1, f64::NAN)] {
+            let error = Graph::from_weighted_edges(3, &[(0, 1, 1.0), edge]).unwrap_err();
+            assert!(matches!(error, Error::BadEdge { index: 1, .. }), "{edge:?}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Laplacians and what solves with them.
+
+mod approximate_cholesky;
+mod cg;
+pub(crate) mod panel;
+
+pub use approximate_cholesky::ApproximateCholesky;
+pub use cg::{CgInfo, CgParams, LaplacianSolver};
+
+use crate::graph::Graph;
+use panel::{Panel, WIDTH, for_each_chunk_mut};
+
+/// L = D − A of a graph, applied without forming it.
+///
+/// Combinatorial, not normalised: two normalised Laplacians have different null vectors, and then λ_max is unbounded.
+#[derive(Debug, Clone)]
+pub struct Laplacian<'g> {
+    graph: &'g Graph,
+    degrees: Vec<f64>,
+}
+
+impl<'g> Laplacian<'g> {
+    /// The Laplacian of a graph.
+    pub fn of(graph: &'g Graph) -> Self {
+        let degrees = (0..graph.nodes()).map(|p| graph.weighted_degree(p)).collect();
+        Self { graph, degrees }
+    }
+
+    /// The graph it belongs to.
+    pub fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.degrees.len()
+    }
+
+    /// Weighted degrees, the diagonal.
+    pub fn degrees(&self) -> &[f64] {
+        &self.degrees
+    }
+
+    /// y = L x for one vector.
+    ///
+    /// # Panics
+    /// When `x` has another length than the graph has nodes.
+    ///
+    /// ```
+    /// use spadework::{Laplacian, graph::generators};
+    /// let path = generators::path(3);
+    /// assert_eq!(Laplacian::of(&path).apply(&[1.0, 0.0, 0.0]), [1.0, -1.0, 0.0]);
+    /// ```
+    pub fn apply(&self, x: &[f64]) -> Vec<f64> {
+        assert_eq!(x.len(), self.nodes(), "one entry per node");
+        (0..self.nodes())
+            .map(|p| {
+                let columns = self.graph.neighbors(p).iter().map(|&q| x[q as usize]);
+                let sum: f64 = match self.graph.weights(p) {
+                    None => columns.sum(),
+                    Some(weights) => columns.zip(weights).map(|(x, w)| x * w).sum(),
+                };
+                self.degrees[p] * x[p] - sum
+            })
+            .collect()
+    }
+
+    /// xᵀLx = Σ w (x_p − x_q)², a sum of squares and so accurate to the last digits.
+    pub fn quadratic_form(&self, x: &[f64]) -> f64 {
+        self.graph
+            .edges()
+            .map(|(p, q, weight)| {
+                let difference = x[p as usize] - x[q as usize];
+                weight * difference * difference
+            })
+            .sum()
+    }
+
+    /// y = L x for a panel of vectors, row by row, so that the result does not depend on the threads.
+    pub(crate) fn apply_panel(&self, x: &Panel, y: &mut Panel) {
+        for_each_chunk_mut(y, |first, rows| {
+            for (p, out) in (first..).zip(rows) {
+                let mut sum = [0.0; WIDTH];
+                match self.graph.weights(p) {
+                    None => {
+                        for &q in self.graph.neighbors(p) {
+                            let row = &x[q as usize];
+                            for lane in 0..WIDTH {
+                                sum[lane] += row[lane];
+                            }
+                        }
+                    }
+                    Some(weights) => {
+                        for (&q, weight) in self.graph.neighbors(p).iter().zip(weights) {
+                            let row = &x[q as usize];
+                            for lane in 0..WIDTH {
+                                sum[lane] += weight * row[lane];
+                            }
+                        }
+                    }
+                }
+                for lane in 0..WIDTH {
+                    out[lane] = self.degrees[p] * x[p][lane] - sum[lane];
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,148 @@
+//! Panels: four vectors stored row by row, the unit in which the spectral part works.
+//!
+//! A sparse product that gathers a row of four numbers costs little more than one that gathers a single number, and
+//! four is a vector register of doubles. Sums over rows are taken in fixed chunks that are added in order, so that no
+//! result depends on the number of threads.
+
+use rand::{Rng, RngExt};
+use rayon::prelude::*;
+
+/// Vectors in a panel.
+pub(crate) const WIDTH: usize = 4;
+
+/// Rows of four numbers: entry `[p][lane]` is entry p of vector `lane`.
+pub(crate) type Panel = Vec<[f64; WIDTH]>;
+
+/// A small matrix between panels, `[i][j]`: vector i of the left, vector j of the right.
+pub(crate) type Square = [[f64; WIDTH]; WIDTH];
+
+/// Rows handled together; also the unit of parallel work.
+const CHUNK: usize = 2048;
+
+/// Below this many rows a second thread costs more than it gives.
+const PARALLEL_ROWS: usize = 32 * 1024;
+
+pub(crate) fn zeros(rows: usize) -> Panel {
+    vec![[0.0; WIDTH]; rows]
+}
+
+/// Entries uniform in (−1, 1).
+pub(crate) fn random(rows: usize, rng: &mut impl Rng) -> Panel {
+    (0..rows).map(|_| std::array::from_fn(|_| rng.random_range(-1.0..1.0))).collect()
+}
+
+/// Calls `work(first_row, rows)` for every chunk of a panel, in parallel where it pays.
+pub(crate) fn for_each_chunk_mut(panel: &mut Panel, work: impl Fn(usize, &mut [[f64; WIDTH]]) + Sync) {
+    if panel.len() < PARALLEL_ROWS {
+        work(0, panel);
+    } else {
+        panel.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, rows)| work(chunk * CHUNK, rows));
+    }
+}
+
+/// Adds up a value of every chunk of rows, in order.
+fn sum_chunks<const N: usize>(rows: usize, of_chunk: impl Fn(std::ops::Range<usize>) -> [f64; N] + Sync) -> [f64; N] {
+    let chunk = |index: usize| of_chunk(index * CHUNK..((index + 1) * CHUNK).min(rows));
+    let add = |mut sum: [f64; N], part: [f64; N]| {
+        for (sum, part) in sum.iter_mut().zip(part) {
+            *sum += part;
+        }
+        sum
+    };
+    let chunks = rows.div_ceil(CHUNK);
+    if rows < PARALLEL_ROWS {
+        return (0..chunks).map(chunk).fold([0.0; N], add);
+    }
+    let parts: Vec<_> = (0..chunks).into_par_iter().map(chunk).collect();
+    parts.into_iter().fold([0.0; N], add)
+}
+
+/// AᵀB.
+pub(crate) fn gram(a: &Panel, b: &Panel) -> Square {
+    let flat = sum_chunks(a.len(), |rows| {
+        let mut sum = [0.0; WIDTH * WIDTH];
+        for (a, b) in a[rows.clone()].iter().zip(&b[rows]) {
+            for i in 0..WIDTH {
+                for j in 0..WIDTH {
+                    sum[i * WIDTH + j] += a[i] * b[j];
+                }
+            }
+        }
+        sum
+    });
+    std::array::from_fn(|i| std::array::from_fn(|j| flat[i * WIDTH + j]))
+}
+
+/// The diagonal of AᵀB: inner products of corresponding vectors.
+pub(crate) fn dots(a: &Panel, b: &Panel) -> [f64; WIDTH] {
+    sum_chunks(a.len(), |rows| {
+        let mut sum = [0.0; WIDTH];
+        for (a, b) in a[rows.clone()].iter().zip(&b[rows]) {
+            for lane in 0..WIDTH {
+                sum[lane] += a[lane] * b[lane];
+            }
+        }
+        sum
+    })
+}
+
+/// target += A·C.
+pub(crate) fn add_product(target: &mut Panel, a: &Panel, c: &Square) {
+    for_each_chunk_mut(target, |first, rows| {
+        for (target, a) in rows.iter_mut().zip(&a[first..]) {
+            for i in 0..WIDTH {
+                for j in 0..WIDTH {
+                    target[j] += a[i] * c[i][j];
+                }
+            }
+        }
+    });
+}
+
+/// A ← A·C.
+pub(crate) fn multiply(a: &mut Panel, c: &Square) {
+    for_each_chunk_mut(a, |_, rows| {
+        for row in rows {
+            let old = *row;
+            for (j, entry) in row.iter_mut().enumerate() {
+                *entry = (0..WIDTH).map(|i| old[i] * c[i][j]).sum();
+            }
+        }
+    });
+}
+
+/// Each vector of the target: target ← target·scale + a·factor.
+pub(crate) fn scale_add(target: &mut Panel, scale: [f64; WIDTH], a: &Panel, factor: [f64; WIDTH]) {
+    for_each_chunk_mut(target, |first, rows| {
+        for (target, a) in rows.iter_mut().zip(&a[first..]) {
+            for lane in 0..WIDTH {
+                target[lane] = target[lane] * scale[lane] + a[lane] * factor[lane];
+            }
+        }
+    });
+}
+
+/// Takes the mean off every vector: the constant vector is the null space of a connected graph's Laplacian.
+pub(crate) fn center(panel: &mut Panel) {
+    let sums = sum_chunks(panel.len(), |rows| {
+        let mut sum = [0.0; WIDTH];
+        for row in &panel[rows] {
+            for lane in 0..WIDTH {
+                sum[lane] += row[lane];
+            }
+        }
+        sum
+    });
+    let means = sums.map(|sum| sum / panel.len() as f64);
+    for_each_chunk_mut(panel, |_, rows| {
+        for row in rows {
+            for lane in 0..WIDTH {
+                row[lane] -= means[lane];
+            }
+        }
+    });
+}
+
+pub(crate) fn negated(c: &Square) -> Square {
+    c.map(|row| row.map(|entry| -entry))
+}

@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod error;
+mod evaluate;
+mod monitor;
+mod params;
+mod report;
+mod samples;
+
+pub mod eigen;
+pub mod graph;
+pub mod laplacian;
+pub mod neighbors;
+pub mod scores;
+
+pub use eigen::{EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs};
+pub use error::{Error, Result};
+pub use evaluate::evaluate;
+pub use graph::{ConnectedGraph, Graph, GraphPair};
+pub use laplacian::Laplacian;
+pub use monitor::{Monitor, Silent, Stage};
+pub use neighbors::{ExactSearch, NeighborLists, NeighborSearch};
+pub use params::{Certainty, Connectivity, SpadeParams, UnknownWord};
+pub use report::{Diagnostics, SpadeReport, Timings};
+pub use samples::{PairedSamples, Samples, Side, Values};
+pub use scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding, label_scores};

@@ -1,0 +1,57 @@
+//! How a caller watches a run and stops it: the library itself prints nothing and installs no handler.
+
+use std::fmt;
+
+use crate::{Error, Result};
+
+/// The parts of a run that take time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// Neighbours among the inputs.
+    NeighborsInput,
+    /// Neighbours among the outputs.
+    NeighborsOutput,
+    /// Generalized eigenpairs.
+    Eigenpairs,
+    /// Upper bound of the model score.
+    Enclosure,
+    /// Edge and node scores.
+    Scores,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Stage::NeighborsInput => "input neighbors",
+            Stage::NeighborsOutput => "output neighbors",
+            Stage::Eigenpairs => "eigenpairs",
+            Stage::Enclosure => "enclosure",
+            Stage::Scores => "scores",
+        })
+    }
+}
+
+/// Receives progress and may ask to stop. Called from worker threads.
+pub trait Monitor: Sync {
+    /// A stage begins.
+    fn begin(&self, _stage: Stage) {}
+
+    /// `done` of `total` steps of the current stage are done; `total` is 0 where it cannot be known.
+    fn progress(&self, _done: u64, _total: u64) {}
+
+    /// Whether the run should stop; asked many times a second.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// A monitor that watches nothing and never stops a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Monitor for Silent {}
+
+/// [`Error::Cancelled`] when the caller wants to stop.
+pub(crate) fn check_cancelled(monitor: &dyn Monitor) -> Result<()> {
+    if monitor.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+}

@@ -1,0 +1,96 @@
+//! Nearest neighbours: the lists, and the seam behind which they are searched.
+
+mod brute_force;
+mod candidates;
+mod distance;
+mod exact;
+
+pub use brute_force::BruteForce;
+pub(crate) use distance::{Element, squared_distance};
+pub use exact::ExactSearch;
+
+use crate::{Error, Monitor, Result, Samples};
+
+/// The k nearest neighbours of every sample.
+///
+/// Holding one proves: exactly k per sample, ascending by (squared distance, index), no sample its own neighbour, none
+/// named twice. So the lists for a smaller k are prefixes of these.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NeighborLists {
+    len: usize,
+    neighbors: usize,
+    indices: Vec<u32>,
+    squared_distances: Vec<f64>,
+}
+
+impl NeighborLists {
+    /// Joins rows of (squared distance, index) that a search found, sample after sample.
+    pub(crate) fn from_rows(neighbors: usize, rows: &[Vec<(f64, u32)>]) -> Self {
+        let mut lists = Self {
+            len: rows.len(),
+            neighbors,
+            indices: Vec::with_capacity(rows.len() * neighbors),
+            squared_distances: Vec::with_capacity(rows.len() * neighbors),
+        };
+        for (p, row) in rows.iter().enumerate() {
+            assert_eq!(row.len(), neighbors, "a search returns k neighbours for every sample");
+            debug_assert!(row.is_sorted_by(|a, b| ordered(a, b).is_lt()), "ascending, none twice");
+            debug_assert!(row.iter().all(|&(_, q)| q as usize != p), "never its own neighbour");
+            lists.indices.extend(row.iter().map(|&(_, q)| q));
+            lists.squared_distances.extend(row.iter().map(|&(d, _)| d));
+        }
+        lists
+    }
+
+    /// Number of samples, n.
+    #[expect(clippy::len_without_is_empty, reason = "there are always samples")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Neighbours per sample, k.
+    pub fn neighbors(&self) -> usize {
+        self.neighbors
+    }
+
+    /// The neighbours of sample `p`, nearest first.
+    pub fn of(&self, p: usize) -> &[u32] {
+        &self.indices[p * self.neighbors..(p + 1) * self.neighbors]
+    }
+
+    /// Squared distances to the neighbours of sample `p`, in the same order.
+    pub fn squared_distances_of(&self, p: usize) -> &[f64] {
+        &self.squared_distances[p * self.neighbors..(p + 1) * self.neighbors]
+    }
+
+    /// Samples with more than k − 1 exact copies of themselves: which of the copies are their neighbours is decided by
+    /// index alone.
+    pub fn samples_decided_by_index(&self) -> usize {
+        (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0).count()
+    }
+}
+
+/// Order of neighbours: nearer first, ties to the lower index.
+pub(crate) fn ordered(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+}
+
+/// A way of finding nearest neighbours by Euclidean distance.
+pub trait NeighborSearch: Sync {
+    /// The `neighbors` nearest samples of every sample.
+    ///
+    /// # Errors
+    /// When `neighbors` is 0 or not smaller than the number of samples, or when the monitor stops the run.
+    fn search(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists>;
+}
+
+/// 1 ≤ k < n.
+fn check_neighbors(neighbors: usize, samples: usize) -> Result<()> {
+    if neighbors == 0 {
+        return Err(Error::NoNeighbors);
+    }
+    if neighbors >= samples {
+        return Err(Error::TooManyNeighbors { neighbors, samples });
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Samples: the rows x_i and y_i that everything starts from.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::{Error, Result};
+
+/// Which of the two manifolds is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The model's inputs, x_i.
+    Input,
+    /// The model's outputs, y_i.
+    Output,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Side::Input => "input",
+            Side::Output => "output",
+        })
+    }
+}
+
+/// The numbers of [`Samples`], row after row, in the precision in which they came.
+#[derive(Debug, Clone)]
+pub enum Values<'a> {
+    /// Single precision, kept as it is.
+    F32(Cow<'a, [f32]>),
+    /// Double precision.
+    F64(Cow<'a, [f64]>),
+}
+
+/// n samples of d numbers each, one row a sample.
+///
+/// Holding one proves: 2 ≤ n < 2³², d ≥ 1, every value finite, and small enough that no squared distance overflows.
+#[derive(Debug, Clone)]
+pub struct Samples<'a> {
+    len: usize,
+    dim: usize,
+    values: Values<'a>,
+}
+
+impl<'a> Samples<'a> {
+    /// Samples in single precision.
+    ///
+    /// # Shapes
+    /// `values`: `len × dim`, row-major.
+    ///
+    /// # Errors
+    /// When there are fewer than two rows, no columns, a wrong number of values, or a value that is not finite.
+    ///
+    /// ```
+    /// use spadework::Samples;
+    /// let samples = Samples::from_f32(2, 3, vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0])?;
+    /// assert_eq!((samples.len(), samples.dim()), (2, 3));
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn from_f32(len: usize, dim: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
+        let values = values.into();
+        check_shape(len, dim, values.len())?;
+        check_values(dim, values.iter().map(|&v| f64::from(v)))?;
+        Ok(Self { len, dim, values: Values::F32(values) })
+    }
+
+    /// Samples in double precision.
+    ///
+    /// # Errors
+    /// As [`Samples::from_f32`].
+    pub fn from_f64(len: usize, dim: usize, values: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        let values = values.into();
+        check_shape(len, dim, values.len())?;
+        check_values(dim, values.iter().copied())?;
+        Ok(Self { len, dim, values: Values::F64(values) })
+    }
+
+    /// Number of samples, n.
+    #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Numbers per sample, d.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The numbers, row after row.
+    pub fn values(&self) -> &Values<'a> {
+        &self.values
+    }
+
+    /// Whether all rows are the same point.
+    pub fn all_equal(&self) -> bool {
+        fn rows_equal<T: PartialEq>(values: &[T], dim: usize) -> bool {
+            values.chunks_exact(dim).all(|row| row == &values[..dim])
+        }
+        match &self.values {
+            Values::F32(values) => rows_equal(values, self.dim),
+            Values::F64(values) => rows_equal(values, self.dim),
+        }
+    }
+}
+
+fn check_shape(len: usize, dim: usize, got: usize) -> Result<()> {
+    if len == 0 || dim == 0 {
+        return Err(Error::Empty { rows: len, columns: dim });
+    }
+    if len.checked_mul(dim) != Some(got) {
+        return Err(Error::WrongLength { rows: len, columns: dim, got });
+    }
+    if len < 2 {
+        return Err(Error::TooFewSamples { samples: len });
+    }
+    let limit = u32::MAX as usize;
+    if len > limit {
+        return Err(Error::TooManySamples { samples: len, limit });
+    }
+    Ok(())
+}
+
+/// Finite, and d · (2·max|v|)² finite, so that every squared distance is.
+fn check_values(dim: usize, mut values: impl Iterator<Item = f64> + Clone) -> Result<()> {
+    let bound = (f64::MAX / dim as f64).sqrt() / 4.0;
+    // `<=` is false for NaN, so one comparison a value covers all three mistakes.
+    let Some(at) = values.clone().position(|v| !(v.abs() <= bound)) else { return Ok(()) };
+    let (row, column) = (at / dim, at % dim);
+    let value = values.nth(at).unwrap_or(f64::NAN);
+    if value.is_finite() {
+        return Err(Error::TooLarge { row, column, value });
+    }
+    Err(Error::NonFinite { row, column, value })
+}
+
+/// Inputs and outputs of one model; row i of each is the same sample.
+#[derive(Debug, Clone)]
+pub struct PairedSamples<'a> {
+    input: Samples<'a>,
+    output: Samples<'a>,
+}
+
+impl<'a> PairedSamples<'a> {
+    /// Pairs inputs with outputs, Y = F(X).
+    ///
+    /// # Errors
+    /// When their numbers of rows differ, or when all rows of one side are equal: such a side has no shape to compare.
+    pub fn new(input: Samples<'a>, output: Samples<'a>) -> Result<Self> {
+        if input.len() != output.len() {
+            return Err(Error::ShapeMismatch { input_rows: input.len(), output_rows: output.len() });
+        }
+        for (side, samples) in [(Side::Input, &input), (Side::Output, &output)] {
+            if samples.all_equal() {
+                return Err(Error::AllEqual { side, samples: samples.len() });
+            }
+        }
+        Ok(Self { input, output })
+    }
+
+    /// The model's inputs.
+    pub fn input(&self) -> &Samples<'a> {
+        &self.input
+    }
+
+    /// The model's outputs.
+    pub fn output(&self) -> &Samples<'a> {
+        &self.output
+    }
+
+    /// Number of samples, n.
+    #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
+    pub fn len(&self) -> usize {
+        self.input.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_the_first_value_that_is_not_finite() {
+        let mut values = vec![0.0_f32; 6];
+        values[4] = f32::NAN;
+        let error = Samples::from_f32(3, 2, values).unwrap_err();
+        assert!(matches!(error, Error::NonFinite { row: 2, column: 0, .. }));
+    }
+
+    #[test]
+    fn refuses_values_whose_distances_overflow() {
+        let error = Samples::from_f64(2, 1, vec![0.0, 1e200]).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { row: 1, column: 0, .. }));
+    }
+
+    #[test]
+    fn refuses_wrong_shapes() {
+        assert_eq!(Samples::from_f32(0, 2, vec![]).unwrap_err(), Error::Empty { rows: 0, columns: 2 });
+        assert_eq!(Samples::from_f32(1, 1, vec![1.0]).unwrap_err(), Error::TooFewSamples { samples: 1 });
+        assert!(matches!(Samples::from_f32(usize::MAX, 2, vec![1.0]), Err(Error::WrongLength { .. })));
+    }
+
+    #[test]
+    fn refuses_a_side_without_shape() {
+        let flat = Samples::from_f32(3, 1, vec![7.0; 3]).unwrap();
+        let line = Samples::from_f32(3, 1, vec![0.0, 1.0, 2.0]).unwrap();
+        let error = PairedSamples::new(line, flat).unwrap_err();
+        assert_eq!(error, Error::AllEqual { side: Side::Output, samples: 3 });
+    }
+}

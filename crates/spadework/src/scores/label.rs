@@ -1,0 +1,35 @@
+//! Label scores: which classes are fragile.
+
+use std::collections::BTreeMap;
+
+use super::NodeScores;
+use crate::{Error, Result};
+
+/// Mean node score of the samples that carry one label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LabelScore {
+    /// The label.
+    pub label: i64,
+    /// Mean node score.
+    pub score: f64,
+    /// Number of samples that carry it.
+    pub samples: usize,
+}
+
+/// The score of every label that occurs, ascending by label.
+///
+/// # Errors
+/// When there is not one label a sample.
+pub fn label_scores(nodes: &NodeScores, labels: &[i64]) -> Result<Vec<LabelScore>> {
+    if labels.len() != nodes.scores().len() {
+        return Err(Error::LabelCount { samples: nodes.scores().len(), labels: labels.len() });
+    }
+    let mut sums: BTreeMap<i64, (f64, usize)> = BTreeMap::new();
+    for (&label, score) in labels.iter().zip(nodes.scores()) {
+        let (sum, samples) = sums.entry(label).or_default();
+        *sum += score;
+        *samples += 1;
+    }
+    let score = |(label, (sum, samples)): (i64, (f64, usize))| LabelScore { label, score: sum / samples as f64, samples };
+    Ok(sums.into_iter().map(score).collect())
+}
