@@ -1,2 +1,43 @@
-//! The `spadework` command.
-fn main() {}
+//! The `spadework` command: parse, load, call the library, print.
+
+mod args;
+mod commands;
+mod console;
+mod failure;
+mod interrupt;
+mod render;
+mod run;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use console::Console;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    // clap prints its own message and ends with code 2 for a wrong call, 0 for --help and --version.
+    let cli = Cli::parse();
+    interrupt::install();
+    let outcome = match &cli.command {
+        Command::Demo(args) => commands::demo::run(args),
+        Command::Score(args) => commands::score::run(args),
+        Command::Select(args) => commands::select::run(args),
+        Command::Check(args) => commands::check::run(args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure),
+    }
+}
+
+fn report(failure: &Failure) -> ExitCode {
+    if interrupt::requested() {
+        return ExitCode::from(interrupt::EXIT_CODE);
+    }
+    if let Some(message) = failure.message() {
+        Console::error(message, failure.hint());
+    }
+    ExitCode::from(failure.exit_code())
+}

@@ -1,1 +1,44 @@
-//! Array files and data sets.
+//! Array files and data sets: everything that turns an argument of a user into samples, and results into files.
+//!
+//! [`load`] takes what a user types: a file (`x.npy`, `x.npz:key`, `x.csv`, `x.parquet`, `x.safetensors:key`, an IDX file, a
+//! CIFAR-10 batch) or a data set by name and folder (`mnist:DIR:test`). The [`Dataset`] it gives owns the values, or maps
+//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row a sample. [`load_labels`] takes the
+//! same arguments for the classes of the samples.
+//!
+//! ```
+//! let path = std::env::temp_dir().join(format!("spadework-io-{}.csv", std::process::id()));
+//! std::fs::write(&path, "width,height\n1.0,2.0\n3.0,5.0\n")?;
+//! let dataset = spadework_io::load(&path.display().to_string())?;
+//! assert_eq!(dataset.shape(), [2, 2]);
+//! assert_eq!(dataset.samples()?.dim(), 2);
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Bytes (`uint8`) are pixels and become x/255; other integers keep their value; floating point stays as it is. Labels are
+//! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold.
+//!
+//! [`output`] writes results so that a file is either complete or not there.
+
+mod array;
+mod dataset;
+mod element;
+mod error;
+mod formats;
+#[doc(hidden)]
+pub mod fuzzing;
+mod keys;
+mod labels;
+mod load;
+mod mapping;
+mod named;
+pub mod output;
+pub mod result;
+mod source;
+mod stream;
+mod table;
+
+pub use dataset::Dataset;
+pub use error::{Error, Format, Result};
+pub use labels::Labels;
+pub use load::{load, load_bytes, load_labels};

@@ -52,7 +52,9 @@ pub enum Error {
         value: f64,
     },
     /// Values so large that squared distances overflow.
-    #[error("values must be small enough that squared distances are finite, got {value:e} at row {row}, column {column} (both counted from 0)")]
+    #[error(
+        "values must be small enough that squared distances are finite, got {value:e} at row {row}, column {column} (both counted from 0)"
+    )]
     TooLarge {
         /// Row of the first such value, counted from 0.
         row: usize,
@@ -62,7 +64,9 @@ pub enum Error {
         value: f64,
     },
     /// Inputs and outputs of different length.
-    #[error("inputs and outputs must have the same number of rows, got {input_rows} inputs and {output_rows} outputs")]
+    #[error(
+        "inputs and outputs must have the same number of rows, got {input_rows} inputs and {output_rows} outputs"
+    )]
     ShapeMismatch {
         /// Rows of the inputs.
         input_rows: usize,
@@ -118,7 +122,9 @@ pub enum Error {
         got: f64,
     },
     /// An edge that a graph cannot hold.
-    #[error("edge {index} must join two different nodes below {nodes} with a positive finite weight, got {p}–{q} with weight {weight}")]
+    #[error(
+        "edge {index} must join two different nodes below {nodes} with a positive finite weight, got {p}–{q} with weight {weight}"
+    )]
     BadEdge {
         /// Position of the edge in the list given.
         index: usize,
@@ -140,7 +146,9 @@ pub enum Error {
         output: usize,
     },
     /// A graph falls apart, and the policy does not allow to mend it.
-    #[error("the {side} graph must be connected, but with {neighbors} neighbors it has {components} components (the largest has {largest} of {samples} samples)")]
+    #[error(
+        "the {side} graph must be connected, but with {neighbors} neighbors it has {components} components (the largest has {largest} of {samples} samples)"
+    )]
     Disconnected {
         /// The side that falls apart.
         side: Side,
@@ -154,7 +162,9 @@ pub enum Error {
         neighbors: usize,
     },
     /// `grow` would need neighbour lists beyond the memory it allows itself.
-    #[error("the {side} graph is still disconnected with {neighbors} neighbors ({components} components), and longer neighbour lists of {samples} samples would hold more than {limit} entries")]
+    #[error(
+        "the {side} graph is still disconnected with {neighbors} neighbors ({components} components), and longer neighbour lists of {samples} samples would hold more than {limit} entries"
+    )]
     GrownTooFar {
         /// The side that falls apart.
         side: Side,
@@ -180,7 +190,9 @@ pub enum Error {
         tolerance: f64,
     },
     /// A proof of the upper bound was asked for and is too large for this machine.
-    #[error("a certificate for {samples} samples would need a factor of {entries} entries, more than the {limit} allowed")]
+    #[error(
+        "a certificate for {samples} samples would need a factor of {entries} entries, more than the {limit} allowed"
+    )]
     CertificateTooLarge {
         /// Number of samples.
         samples: usize,

@@ -32,7 +32,11 @@ use crate::{Error, Monitor, PairedSamples, Result, Samples, SpadeParams, Stage};
 /// assert_eq!((edge.p, edge.q), (0, 39));
 /// # Ok::<(), spadework::Error>(())
 /// ```
-pub fn evaluate(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<SpadeReport> {
+pub fn evaluate(
+    samples: &PairedSamples<'_>,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<SpadeReport> {
     params.check_for(samples.len())?;
     match params.threads {
         None => evaluate_here(samples, params, monitor),
@@ -45,7 +49,11 @@ pub fn evaluate(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dyn
 }
 
 /// The method in the current thread pool.
-fn evaluate_here(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<SpadeReport> {
+fn evaluate_here(
+    samples: &PairedSamples<'_>,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<SpadeReport> {
     let began = Instant::now();
     let mut timings = Timings::default();
 
@@ -67,7 +75,8 @@ fn evaluate_here(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dy
     )?;
     timings.neighbors_input = search_input.took;
     timings.neighbors_output = search_output.took;
-    timings.graphs = connecting.elapsed().saturating_sub(search_input.took + search_output.took - searched_before);
+    timings.graphs =
+        connecting.elapsed().saturating_sub(search_input.took + search_output.took - searched_before);
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v.
     monitor.begin(Stage::Eigenpairs);
@@ -105,7 +114,16 @@ fn evaluate_here(samples: &PairedSamples<'_>, params: &SpadeParams, monitor: &dy
         outputs_decided_by_index,
         timings,
     };
-    Ok(SpadeReport { model_score, enclosure, eigenpairs, embedding, graphs, edge_scores, node_scores, diagnostics })
+    Ok(SpadeReport {
+        model_score,
+        enclosure,
+        eigenpairs,
+        embedding,
+        graphs,
+        edge_scores,
+        node_scores,
+        diagnostics,
+    })
 }
 
 /// A neighbour search that knows its stage and how long it took.

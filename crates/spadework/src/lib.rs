@@ -14,7 +14,9 @@ pub mod laplacian;
 pub mod neighbors;
 pub mod scores;
 
-pub use eigen::{EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs};
+pub use eigen::{
+    EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs,
+};
 pub use error::{Error, Result};
 pub use evaluate::evaluate;
 pub use graph::{ConnectedGraph, Graph, GraphPair};

@@ -10,8 +10,8 @@
 //! eigenvalue of A near v_1 is about (μ − λ_1)/‖v_1‖², hence μ must exceed λ_1 by about c‖v_1‖²; on 10,000 samples that
 //! is some 10⁻⁶ of it.
 
-use faer::linalg::cholesky::llt::factor::LltRegularization;
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt::factor::LltRegularization;
 use faer::sparse::linalg::cholesky::{SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky};
 use faer::sparse::{SparseColMat, Triplet};
 use faer::{Par, Side};
@@ -99,7 +99,8 @@ impl<'p, 'g> GroundedPencil<'p, 'g> {
             let degree = mu * output.degrees()[p as usize] - input.degrees()[p as usize];
             self.at(p).map(|at| Triplet::new(at, at, degree - margin))
         });
-        let edge = |p: u32, q: u32, value: f64| Some(Triplet::new(self.at(p.max(q))?, self.at(p.min(q))?, value));
+        let edge =
+            |p: u32, q: u32, value: f64| Some(Triplet::new(self.at(p.max(q))?, self.at(p.min(q))?, value));
         let output_edges = output.graph().edges().filter_map(|(p, q, weight)| edge(p, q, -mu * weight));
         let input_edges = input.graph().edges().filter_map(|(p, q, weight)| edge(p, q, weight));
         let entries: Vec<_> = diagonal.chain(output_edges).chain(input_edges).collect();
@@ -113,9 +114,13 @@ impl<'p, 'g> GroundedPencil<'p, 'g> {
             entries,
             limit: MOST_ENTRIES,
         };
-        let symbolic =
-            factorize_symbolic_cholesky(matrix.symbolic(), Side::Lower, SymmetricOrdering::Amd, Default::default())
-                .map_err(|_| too_large(usize::MAX))?;
+        let symbolic = factorize_symbolic_cholesky(
+            matrix.symbolic(),
+            Side::Lower,
+            SymmetricOrdering::Amd,
+            Default::default(),
+        )
+        .map_err(|_| too_large(usize::MAX))?;
         if symbolic.len_val() > MOST_ENTRIES {
             return Err(too_large(symbolic.len_val()));
         }

@@ -262,13 +262,15 @@ impl<'p, 'g> Basis<'p, 'g> {
     /// Shrinks a full basis to the leading Ritz vectors and the previous ones.
     fn restart_if_full(&mut self, ritz: &Ritz, targets: [usize; WIDTH], eigenpairs: usize) {
         if self.vectors.len() < most_panels(eigenpairs) {
-            self.previous = Some(Mat::from_fn(self.columns(), WIDTH, |i, j| ritz.coefficients[(i, targets[j])]));
+            self.previous =
+                Some(Mat::from_fn(self.columns(), WIDTH, |i, j| ritz.coefficients[(i, targets[j])]));
             return;
         }
         let coefficients = self.restart_coefficients(ritz, kept_panels(eigenpairs) * WIDTH);
         let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
-        self.vectors =
-            (0..coefficients.ncols() / WIDTH).map(|p| combine(&self.vectors, &coefficients, columns(p))).collect();
+        self.vectors = (0..coefficients.ncols() / WIDTH)
+            .map(|p| combine(&self.vectors, &coefficients, columns(p)))
+            .collect();
         let applied = |apply: &dyn Fn(&Panel, &mut Panel)| {
             let apply = |vectors: &Panel| {
                 let mut product = zeros(vectors.len());

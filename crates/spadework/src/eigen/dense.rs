@@ -4,9 +4,7 @@
 //! L_Y is then positive definite, L_Y = C Cᵀ, and C⁻¹ L_X C⁻ᵀ is an ordinary symmetric problem with all n − 1
 //! eigenvalues.
 
-use faer::linalg::triangular_solve::{
-    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
-};
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, Par, Side};
 
 use super::symmetric::symmetric_eigen;

@@ -124,7 +124,8 @@ fn normalize(output: &Laplacian<'_>, vector: &mut [f64]) {
     for entry in vector.iter_mut() {
         *entry -= mean;
     }
-    let largest = vector.iter().fold(0.0_f64, |largest, &v| if v.abs() > largest.abs() { v } else { largest });
+    let largest =
+        vector.iter().fold(0.0_f64, |largest, &v| if v.abs() > largest.abs() { v } else { largest });
     let scale = output.quadratic_form(vector).sqrt().recip().copysign(largest);
     for entry in vector.iter_mut() {
         *entry *= scale;
@@ -168,7 +169,11 @@ impl<'g> EigenProblem<'g> {
     ///
     /// # Errors
     /// [`Error::TooManyEigenpairs`] unless r < n; [`Error::NotConverged`], with the residuals reached.
-    pub fn dominant_eigenpairs(&self, params: &EigenParams, monitor: &dyn Monitor) -> Result<GeneralizedEigenpairs> {
+    pub fn dominant_eigenpairs(
+        &self,
+        params: &EigenParams,
+        monitor: &dyn Monitor,
+    ) -> Result<GeneralizedEigenpairs> {
         let (samples, eigenpairs) = (self.nodes(), params.eigenpairs);
         if eigenpairs == 0 {
             return Err(Error::NoEigenpairs);

@@ -163,7 +163,11 @@ pub fn connect<'a>(
 }
 
 /// The shortest edges that join all components: a minimum spanning forest over them, ties to the lower nodes.
-fn shortest_bridges(samples: &Samples<'_>, components: &Components, monitor: &dyn Monitor) -> Result<Vec<(u32, u32)>> {
+fn shortest_bridges(
+    samples: &Samples<'_>,
+    components: &Components,
+    monitor: &dyn Monitor,
+) -> Result<Vec<(u32, u32)>> {
     match samples.values() {
         Values::F32(values) => boruvka(values, samples.dim(), components, monitor),
         Values::F64(values) => boruvka(values, samples.dim(), components, monitor),
@@ -189,7 +193,8 @@ fn boruvka<T: Element>(
     let mut part_of: Vec<u32> = components.of_node().to_vec();
     let mut sizes = components.sizes().to_vec();
     while sizes.len() > 1 {
-        let largest = (0..sizes.len()).max_by_key(|&part| (sizes[part], std::cmp::Reverse(part))).unwrap_or(0);
+        let largest =
+            (0..sizes.len()).max_by_key(|&part| (sizes[part], std::cmp::Reverse(part))).unwrap_or(0);
         let mut shortest: Vec<Option<Bridge>> = vec![None; sizes.len()];
         let outgoing = (0..part_of.len())
             .into_par_iter()

@@ -41,7 +41,10 @@ pub(crate) fn for_each_chunk_mut(panel: &mut Panel, work: impl Fn(usize, &mut [[
 }
 
 /// Adds up a value of every chunk of rows, in order.
-fn sum_chunks<const N: usize>(rows: usize, of_chunk: impl Fn(std::ops::Range<usize>) -> [f64; N] + Sync) -> [f64; N] {
+fn sum_chunks<const N: usize>(
+    rows: usize,
+    of_chunk: impl Fn(std::ops::Range<usize>) -> [f64; N] + Sync,
+) -> [f64; N] {
     let chunk = |index: usize| of_chunk(index * CHUNK..((index + 1) * CHUNK).min(rows));
     let add = |mut sum: [f64; N], part: [f64; N]| {
         for (sum, part) in sum.iter_mut().zip(part) {

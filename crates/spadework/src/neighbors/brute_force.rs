@@ -14,7 +14,12 @@ use crate::{Monitor, Result, Samples, Values};
 pub struct BruteForce;
 
 impl NeighborSearch for BruteForce {
-    fn search(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
         match samples.values() {
             Values::F32(values) => search(values, samples.dim(), neighbors, monitor),
@@ -23,7 +28,12 @@ impl NeighborSearch for BruteForce {
     }
 }
 
-fn search<T: Element>(values: &[T], dim: usize, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+fn search<T: Element>(
+    values: &[T],
+    dim: usize,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<NeighborLists> {
     let samples = values.len() / dim;
     let rows = (0..samples)
         .into_par_iter()

@@ -70,7 +70,8 @@ impl Candidates {
 
     /// Replaces bounds by true distances and keeps the best k.
     fn settle(&mut self, settle: &impl Fn(u32) -> (f64, f32)) {
-        self.settled.extend(self.pending.drain(..).map(|candidate| (settle(candidate.index).0, candidate.index)));
+        self.settled
+            .extend(self.pending.drain(..).map(|candidate| (settle(candidate.index).0, candidate.index)));
         if self.settled.len() > self.neighbors {
             self.settled.select_nth_unstable_by(self.neighbors - 1, ordered);
             self.settled.truncate(self.neighbors);

@@ -42,7 +42,12 @@ const MOST_DIMENSIONS: usize = 1 << 20;
 pub struct ExactSearch;
 
 impl NeighborSearch for ExactSearch {
-    fn search(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
         if samples.dim() > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor);
@@ -54,7 +59,12 @@ impl NeighborSearch for ExactSearch {
     }
 }
 
-fn search<T: Element>(values: &[T], dim: usize, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+fn search<T: Element>(
+    values: &[T],
+    dim: usize,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<NeighborLists> {
     let filter = Filter::new(values, dim);
     let samples = filter.samples();
     let rows_done = AtomicU64::new(0);

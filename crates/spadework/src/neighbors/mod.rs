@@ -81,7 +81,8 @@ pub trait NeighborSearch: Sync {
     ///
     /// # Errors
     /// When `neighbors` is 0 or not smaller than the number of samples, or when the monitor stops the run.
-    fn search(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists>;
+    fn search(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor)
+    -> Result<NeighborLists>;
 }
 
 /// 1 ≤ k < n.

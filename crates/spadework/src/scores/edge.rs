@@ -52,7 +52,8 @@ impl EdgeScores {
 
     /// The `count` edges of largest score, largest first, ties to the lower nodes.
     pub fn top(&self, count: usize) -> Vec<EdgeScore> {
-        let entry = |at: usize| EdgeScore { p: self.edges[at].0, q: self.edges[at].1, score: self.scores[at] };
+        let entry =
+            |at: usize| EdgeScore { p: self.edges[at].0, q: self.edges[at].1, score: self.scores[at] };
         largest(&self.scores, count).into_iter().map(entry).collect()
     }
 }

@@ -30,6 +30,10 @@ pub fn label_scores(nodes: &NodeScores, labels: &[i64]) -> Result<Vec<LabelScore
         *sum += score;
         *samples += 1;
     }
-    let score = |(label, (sum, samples)): (i64, (f64, usize))| LabelScore { label, score: sum / samples as f64, samples };
+    let score = |(label, (sum, samples)): (i64, (f64, usize))| LabelScore {
+        label,
+        score: sum / samples as f64,
+        samples,
+    };
     Ok(sums.into_iter().map(score).collect())
 }

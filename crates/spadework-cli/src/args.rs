@@ -1,0 +1,241 @@
+//! What a user may type.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use spadework::{Certainty, Connectivity, SpadeParams};
+
+const ARRAYS_HELP: &str = "\
+ARRAYS
+  An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file
+  (t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and
+  split (mnist:DIR:test, fashion-mnist:DIR:train, cifar10:DIR:all), which also supplies labels. More than two
+  dimensions are flattened to one row a sample; bytes (images) become x/255.
+
+EXIT CODES
+  0 done, 1 a gate failed, 2 the call or its files are wrong, 3 the problem has no answer as posed,
+  130 interrupted";
+
+/// How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
+#[derive(Debug, Parser)]
+#[command(name = "spadework", version, after_long_help = ARRAYS_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compare two embedded classifiers of handwritten digits; needs no files
+    Demo(DemoArgs),
+    /// Score one model: model score, edge scores, node scores, label scores
+    #[command(after_long_help = ARRAYS_HELP)]
+    Score(ScoreArgs),
+    /// Print the ids of the most fragile samples, for an expensive evaluation
+    #[command(after_long_help = ARRAYS_HELP)]
+    Select(SelectArgs),
+    /// A gate: exit code 1 when the model score is too large or has grown too much
+    #[command(after_long_help = ARRAYS_HELP)]
+    Check(CheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScoreArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// How many of the most fragile samples and edges to show
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelectArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// How many samples to select [default: 100, or all where there are fewer]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<NonZeroUsize>,
+    /// Print score and label beside each id, as CSV with a header
+    #[arg(long)]
+    pub(crate) scores: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) rules: CheckRules,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct CheckRules {
+    /// Fail when the model score is above this
+    #[arg(long, value_name = "SCORE", value_parser = positive_score)]
+    pub(crate) max_score: Option<f64>,
+    /// A result.json of an earlier run to compare with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Fail when the model score exceeds the baseline's by more than this, e.g. 5% or 0.05 [default: 0%]
+    #[arg(long, value_name = "PART", requires = "baseline", value_parser = fraction)]
+    pub(crate) max_regression: Option<f64>,
+}
+
+/// What is scored and how.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// The model's inputs
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) inputs: String,
+    /// The model's outputs; for a classifier the values right before the softmax
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) outputs: String,
+    /// One integer or word a sample; a data set by name brings its own
+    #[arg(long, value_name = "ARRAY")]
+    pub(crate) labels: Option<String>,
+    /// Neighbors per sample, k
+    #[arg(short = 'k', long, value_name = "K", default_value_t = 10)]
+    pub(crate) neighbors: usize,
+    /// Eigenpairs, r, that edge and node scores are made of
+    #[arg(short = 'r', long, value_name = "R", default_value_t = 2)]
+    pub(crate) eigenpairs: usize,
+    /// What to do when a graph is not connected
+    #[arg(long, value_enum, default_value_t = Policy::Grow)]
+    pub(crate) connectivity: Policy,
+    /// Relative residual that every eigenpair must reach
+    #[arg(long, value_name = "PART", default_value_t = 1e-6)]
+    pub(crate) tolerance: f64,
+    /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
+    #[arg(long)]
+    pub(crate) certify: bool,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+impl ModelArgs {
+    pub(crate) fn params(&self) -> SpadeParams {
+        SpadeParams {
+            neighbors: self.neighbors,
+            eigenpairs: self.eigenpairs,
+            connectivity: self.connectivity.into(),
+            tolerance: self.tolerance,
+            certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
+            seed: self.seed,
+            threads: self.threads,
+        }
+    }
+}
+
+/// Where the result goes.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write result.json and the tables of nodes and edges into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Formats of the tables in --out
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "csv", requires = "out")]
+    pub(crate) tables: Vec<TableFormat>,
+    /// No messages and no progress on stderr, errors excepted
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// No progress bars
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+/// [`Connectivity`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// Take the smallest larger k that connects both graphs
+    Grow,
+    /// Keep k and join the components by the shortest edges
+    Bridge,
+    /// Refuse, with exit code 3
+    Error,
+}
+
+impl From<Policy> for Connectivity {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Grow => Connectivity::Grow,
+            Policy::Bridge => Connectivity::Bridge,
+            Policy::Error => Connectivity::Error,
+        }
+    }
+}
+
+/// Formats of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    /// nodes.csv and edges.csv
+    Csv,
+    /// nodes.parquet and edges.parquet
+    Parquet,
+    /// `node_scores.npy`, `edges.npy`, `edge_scores.npy`, `embedding.npy`
+    Npy,
+}
+
+fn positive_score(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(score) if score > 0.0 && score.is_finite() => Ok(score),
+        _ => Err("expected a positive number".to_owned()),
+    }
+}
+
+/// `5%` or `0.05`; a bare `5` is as likely meant as 5 % as it is 500 %, so it is refused.
+fn fraction(text: &str) -> Result<f64, String> {
+    let expected = || "expected a percentage such as 5% or a part below 1 such as 0.05".to_owned();
+    let (number, percent) = match text.strip_suffix('%') {
+        Some(number) => (number, true),
+        None => (text, false),
+    };
+    let value = number.trim().parse::<f64>().map_err(|_| expected())?;
+    match (value >= 0.0 && value.is_finite(), percent, value < 1.0) {
+        (true, true, _) => Ok(value / 100.0),
+        (true, false, true) => Ok(value),
+        _ => Err(expected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn parts_and_percentages() {
+        assert_eq!(fraction("5%"), Ok(0.05));
+        assert_eq!(fraction("0.05"), Ok(0.05));
+        assert_eq!(fraction("150%"), Ok(1.5));
+        for wrong in ["5", "-1%", "nan", "x", ""] {
+            assert!(fraction(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `spadework check`: a gate for continuous integration.
+
+use std::path::Path;
+
+use serde::Serialize;
+use spadework_io::result::ScoreDocument;
+
+use crate::args::{CheckArgs, CheckRules};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::render::number;
+use crate::run::{ResultFolder, Scored};
+
+/// Samples and edges named in the result of a check.
+const TOP: usize = 10;
+
+/// One limit and whether it was kept.
+#[derive(Debug, Serialize)]
+struct Verdict {
+    rule: &'static str,
+    limit: f64,
+    passed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline_score: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckDocument<'a> {
+    schema: &'static str,
+    passed: bool,
+    model_score: f64,
+    rules: &'a [Verdict],
+    result: &'a ScoreDocument,
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
+    // The baseline first: a wrong file should not cost a run.
+    let baseline = args.rules.baseline.as_deref().map(ScoreDocument::read).transpose()?;
+    let folder = ResultFolder::from_args(&args.output)?;
+    let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
+    let document = scored.document(TOP)?;
+    if let (Some(path), Some(baseline)) = (&args.rules.baseline, &baseline) {
+        check_comparable(path, baseline, &document)?;
+    }
+    let verdicts = verdicts(&args.rules, baseline.as_ref(), document.model_score);
+    if let Some(folder) = folder {
+        folder.write(&scored, &document)?;
+        folder.commit()?;
+    }
+    let passed = verdicts.iter().all(|verdict| verdict.passed);
+    Console::data(&if args.output.json {
+        to_json(&document, &verdicts)
+    } else {
+        to_text(&document, &verdicts)
+    });
+    if passed { Ok(()) } else { Err(Failure::gate()) }
+}
+
+/// Scores of other data or another k say nothing about a regression.
+fn check_comparable(path: &Path, baseline: &ScoreDocument, document: &ScoreDocument) -> Result<(), Failure> {
+    let facts = [
+        ("samples", baseline.samples, document.samples),
+        ("numbers per input", baseline.input_dim, document.input_dim),
+        ("neighbors", baseline.neighbors.used, document.neighbors.used),
+    ];
+    for (fact, theirs, ours) in facts {
+        if theirs != ours {
+            let path = path.display();
+            return Err(Failure::usage(format!(
+                "{path}: the baseline must have the same {fact} ({ours}), got {theirs}"
+            ))
+            .with_hint(
+                "make the baseline anew with `spadework score --out DIR`, the same inputs and --neighbors",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn verdicts(rules: &CheckRules, baseline: Option<&ScoreDocument>, score: f64) -> Vec<Verdict> {
+    let max_score = rules.max_score.map(|limit| Verdict {
+        rule: "max-score",
+        limit,
+        passed: score <= limit,
+        baseline_score: None,
+    });
+    let max_regression = baseline.map(|baseline| {
+        let limit = baseline.model_score * (1.0 + rules.max_regression.unwrap_or(0.0));
+        // Two runs of the same data agree to the residual, not to the last digit.
+        let passed = score <= limit * (1.0 + baseline.tolerance.min(1e-6));
+        Verdict { rule: "max-regression", limit, passed, baseline_score: Some(baseline.model_score) }
+    });
+    max_score.into_iter().chain(max_regression).collect()
+}
+
+fn to_text(document: &ScoreDocument, verdicts: &[Verdict]) -> String {
+    let mut text = String::new();
+    for verdict in verdicts {
+        let word = if verdict.passed { "pass" } else { "FAIL" };
+        let relation = if verdict.passed { "within" } else { "above" };
+        let (score, limit) = (number(document.model_score), number(verdict.limit));
+        let baseline = verdict.baseline_score.map(|score| format!(" (baseline {})", number(score)));
+        let baseline = baseline.unwrap_or_default();
+        text.push_str(&format!(
+            "{word}  {}: model score {score} is {relation} {limit}{baseline}\n",
+            verdict.rule
+        ));
+    }
+    text
+}
+
+fn to_json(document: &ScoreDocument, verdicts: &[Verdict]) -> String {
+    let check = CheckDocument {
+        schema: "spadework.check/1",
+        passed: verdicts.iter().all(|verdict| verdict.passed),
+        model_score: document.model_score,
+        rules: verdicts,
+        result: document,
+    };
+    let text = serde_json::to_string_pretty(&check).expect("numbers and words can be written as JSON");
+    format!("{text}\n")
+}

@@ -1,0 +1,6 @@
+//! One file a command.
+
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod score;
+pub(crate) mod select;

@@ -1,0 +1,116 @@
+//! What goes to the terminal: data to stdout, messages and progress to stderr.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use spadework::{Monitor, Stage};
+
+use crate::args::OutputArgs;
+use crate::interrupt;
+
+/// How much to say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Console {
+    messages: bool,
+    progress: bool,
+}
+
+impl Console {
+    pub(crate) fn new(args: &OutputArgs) -> Self {
+        let progress = !args.quiet && !args.no_progress && std::io::stderr().is_terminal();
+        Self { messages: !args.quiet, progress }
+    }
+
+    /// Says nothing but errors.
+    pub(crate) fn quiet() -> Self {
+        Self { messages: false, progress: false }
+    }
+
+    /// Says something that the user should know, on stderr.
+    pub(crate) fn note(self, message: &str) {
+        if self.messages {
+            to_stderr(&format!("note: {message}\n"));
+        }
+    }
+
+    pub(crate) fn error(message: &str, hint: Option<&str>) {
+        let hint = hint.map(|hint| format!("\nhint: {hint}\n")).unwrap_or_default();
+        to_stderr(&format!("error: {message}\n{hint}"));
+    }
+
+    /// Prints data.
+    ///
+    /// A reader that closes the pipe (`| head`) has what it wanted; that is no failure.
+    pub(crate) fn data(text: &str) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    }
+
+    /// A monitor that draws progress on a terminal and stops on Ctrl-C.
+    pub(crate) fn monitor(self) -> TerminalMonitor {
+        TerminalMonitor { bar: Mutex::new(None), progress: self.progress }
+    }
+}
+
+/// Nothing is left to do about a message that cannot be delivered.
+fn to_stderr(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Draws one bar a stage.
+#[derive(Debug)]
+pub(crate) struct TerminalMonitor {
+    bar: Mutex<Option<ProgressBar>>,
+    progress: bool,
+}
+
+impl TerminalMonitor {
+    fn with_bar(&self, work: impl FnOnce(&mut Option<ProgressBar>)) {
+        if let (true, Ok(mut bar)) = (self.progress, self.bar.lock()) {
+            work(&mut bar);
+        }
+    }
+}
+
+impl Monitor for TerminalMonitor {
+    fn begin(&self, stage: Stage) {
+        self.with_bar(|slot| {
+            if let Some(old) = slot.take() {
+                old.finish_and_clear();
+            }
+            let bar = ProgressBar::new_spinner();
+            bar.set_message(stage.to_string());
+            bar.enable_steady_tick(Duration::from_millis(100));
+            *slot = Some(bar);
+        });
+    }
+
+    fn progress(&self, done: u64, total: u64) {
+        self.with_bar(|slot| {
+            let Some(bar) = slot else { return };
+            if total > 0 && bar.length() != Some(total) {
+                bar.set_length(total);
+                let style = ProgressStyle::with_template("{msg:>16} {bar:40} {percent:>3} % {eta:>6}");
+                bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            }
+            // Workers report out of order; a bar that runs backwards confuses.
+            bar.set_position(bar.position().max(done));
+        });
+    }
+
+    fn is_cancelled(&self) -> bool {
+        interrupt::requested()
+    }
+}
+
+impl Drop for TerminalMonitor {
+    fn drop(&mut self) {
+        self.with_bar(|slot| {
+            if let Some(bar) = slot.take() {
+                bar.finish_and_clear();
+            }
+        });
+    }
+}

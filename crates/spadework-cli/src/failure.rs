@@ -1,0 +1,81 @@
+//! Why a command did not end well, and with which exit code.
+
+use spadework::Error as CoreError;
+use spadework_io::Error as IoError;
+
+/// A gate failed.
+const GATE: u8 = 1;
+/// The call or its files are wrong.
+const USAGE: u8 = 2;
+/// The problem has no answer as posed.
+const ILL_POSED: u8 = 3;
+
+/// A failure: what to say, what might help, and the exit code.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit_code: u8,
+    message: Option<String>,
+    hint: Option<&'static str>,
+}
+
+impl Failure {
+    /// The gate of `check` failed; what is to be said stands on stdout already.
+    pub(crate) fn gate() -> Self {
+        Self { exit_code: GATE, message: None, hint: None }
+    }
+
+    /// The call is wrong in a way that only its files show.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { exit_code: USAGE, message: Some(message.into()), hint: None }
+    }
+
+    /// Puts the file that is concerned before the message.
+    pub(crate) fn about(mut self, file: &str) -> Self {
+        self.message = self.message.map(|message| format!("{file}: {message}"));
+        self
+    }
+
+    pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        self.exit_code
+    }
+
+    pub(crate) fn message(&self) -> Option<&str> {
+        self.message.as_deref()
+    }
+
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        self.hint
+    }
+}
+
+impl From<IoError> for Failure {
+    fn from(error: IoError) -> Self {
+        let hint = matches!(error, IoError::ManyKeys { .. }).then_some("for example --inputs FILE.npz:KEY");
+        Self { exit_code: USAGE, message: Some(error.to_string()), hint }
+    }
+}
+
+impl From<CoreError> for Failure {
+    fn from(error: CoreError) -> Self {
+        let (exit_code, hint) = match &error {
+            CoreError::Disconnected { .. } => {
+                (ILL_POSED, Some("try --connectivity grow or bridge, or more --neighbors"))
+            }
+            CoreError::GrownTooFar { .. } => (ILL_POSED, Some("try --connectivity bridge")),
+            CoreError::NotConverged { .. } => (ILL_POSED, Some("try a larger --tolerance or another --seed")),
+            CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
+                (ILL_POSED, Some("without --certify the upper bound holds with a stated probability"))
+            }
+            CoreError::AllEqual { .. } => (ILL_POSED, None),
+            CoreError::TooManyNeighbors { .. } => (USAGE, Some("try a smaller --neighbors")),
+            CoreError::TooManyEigenpairs { .. } => (USAGE, Some("try a smaller --eigenpairs")),
+            _ => (USAGE, None),
+        };
+        Self { exit_code, message: Some(error.to_string()), hint }
+    }
+}

@@ -1,0 +1,178 @@
+//! Results as text for people.
+
+use spadework::Stage;
+use spadework_io::result::{LabelDocument, ScoreDocument, TimingsDocument};
+
+/// The whole result of `score`.
+pub(crate) fn score(document: &ScoreDocument) -> String {
+    let mut text = headline(document);
+    if !document.label_scores.is_empty() {
+        text.push_str("\nlabel scores, most fragile first\n");
+        text.push_str(&label_table(&document.label_scores));
+    }
+    text.push_str("\nmost fragile samples\n");
+    text.push_str(&node_table(document));
+    text.push_str("\nmost fragile pairs (edges of the input graph)\n");
+    text.push_str(&edge_table(document));
+    text.push_str(&format!("\n{}\n", timings(&document.timings)));
+    text
+}
+
+/// Score, certainty, spectrum and data.
+fn headline(document: &ScoreDocument) -> String {
+    let ScoreDocument { enclosure, neighbors, graphs, .. } = document;
+    let certainty = match enclosure.method.as_str() {
+        "residual" => format!("with probability at least {}", enclosure.probability),
+        "inertia" => "proved".to_owned(),
+        _ => "all eigenvalues computed".to_owned(),
+    };
+    let spectrum: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
+    let used = if neighbors.used == neighbors.requested {
+        format!("{}", neighbors.used)
+    } else {
+        format!("{} ({} asked for)", neighbors.used, neighbors.requested)
+    };
+    format!(
+        "model score   {}   (larger is less robust)\n\
+         enclosure     [{}, {}], {certainty}\n\
+         eigenvalues   {}\n\
+         samples       {}, {} numbers in, {} out\n\
+         neighbors     {used}; {} input edges, {} output edges\n",
+        number(document.model_score),
+        digits(enclosure.lower, 9),
+        digits(enclosure.upper, 9),
+        spectrum.join("  "),
+        document.samples,
+        document.input_dim,
+        document.output_dim,
+        graphs.input.edges,
+        graphs.output.edges,
+    )
+}
+
+pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
+    let mut labels: Vec<&LabelDocument> = labels.iter().collect();
+    labels.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.label.cmp(&b.label)));
+    let largest = labels.first().map_or(1.0, |label| label.score);
+    let rows = labels.iter().map(|label| {
+        let name = label.name.as_deref().map_or_else(|| label.label.to_string(), printable);
+        vec![name, number(label.score), label.samples.to_string(), bar(label.score / largest)]
+    });
+    table(&["label", "score", "samples", ""], rows)
+}
+
+fn node_table(document: &ScoreDocument) -> String {
+    let labelled = document.top_nodes.iter().any(|node| node.label.is_some());
+    let name = |id: i64| {
+        let known = document.label_scores.iter().find(|label| label.label == id);
+        known.and_then(|label| label.name.as_deref()).map_or_else(|| id.to_string(), printable)
+    };
+    let rows = document.top_nodes.iter().enumerate().map(|(rank, node)| {
+        let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];
+        row.extend(node.label.map(name));
+        row
+    });
+    table(if labelled { &["rank", "sample", "score", "label"] } else { &["rank", "sample", "score"] }, rows)
+}
+
+fn edge_table(document: &ScoreDocument) -> String {
+    let rows = document.top_edges.iter().enumerate().map(|(rank, edge)| {
+        vec![(rank + 1).to_string(), edge.p.to_string(), edge.q.to_string(), number(edge.score)]
+    });
+    table(&["rank", "p", "q", "score"], rows)
+}
+
+fn timings(timings: &TimingsDocument) -> String {
+    let stages = [
+        (Stage::NeighborsInput.to_string(), timings.neighbors_input_s),
+        (Stage::NeighborsOutput.to_string(), timings.neighbors_output_s),
+        ("graphs".to_owned(), timings.graphs_s),
+        (Stage::Eigenpairs.to_string(), timings.eigen_s),
+        (Stage::Enclosure.to_string(), timings.enclosure_s),
+        (Stage::Scores.to_string(), timings.scores_s),
+    ];
+    let parts: Vec<String> = stages.iter().map(|(stage, seconds)| format!("{stage} {seconds:.3}")).collect();
+    format!("seconds: {}; total {:.3}", parts.join(", "), timings.total_s)
+}
+
+/// A table with right-aligned columns.
+fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut lines: Vec<Vec<String>> = vec![header.iter().map(|&word| word.to_owned()).collect()];
+    lines.extend(rows);
+    let widths: Vec<usize> = (0..header.len())
+        .map(|column| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max())
+        .map(Option::unwrap_or_default)
+        .collect();
+    lines
+        .iter()
+        .map(|line| {
+            // A column without a heading (bars) reads from the left.
+            let cells = line.iter().zip(&widths).zip(header).map(|((cell, &width), heading)| {
+                if heading.is_empty() { format!("  {cell}") } else { format!("  {cell:>width$}") }
+            });
+            format!("{}\n", cells.collect::<String>().trim_end())
+        })
+        .collect()
+}
+
+/// A bar of up to 24 blocks.
+fn bar(part: f64) -> String {
+    "█".repeat((part.clamp(0.0, 1.0) * 24.0).round() as usize)
+}
+
+/// A number with six significant digits.
+pub(crate) fn number(value: f64) -> String {
+    digits(value, 6)
+}
+
+/// A number with some significant digits, in plain notation where that is readable.
+fn digits(value: f64, significant: i32) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    if !(-4..9).contains(&magnitude) {
+        return format!("{value:.*e}", (significant - 1) as usize);
+    }
+    format!("{value:.*}", (significant - 1 - magnitude).max(0) as usize)
+}
+
+/// Text from a file without control characters: a label must not be able to move the cursor.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// A field of a CSV file, quoted where it must be.
+pub(crate) fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_significant_digits() {
+        assert_eq!(number(41.466_795_34), "41.4668");
+        assert_eq!(number(456.962_960), "456.963");
+        assert_eq!(number(1_234_567.8), "1234568");
+        assert_eq!(number(0.000_123_456_7), "0.000123457");
+        assert_eq!(number(1e-9), "1.00000e-9");
+        assert_eq!(number(0.0), "0");
+    }
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        assert_eq!(csv_field("cat"), "cat");
+        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+
+    #[test]
+    fn labels_cannot_move_the_cursor() {
+        assert_eq!(printable("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
+    }
+}

@@ -1,0 +1,199 @@
+//! What `score`, `select` and `check` have in common: load, evaluate, write.
+
+use std::path::Path;
+
+use spadework::{Error as CoreError, PairedSamples, Side, SpadeReport, evaluate};
+use spadework_io::output::{Column, OutputDir, write_bytes, write_npy, write_parquet};
+use spadework_io::result::ScoreDocument;
+use spadework_io::{Dataset, Labels, load, load_labels};
+
+use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::render::csv_field;
+
+/// A scored model with its labels.
+#[derive(Debug)]
+pub(crate) struct Scored {
+    pub(crate) report: SpadeReport,
+    pub(crate) labels: Option<Labels>,
+}
+
+impl Scored {
+    /// Loads and evaluates what the arguments name.
+    pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
+        let params = model.params();
+        params.check()?;
+        let inputs = load(&model.inputs)?;
+        let outputs = load(&model.outputs)?;
+        let labels = labels_of(model, &inputs)?;
+        let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
+            .map_err(|error| with_files(error, &inputs, &outputs))?;
+        if let Some(labels) = &labels
+            && labels.len() != pair.len()
+        {
+            let source = model.labels.as_deref().unwrap_or(&model.inputs);
+            let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
+            return Err(Failure::usage(format!("{source}: {error}")));
+        }
+        let report = evaluate(&pair, &params, &console.monitor())?;
+        tell_what_was_done(&report, console);
+        Ok(Self { report, labels })
+    }
+
+    /// The document with the `top` most fragile samples and edges.
+    pub(crate) fn document(&self, top: usize) -> Result<ScoreDocument, Failure> {
+        Ok(ScoreDocument::new(&self.report, self.labels.as_ref(), top)?)
+    }
+}
+
+fn labels_of(model: &ModelArgs, inputs: &Dataset) -> Result<Option<Labels>, Failure> {
+    match &model.labels {
+        Some(argument) => Ok(Some(load_labels(argument)?)),
+        None => Ok(inputs.labels().cloned()),
+    }
+}
+
+/// A mismatch of the pair concerns both files; a side without shape one of them.
+fn with_files(error: CoreError, inputs: &Dataset, outputs: &Dataset) -> Failure {
+    let file = match &error {
+        CoreError::AllEqual { side: Side::Input, .. } => inputs.name().to_owned(),
+        CoreError::AllEqual { side: Side::Output, .. } => outputs.name().to_owned(),
+        _ => format!("{} and {}", inputs.name(), outputs.name()),
+    };
+    Failure::from(error).about(&file)
+}
+
+/// What a reader of the score must know, beside the score.
+fn tell_what_was_done(report: &SpadeReport, console: Console) {
+    let diagnostics = &report.diagnostics;
+    let connection = &diagnostics.connection;
+    let (input, output) = (connection.input, connection.output);
+    if connection.used > connection.requested {
+        console.note(&format!(
+            "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used",
+            connection.requested, input.components_found, output.components_found, connection.used
+        ));
+    }
+    if input.bridges + output.bridges > 0 {
+        console.note(&format!(
+            "{} input and {} output bridges join what {} neighbors leave apart",
+            input.bridges, output.bridges, connection.requested
+        ));
+    }
+    let decided =
+        [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
+    for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
+        console.note(&format!(
+            "{count} of {} {side} have at least {} exact copies: which of them are neighbors is decided by index",
+            report.graphs.nodes(),
+            connection.requested
+        ));
+    }
+}
+
+/// A folder for the results, made before the work begins so that a place that cannot be written is found out early.
+#[derive(Debug)]
+pub(crate) struct ResultFolder<'a> {
+    folder: OutputDir,
+    tables: &'a [TableFormat],
+}
+
+impl<'a> ResultFolder<'a> {
+    /// The folder of `--out`, where it was given.
+    pub(crate) fn from_args(args: &'a OutputArgs) -> Result<Option<Self>, Failure> {
+        let Some(path) = &args.out else { return Ok(None) };
+        Ok(Some(Self { folder: OutputDir::create(path)?, tables: &args.tables }))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes the document and the tables of nodes and edges.
+    pub(crate) fn write(&self, scored: &Scored, document: &ScoreDocument) -> Result<(), Failure> {
+        write_bytes(&self.path().join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+        for format in self.tables {
+            match format {
+                TableFormat::Csv => self.write_csv(scored)?,
+                TableFormat::Parquet => self.write_parquet(scored)?,
+                TableFormat::Npy => self.write_npy(scored)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the finished files their place.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        Ok(self.folder.commit()?)
+    }
+
+    fn write_csv(&self, scored: &Scored) -> Result<(), Failure> {
+        let report = &scored.report;
+        let mut nodes = String::from("index,label,score,rank\n");
+        for (index, (score, rank)) in
+            report.node_scores.scores().iter().zip(report.node_scores.ranks()).enumerate()
+        {
+            let label = scored
+                .labels
+                .as_ref()
+                .map(|labels| csv_field(&label_text(labels, index)))
+                .unwrap_or_default();
+            nodes.push_str(&format!("{index},{label},{score},{rank}\n"));
+        }
+        let mut edges = String::from("p,q,score\n");
+        for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
+            edges.push_str(&format!("{p},{q},{score}\n"));
+        }
+        write_bytes(&self.path().join("nodes.csv"), nodes.as_bytes())?;
+        write_bytes(&self.path().join("edges.csv"), edges.as_bytes())?;
+        Ok(())
+    }
+
+    fn write_parquet(&self, scored: &Scored) -> Result<(), Failure> {
+        let report = &scored.report;
+        let scores = report.node_scores.scores();
+        let indices: Vec<i64> = (0..scores.len() as i64).collect();
+        let ranks: Vec<i64> = report.node_scores.ranks().into_iter().map(|rank| rank as i64).collect();
+        let labels: Option<Vec<String>> = scored
+            .labels
+            .as_ref()
+            .map(|labels| (0..scores.len()).map(|index| label_text(labels, index)).collect());
+        let mut nodes = vec![("index", Column::I64(&indices))];
+        if let Some(labels) = &labels {
+            nodes.push(("label", Column::Utf8(labels)));
+        }
+        nodes.extend([("score", Column::F64(scores)), ("rank", Column::I64(&ranks))]);
+        write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
+        let end = |pick: fn(&(u32, u32)) -> u32| -> Vec<i64> {
+            report.edge_scores.edges().iter().map(|edge| i64::from(pick(edge))).collect()
+        };
+        let (p, q) = (end(|edge| edge.0), end(|edge| edge.1));
+        let edges = [
+            ("p", Column::I64(&p)),
+            ("q", Column::I64(&q)),
+            ("score", Column::F64(report.edge_scores.scores())),
+        ];
+        write_parquet(&self.path().join("edges.parquet"), &edges)?;
+        Ok(())
+    }
+
+    fn write_npy(&self, scored: &Scored) -> Result<(), Failure> {
+        let report = &scored.report;
+        let (nodes, edges) = (report.graphs.nodes(), report.edge_scores.len());
+        let ends: Vec<i64> =
+            report.edge_scores.edges().iter().flat_map(|&(p, q)| [i64::from(p), i64::from(q)]).collect();
+        let file = |name: &str| self.path().join(name);
+        write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
+        write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
+        write_npy(&file("edge_scores.npy"), &[edges], report.edge_scores.scores())?;
+        write_npy(&file("embedding.npy"), &[nodes, report.embedding.dim()], report.embedding.values())?;
+        Ok(())
+    }
+}
+
+/// A sample's label in words: the name of its class where it has one, its number otherwise.
+pub(crate) fn label_text(labels: &Labels, index: usize) -> String {
+    let id = labels.ids()[index];
+    labels.class_name(id).map_or_else(|| id.to_string(), str::to_owned)
+}

@@ -1,0 +1,167 @@
+//! An array as it lies in a file: shape, element type, order and bytes, not yet converted.
+
+use std::borrow::Cow;
+
+use crate::element::{Element, Endian, Numbers};
+use crate::error::{Error, Result};
+use crate::labels::Labels;
+
+/// Which index runs fastest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// The last, as in C.
+    RowMajor,
+    /// The first, as in Fortran.
+    ColumnMajor,
+}
+
+/// What a header says about the bytes that follow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Description {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) element: Element,
+    pub(crate) endian: Endian,
+    pub(crate) layout: Layout,
+}
+
+impl Description {
+    /// Bytes that the values take, without trusting the shape.
+    pub(crate) fn byte_len(&self, name: &str) -> Result<usize> {
+        if self.shape.is_empty() {
+            return Err(Error::Scalar { name: name.to_owned() });
+        }
+        checked_product(&self.shape)
+            .and_then(|count| count.checked_mul(self.element.size()))
+            // Memory cannot be addressed beyond this, whatever is read.
+            .filter(|&bytes| isize::try_from(bytes).is_ok())
+            .ok_or_else(|| Error::ShapeOverflow {
+                name: name.to_owned(),
+                shape: self.shape.iter().map(|&n| n as u64).collect(),
+            })
+    }
+
+    /// Whether the bytes are what this machine would hold in memory for `f32` or `f64` rows.
+    pub(crate) fn is_native_rows(&self) -> bool {
+        let contiguous = self.layout == Layout::RowMajor || self.shape.len() == 1;
+        let native = cfg!(target_endian = "little") && self.endian == Endian::Little;
+        contiguous && native && matches!(self.element, Element::F32 | Element::F64)
+    }
+}
+
+/// Product of all extents. An empty array with absurd other extents has no product either: nothing can be done with it.
+pub(crate) fn checked_product(shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n))
+}
+
+/// An array whose bytes are as many as its description promises.
+#[derive(Debug, Clone)]
+pub(crate) struct RawArray<'a> {
+    description: Description,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> RawArray<'a> {
+    pub(crate) fn new(description: Description, bytes: impl Into<Cow<'a, [u8]>>, name: &str) -> Result<Self> {
+        let bytes = bytes.into();
+        let expected = description.byte_len(name)?;
+        if bytes.len() != expected {
+            let (expected, got) = (expected as u64, bytes.len() as u64);
+            return Err(Error::Length { name: name.to_owned(), expected, got, more: false });
+        }
+        Ok(Self { description, bytes })
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.description.shape
+    }
+
+    /// The values as the core takes them, row after row.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let numbers = self.description.element.numbers(&self.bytes, self.description.endian);
+        if self.description.layout == Layout::RowMajor || self.description.shape.len() < 2 {
+            return numbers;
+        }
+        match numbers {
+            Numbers::F32(values) => Numbers::F32(to_row_major(&values, &self.description.shape)),
+            Numbers::F64(values) => Numbers::F64(to_row_major(&values, &self.description.shape)),
+        }
+    }
+
+    /// The values as labels: integers of shape `[n]` or `[n, 1]`, for which both layouts are the same.
+    pub(crate) fn labels(&self, name: &str) -> Result<Labels> {
+        let Description { shape, element, endian, .. } = &self.description;
+        if !matches!(shape.as_slice(), [_] | [_, 1]) {
+            return Err(Error::LabelShape { name: name.to_owned(), shape: shape.clone() });
+        }
+        let integers = element
+            .integers(&self.bytes, *endian)
+            .ok_or_else(|| Error::LabelType { name: name.to_owned(), got: element.name().to_owned() })?;
+        Labels::from_wide(&integers, name)
+    }
+}
+
+/// Reorders values in which the first index runs fastest into rows.
+fn to_row_major<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
+    let mut strides = Vec::with_capacity(shape.len());
+    let mut stride = 1;
+    for &extent in shape {
+        strides.push(stride);
+        stride *= extent;
+    }
+    let mut index = vec![0_usize; shape.len()];
+    let mut at = 0;
+    let mut rows = Vec::with_capacity(values.len());
+    for _ in 0..values.len() {
+        rows.push(values[at]);
+        // Count up like an odometer, the last index first, moving `at` along.
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            at += strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            at -= strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn describe(shape: &[usize], layout: Layout) -> Description {
+        Description { shape: shape.to_vec(), element: Element::I8, endian: Endian::Little, layout }
+    }
+
+    #[test]
+    fn turns_columns_into_rows() {
+        let columns =
+            RawArray::new(describe(&[2, 3], Layout::ColumnMajor), vec![1, 4, 2, 5, 3, 6], "x").unwrap();
+        assert_eq!(columns.numbers(), Numbers::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+        // Value 100·i + 10·j + k at [i, j, k] of a 2 × 2 × 2 array.
+        let cube = vec![0, 100, 10, 110, 1, 101, 11, 111];
+        let cube = RawArray::new(describe(&[2, 2, 2], Layout::ColumnMajor), cube, "x").unwrap();
+        assert_eq!(cube.numbers(), Numbers::F32(vec![0.0, 1.0, 10.0, 11.0, 100.0, 101.0, 110.0, 111.0]));
+    }
+
+    #[test]
+    fn compares_the_promise_with_the_bytes() {
+        let error =
+            RawArray::new(describe(&[9_999_999_999_999], Layout::RowMajor), vec![0], "x").unwrap_err();
+        assert_eq!(error.to_string(), "x: the header promises 9999999999999 bytes of values, got 1");
+        let error = RawArray::new(describe(&[usize::MAX, 2], Layout::RowMajor), vec![0], "x").unwrap_err();
+        assert!(matches!(error, Error::ShapeOverflow { .. }));
+        let error = RawArray::new(describe(&[], Layout::RowMajor), vec![0], "x").unwrap_err();
+        assert_eq!(error.to_string(), "x: an array must have at least one dimension, got a scalar");
+    }
+
+    #[test]
+    fn labels_are_one_per_sample() {
+        let square = RawArray::new(describe(&[2, 2], Layout::RowMajor), vec![0; 4], "y").unwrap();
+        assert!(matches!(square.labels("y"), Err(Error::LabelShape { .. })));
+        let column = RawArray::new(describe(&[2, 1], Layout::ColumnMajor), vec![3, 255], "y").unwrap();
+        assert_eq!(column.labels("y").unwrap().ids(), [3, -1]);
+    }
+}

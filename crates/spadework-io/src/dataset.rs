@@ -1,0 +1,155 @@
+//! A loaded array with its name, shape and labels.
+
+use bytemuck::try_cast_slice;
+use spadework::Samples;
+
+use crate::array::{RawArray, checked_product};
+use crate::element::{Element, Numbers};
+use crate::error::{Error, Result};
+use crate::formats::npy;
+use crate::labels::Labels;
+use crate::mapping::FileBytes;
+use crate::table::Table;
+
+/// An array that a user named, ready to be scored.
+#[derive(Debug)]
+pub struct Dataset {
+    name: String,
+    shape: Vec<usize>,
+    store: Store,
+    labels: Option<Labels>,
+}
+
+#[derive(Debug)]
+enum Store {
+    Owned(Numbers),
+    /// Values of a mapped file, from `offset` to its end, in the machine's own order.
+    Mapped {
+        file: FileBytes,
+        offset: usize,
+        element: Element,
+    },
+}
+
+impl Dataset {
+    pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Self {
+        let shape = array.shape().to_vec();
+        Self { name: name.to_owned(), shape, store: Store::Owned(array.numbers()), labels: None }
+    }
+
+    pub(crate) fn from_table(table: Table, name: &str) -> Self {
+        let Table { shape, numbers } = table;
+        Self { name: name.to_owned(), shape, store: Store::Owned(numbers), labels: None }
+    }
+
+    /// A NumPy file. A mapped one is borrowed where it holds rows as memory would, and converted otherwise.
+    pub(crate) fn from_npy(file: FileBytes, name: &str) -> Result<Self> {
+        let array = npy::parse(&file, name)?;
+        let (description, values) = npy::split(&file, name)?;
+        // NumPy pads its header so that values are aligned; other writers need not.
+        let aligned = match description.element {
+            Element::F32 => try_cast_slice::<u8, f32>(values).is_ok(),
+            _ => try_cast_slice::<u8, f64>(values).is_ok(),
+        };
+        if !(file.is_mapped() && description.is_native_rows() && aligned) {
+            return Ok(Self::from_raw(&array, name));
+        }
+        let (offset, element) = (file.len() - values.len(), description.element);
+        let shape = description.shape;
+        Ok(Self {
+            name: name.to_owned(),
+            shape,
+            store: Store::Mapped { file, offset, element },
+            labels: None,
+        })
+    }
+
+    pub(crate) fn with_labels(self, labels: Labels) -> Self {
+        Self { labels: Some(labels), ..self }
+    }
+
+    /// Puts another part of the same data set behind this one: same precision, same extents but the first.
+    pub(crate) fn append(&mut self, other: Self) -> Result<()> {
+        let mismatch = |shape: Vec<usize>| Error::ImageShape {
+            name: self.name.clone(),
+            file: "all parts".to_owned(),
+            height: self.shape.get(1).copied().unwrap_or(0),
+            width: self.shape.get(2).copied().unwrap_or(0),
+            shape,
+        };
+        let (Some((n, rest)), Some((more, same))) = (self.shape.split_first(), other.shape.split_first())
+        else {
+            return Err(mismatch(other.shape));
+        };
+        if rest != same {
+            return Err(mismatch(other.shape));
+        }
+        match (&mut self.store, other.store) {
+            (Store::Owned(Numbers::F32(values)), Store::Owned(Numbers::F32(mut others))) => {
+                values.append(&mut others);
+            }
+            _ => return Err(mismatch(other.shape)),
+        }
+        let total = n + more;
+        self.shape.splice(..1, [total]);
+        if let (Some(labels), Some(others)) = (&mut self.labels, other.labels) {
+            labels.append(others);
+        }
+        Ok(())
+    }
+
+    /// What the user typed.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The shape in the file; its first extent is the number of samples, e.g. `[10000, 28, 28]`.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The class of each sample, where the file or data set gives it.
+    pub fn labels(&self) -> Option<&Labels> {
+        self.labels.as_ref()
+    }
+
+    /// Whether the values lie in a mapped file rather than in memory of their own.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.store, Store::Mapped { .. })
+    }
+
+    /// The samples, flattened to one row each. Nothing is copied.
+    ///
+    /// # Errors
+    /// When the core refuses them: fewer than two, no columns, or a value that is not finite.
+    pub fn samples(&self) -> Result<Samples<'_>> {
+        let (len, dim) = self.rows_and_columns()?;
+        let samples = match &self.store {
+            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values.as_slice()),
+            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values.as_slice()),
+            Store::Mapped { file, offset, element } => {
+                let bytes = file.get(*offset..).unwrap_or_default();
+                match element {
+                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes)),
+                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes)),
+                }
+            }
+        };
+        samples.map_err(|cause| Error::Samples { name: self.name.clone(), cause })
+    }
+
+    fn rows_and_columns(&self) -> Result<(usize, usize)> {
+        let overflow = || Error::ShapeOverflow {
+            name: self.name.clone(),
+            shape: self.shape.iter().map(|&n| n as u64).collect(),
+        };
+        let (&len, rest) =
+            self.shape.split_first().ok_or_else(|| Error::Scalar { name: self.name.clone() })?;
+        Ok((len, checked_product(rest).ok_or_else(overflow)?))
+    }
+}
+
+/// Checked when the file was mapped, so this never falls back; an empty slice would be refused by its length.
+fn cast<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
+    try_cast_slice(bytes).unwrap_or_default()
+}

@@ -1,0 +1,251 @@
+//! What can go wrong with files, each time with the name of the file in front.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every way in which reading or writing an array can fail.
+///
+/// `name` is what the user typed. Messages are one line: the file, what was expected, what was got.
+/// The cause is part of the message, so it is not repeated as a source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
+pub enum Error {
+    /// Neither a file nor anything else that an argument can name.
+    #[error("{path}: no such file")]
+    NotFound { path: String },
+    /// The operating system refused to read.
+    #[error("{path}: cannot be read: {cause}", path = path.display())]
+    Read { path: PathBuf, cause: io::Error },
+    /// The operating system refused to write.
+    #[error("{path}: cannot be written: {cause}", path = path.display())]
+    Write { path: PathBuf, cause: io::Error },
+    /// A third-party encoder refused to write.
+    #[error("{path}: cannot be encoded as {format}: {reason}", path = path.display())]
+    Encoder { path: PathBuf, format: Format, reason: String },
+    /// A shape that does not hold the values given.
+    #[error("{path}: an array of shape {shape:?} must hold the values given, got {values} of them", path = path.display())]
+    OutputShape { path: PathBuf, shape: Vec<usize>, values: usize },
+    /// Columns of different length.
+    #[error("{path}: every column must have {expected} rows, got {got} in `{column}`", path = path.display())]
+    OutputColumn { path: PathBuf, column: String, expected: usize, got: usize },
+
+    /// Neither extension nor content is known.
+    #[error(
+        "{name}: expected .npy, .npz, .csv, .tsv, .parquet, .safetensors, IDX (*-ubyte) or CIFAR-10 (.bin), got a file that begins with {begins}"
+    )]
+    UnknownFormat { name: String, begins: String },
+    /// A key for a file that holds one unnamed array.
+    #[error("{name}: a file of format {format} holds one array and takes no key, got key `{key}`")]
+    NoKeys { name: String, format: Format, key: String },
+    /// The key is not in the file.
+    #[error("{name}: the file must hold `{key}`, got {}", Listed(keys))]
+    MissingKey { name: String, key: String, keys: Vec<String> },
+    /// Several arrays and no key.
+    #[error("{name}: pick one of {} by writing `FILE:KEY`, got no key", Listed(keys))]
+    ManyKeys { name: String, keys: Vec<String> },
+    /// An archive without arrays.
+    #[error("{name}: expected at least one array in the {format} file, got none")]
+    NoArrays { name: String, format: Format },
+
+    /// A file that does not begin as its format does.
+    #[error("{name}: a file of format {format} must begin with {expected}, got {begins}")]
+    Magic { name: String, format: Format, expected: &'static str, begins: String },
+    /// A header that does not follow its format.
+    #[error("{name}: the {format} header must have {expected}, got {got} at byte {at}")]
+    Header { name: String, format: Format, expected: &'static str, got: String, at: usize },
+    /// Elements that are not real numbers.
+    #[error("{name}: elements must be one of {accepted}, got {got}")]
+    ElementType { name: String, got: String, accepted: &'static str },
+    /// An array without a sample dimension.
+    #[error("{name}: an array must have at least one dimension, got a scalar")]
+    Scalar { name: String },
+    /// A shape beyond any memory.
+    #[error("{name}: a shape must be addressable, got {shape:?}")]
+    ShapeOverflow { name: String, shape: Vec<u64> },
+    /// More or fewer bytes than the header says.
+    #[error("{name}: the header promises {expected} bytes of values, got {}", Bytes { got: *got, more: *more })]
+    Length { name: String, expected: u64, got: u64, more: bool },
+    /// More values than a file of this size can be trusted to hold.
+    #[error("{name}: a file of {file_bytes} bytes may unpack to at most {limit} bytes, got more")]
+    Expansion { name: String, file_bytes: u64, limit: u64 },
+    /// Broken gzip data: cut short, or with a wrong checksum.
+    #[error("{name}: expected complete gzip data with a matching checksum, got {cause}")]
+    Gzip { name: String, cause: io::Error },
+    /// Bytes after the end of the gzip data.
+    #[error("{name}: the gzip data must end the file, got {got} more bytes after it")]
+    GzipTrailing { name: String, got: usize },
+    /// A third-party decoder refused the file.
+    #[error("{name}: not a valid {format} file: {reason}")]
+    Decoder { name: String, format: Format, reason: String },
+
+    /// A text file without any number.
+    #[error("{name}: expected at least one line of numbers, got none")]
+    EmptyTable { name: String },
+    /// A cell that is not a number.
+    #[error("{name}: expected a number at line {line}, column {column}, got {got}")]
+    Cell { name: String, line: u64, column: usize, got: String },
+    /// A line with more or fewer cells than the first.
+    #[error("{name}: every line must have {expected} cells like the first, got {got} at line {line}")]
+    RaggedLine { name: String, line: u64, expected: usize, got: usize },
+
+    /// A missing value.
+    #[error("{name}: every value must be present, got a null at row {row} of column `{column}`")]
+    Null { name: String, row: usize, column: String },
+    /// A column that is not numeric.
+    #[error("{name}: column `{column}` must hold numbers, got {got}")]
+    ColumnType { name: String, column: String, got: String },
+    /// Lists of different length in one column.
+    #[error(
+        "{name}: every list of column `{column}` must have {expected} items like the first, got {got} at row {row}"
+    )]
+    RaggedList { name: String, column: String, row: usize, expected: usize, got: usize },
+    /// A column whose number of rows is not that of the file.
+    #[error("{name}: column `{column}` must have {expected} rows, got {got}")]
+    ColumnLength { name: String, column: String, expected: usize, got: usize },
+
+    /// A CIFAR-10 file that is not made of whole records.
+    #[error("{name}: a CIFAR-10 batch must be a positive multiple of 3073 bytes, got {bytes}")]
+    CifarLength { name: String, bytes: u64 },
+    /// A CIFAR-10 label beyond the ten classes.
+    #[error("{name}: a CIFAR-10 label must be below 10, got {label} at record {record}")]
+    CifarLabel { name: String, record: usize, label: u8 },
+    /// A split that the data set does not have.
+    #[error("{name}: expected `{set}:FOLDER:SPLIT` with split train, test or all, got {got}")]
+    UnknownSplit { name: String, set: &'static str, got: String },
+    /// A folder without the files of the data set.
+    #[error("{name}: expected {} (each plain or with .gz) in the folder {folder}, got no {missing}", Listed(expected), folder = folder.display())]
+    MissingFiles { name: String, folder: PathBuf, expected: Vec<String>, missing: String },
+    /// Parts of a data set that do not fit each other.
+    #[error("{name}: the images of {file} must have shape [n, {height}, {width}], got {shape:?}")]
+    ImageShape { name: String, file: String, height: usize, width: usize, shape: Vec<usize> },
+    /// One label per image.
+    #[error("{name}: expected one label for each of {samples} samples, got {labels} labels")]
+    LabelCount { name: String, samples: usize, labels: usize },
+
+    /// Labels that are not integers.
+    #[error("{name}: labels must be integers or words, got elements of type {got}")]
+    LabelType { name: String, got: String },
+    /// Labels that are not one number per sample.
+    #[error("{name}: labels must be one per sample (shape [n] or [n, 1]), got shape {shape:?}")]
+    LabelShape { name: String, shape: Vec<usize> },
+    /// A label that does not fit 64 signed bits.
+    #[error("{name}: labels must be words or integers below 2^63, got {got} at row {row}")]
+    LabelValue { name: String, row: usize, got: String },
+
+    /// A file that is no result of a score.
+    #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display(), schema = crate::result::SCHEMA)]
+    Result { path: PathBuf, reason: String },
+
+    /// The array was read, but the core cannot take it.
+    #[error("{name}: {cause}")]
+    Samples { name: String, cause: spadework::Error },
+}
+
+/// The formats that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// One NumPy array.
+    Npy,
+    /// A ZIP archive of NumPy arrays.
+    Npz,
+    /// Text, one line a sample, cells separated by commas, semicolons or tabs.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// Safetensors.
+    Safetensors,
+    /// IDX, the format of MNIST.
+    Idx,
+    /// A CIFAR-10 binary batch.
+    Cifar,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Csv => "csv",
+            Format::Parquet => "parquet",
+            Format::Safetensors => "safetensors",
+            Format::Idx => "IDX",
+            Format::Cifar => "CIFAR-10",
+        })
+    }
+}
+
+/// Keys or file names in a message: the first few, then how many more.
+struct Listed<'a>(&'a [String]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        if self.0.is_empty() {
+            return f.write_str("nothing");
+        }
+        for (i, key) in self.0.iter().take(SHOWN).enumerate() {
+            let separator = if i == 0 { "" } else { ", " };
+            write!(f, "{separator}`{}`", excerpt(key.as_bytes()))?;
+        }
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// A stream is read only one byte beyond what was promised, so its true length may be unknown.
+struct Bytes {
+    got: u64,
+    more: bool,
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.more { f.write_str("more") } else { write!(f, "{}", self.got) }
+    }
+}
+
+/// A piece of a file for a message: short, on one line, without control characters.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let head = bytes.get(..SHOWN).unwrap_or(bytes);
+    let mut text: String = String::from_utf8_lossy(head).escape_debug().collect();
+    if bytes.len() > SHOWN {
+        text.push('…');
+    }
+    text
+}
+
+/// The first bytes of a file for a message.
+pub(crate) fn begins(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return "nothing".to_owned();
+    }
+    format!("`{}`", bytes.get(..8).unwrap_or(bytes).escape_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_stay_on_one_line() {
+        assert_eq!(excerpt(b"a\nb\"\x07"), "a\\nb\\\"\\u{7}");
+        assert!(excerpt(&[b'x'; 1000]).len() < 60);
+        assert_eq!(begins(b"\x00\x01abc\n"), "`\\x00\\x01abc\\n`");
+    }
+
+    #[test]
+    fn lists_are_cut() {
+        let keys: Vec<String> = (0..20).map(|i| format!("k{i}")).collect();
+        let text = Listed(&keys).to_string();
+        assert!(text.starts_with("`k0`, `k1`") && text.ends_with("`k11` and 8 more"), "{text}");
+    }
+}

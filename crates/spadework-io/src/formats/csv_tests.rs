@@ -1,0 +1,63 @@
+use super::*;
+
+fn values(text: &str) -> (Vec<usize>, Vec<f64>) {
+    let table = parse(text.as_bytes(), None, "x.csv").unwrap();
+    let Numbers::F64(values) = table.numbers else { panic!("text is read as f64") };
+    (table.shape, values)
+}
+
+fn message(text: &str) -> String {
+    parse(text.as_bytes(), None, "x.csv").unwrap_err().to_string()
+}
+
+#[test]
+fn reads_every_delimiter_with_and_without_header() {
+    let expected = (vec![2, 2], vec![1.0, -2.5, 3e2, 4.0]);
+    for delimiter in [",", ";", "\t"] {
+        let body = format!("1{delimiter}-2.5\n3e2{delimiter} 4\r\n");
+        assert_eq!(values(&body), expected);
+        assert_eq!(values(&format!("\u{feff}a{delimiter}\"b,c\"\n{body}")), expected);
+    }
+    assert_eq!(values("5\n6"), (vec![2, 1], vec![5.0, 6.0]));
+}
+
+#[test]
+fn names_line_and_column() {
+    assert_eq!(message("a,b\n1,2\n\n3,x\n"), "x.csv: expected a number at line 4, column 2, got `x`");
+    assert_eq!(message("1,2\n,2\n"), "x.csv: expected a number at line 2, column 1, got an empty cell");
+    assert_eq!(message("1,2\n3\n"), "x.csv: every line must have 2 cells like the first, got 1 at line 2");
+    assert_eq!(message(""), "x.csv: expected at least one line of numbers, got none");
+    assert_eq!(message("a,b\n"), "x.csv: expected at least one line of numbers, got none");
+}
+
+#[test]
+fn picks_a_column() {
+    let text = b"id,score\nfirst,1\nsecond,2\n";
+    let table = parse(text, Some("score"), "x.csv").unwrap();
+    assert_eq!(table, Table { shape: vec![2, 1], numbers: Numbers::F64(vec![1.0, 2.0]) });
+    let error = parse(text, Some("rank"), "x.csv:rank").unwrap_err();
+    assert_eq!(error.to_string(), "x.csv:rank: the file must hold `rank`, got `id`, `score`");
+    let error = parse(b"1,2\n", Some("rank"), "x.csv:rank").unwrap_err();
+    assert_eq!(error.to_string(), "x.csv:rank: the file must hold `rank`, got nothing");
+}
+
+#[test]
+fn labels_are_integers_or_words() {
+    let ids = |text: &str| labels(text.as_bytes(), None, "y.csv").unwrap().ids().to_vec();
+    assert_eq!(ids("3\n-1\n"), [3, -1]);
+    assert_eq!(ids("label\n3.0\n1e1\n"), [3, 10]);
+    assert_eq!(ids("cat\ndog\ncat\n"), [0, 1, 0]);
+    assert_eq!(ids("label\ndog\ncat\n"), [1, 0]);
+    let named = labels(b"i,class\n0,dog\n1,cat\n", Some("class"), "y.csv").unwrap();
+    assert_eq!((named.ids(), named.class_name(1)), (&[1, 0][..], Some("dog")));
+}
+
+#[test]
+fn refuses_other_labels() {
+    let message = |text: &str| labels(text.as_bytes(), None, "y.csv").unwrap_err().to_string();
+    assert!(message("1\n0.5\n").ends_with("got 0.5 at row 1"));
+    assert!(message("1\n1e300\n").ends_with("got 1e300 at row 1"));
+    assert!(message("1,2\n3,4\n").ends_with("got shape [2, 2]"));
+    assert!(message("a\n\"\"\n").ends_with("got an empty cell at row 0"));
+    assert!(message("").contains("at least one line"));
+}

@@ -1,0 +1,11 @@
+//! One file per format. Every reader takes bytes, or a stream of them, and the name to put into errors.
+
+pub(crate) mod cifar;
+pub(crate) mod csv;
+pub(crate) mod idx;
+pub(crate) mod npy;
+mod npy_header;
+pub(crate) mod npz;
+pub(crate) mod parquet;
+mod parquet_column;
+pub(crate) mod safetensors;

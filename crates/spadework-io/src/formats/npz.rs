@@ -1,0 +1,117 @@
+//! NumPy archives (`.npz`): a ZIP file with one `.npy` member per array, stored or deflated.
+
+use std::borrow::Cow;
+use std::io::Cursor;
+
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::npy;
+use crate::array::RawArray;
+use crate::error::{Error, Format, Result};
+use crate::keys::pick;
+
+type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
+/// The array called `key`, or the only one.
+pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawArray<'static>> {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| decoder(&e, name))?;
+    let members = members(&archive, name)?;
+    let keys: Vec<String> = members.iter().map(|(key, _)| key.clone()).collect();
+    let chosen = pick(&keys, key, Format::Npz, name)?;
+    let (_, index) = members.get(chosen).ok_or_else(|| no_arrays(name))?;
+    let member = archive.by_index(*index).map_err(|e| decoder(&e, name))?;
+    // What is inflated is bounded by what the member's own header promises, whatever the archive says.
+    npy::read(member, name, |cause| Error::Decoder {
+        name: name.to_owned(),
+        format: Format::Npz,
+        reason: cause.to_string(),
+    })
+}
+
+/// Keys and positions of the arrays. NumPy names the members `KEY.npy`.
+fn members(archive: &Archive<'_>, name: &str) -> Result<Vec<(String, usize)>> {
+    let mut members = Vec::new();
+    for index in 0..archive.len() {
+        let Some(member) = archive.name_for_index(index) else { continue };
+        let member: Cow<'_, str> = member.map_err(|e| decoder(&e, name))?;
+        if let Some(key) = member.strip_suffix(".npy") {
+            members.push((key.to_owned(), index));
+        }
+    }
+    Ok(members)
+}
+
+fn no_arrays(name: &str) -> Error {
+    Error::NoArrays { name: name.to_owned(), format: Format::Npz }
+}
+
+fn decoder(error: &ZipError, name: &str) -> Error {
+    Error::Decoder { name: name.to_owned(), format: Format::Npz, reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::write::SimpleFileOptions;
+    use zip::{CompressionMethod, ZipWriter};
+
+    use super::*;
+    use crate::element::Numbers;
+
+    fn npy(values: &[u8]) -> Vec<u8> {
+        let header = format!("{{'descr': '|i1', 'fortran_order': False, 'shape': ({},), }}", values.len());
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(values);
+        bytes
+    }
+
+    fn archive(members: &[(&str, Vec<u8>)], method: CompressionMethod) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (member, bytes) in members {
+            writer.start_file(*member, SimpleFileOptions::default().compression_method(method)).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn reads_stored_and_deflated_members() {
+        for method in [CompressionMethod::Stored, CompressionMethod::Deflated] {
+            let bytes =
+                archive(&[("a.npy", npy(&[1])), ("b.npy", npy(&[2, 3])), ("note.txt", vec![])], method);
+            assert_eq!(parse(&bytes, Some("b"), "x").unwrap().numbers(), Numbers::F32(vec![2.0, 3.0]));
+            assert_eq!(
+                parse(&bytes, None, "x.npz").unwrap_err().to_string(),
+                "x.npz: pick one of `a`, `b` by writing `FILE:KEY`, got no key"
+            );
+            assert_eq!(
+                parse(&bytes, Some("c"), "x.npz:c").unwrap_err().to_string(),
+                "x.npz:c: the file must hold `c`, got `a`, `b`"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bomb_stops_at_what_its_header_promises() {
+        let mut bomb = npy(&[1, 2]);
+        bomb.resize(1 << 22, 0);
+        let bytes = archive(&[("a.npy", bomb)], CompressionMethod::Deflated);
+        assert!(bytes.len() < 1 << 14);
+        assert!(matches!(parse(&bytes, None, "x"), Err(Error::Length { expected: 2, more: true, .. })));
+    }
+
+    #[test]
+    fn notices_a_damaged_member() {
+        let mut bytes = archive(&[("a.npy", npy(&[1, 2, 3]))], CompressionMethod::Stored);
+        let at = bytes.windows(3).position(|w| w == [1, 2, 3]).unwrap();
+        bytes[at] = 9;
+        assert!(matches!(parse(&bytes, None, "x"), Err(Error::Decoder { .. })));
+        assert!(matches!(parse(b"PK\x03\x04", None, "x"), Err(Error::Decoder { .. })));
+        let empty = archive(&[], CompressionMethod::Stored);
+        assert!(matches!(parse(&empty, None, "x"), Err(Error::NoArrays { .. })));
+    }
+}

@@ -1,0 +1,309 @@
+//! Parquet files: each numeric column is a column of the array, or one column of equally long lists is its rows.
+
+use bytes::{Buf, Bytes};
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{ChunkReader, FileReader, Length};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
+
+use super::parquet_column::{Column, Kind};
+use crate::element::Numbers;
+use crate::error::{Error, Format, Result};
+use crate::keys::pick;
+use crate::labels::Labels;
+use crate::table::Table;
+
+/// What every Parquet file begins and ends with.
+pub(crate) const MAGIC: &[u8] = b"PAR1";
+
+/// A run of equal values takes a few bytes whatever its length, so the size of the file bounds nothing by itself.
+/// Unpacked values may take this many bytes for each byte of the file, and `MIN_LIMIT` in any case.
+const MAX_EXPANSION: u64 = 4096;
+const MIN_LIMIT: u64 = 128 << 20;
+
+/// All columns, or the one called `key`.
+pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
+    let file = File::open(bytes, name)?;
+    let leaves = file.choose(key)?;
+    if let [leaf] = leaves[..]
+        && file.leaf(leaf)?.max_rep_level() == 1
+    {
+        return file.read_lists(leaf);
+    }
+    let mut columns = Vec::with_capacity(leaves.len());
+    let mut kinds = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        let kind = file.numeric_kind(leaf)?;
+        columns.push(file.read_flat(leaf, columns.len(), |column: &mut Column<f64>, reader, limit| {
+            column.extend_numbers(reader, kind, limit)
+        })?);
+        kinds.push(kind);
+    }
+    Ok(interleave(&columns, &kinds))
+}
+
+/// An integer or text column as labels.
+pub(crate) fn labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
+    let file = File::open(bytes, name)?;
+    let keys = file.roots();
+    let root = pick(&keys, key, Format::Parquet, name)?;
+    let leaf = file.only_leaf(root)?;
+    match file.kind(leaf)? {
+        Some(Kind::Text) => {
+            let words = file.read_flat(leaf, 0, |column: &mut Column<String>, reader, limit| {
+                column.extend_words(reader, limit)
+            })?;
+            Ok(Labels::from_words(&words))
+        }
+        Some(kind @ (Kind::F16 | Kind::F32 | Kind::F64)) => {
+            Err(Error::LabelType { name: name.to_owned(), got: format!("{kind:?}") })
+        }
+        Some(kind) => {
+            let integers = file.read_flat(leaf, 0, |column: &mut Column<i128>, reader, limit| {
+                column.extend_integers(reader, kind, limit)
+            })?;
+            Labels::from_wide(&integers, name)
+        }
+        None => Err(Error::LabelType { name: name.to_owned(), got: file.type_name(leaf)? }),
+    }
+}
+
+/// A file in memory. The ranges that it is asked for come from the file itself, so they are checked here.
+struct Memory(Bytes);
+
+impl Length for Memory {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+}
+
+impl ChunkReader for Memory {
+    type T = bytes::buf::Reader<Bytes>;
+
+    fn get_read(&self, start: u64) -> ParquetResult<Self::T> {
+        let length = (self.0.len() as u64).saturating_sub(start);
+        Ok(self.get_bytes(start, length as usize)?.reader())
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> ParquetResult<Bytes> {
+        let beyond = || {
+            ParquetError::EOF(format!(
+                "{length} bytes at {start} lie beyond the {} of the file",
+                self.0.len()
+            ))
+        };
+        let start = usize::try_from(start).map_err(|_| beyond())?;
+        let end = start.checked_add(length).filter(|&end| end <= self.0.len()).ok_or_else(beyond)?;
+        Ok(self.0.slice(start..end))
+    }
+}
+
+struct File<'a> {
+    reader: SerializedFileReader<Memory>,
+    bytes: u64,
+    name: &'a str,
+}
+
+impl<'a> File<'a> {
+    fn open(bytes: &[u8], name: &'a str) -> Result<Self> {
+        let size = bytes.len() as u64;
+        let reader = SerializedFileReader::new(Memory(Bytes::copy_from_slice(bytes)))
+            .map_err(|error| decoder(&error, name))?;
+        Ok(Self { reader, bytes: size, name })
+    }
+
+    /// Names of the top-level columns.
+    fn roots(&self) -> Vec<String> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        schema.root_schema().get_fields().iter().map(|field| field.name().to_owned()).collect()
+    }
+
+    /// The leaves to read: that of `key`, or of every column.
+    fn choose(&self, key: Option<&str>) -> Result<Vec<usize>> {
+        let roots = self.roots();
+        let chosen = match key {
+            Some(_) => {
+                let root = pick(&roots, key, Format::Parquet, self.name)?;
+                root..root + 1
+            }
+            None if roots.is_empty() => {
+                return Err(Error::NoArrays { name: self.name.to_owned(), format: Format::Parquet });
+            }
+            None => 0..roots.len(),
+        };
+        chosen.map(|root| self.only_leaf(root)).collect()
+    }
+
+    /// The one leaf below a top-level column; structures have several.
+    fn only_leaf(&self, root: usize) -> Result<usize> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        let mut leaves = (0..schema.num_columns()).filter(|&leaf| schema.get_column_root_idx(leaf) == root);
+        match (leaves.next(), leaves.next()) {
+            (Some(leaf), None) if schema.column(leaf).path().parts().len() == 1 => Ok(leaf),
+            (Some(leaf), None) if schema.column(leaf).max_rep_level() == 1 => Ok(leaf),
+            _ => Err(Error::ColumnType {
+                name: self.name.to_owned(),
+                column: self.roots().get(root).cloned().unwrap_or_default(),
+                got: "a nested structure".to_owned(),
+            }),
+        }
+    }
+
+    fn leaf(&self, leaf: usize) -> Result<parquet::schema::types::ColumnDescPtr> {
+        let schema = self.reader.metadata().file_metadata().schema_descr();
+        schema
+            .columns()
+            .get(leaf)
+            .cloned()
+            .ok_or_else(|| Error::NoArrays { name: self.name.to_owned(), format: Format::Parquet })
+    }
+
+    fn kind(&self, leaf: usize) -> Result<Option<Kind>> {
+        Ok(Kind::of(&*self.leaf(leaf)?))
+    }
+
+    fn type_name(&self, leaf: usize) -> Result<String> {
+        let column = self.leaf(leaf)?;
+        Ok(match column.logical_type_ref() {
+            Some(logical) => format!("{} ({logical:?})", column.physical_type()),
+            None => format!("{} ({})", column.physical_type(), column.converted_type()),
+        })
+    }
+
+    fn numeric_kind(&self, leaf: usize) -> Result<Kind> {
+        let wrong =
+            |got| Error::ColumnType { name: self.name.to_owned(), column: self.column_name(leaf), got };
+        let column = self.leaf(leaf)?;
+        match self.kind(leaf)? {
+            Some(Kind::Text) => Err(wrong("text".to_owned())),
+            None => Err(wrong(self.type_name(leaf)?)),
+            Some(_) if column.path().parts().len() > 1 && column.max_rep_level() == 0 => {
+                Err(wrong("a nested structure".to_owned()))
+            }
+            Some(kind) => Ok(kind),
+        }
+    }
+
+    fn column_name(&self, leaf: usize) -> String {
+        self.leaf(leaf).map(|column| first_part(&column)).unwrap_or_default()
+    }
+
+    /// All row groups of a leaf. `before` columns have been read already and count against the limit.
+    fn read<T>(
+        &self,
+        leaf: usize,
+        before: usize,
+        extend: impl Fn(
+            &mut Column<T>,
+            parquet::column::reader::ColumnReader,
+            &dyn Fn(usize) -> ParquetResult<()>,
+        ) -> ParquetResult<()>,
+    ) -> Result<Column<T>> {
+        let limit = self.bytes.saturating_mul(MAX_EXPANSION).max(MIN_LIMIT);
+        let allowed = limit / (size_of::<T>().max(8) as u64) / (before as u64 + 1);
+        let too_many = std::cell::Cell::new(false);
+        let within_limit = |count: usize| {
+            too_many.set(count as u64 > allowed);
+            if too_many.get() { Err(ParquetError::General(String::new())) } else { Ok(()) }
+        };
+        let mut column = Column::new();
+        for group in 0..self.reader.num_row_groups() {
+            self.reader
+                .get_row_group(group)
+                .and_then(|group| group.get_column_reader(leaf))
+                .and_then(|reader| extend(&mut column, reader, &within_limit))
+                .map_err(|error| {
+                    if too_many.get() {
+                        return Error::Expansion {
+                            name: self.name.to_owned(),
+                            file_bytes: self.bytes,
+                            limit,
+                        };
+                    }
+                    decoder(&error, self.name)
+                })?;
+        }
+        Ok(column)
+    }
+
+    /// A column of plain values without nulls, one for each row of the file.
+    fn read_flat<T>(
+        &self,
+        leaf: usize,
+        before: usize,
+        extend: impl Fn(
+            &mut Column<T>,
+            parquet::column::reader::ColumnReader,
+            &dyn Fn(usize) -> ParquetResult<()>,
+        ) -> ParquetResult<()>,
+    ) -> Result<Vec<T>> {
+        let descriptor = self.leaf(leaf)?;
+        let (name, column) = (self.name.to_owned(), self.column_name(leaf));
+        if descriptor.max_rep_level() > 0 {
+            return Err(Error::ColumnType { name, column, got: "lists beside other columns".to_owned() });
+        }
+        let read = self.read(leaf, before, extend)?;
+        if let Some(row) = read.definition.iter().position(|&level| level < descriptor.max_def_level()) {
+            return Err(Error::Null { name, row, column });
+        }
+        let expected = self.reader.metadata().file_metadata().num_rows();
+        let expected = usize::try_from(expected).unwrap_or(usize::MAX);
+        if read.values.len() != expected {
+            return Err(Error::ColumnLength { name, column, expected, got: read.values.len() });
+        }
+        Ok(read.values)
+    }
+
+    /// A column of equally long lists; each is a row.
+    fn read_lists(&self, leaf: usize) -> Result<Table> {
+        let kind = self.numeric_kind(leaf)?;
+        let read = self.read(leaf, 0, |column: &mut Column<f64>, reader, limit| {
+            column.extend_numbers(reader, kind, limit)
+        })?;
+        let present = self.leaf(leaf)?.max_def_level();
+        let (name, column) = (self.name.to_owned(), self.column_name(leaf));
+        let row_of = |at: usize| read.repetition.iter().take(at + 1).filter(|&&level| level == 0).count();
+        if let Some(at) = read.definition.iter().position(|&level| level < present) {
+            return Err(Error::Null { name, row: row_of(at).saturating_sub(1), column });
+        }
+        let starts: Vec<usize> =
+            read.repetition.iter().enumerate().filter(|(_, level)| **level == 0).map(|(at, _)| at).collect();
+        let ends = starts.iter().skip(1).copied().chain([read.values.len()]);
+        let lengths: Vec<usize> = starts.iter().zip(ends).map(|(&start, end)| end - start).collect();
+        let expected = lengths.first().copied().unwrap_or(0);
+        if let Some((row, &got)) = lengths.iter().enumerate().find(|(_, length)| **length != expected) {
+            return Err(Error::RaggedList { name, column, row, expected, got });
+        }
+        let numbers = to_numbers(read.values, &[kind]);
+        Ok(Table { shape: vec![lengths.len(), expected], numbers })
+    }
+}
+
+fn first_part(column: &ColumnDescriptor) -> String {
+    column.path().parts().first().cloned().unwrap_or_default()
+}
+
+/// Columns of equal length as rows.
+fn interleave(columns: &[Vec<f64>], kinds: &[Kind]) -> Table {
+    let rows = columns.first().map_or(0, Vec::len);
+    let mut values = Vec::with_capacity(rows * columns.len());
+    for row in 0..rows {
+        values.extend(columns.iter().filter_map(|column| column.get(row)));
+    }
+    Table { shape: vec![rows, columns.len()], numbers: to_numbers(values, kinds) }
+}
+
+/// The precision that holds all columns, and bytes as pixels where there is nothing else, as for an array of bytes.
+fn to_numbers(values: Vec<f64>, kinds: &[Kind]) -> Numbers {
+    if kinds.iter().all(|&kind| kind == Kind::U8) {
+        return Numbers::F32(values.into_iter().map(|v| v as f32 / 255.0).collect());
+    }
+    if kinds.iter().all(|kind| kind.fits_f32()) {
+        return Numbers::F32(values.into_iter().map(|v| v as f32).collect());
+    }
+    Numbers::F64(values)
+}
+
+fn decoder(error: &ParquetError, name: &str) -> Error {
+    Error::Decoder { name: name.to_owned(), format: Format::Parquet, reason: error.to_string() }
+}

@@ -1,0 +1,195 @@
+//! One column of a Parquet file: what it holds, and its values with their levels.
+//!
+//! Parquet stores a value's presence as a definition level (below the maximum: something is null) and the start of a row
+//! as a repetition level (0: a new row, 1: another item of the same list).
+
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::schema::types::ColumnDescriptor;
+
+/// Records decoded at a time.
+const BATCH: usize = 1 << 14;
+
+/// What a column holds, as far as it matters here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bool,
+    U8,
+    /// Integers that single precision holds exactly.
+    ShortInteger,
+    SignedInteger,
+    UnsignedInteger,
+    F16,
+    F32,
+    F64,
+    Text,
+}
+
+impl Kind {
+    /// `None` for dates, decimals, blobs and whatever else is not a plain number or text.
+    pub(super) fn of(column: &ColumnDescriptor) -> Option<Self> {
+        let plain = Annotation::of(column);
+        Some(match (column.physical_type(), plain?) {
+            (Physical::BOOLEAN, _) => Kind::Bool,
+            (Physical::INT32, Annotation::Integer { bits: 8, signed: false }) => Kind::U8,
+            (Physical::INT32, Annotation::Integer { bits: 8 | 16, .. }) => Kind::ShortInteger,
+            (Physical::INT32 | Physical::INT64, Annotation::Integer { signed: false, .. }) => {
+                Kind::UnsignedInteger
+            }
+            (Physical::INT32 | Physical::INT64, _) => Kind::SignedInteger,
+            (Physical::FLOAT, _) => Kind::F32,
+            (Physical::DOUBLE, _) => Kind::F64,
+            (Physical::FIXED_LEN_BYTE_ARRAY, Annotation::Float16) if column.type_length() == 2 => Kind::F16,
+            (Physical::BYTE_ARRAY, Annotation::Text) => Kind::Text,
+            _ => return None,
+        })
+    }
+
+    /// Whether single precision holds every value exactly.
+    pub(super) fn fits_f32(self) -> bool {
+        matches!(self, Kind::Bool | Kind::U8 | Kind::ShortInteger | Kind::F16 | Kind::F32)
+    }
+}
+
+enum Annotation {
+    None,
+    Integer { bits: i8, signed: bool },
+    Float16,
+    Text,
+}
+
+impl Annotation {
+    fn of(column: &ColumnDescriptor) -> Option<Self> {
+        if let Some(logical) = column.logical_type_ref() {
+            return match logical {
+                LogicalType::Integer(kind) => {
+                    Some(Annotation::Integer { bits: kind.bit_width, signed: kind.is_signed })
+                }
+                LogicalType::Float16 => Some(Annotation::Float16),
+                LogicalType::String | LogicalType::Enum => Some(Annotation::Text),
+                _ => None,
+            };
+        }
+        // Files of older writers have only this one.
+        let integer = |bits, signed| Some(Annotation::Integer { bits, signed });
+        match column.converted_type() {
+            ConvertedType::NONE => Some(Annotation::None),
+            ConvertedType::UINT_8 => integer(8, false),
+            ConvertedType::UINT_16 => integer(16, false),
+            ConvertedType::UINT_32 => integer(32, false),
+            ConvertedType::UINT_64 => integer(64, false),
+            ConvertedType::INT_8 => integer(8, true),
+            ConvertedType::INT_16 => integer(16, true),
+            ConvertedType::INT_32 => integer(32, true),
+            ConvertedType::INT_64 => integer(64, true),
+            ConvertedType::UTF8 | ConvertedType::ENUM => Some(Annotation::Text),
+            _ => None,
+        }
+    }
+}
+
+/// The values of a column over all row groups.
+#[derive(Debug, Default)]
+pub(super) struct Column<T> {
+    pub(super) values: Vec<T>,
+    /// Empty where nothing can be null.
+    pub(super) definition: Vec<i16>,
+    /// Empty where nothing is a list.
+    pub(super) repetition: Vec<i16>,
+}
+
+impl<T> Column<T> {
+    pub(super) fn new() -> Self {
+        Self { values: Vec::new(), definition: Vec::new(), repetition: Vec::new() }
+    }
+
+    /// Decodes one row group behind what is already there, while `within_limit` holds of the number of levels.
+    fn extend<D: DataType>(
+        &mut self,
+        mut reader: ColumnReaderImpl<D>,
+        within_limit: &dyn Fn(usize) -> ParquetResult<()>,
+        convert: impl Fn(&D::T) -> T,
+    ) -> ParquetResult<()> {
+        let mut batch = Vec::new();
+        loop {
+            batch.clear();
+            let (definition, repetition) = (&mut self.definition, &mut self.repetition);
+            let (records, _, levels) =
+                reader.read_records(BATCH, Some(definition), Some(repetition), &mut batch)?;
+            if records == 0 && levels == 0 {
+                return Ok(());
+            }
+            self.values.extend(batch.iter().map(&convert));
+            within_limit(self.values.len().max(self.definition.len()))?;
+        }
+    }
+}
+
+impl Column<f64> {
+    pub(super) fn extend_numbers(
+        &mut self,
+        reader: ColumnReader,
+        kind: Kind,
+        limit: &dyn Fn(usize) -> ParquetResult<()>,
+    ) -> ParquetResult<()> {
+        let unsigned = kind == Kind::UnsignedInteger;
+        match reader {
+            ColumnReader::BoolColumnReader(r) => self.extend(r, limit, |&v| f64::from(u8::from(v))),
+            ColumnReader::Int32ColumnReader(r) if unsigned => self.extend(r, limit, |&v| f64::from(v as u32)),
+            ColumnReader::Int64ColumnReader(r) if unsigned => self.extend(r, limit, |&v| v as u64 as f64),
+            ColumnReader::Int32ColumnReader(r) => self.extend(r, limit, |&v| f64::from(v)),
+            ColumnReader::Int64ColumnReader(r) => self.extend(r, limit, |&v| v as f64),
+            ColumnReader::FloatColumnReader(r) => self.extend(r, limit, |&v| f64::from(v)),
+            ColumnReader::DoubleColumnReader(r) => self.extend(r, limit, |&v| v),
+            ColumnReader::FixedLenByteArrayColumnReader(r) => self.extend(r, limit, |v| half_of(v.data())),
+            _ => Err(ParquetError::General("a column changes its type between row groups".to_owned())),
+        }
+    }
+}
+
+impl Column<i128> {
+    pub(super) fn extend_integers(
+        &mut self,
+        reader: ColumnReader,
+        kind: Kind,
+        limit: &dyn Fn(usize) -> ParquetResult<()>,
+    ) -> ParquetResult<()> {
+        let unsigned = kind == Kind::UnsignedInteger;
+        match reader {
+            ColumnReader::BoolColumnReader(r) => self.extend(r, limit, |&v| i128::from(v)),
+            ColumnReader::Int32ColumnReader(r) if unsigned => {
+                self.extend(r, limit, |&v| i128::from(v as u32))
+            }
+            ColumnReader::Int64ColumnReader(r) if unsigned => {
+                self.extend(r, limit, |&v| i128::from(v as u64))
+            }
+            ColumnReader::Int32ColumnReader(r) => self.extend(r, limit, |&v| i128::from(v)),
+            ColumnReader::Int64ColumnReader(r) => self.extend(r, limit, |&v| i128::from(v)),
+            _ => Err(ParquetError::General("a column changes its type between row groups".to_owned())),
+        }
+    }
+}
+
+impl Column<String> {
+    pub(super) fn extend_words(
+        &mut self,
+        reader: ColumnReader,
+        limit: &dyn Fn(usize) -> ParquetResult<()>,
+    ) -> ParquetResult<()> {
+        match reader {
+            ColumnReader::ByteArrayColumnReader(r) => {
+                self.extend(r, limit, |v| String::from_utf8_lossy(v.data()).into_owned())
+            }
+            _ => Err(ParquetError::General("a column changes its type between row groups".to_owned())),
+        }
+    }
+}
+
+fn half_of(bytes: &[u8]) -> f64 {
+    match bytes {
+        &[a, b] => half::f16::from_le_bytes([a, b]).to_f64(),
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,92 @@
+//! Labels: one class per sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Error, Result};
+
+/// The class of each sample, with the names of the classes where they are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labels {
+    ids: Vec<i64>,
+    names: Option<Vec<String>>,
+}
+
+impl Labels {
+    /// Labels that are plain numbers.
+    pub fn from_ids(ids: Vec<i64>) -> Self {
+        Self { ids, names: None }
+    }
+
+    /// Labels whose class `i` is called `names[i]`.
+    pub fn with_names(ids: Vec<i64>, names: Vec<String>) -> Self {
+        Self { ids, names: Some(names) }
+    }
+
+    /// Labels that are words: classes are numbered in alphabetical order.
+    pub fn from_words<W: AsRef<str>>(words: &[W]) -> Self {
+        let names: BTreeSet<&str> = words.iter().map(AsRef::as_ref).collect();
+        let by_name: BTreeMap<&str, i64> = names.iter().copied().zip(0..).collect();
+        let ids = words.iter().filter_map(|word| by_name.get(word.as_ref()).copied()).collect();
+        Self { ids, names: Some(names.into_iter().map(str::to_owned).collect()) }
+    }
+
+    /// Narrows integers of any type.
+    pub(crate) fn from_wide(integers: &[i128], name: &str) -> Result<Self> {
+        let narrow = |(row, &value): (usize, &i128)| {
+            i64::try_from(value).map_err(|_| Error::LabelValue {
+                name: name.to_owned(),
+                row,
+                got: value.to_string(),
+            })
+        };
+        integers.iter().enumerate().map(narrow).collect::<Result<_>>().map(Self::from_ids)
+    }
+
+    /// The class of each sample.
+    pub fn ids(&self) -> &[i64] {
+        &self.ids
+    }
+
+    /// The name of a class, where the data set or file gives one.
+    pub fn class_name(&self, id: i64) -> Option<&str> {
+        let index = usize::try_from(id).ok()?;
+        self.names.as_ref()?.get(index).map(String::as_str)
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Puts the labels of another part of the same data set behind these.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.ids.append(&mut other.ids);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_numbered_in_alphabetical_order() {
+        let labels = Labels::from_words(&["dog", "cat", "dog"]);
+        assert_eq!(labels.ids(), [1, 0, 1]);
+        assert_eq!((labels.class_name(0), labels.class_name(1)), (Some("cat"), Some("dog")));
+        assert_eq!((labels.class_name(2), labels.class_name(-1)), (None, None));
+    }
+
+    #[test]
+    fn refuses_labels_beyond_64_bits() {
+        let error = Labels::from_wide(&[0, i128::from(u64::MAX)], "y.npy").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "y.npy: labels must be words or integers below 2^63, got 18446744073709551615 at row 1"
+        );
+    }
+}

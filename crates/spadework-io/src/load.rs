@@ -1,0 +1,189 @@
+//! From an argument to an array: finds the file, tells its format, calls its reader.
+
+use std::path::Path;
+
+use crate::array::RawArray;
+use crate::dataset::Dataset;
+use crate::error::{Error, Format, Result, begins};
+use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
+use crate::labels::Labels;
+use crate::mapping::{FileBytes, MAP_FROM};
+use crate::named;
+use crate::source::{Source, resolve};
+use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_up_to};
+
+/// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`.
+///
+/// A NumPy file of 64 MiB or more that holds `float32` or `float64` in rows is mapped, not read: it must not be changed by
+/// another program for as long as the [`Dataset`] lives.
+///
+/// # Errors
+/// When there is no such file, its format is not known, or its contents do not follow the format.
+pub fn load(argument: &str) -> Result<Dataset> {
+    load_mapping_from(argument, MAP_FROM)
+}
+
+/// Loads an array from memory; `name` tells the format by its ending, as a file's name would.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<Dataset> {
+    load_file(FileBytes::Read(bytes), Path::new(name), None, name)
+}
+
+/// Loads labels: integers, one per sample, from a file, or those of a data set; in text and Parquet files also words.
+///
+/// # Errors
+/// As [`load`], and when the values are not one integer or word per sample.
+pub fn load_labels(argument: &str) -> Result<Labels> {
+    match resolve(argument)? {
+        Source::Named { set, folder, split } => named::load_labels(set, &folder, split, argument),
+        Source::File { path, key } => labels_of_file(&path, key, argument),
+    }
+}
+
+/// [`load`] with another size from which files are mapped, for tests.
+fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
+    match resolve(argument)? {
+        Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
+        Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
+    }
+}
+
+fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Result<Dataset> {
+    let format = detect(path, &file, name)?;
+    refuse_key(format, key, name)?;
+    Ok(match format {
+        Format::Npy if !file.starts_with(GZIP_MAGIC) => Dataset::from_npy(file, name)?,
+        Format::Csv => Dataset::from_table(csv::parse(&file, key, name)?, name),
+        Format::Parquet => Dataset::from_table(parquet::parse(&file, key, name)?, name),
+        Format::Cifar => {
+            let (images, labels) = cifar::parse(&file, name)?;
+            Dataset::from_raw(&images, name).with_labels(labels)
+        }
+        Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
+            Dataset::from_raw(&raw_array(format, &file, key, name)?, name)
+        }
+    })
+}
+
+fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> {
+    let file = FileBytes::open(path, MAP_FROM)?;
+    let format = detect(path, &file, name)?;
+    refuse_key(format, key, name)?;
+    match format {
+        Format::Csv => csv::labels(&file, key, name),
+        Format::Parquet => parquet::labels(&file, key, name),
+        Format::Cifar => cifar::parse(&file, name).map(|(_, labels)| labels),
+        Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
+            raw_array(format, &file, key, name)?.labels(name)
+        }
+    }
+}
+
+/// The formats that hold arrays as blocks of bytes.
+fn raw_array<'a>(format: Format, bytes: &'a [u8], key: Option<&str>, name: &str) -> Result<RawArray<'a>> {
+    match format {
+        Format::Npz => npz::parse(bytes, key, name),
+        Format::Safetensors => safetensors::parse(bytes, key, name),
+        Format::Idx => idx::parse(bytes, name),
+        _ if bytes.starts_with(GZIP_MAGIC) => {
+            npy::read(Gunzip::new(bytes), name, |cause| gzip_error(cause, name))
+        }
+        _ => npy::parse(bytes, name),
+    }
+}
+
+fn refuse_key(format: Format, key: Option<&str>, name: &str) -> Result<()> {
+    match (format, key) {
+        (Format::Npy | Format::Idx | Format::Cifar, Some(key)) => {
+            Err(Error::NoKeys { name: name.to_owned(), format, key: key.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The format by the file's name, or else by its first bytes.
+fn detect(path: &Path, bytes: &[u8], name: &str) -> Result<Format> {
+    let file_name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    by_name(file_name.strip_suffix(".gz").unwrap_or(&file_name))
+        .or_else(|| by_content(bytes))
+        .ok_or_else(|| Error::UnknownFormat { name: name.to_owned(), begins: begins(bytes) })
+}
+
+fn by_name(file_name: &str) -> Option<Format> {
+    const ENDINGS: [(&str, Format); 11] = [
+        (".npy", Format::Npy),
+        (".npz", Format::Npz),
+        (".csv", Format::Csv),
+        (".tsv", Format::Csv),
+        (".parquet", Format::Parquet),
+        (".pq", Format::Parquet),
+        (".safetensors", Format::Safetensors),
+        ("-ubyte", Format::Idx),
+        (".idx", Format::Idx),
+        (".bin", Format::Cifar),
+        (".ubyte", Format::Idx),
+    ];
+    ENDINGS.iter().find(|(ending, _)| file_name.ends_with(ending)).map(|(_, format)| *format)
+}
+
+fn by_content(bytes: &[u8]) -> Option<Format> {
+    if bytes.starts_with(GZIP_MAGIC) {
+        let head = read_up_to(&mut Gunzip::new(bytes), 16).ok()?;
+        // Only these two are read packed.
+        return by_content(&head).filter(|format| matches!(format, Format::Npy | Format::Idx));
+    }
+    match bytes {
+        _ if bytes.starts_with(npy::MAGIC) => Some(Format::Npy),
+        _ if bytes.starts_with(b"PK\x03\x04") => Some(Format::Npz),
+        _ if bytes.starts_with(parquet::MAGIC) => Some(Format::Parquet),
+        _ if idx::is_idx(bytes) => Some(Format::Idx),
+        // Eight bytes of header length, of which no real file uses the last four, then JSON.
+        [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Format::Safetensors),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::write_npy;
+    use spadework::Values;
+    use std::borrow::Cow;
+
+    #[test]
+    fn maps_large_arrays_and_borrows_from_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        write_npy(&path, &[2, 3], &[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0][..]).unwrap();
+        let name = path.display().to_string();
+        let mapped = load_mapping_from(&name, 1).unwrap();
+        assert!(mapped.is_mapped());
+        let samples = mapped.samples().unwrap();
+        let Values::F32(Cow::Borrowed(values)) = samples.values() else { panic!("a borrowed slice") };
+        assert_eq!(*values, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let read = load(&name).unwrap();
+        assert!(!read.is_mapped());
+        assert_eq!((read.name(), read.shape()), (name.as_str(), &[2, 3][..]));
+    }
+
+    #[test]
+    fn a_mapped_file_that_must_be_converted_is_owned() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        write_npy(&path, &[2], &[1_i64, 2][..]).unwrap();
+        let converted = load_mapping_from(&path.display().to_string(), 1).unwrap();
+        assert!(!converted.is_mapped());
+        assert_eq!(converted.samples().unwrap().dim(), 1);
+    }
+
+    #[test]
+    fn tells_formats_by_content() {
+        assert_eq!(by_content(b"\x93NUMPY\x01\x00"), Some(Format::Npy));
+        assert_eq!(by_content(b"PAR1"), Some(Format::Parquet));
+        assert_eq!(by_content(&[0, 0, 8, 3]), Some(Format::Idx));
+        assert_eq!(by_content(b"\x10\0\0\0\0\0\0\0{\"a\""), Some(Format::Safetensors));
+        assert_eq!(by_content(b""), None);
+    }
+}

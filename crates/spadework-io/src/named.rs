@@ -1,0 +1,196 @@
+//! Data sets by name: the files that each split is made of, its labels and its class names.
+
+use std::path::{Path, PathBuf};
+
+use crate::dataset::Dataset;
+use crate::error::{Error, Result};
+use crate::formats::{cifar, idx};
+use crate::labels::Labels;
+use crate::mapping::{FileBytes, MAP_FROM};
+
+const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+const CLOTHES: [&str; 10] = [
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+];
+
+/// A data set whose files are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NamedSet {
+    Mnist,
+    FashionMnist,
+    Cifar10,
+}
+
+/// A part of a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Split {
+    Train,
+    Test,
+    /// Train, then test.
+    All,
+}
+
+impl Split {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "train" => Some(Split::Train),
+            "test" => Some(Split::Test),
+            "all" => Some(Split::All),
+            _ => None,
+        }
+    }
+}
+
+impl NamedSet {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        [NamedSet::Mnist, NamedSet::FashionMnist, NamedSet::Cifar10]
+            .into_iter()
+            .find(|set| set.name() == name)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            NamedSet::Mnist => "mnist",
+            NamedSet::FashionMnist => "fashion-mnist",
+            NamedSet::Cifar10 => "cifar10",
+        }
+    }
+
+    fn classes(self) -> Vec<String> {
+        let names = match self {
+            NamedSet::Mnist => DIGITS,
+            NamedSet::FashionMnist => CLOTHES,
+            NamedSet::Cifar10 => cifar::CLASSES,
+        };
+        names.map(str::to_owned).to_vec()
+    }
+
+    /// Files of a split, part by part: for IDX sets images and labels, for CIFAR-10 batches that hold both.
+    fn parts(self, split: Split) -> Vec<Part> {
+        let pair = |stem: &str| Part::Pair {
+            images: format!("{stem}-images-idx3-ubyte"),
+            labels: format!("{stem}-labels-idx1-ubyte"),
+        };
+        let batch = |stem: &str| Part::Batch(format!("{stem}.bin"));
+        let (train, test): (Vec<Part>, Vec<Part>) = match self {
+            NamedSet::Mnist | NamedSet::FashionMnist => (vec![pair("train")], vec![pair("t10k")]),
+            NamedSet::Cifar10 => {
+                ((1..=5).map(|i| batch(&format!("data_batch_{i}"))).collect(), vec![batch("test_batch")])
+            }
+        };
+        match split {
+            Split::Train => train,
+            Split::Test => test,
+            Split::All => train.into_iter().chain(test).collect(),
+        }
+    }
+}
+
+enum Part {
+    Pair { images: String, labels: String },
+    Batch(String),
+}
+
+impl Part {
+    fn files(&self) -> Vec<String> {
+        match self {
+            Part::Pair { images, labels } => vec![images.clone(), labels.clone()],
+            Part::Batch(file) => vec![file.clone()],
+        }
+    }
+}
+
+/// Images and labels of a split.
+pub(crate) fn load(set: NamedSet, folder: &Path, split: Split, name: &str) -> Result<Dataset> {
+    let mut whole: Option<Dataset> = None;
+    for part in checked_parts(set, folder, split, name)? {
+        let dataset = load_part(&part, set, folder, name)?;
+        match &mut whole {
+            None => whole = Some(dataset),
+            Some(whole) => whole.append(dataset)?,
+        }
+    }
+    whole.ok_or_else(|| Error::NotFound { path: name.to_owned() })
+}
+
+/// Labels of a split; for IDX sets without reading the images.
+pub(crate) fn load_labels(set: NamedSet, folder: &Path, split: Split, name: &str) -> Result<Labels> {
+    let mut whole = Labels::with_names(Vec::new(), set.classes());
+    for part in checked_parts(set, folder, split, name)? {
+        whole.append(match part {
+            Part::Pair { labels, .. } => read_labels(&find_or_fail(folder, &labels, name)?, set)?,
+            Part::Batch(file) => read_batch(&find_or_fail(folder, &file, name)?)?.1,
+        });
+    }
+    Ok(whole)
+}
+
+fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Dataset> {
+    match part {
+        Part::Batch(file) => {
+            let (images, labels) = read_batch(&find_or_fail(folder, file, name)?)?;
+            Ok(Dataset::from_raw(&images, name).with_labels(labels))
+        }
+        Part::Pair { images, labels } => {
+            let path = find_or_fail(folder, images, name)?;
+            let array = idx::parse(&FileBytes::open(&path, MAP_FROM)?, &path.display().to_string())?;
+            let &[samples, 28, 28] = array.shape() else {
+                let (file, shape) = (images.clone(), array.shape().to_vec());
+                return Err(Error::ImageShape { name: name.to_owned(), file, height: 28, width: 28, shape });
+            };
+            let labels = read_labels(&find_or_fail(folder, labels, name)?, set)?;
+            if labels.len() != samples {
+                return Err(Error::LabelCount { name: name.to_owned(), samples, labels: labels.len() });
+            }
+            Ok(Dataset::from_raw(&array, name).with_labels(labels))
+        }
+    }
+}
+
+fn read_batch(path: &Path) -> Result<(crate::array::RawArray<'static>, Labels)> {
+    cifar::parse(&FileBytes::open(path, MAP_FROM)?, &path.display().to_string())
+}
+
+fn read_labels(path: &Path, set: NamedSet) -> Result<Labels> {
+    let name = path.display().to_string();
+    let labels = idx::parse(&FileBytes::open(path, MAP_FROM)?, &name)?.labels(&name)?;
+    Ok(Labels::with_names(labels.ids().to_vec(), set.classes()))
+}
+
+/// All parts of a split, once every file of them has been seen to be there.
+fn checked_parts(set: NamedSet, folder: &Path, split: Split, name: &str) -> Result<Vec<Part>> {
+    let parts = set.parts(split);
+    let expected: Vec<String> = parts.iter().flat_map(Part::files).collect();
+    match expected.iter().find(|file| find(folder, file).is_none()) {
+        None => Ok(parts),
+        Some(missing) => Err(Error::MissingFiles {
+            name: name.to_owned(),
+            folder: folder.to_owned(),
+            missing: if folder.is_dir() { missing.clone() } else { "such folder".to_owned() },
+            expected,
+        }),
+    }
+}
+
+/// The file, plain or packed.
+fn find(folder: &Path, file: &str) -> Option<PathBuf> {
+    [folder.join(file), folder.join(format!("{file}.gz"))].into_iter().find(|path| path.is_file())
+}
+
+fn find_or_fail(folder: &Path, file: &str, name: &str) -> Result<PathBuf> {
+    find(folder, file).ok_or_else(|| Error::MissingFiles {
+        name: name.to_owned(),
+        folder: folder.to_owned(),
+        expected: vec![file.to_owned()],
+        missing: file.to_owned(),
+    })
+}

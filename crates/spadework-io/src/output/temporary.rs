@@ -1,0 +1,199 @@
+//! Files and folders under a temporary name until they are complete.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::{Error, Result};
+
+/// Temporaries that exist now. Renaming and removing are done under the lock, so an interrupt finds either the
+/// temporary or the finished file, never a half of both.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// A panic while the lock was held leaves a list of paths, which is as good as before.
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every temporary that is not complete yet. For interrupt handlers: it may be called from any thread, and writers
+/// that are still at work then fail when they commit.
+pub fn remove_unfinished() {
+    for path in unfinished().drain(..) {
+        remove(&path);
+    }
+}
+
+/// Best effort: it is called where nothing more can be done about a failure.
+fn remove(path: &Path) {
+    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+}
+
+/// Writes a whole file at once.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = OutputFile::create(path)?;
+    file.write_all(bytes).map_err(|cause| file.error(cause))?;
+    file.commit()
+}
+
+/// A registered temporary path; removed on drop unless it was renamed.
+#[derive(Debug)]
+struct Temporary {
+    target: PathBuf,
+    path: PathBuf,
+}
+
+impl Temporary {
+    /// Registers a path beside `target` and makes something there.
+    fn create<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> Result<(Self, T)> {
+        let wrap = |cause| Error::Write { path: target.to_owned(), cause };
+        let file_name = target.file_name().ok_or_else(|| wrap(io::ErrorKind::InvalidFilename.into()))?;
+        if let Some(parent) = target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(wrap)?;
+        }
+        let mut registered = unfinished();
+        let mut attempt = 0_u32;
+        let path = loop {
+            let path = target.with_file_name(temporary_name(file_name.to_owned(), attempt));
+            if !registered.contains(&path) {
+                break path;
+            }
+            attempt += 1;
+        };
+        // Left by a process of the same number that was killed.
+        remove(&path);
+        let made = make(&path).map_err(wrap)?;
+        registered.push(path.clone());
+        Ok((Self { target: target.to_owned(), path }, made))
+    }
+
+    fn commit(self, rename: impl Fn(&Path, &Path) -> io::Result<()>) -> Result<()> {
+        let mut registered = unfinished();
+        let result = rename(&self.path, &self.target);
+        if result.is_ok() {
+            registered.retain(|path| *path != self.path);
+        }
+        // `drop` of self takes the lock again.
+        drop(registered);
+        result.map_err(|cause| Error::Write { path: self.target.clone(), cause })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut registered = unfinished();
+        let before = registered.len();
+        registered.retain(|path| *path != self.path);
+        // Not registered any more: renamed, or removed by an interrupt.
+        if registered.len() < before {
+            remove(&self.path);
+        }
+    }
+}
+
+fn temporary_name(file_name: OsString, attempt: u32) -> OsString {
+    let mut name = OsString::from(".");
+    name.push(file_name);
+    name.push(format!(".tmp-{}", process::id()));
+    if attempt > 0 {
+        name.push(format!("-{attempt}"));
+    }
+    name
+}
+
+/// A file that appears under its name when it is complete.
+#[derive(Debug)]
+pub struct OutputFile {
+    writer: BufWriter<File>,
+    temporary: Temporary,
+}
+
+impl OutputFile {
+    /// Opens a temporary sibling of `path`, making its folder where there is none.
+    ///
+    /// # Errors
+    /// When the folder or file cannot be made.
+    pub fn create(path: &Path) -> Result<Self> {
+        let (temporary, file) = Temporary::create(path, |path| File::create_new(path))?;
+        Ok(Self { writer: BufWriter::new(file), temporary })
+    }
+
+    /// Where the file will be.
+    pub fn target(&self) -> &Path {
+        &self.temporary.target
+    }
+
+    /// An error of writing with the name of the file, for use with [`Write`].
+    pub fn error(&self, cause: io::Error) -> Error {
+        Error::Write { path: self.temporary.target.clone(), cause }
+    }
+
+    /// Gives the file its name, replacing what was there.
+    ///
+    /// # Errors
+    /// When the last bytes cannot be written or the file cannot be renamed.
+    pub fn commit(self) -> Result<()> {
+        let Self { writer, temporary } = self;
+        let wrap = |cause| Error::Write { path: temporary.target.clone(), cause };
+        let file = writer.into_inner().map_err(|error| wrap(error.into_error()))?;
+        // A name must not outlive a power cut that its bytes do not.
+        file.sync_all().map_err(wrap)?;
+        drop(file);
+        temporary.commit(|from, to| fs::rename(from, to))
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// A folder that appears under its name when all its files are complete.
+#[derive(Debug)]
+pub struct OutputDir {
+    temporary: Temporary,
+}
+
+impl OutputDir {
+    /// Makes a temporary sibling of `path`.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(path: &Path) -> Result<Self> {
+        let (temporary, ()) = Temporary::create(path, |path| fs::create_dir(path))?;
+        Ok(Self { temporary })
+    }
+
+    /// The folder to write into for now.
+    pub fn path(&self) -> &Path {
+        &self.temporary.path
+    }
+
+    /// Gives the folder its name. Where there is a folder of that name, the new files move into it and replace those of the
+    /// same name; what else is in it stays.
+    ///
+    /// # Errors
+    /// When the folder or a file cannot be renamed.
+    pub fn commit(self) -> Result<()> {
+        self.temporary.commit(|from, to| {
+            if !to.is_dir() {
+                return fs::rename(from, to);
+            }
+            for entry in fs::read_dir(from)? {
+                let entry = entry?;
+                fs::rename(entry.path(), to.join(entry.file_name()))?;
+            }
+            fs::remove_dir(from)
+        })
+    }
+}

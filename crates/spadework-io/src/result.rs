@@ -1,0 +1,281 @@
+//! The result of a score as a document: what `--json` prints and `result.json` holds.
+//!
+//! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use spadework::scores::{EdgeScore, LabelScore, NodeScore};
+use spadework::{Enclosure, Graph, SpadeReport, Timings};
+
+use crate::{Error, Labels};
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.score/1";
+
+/// A scored model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScoreDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// λ_1 ≥ … ≥ λ_r.
+    pub eigenvalues: Vec<f64>,
+    /// Relative residual of each eigenpair.
+    pub residuals: Vec<f64>,
+    /// Bounds of the model score.
+    pub enclosure: EnclosureDocument,
+    /// Number of samples.
+    pub samples: usize,
+    /// Numbers per input.
+    pub input_dim: usize,
+    /// Numbers per output.
+    pub output_dim: usize,
+    /// k.
+    pub neighbors: NeighborsDocument,
+    /// Connectivity policy.
+    pub connectivity: String,
+    /// r.
+    pub eigenpairs: usize,
+    /// Relative residual asked for.
+    pub tolerance: f64,
+    /// Seed.
+    pub seed: u64,
+    /// Both graphs.
+    pub graphs: GraphsDocument,
+    /// Mean node score of every label; empty where no labels were given.
+    pub label_scores: Vec<LabelDocument>,
+    /// Most fragile samples.
+    pub top_nodes: Vec<NodeDocument>,
+    /// Most fragile edges of the input graph.
+    pub top_edges: Vec<EdgeDocument>,
+    /// Wall-clock seconds by stage.
+    pub timings: TimingsDocument,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// Bounds of the model score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EnclosureDocument {
+    /// Lower end.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+    /// `residual`, `inertia` or `dense`.
+    pub method: String,
+    /// Probability with which the upper end holds; 1 for a proof.
+    pub probability: f64,
+}
+
+/// Neighbours per sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NeighborsDocument {
+    /// As asked for.
+    pub requested: usize,
+    /// As used; larger where the policy `grow` had to.
+    pub used: usize,
+}
+
+/// Both graphs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphsDocument {
+    /// G_X.
+    pub input: GraphDocument,
+    /// G_Y.
+    pub output: GraphDocument,
+}
+
+/// One graph.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphDocument {
+    /// Number of edges.
+    pub edges: usize,
+    /// Number of components of the graph that was scored; always 1.
+    pub components: usize,
+    /// Components with the neighbours asked for, before the policy did its work.
+    pub components_found: usize,
+    /// Edges that the policy `bridge` added.
+    pub bridges: usize,
+    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    pub decided_by_index: usize,
+}
+
+/// Mean node score of one label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabelDocument {
+    /// The label.
+    pub label: i64,
+    /// Its name, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Mean node score.
+    pub score: f64,
+    /// Samples that carry it.
+    pub samples: usize,
+}
+
+/// A sample and its score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// Its score.
+    pub score: f64,
+    /// Its label, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<i64>,
+}
+
+/// An edge of the input graph and its score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EdgeDocument {
+    /// One end.
+    pub p: u32,
+    /// The other end.
+    pub q: u32,
+    /// Its score.
+    pub score: f64,
+}
+
+/// Wall-clock seconds by stage.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the unit is part of the name in the document")]
+pub struct TimingsDocument {
+    /// Neighbours among the inputs.
+    pub neighbors_input_s: f64,
+    /// Neighbours among the outputs.
+    pub neighbors_output_s: f64,
+    /// Graphs and their connection.
+    pub graphs_s: f64,
+    /// Eigenpairs.
+    pub eigen_s: f64,
+    /// Upper bound of the model score.
+    pub enclosure_s: f64,
+    /// Scores.
+    pub scores_s: f64,
+    /// All of it, reading and writing files not counted.
+    pub total_s: f64,
+}
+
+impl ScoreDocument {
+    /// The document of a report, with the `top` most fragile samples and edges.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
+        let diagnostics = &report.diagnostics;
+        let connection = &diagnostics.connection;
+        let label_scores = match labels {
+            None => Vec::new(),
+            Some(labels) => {
+                let name = |score: LabelScore| LabelDocument::new(score, labels);
+                report.label_scores(labels.ids())?.into_iter().map(name).collect()
+            }
+        };
+        let node = |node: NodeScore| NodeDocument {
+            index: node.index,
+            score: node.score,
+            label: labels.map(|labels| labels.ids()[node.index]),
+        };
+        let edge = |EdgeScore { p, q, score }| EdgeDocument { p, q, score };
+        Ok(Self {
+            schema: SCHEMA.to_owned(),
+            model_score: report.model_score.0,
+            eigenvalues: report.eigenpairs.values().to_vec(),
+            residuals: report.eigenpairs.residuals().to_vec(),
+            enclosure: report.enclosure.into(),
+            samples: report.graphs.nodes(),
+            input_dim: diagnostics.input_dim,
+            output_dim: diagnostics.output_dim,
+            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            connectivity: connection.policy.to_string(),
+            eigenpairs: diagnostics.params.eigenpairs,
+            tolerance: diagnostics.params.tolerance,
+            seed: diagnostics.params.seed,
+            graphs: GraphsDocument {
+                input: GraphDocument::new(
+                    report.graphs.input(),
+                    connection.input,
+                    diagnostics.inputs_decided_by_index,
+                ),
+                output: GraphDocument::new(
+                    report.graphs.output(),
+                    connection.output,
+                    diagnostics.outputs_decided_by_index,
+                ),
+            },
+            label_scores,
+            top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
+            top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
+            timings: diagnostics.timings.into(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+
+    /// Reads a document that [`ScoreDocument::to_json`] wrote.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| Error::Read { path: path.to_owned(), cause: source })?;
+        let malformed = |reason: String| Error::Result { path: path.to_owned(), reason };
+        let document: serde_json::Value =
+            serde_json::from_str(&text).map_err(|source| malformed(source.to_string()))?;
+        match document.get("schema").and_then(serde_json::Value::as_str) {
+            Some(SCHEMA) => serde_json::from_value(document).map_err(|source| malformed(source.to_string())),
+            Some(other) => Err(malformed(format!("its schema is `{other}`"))),
+            None => Err(malformed("it has no `schema`".to_owned())),
+        }
+    }
+
+    /// The document as indented JSON.
+    ///
+    /// # Panics
+    /// Never: every field can be written.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON")
+    }
+}
+
+impl LabelDocument {
+    fn new(score: LabelScore, labels: &Labels) -> Self {
+        let name = labels.class_name(score.label).map(str::to_owned);
+        Self { label: score.label, name, score: score.score, samples: score.samples }
+    }
+}
+
+impl GraphDocument {
+    fn new(graph: &Graph, mended: spadework::graph::Mended, decided_by_index: usize) -> Self {
+        Self {
+            edges: graph.edge_count(),
+            components: 1,
+            components_found: mended.components_found,
+            bridges: mended.bridges,
+            decided_by_index,
+        }
+    }
+}
+
+impl From<Enclosure> for EnclosureDocument {
+    fn from(enclosure: Enclosure) -> Self {
+        let Enclosure { lower, upper, method, probability } = enclosure;
+        Self { lower, upper, method: method.to_string(), probability }
+    }
+}
+
+impl From<Timings> for TimingsDocument {
+    fn from(timings: Timings) -> Self {
+        Self {
+            neighbors_input_s: timings.neighbors_input.as_secs_f64(),
+            neighbors_output_s: timings.neighbors_output.as_secs_f64(),
+            graphs_s: timings.graphs.as_secs_f64(),
+            eigen_s: timings.eigen.as_secs_f64(),
+            enclosure_s: timings.enclosure.as_secs_f64(),
+            scores_s: timings.scores.as_secs_f64(),
+            total_s: timings.total.as_secs_f64(),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Numbers with their shape, from formats that hold columns rather than one block of bytes.
+
+use crate::element::Numbers;
+
+/// Values row after row; `shape` has two extents and as many values.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) numbers: Numbers,
+}

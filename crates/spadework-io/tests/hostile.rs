@@ -1,0 +1,87 @@
+//! No bytes make a reader panic, allocate what is not there, or give an array of another size than it says.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use spadework_io::fuzzing;
+
+/// A reader, and fixtures that are valid for it.
+type Reader = (fn(&[u8]), &'static [&'static str]);
+
+const READERS: [Reader; 7] = [
+    (fuzzing::npy, &["f4_le_C.npy", "i2_be_F.npy", "cube_F.npy", "version3.npy"]),
+    (fuzzing::npz, &["stored.npz", "deflated.npz", "single.npz"]),
+    (fuzzing::csv, &["comma.csv", "tab_header.tsv", "packed.csv.gz"]),
+    (
+        fuzzing::parquet,
+        &["f4_none.parquet", "f8_zstd.parquet", "widths.parquet", "list_f4.parquet", "refused_text.parquet"],
+    ),
+    (fuzzing::safetensors, &["all.safetensors", "single.safetensors"]),
+    (fuzzing::idx, &["u1-idx3-ubyte", "f8-idx3-ubyte.gz"]),
+    (fuzzing::cifar, &["batch.bin"]),
+];
+
+fn fixture(name: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)).unwrap()
+}
+
+/// What each format begins with, so that arbitrary bytes get past the first check.
+const BEGINNINGS: [&[u8]; 6] = [
+    b"",
+    b"\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', ",
+    b"PK\x03\x04",
+    b"PAR1",
+    b"\x00\x00\x08\x02",
+    b"\x1f\x8b\x08\x00",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn arbitrary_bytes(start in 0..BEGINNINGS.len(), tail in vec(any::<u8>(), 0..400)) {
+        let bytes = [BEGINNINGS[start], &tail].concat();
+        for (read, _) in READERS {
+            read(&bytes);
+        }
+    }
+
+    #[test]
+    fn flipped_and_cut_files(
+        reader in 0..READERS.len(),
+        file in any::<prop::sample::Index>(),
+        flips in vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let (read, files) = READERS[reader];
+        let mut bytes = fixture(files[file.index(files.len())]);
+        for (at, value) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len() + 1));
+        }
+        read(&bytes);
+    }
+
+    #[test]
+    fn text_of_all_sorts(text in "([0-9a-z.,;\t\"+-]{0,8}[\r\n]?){0,12}") {
+        fuzzing::csv(text.as_bytes());
+    }
+}
+
+#[test]
+fn every_prefix_of_small_files() {
+    for (read, files) in READERS {
+        for file in files {
+            let bytes = fixture(file);
+            let step = (bytes.len() / 500).max(1);
+            for end in (0..bytes.len()).step_by(step) {
+                read(&bytes[..end]);
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! One suite for every neighbour search: it must return the true neighbours, with the very bits of the reference.
+//!
+//! The reference is [`BruteForce`]; on integers it is itself compared with a count in integer arithmetic, where nothing
+//! rounds.
+
+mod support;
+
+use proptest::prelude::*;
+use rand::RngExt;
+use spadework::neighbors::BruteForce;
+use spadework::{Error, ExactSearch, NeighborLists, NeighborSearch, Samples, Silent};
+use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
+use support::{bits, gaussian, gaussians, laws, real, rng};
+
+/// Every implementation there is.
+const SEARCHES: [(&str, &dyn NeighborSearch); 2] = [("exact", &ExactSearch), ("brute force", &BruteForce)];
+
+/// Some samples, and the numbers of neighbours to ask for.
+struct Case {
+    what: String,
+    samples: Samples<'static>,
+    neighbors: Vec<usize>,
+}
+
+fn in_f64(what: &str, dim: usize, values: Vec<f64>, neighbors: &[usize]) -> Case {
+    let samples = Samples::from_f64(values.len() / dim, dim, values).expect("finite");
+    Case { what: format!("{what}, f64"), samples, neighbors: neighbors.to_vec() }
+}
+
+fn in_f32(what: &str, dim: usize, values: &[f64], neighbors: &[usize]) -> Case {
+    let values: Vec<f32> = values.iter().map(|&v| v as f32).collect();
+    let samples = Samples::from_f32(values.len() / dim, dim, values).expect("finite");
+    Case { what: format!("{what}, f32"), samples, neighbors: neighbors.to_vec() }
+}
+
+fn in_both(what: &str, dim: usize, values: Vec<f64>, neighbors: &[usize]) -> [Case; 2] {
+    [in_f32(what, dim, &values, neighbors), in_f64(what, dim, values, neighbors)]
+}
+
+/// The suite: every implementation, every number of neighbours, bit by bit.
+fn assert_conforms(case: &Case) {
+    for &k in &case.neighbors {
+        let want = BruteForce.search(&case.samples, k, &Silent).unwrap();
+        for (name, search) in SEARCHES {
+            let got = search.search(&case.samples, k, &Silent).unwrap();
+            assert_same(&got, &want, &format!("{name} on {}, k = {k}", case.what));
+            assert_is_valid(&got, &format!("{name} on {}, k = {k}", case.what));
+        }
+    }
+}
+
+fn assert_same(got: &NeighborLists, want: &NeighborLists, what: &str) {
+    assert_eq!((got.len(), got.neighbors()), (want.len(), want.neighbors()), "{what}");
+    for p in 0..want.len() {
+        assert_eq!(got.of(p), want.of(p), "{what}: neighbours of {p}");
+        let (got, want) = (bits(got.squared_distances_of(p)), bits(want.squared_distances_of(p)));
+        assert_eq!(got, want, "{what}: squared distances of {p}");
+    }
+}
+
+/// Ascending by distance, then by index, which also means none twice; never the sample itself.
+fn assert_is_valid(lists: &NeighborLists, what: &str) {
+    for p in 0..lists.len() {
+        let entries = || lists.squared_distances_of(p).iter().zip(lists.of(p));
+        assert!(entries().is_sorted_by(|a, b| a < b), "{what}: order of {p}");
+        assert!(entries().all(|(_, &q)| q as usize != p), "{what}: {p} is its own neighbour");
+    }
+}
+
+fn assert_all_conform(cases: impl IntoIterator<Item = Case>) {
+    for case in cases {
+        assert_conforms(&case);
+    }
+}
+
+/// Sizes around the blocks of 256 rows and the tiles of 1024 columns that a blocked search may use.
+#[test]
+fn gaussian_samples() {
+    let mut rng = rng(1);
+    for (n, dim) in [(2, 3), (255, 16), (257, 8), (1023, 4), (1025, 33), (2300, 5)] {
+        let k = [1, 10.min(n - 1), 50.min(n - 1)];
+        assert_all_conform(in_both(&format!("{n} × {dim} Gaussian"), dim, gaussians(n * dim, &mut rng), &k));
+    }
+}
+
+#[test]
+fn dimensions_that_do_not_fill_a_vector_register() {
+    let mut rng = rng(2);
+    for dim in [1, 2, 3, 7, 9, 13, 31, 65] {
+        assert_all_conform(in_both(&format!("d = {dim}"), dim, gaussians(300 * dim, &mut rng), &[1, 7]));
+    }
+}
+
+#[test]
+fn integers_with_many_ties() {
+    let mut rng = rng(3);
+    for dim in [1, 2, 5] {
+        let values = (0..1200 * dim).map(|_| f64::from(rng.random_range(-3..=3_i32))).collect();
+        assert_all_conform(in_both(&format!("integers, d = {dim}"), dim, values, &[1, 6, 40]));
+    }
+}
+
+#[test]
+fn more_copies_than_neighbors() {
+    let mut rng = rng(4);
+    // Twenty points, sixty copies each: far more than k, and more than a candidate list of 4k + 64 may hold.
+    let originals = gaussians(20 * 9, &mut rng);
+    let copies = |count: usize| {
+        (0..20 * count).flat_map(|i| originals[i % 20 * 9..][..9].to_vec()).collect::<Vec<f64>>()
+    };
+    assert_all_conform(in_both("sixty copies", 9, copies(60), &[1, 10, 59, 60, 61]));
+    assert_all_conform(in_both("all samples equal", 3, vec![0.1; 900], &[1, 10, 299]));
+}
+
+#[test]
+fn copies_are_taken_in_the_order_of_their_indices() {
+    for (name, search) in SEARCHES {
+        let samples = Samples::from_f32(6, 1, vec![2.0, 5.0, 2.0, 2.0, 2.0, 5.0]).unwrap();
+        let lists = search.search(&samples, 3, &Silent).unwrap();
+        assert_eq!(lists.of(3), [0, 2, 4], "{name}");
+        assert_eq!(lists.of(1), [5, 0, 2], "{name}: a copy, then the first of the equally distant");
+    }
+}
+
+#[test]
+fn constant_columns() {
+    let mut rng = rng(5);
+    let values = (0..400).flat_map(|_| [7.25, gaussian(&mut rng), -1e4, 0.0, gaussian(&mut rng)]).collect();
+    assert_all_conform(in_both("constant columns", 5, values, &[1, 12]));
+}
+
+#[test]
+fn all_others_are_neighbors() {
+    let mut rng = rng(6);
+    for n in [2, 3, 11, 150, 300] {
+        assert_all_conform(in_both(&format!("n = k + 1 = {n}"), 4, gaussians(n * 4, &mut rng), &[n - 1]));
+    }
+}
+
+/// In single precision the spread would vanish; centring has to bring it back before anything is rounded.
+#[test]
+fn far_from_the_origin() {
+    let mut rng = rng(7);
+    let values = gaussians(800 * 6, &mut rng).iter().map(|v| 1e6 + 1e-3 * v).collect();
+    assert_all_conform([in_f64("offset 1e6, spread 1e-3", 6, values, &[1, 10])]);
+}
+
+/// One sample sets the scale and every other pair looks alike beside it: bounds alone decide nothing.
+#[test]
+fn a_huge_outlier() {
+    let mut rng = rng(8);
+    for at in [0, 399, 799] {
+        let mut values = gaussians(800 * 6, &mut rng);
+        values[at * 6 + 2] = 1e12;
+        assert_all_conform(in_both(&format!("outlier at {at}"), 6, values, &[1, 10]));
+    }
+}
+
+#[test]
+fn two_tight_clusters_far_apart() {
+    let mut rng = rng(9);
+    let values: Vec<f64> = (0..800)
+        .flat_map(|i| {
+            let center = if i % 2 == 0 { 1e6 } else { -1e6 };
+            [0; 4].map(|_| center + 1e-3 * gaussian(&mut rng))
+        })
+        .collect();
+    assert_all_conform(in_both("two clusters", 4, values, &[1, 10, 450]));
+}
+
+#[test]
+fn very_small_and_very_large_values() {
+    let mut rng = rng(10);
+    for scale in [1e-30, 1e30] {
+        let values: Vec<f64> = gaussians(600 * 5, &mut rng).iter().map(|v| v * scale).collect();
+        assert_all_conform(in_both(&format!("scale {scale:e}"), 5, values, &[1, 10]));
+    }
+    for scale in [1e-140, 1e150] {
+        let values: Vec<f64> = gaussians(600 * 5, &mut rng).iter().map(|v| v * scale).collect();
+        assert_all_conform([in_f64(&format!("scale {scale:e}"), 5, values, &[1, 10])]);
+    }
+}
+
+/// Squared distances that are subnormal, or vanish: then they tie, and the lower index has to win.
+#[test]
+fn squared_distances_that_underflow() {
+    let mut rng = rng(11);
+    for scale in [1e-155, 1e-160, 1e-162, 1e-170, 1e-300] {
+        let values: Vec<f64> = gaussians(300 * 5, &mut rng).iter().map(|v| v * scale).collect();
+        assert_all_conform([in_f64(&format!("scale {scale:e}"), 5, values, &[1, 10])]);
+    }
+}
+
+/// Rows of the identity matrix: every distance is √2.
+#[test]
+fn all_distances_equal() {
+    for n in [30, 520] {
+        let values = (0..n * n).map(|at| if at / n == at % n { 1.0 } else { 0.0 }).collect();
+        assert_all_conform(in_both(&format!("simplex of {n}"), n, values, &[1, 10, n - 1]));
+    }
+}
+
+/// Two values in single precision whose squares differ by less than its rounding, all over the place.
+#[test]
+fn nearly_equal_distances() {
+    let mut rng = rng(12);
+    let values: Vec<f64> = (0..700)
+        .flat_map(|_| {
+            let (sin, cos) = (rng.random::<f64>() * std::f64::consts::TAU).sin_cos();
+            // Points on a circle around the first sample, whose distances to it differ in the last digits only.
+            [sin, cos]
+        })
+        .collect();
+    let values = [vec![0.0, 0.0], values].concat();
+    assert_all_conform(in_both("a circle around its centre", 2, values, &[1, 10, 400]));
+}
+
+#[test]
+fn refuses_impossible_numbers_of_neighbors() {
+    let samples = Samples::from_f32(4, 1, vec![0.0, 1.0, 2.0, 3.0]).unwrap();
+    for (name, search) in SEARCHES {
+        assert_eq!(search.search(&samples, 0, &Silent).unwrap_err(), Error::NoNeighbors, "{name}");
+        for neighbors in [4, 5, usize::MAX] {
+            let want = Error::TooManyNeighbors { neighbors, samples: 4 };
+            assert_eq!(search.search(&samples, neighbors, &Silent).unwrap_err(), want, "{name}");
+        }
+    }
+}
+
+/// Lists for a smaller k are prefixes of longer ones; the policy `grow` relies on it.
+#[test]
+fn shorter_lists_are_prefixes_of_longer_ones() {
+    let mut rng = rng(13);
+    let values: Vec<f64> = (0..400 * 3).map(|_| f64::from(rng.random_range(-4..=4_i32))).collect();
+    let samples = Samples::from_f64(400, 3, values).unwrap();
+    for (name, search) in SEARCHES {
+        let long = search.search(&samples, 60, &Silent).unwrap();
+        for k in [1, 7, 59] {
+            let short = search.search(&samples, k, &Silent).unwrap();
+            assert!((0..400).all(|p| short.of(p) == &long.of(p)[..k]), "{name}, k = {k}");
+        }
+    }
+}
+
+/// The nearest by integer arithmetic and a stable sort.
+fn nearest_in_integers(rows: &[Vec<i32>], p: usize, k: usize) -> Vec<(i64, u32)> {
+    let distance = |q: usize| rows[p].iter().zip(&rows[q]).map(|(a, b)| i64::from(a - b).pow(2)).sum();
+    let mut all: Vec<(i64, u32)> =
+        (0..rows.len()).filter(|&q| q != p).map(|q| (distance(q), q as u32)).collect();
+    all.sort_unstable();
+    all.truncate(k);
+    all
+}
+
+fn integer_rows() -> impl Strategy<Value = (Vec<Vec<i32>>, usize)> {
+    (2..=40_usize, 1..=5_usize)
+        .prop_flat_map(|(n, dim)| (prop::collection::vec(prop::collection::vec(-3..=3_i32, dim), n), 1..n))
+}
+
+/// Numbers of any size between 10⁻⁵⁰ and 10⁵⁰, zero and repetitions among them.
+fn wild_rows() -> impl Strategy<Value = (usize, Vec<f64>, usize)> {
+    let number = prop_oneof![
+        1 => Just(0.0),
+        1 => Just(1.0),
+        4 => (-1.0..1.0_f64, -50..=50_i32).prop_map(|(m, e)| m * 10.0_f64.powi(e)),
+    ];
+    (2..=150_usize, 1..=9_usize)
+        .prop_flat_map(move |(n, dim)| (Just(dim), prop::collection::vec(number.clone(), n * dim), 1..n))
+}
+
+proptest! {
+    #![proptest_config(laws(256))]
+
+    #[test]
+    fn integers_agree_with_integer_arithmetic((rows, k) in integer_rows()) {
+        let values: Vec<f64> = rows.concat().into_iter().map(f64::from).collect();
+        for case in in_both("integers", rows[0].len(), values, &[k]) {
+            for (name, search) in SEARCHES {
+                let lists = search.search(&case.samples, k, &Silent).unwrap();
+                for p in 0..rows.len() {
+                    let got: Vec<(i64, u32)> =
+                        lists.squared_distances_of(p).iter().map(|&d| d as i64).zip(lists.of(p).iter().copied()).collect();
+                    prop_assert_eq!(got, nearest_in_integers(&rows, p, k), "{}: {}", name, p);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_all_sizes((dim, values, k) in wild_rows()) {
+        assert_conforms(&in_f64("wild numbers", dim, values, &[k]));
+    }
+}
+
+#[test]
+fn real_images() {
+    let Some(folder) = real::folder("the neighbour searches on real images") else { return };
+    let mnist = Samples::from_f32(2000, MNIST_PIXELS, real::mnist_test(&folder, 2000)).unwrap();
+    assert_conforms(&Case { what: "MNIST".into(), samples: mnist, neighbors: vec![10] });
+    let cifar = Samples::from_f32(1000, CIFAR_PIXELS, real::cifar_test(&folder, 1000)).unwrap();
+    assert_conforms(&Case { what: "CIFAR-10".into(), samples: cifar, neighbors: vec![20] });
+    let logits = real::logits(&folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
+    let logits = Samples::from_f32(3000, real::CLASSES, logits[..3000 * real::CLASSES].to_vec()).unwrap();
+    assert_conforms(&Case { what: "logits".into(), samples: logits, neighbors: vec![10, 100] });
+}
