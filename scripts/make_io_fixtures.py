@@ -47,7 +47,8 @@ def record(argument, array, kind, shape=None):
         "argument": argument,
         "shape": list(shape or array.shape),
         "single": single,
-        "values": [float(v) for v in values.ravel(order="C")],
+        # As text: not every JSON reader gives back the exact double.
+        "values": " ".join(repr(float(v)) for v in values.ravel(order="C")),
         "labels": [int(v) for v in array.ravel()] if array.dtype.kind in "iub" and array.ndim == 1 and kind != "u8" else None,
     })
 

@@ -179,6 +179,25 @@ mod tests {
     }
 
     #[test]
+    fn a_mapped_file_that_is_not_aligned_is_owned() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        for blanks in 0..8 {
+            let blanks = " ".repeat(blanks);
+            let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }}{blanks}");
+            let mut bytes = [npy::MAGIC, &[1, 0, header.len() as u8, 0], header.as_bytes()].concat();
+            let aligned = bytes.len().is_multiple_of(8);
+            bytes.extend([1.0_f64, 2.0].iter().flat_map(|value| value.to_le_bytes()));
+            std::fs::write(&path, bytes).unwrap();
+            let dataset = load_mapping_from(&path.display().to_string(), 1).unwrap();
+            assert_eq!(dataset.is_mapped(), aligned);
+            let samples = dataset.samples().unwrap();
+            let Values::F64(values) = samples.values() else { panic!("doubles stay doubles") };
+            assert_eq!(values.as_ref(), [1.0, 2.0]);
+        }
+    }
+
+    #[test]
     fn tells_formats_by_content() {
         assert_eq!(by_content(b"\x93NUMPY\x01\x00"), Some(Format::Npy));
         assert_eq!(by_content(b"PAR1"), Some(Format::Parquet));

@@ -194,3 +194,68 @@ fn find_or_fail(folder: &Path, file: &str, name: &str) -> Result<PathBuf> {
         missing: file.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn idx(extents: &[u32], values: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0, 0, 8, extents.len() as u8];
+        bytes.extend(extents.iter().flat_map(|extent| extent.to_be_bytes()));
+        bytes.extend(values);
+        bytes
+    }
+
+    /// A folder with one training and two test images.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (stem, labels) in [("train", &[7][..]), ("t10k", &[1, 2])] {
+            let n = labels.len();
+            let images = idx(&[n as u32, 28, 28], &vec![labels[0]; n * 784]);
+            fs::write(folder.path().join(format!("{stem}-images-idx3-ubyte")), images).unwrap();
+            let labels = idx(&[n as u32], labels);
+            fs::write(folder.path().join(format!("{stem}-labels-idx1-ubyte")), labels).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn all_is_train_then_test() {
+        let folder = folder();
+        let dataset = load(NamedSet::Mnist, folder.path(), Split::All, "mnist").unwrap();
+        assert_eq!(dataset.shape(), [3, 28, 28]);
+        assert_eq!(dataset.labels().unwrap().ids(), [7, 1, 2]);
+        let labels = load_labels(NamedSet::FashionMnist, folder.path(), Split::All, "fashion-mnist").unwrap();
+        assert_eq!((labels.ids(), labels.class_name(7)), (&[7, 1, 2][..], Some("Sneaker")));
+    }
+
+    #[test]
+    fn names_the_folder_and_what_it_lacks() {
+        let folder = folder();
+        fs::remove_file(folder.path().join("t10k-labels-idx1-ubyte")).unwrap();
+        let error = load(NamedSet::Mnist, folder.path(), Split::Test, "mnist:D:test").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "mnist:D:test: expected `t10k-images-idx3-ubyte`, `t10k-labels-idx1-ubyte` (each plain or with .gz) in the folder {}, got no t10k-labels-idx1-ubyte",
+                folder.path().display()
+            )
+        );
+        let error =
+            load(NamedSet::Cifar10, Path::new("absent"), Split::Test, "cifar10:absent:test").unwrap_err();
+        assert!(error.to_string().ends_with("in the folder absent, got no such folder"), "{error}");
+    }
+
+    #[test]
+    fn parts_must_fit_each_other() {
+        let folder = folder();
+        fs::write(folder.path().join("t10k-labels-idx1-ubyte"), idx(&[1], &[0])).unwrap();
+        let error = load(NamedSet::Mnist, folder.path(), Split::Test, "mnist").unwrap_err();
+        assert_eq!(error.to_string(), "mnist: expected one label for each of 2 samples, got 1 labels");
+        fs::write(folder.path().join("train-images-idx3-ubyte"), idx(&[1, 2, 2], &[0; 4])).unwrap();
+        let error = load(NamedSet::Mnist, folder.path(), Split::Train, "mnist").unwrap_err();
+        assert!(error.to_string().ends_with("must have shape [n, 28, 28], got [1, 2, 2]"), "{error}");
+    }
+}

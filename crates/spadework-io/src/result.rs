@@ -141,7 +141,6 @@ pub struct EdgeDocument {
 
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[expect(clippy::struct_field_names, reason = "the unit is part of the name in the document")]
 pub struct TimingsDocument {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,

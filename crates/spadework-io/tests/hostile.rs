@@ -73,6 +73,20 @@ proptest! {
     }
 }
 
+/// Found by fuzzing: each file made the Parquet decoder panic.
+#[test]
+fn damaged_parquet_files_are_refused_before_they_are_decoded() {
+    let cases = [
+        ("page_without_dictionary.parquet", "a dictionary that the column does not have"),
+        ("negative_column_start.parquet", "a column lies outside the file"),
+    ];
+    for (file, reason) in cases {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/regressions").join(file);
+        let message = spadework_io::load(&path.display().to_string()).unwrap_err().to_string();
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
 #[test]
 fn every_prefix_of_small_files() {
     for (read, files) in READERS {

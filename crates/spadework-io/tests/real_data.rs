@@ -6,13 +6,11 @@ use spadework_io::{load, load_labels};
 
 /// The argument with the folder put in, or `None` with a word about it.
 fn argument(pattern: &str) -> Option<String> {
-    match std::env::var("SPADEWORK_DATA") {
-        Ok(folder) => Some(pattern.replace("DATA", &folder)),
-        Err(_) => {
-            eprintln!("skipped: {pattern} needs SPADEWORK_DATA");
-            None
-        }
-    }
+    let Ok(folder) = std::env::var("SPADEWORK_DATA") else {
+        eprintln!("skipped: {pattern} needs SPADEWORK_DATA");
+        return None;
+    };
+    Some(pattern.replace("DATA", &folder))
 }
 
 /// Sum of the bytes that the pixels were, exactly.
@@ -61,6 +59,18 @@ fn cifar10() {
     assert_eq!(pixel_sum(&test), CIFAR_TEST_SUM);
     let train = load_labels(&test.replace(":test", ":train")).unwrap();
     assert_eq!((train.len(), &train.ids()[..5]), (50_000, &[6, 9, 9, 4, 1][..]));
+}
+
+#[test]
+fn logits() {
+    let Some(first) = argument("DATA/logits/mnist_test_lenet5.npz:lenet5_eps0.0") else { return };
+    let dataset = load(&first).unwrap();
+    assert_eq!(dataset.shape(), [10_000, 10]);
+    let samples = dataset.samples().unwrap();
+    let Values::F32(values) = samples.values() else { panic!("logits are f32") };
+    assert_eq!(values[..2], [-5.076_367, 1.253_574_5]);
+    let message = load(&first.replace(":lenet5_eps0.0", "")).unwrap_err().to_string();
+    assert!(message.contains("pick one of `lenet5_eps0.0`, `lenet5_eps0.1`"), "{message}");
 }
 
 #[test]

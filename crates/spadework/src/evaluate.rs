@@ -76,7 +76,7 @@ fn evaluate_here(
     timings.neighbors_input = search_input.took;
     timings.neighbors_output = search_output.took;
     timings.graphs =
-        connecting.elapsed().saturating_sub(search_input.took + search_output.took - searched_before);
+        (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v.
     monitor.begin(Stage::Eigenpairs);

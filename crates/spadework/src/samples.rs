@@ -123,8 +123,7 @@ fn check_shape(len: usize, dim: usize, got: usize) -> Result<()> {
 /// Finite, and d · (2·max|v|)² finite, so that every squared distance is.
 fn check_values(dim: usize, mut values: impl Iterator<Item = f64> + Clone) -> Result<()> {
     let bound = (f64::MAX / dim as f64).sqrt() / 4.0;
-    // `<=` is false for NaN, so one comparison a value covers all three mistakes.
-    let Some(at) = values.clone().position(|v| !(v.abs() <= bound)) else { return Ok(()) };
+    let Some(at) = values.clone().position(|v| v.is_nan() || v.abs() > bound) else { return Ok(()) };
     let (row, column) = (at / dim, at % dim);
     let value = values.nth(at).unwrap_or(f64::NAN);
     if value.is_finite() {

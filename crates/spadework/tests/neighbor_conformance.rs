@@ -13,7 +13,9 @@ use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
 use support::{bits, gaussian, gaussians, laws, real, rng};
 
 /// Every implementation there is.
-const SEARCHES: [(&str, &dyn NeighborSearch); 2] = [("exact", &ExactSearch), ("brute force", &BruteForce)];
+const SEARCHES: [(&str, &dyn NeighborSearch); 2] = [("exact", &ExactSearch), (REFERENCE, &BruteForce)];
+/// The one that the others are compared with.
+const REFERENCE: &str = "brute force";
 
 /// Some samples, and the numbers of neighbours to ask for.
 struct Case {
@@ -41,10 +43,10 @@ fn in_both(what: &str, dim: usize, values: Vec<f64>, neighbors: &[usize]) -> [Ca
 fn assert_conforms(case: &Case) {
     for &k in &case.neighbors {
         let want = BruteForce.search(&case.samples, k, &Silent).unwrap();
-        for (name, search) in SEARCHES {
+        assert_is_valid(&want, &format!("the reference on {}, k = {k}", case.what));
+        for (name, search) in SEARCHES.into_iter().filter(|&(name, _)| name != REFERENCE) {
             let got = search.search(&case.samples, k, &Silent).unwrap();
             assert_same(&got, &want, &format!("{name} on {}, k = {k}", case.what));
-            assert_is_valid(&got, &format!("{name} on {}, k = {k}", case.what));
         }
     }
 }
@@ -194,7 +196,7 @@ fn squared_distances_that_underflow() {
 /// Rows of the identity matrix: every distance is √2.
 #[test]
 fn all_distances_equal() {
-    for n in [30, 520] {
+    for n in [30, 300] {
         let values = (0..n * n).map(|at| if at / n == at % n { 1.0 } else { 0.0 }).collect();
         assert_all_conform(in_both(&format!("simplex of {n}"), n, values, &[1, 10, n - 1]));
     }

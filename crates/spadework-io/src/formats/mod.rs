@@ -8,4 +8,5 @@ mod npy_header;
 pub(crate) mod npz;
 pub(crate) mod parquet;
 mod parquet_column;
+mod parquet_pages;
 pub(crate) mod safetensors;

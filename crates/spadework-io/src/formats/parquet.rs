@@ -1,12 +1,16 @@
 //! Parquet files: each numeric column is a column of the array, or one column of equally long lists is its rows.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use bytes::{Buf, Bytes};
+use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, FileReader, Length};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
 
 use super::parquet_column::{Column, Kind};
+use super::parquet_pages::{CheckedPages, check_chunk};
 use crate::element::Numbers;
 use crate::error::{Error, Format, Result};
 use crate::keys::pick;
@@ -23,6 +27,24 @@ const MIN_LIMIT: u64 = 128 << 20;
 
 /// All columns, or the one called `key`.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
+    guard(name, || parse_table(bytes, key, name))
+}
+
+/// An integer or text column as labels.
+pub(crate) fn labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
+    guard(name, || parse_labels(bytes, key, name))
+}
+
+/// The decoder has panicked on damaged files before (see `parquet_pages`). Nothing outlives it here, so what we do not
+/// know of becomes an error too.
+fn guard<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+        let reason = "the decoder gave up on a damaged file".to_owned();
+        Err(Error::Decoder { name: name.to_owned(), format: Format::Parquet, reason })
+    })
+}
+
+fn parse_table(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
     let file = File::open(bytes, name)?;
     let leaves = file.choose(key)?;
     if let [leaf] = leaves[..]
@@ -42,8 +64,7 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table
     Ok(interleave(&columns, &kinds))
 }
 
-/// An integer or text column as labels.
-pub(crate) fn labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
+fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
     let file = File::open(bytes, name)?;
     let keys = file.roots();
     let root = pick(&keys, key, Format::Parquet, name)?;
@@ -193,11 +214,7 @@ impl<'a> File<'a> {
         &self,
         leaf: usize,
         before: usize,
-        extend: impl Fn(
-            &mut Column<T>,
-            parquet::column::reader::ColumnReader,
-            &dyn Fn(usize) -> ParquetResult<()>,
-        ) -> ParquetResult<()>,
+        extend: impl Fn(&mut Column<T>, ColumnReader, &dyn Fn(usize) -> ParquetResult<()>) -> ParquetResult<()>,
     ) -> Result<Column<T>> {
         let limit = self.bytes.saturating_mul(MAX_EXPANSION).max(MIN_LIMIT);
         let allowed = limit / (size_of::<T>().max(8) as u64) / (before as u64 + 1);
@@ -206,12 +223,19 @@ impl<'a> File<'a> {
             too_many.set(count as u64 > allowed);
             if too_many.get() { Err(ParquetError::General(String::new())) } else { Ok(()) }
         };
+        let descriptor = self.leaf(leaf)?;
         let mut column = Column::new();
         for group in 0..self.reader.num_row_groups() {
             self.reader
                 .get_row_group(group)
-                .and_then(|group| group.get_column_reader(leaf))
-                .and_then(|reader| extend(&mut column, reader, &within_limit))
+                .and_then(|group| {
+                    check_chunk(group.metadata().columns().get(leaf), self.bytes)?;
+                    group.get_column_page_reader(leaf)
+                })
+                .and_then(|pages| {
+                    let pages = Box::new(CheckedPages::new(pages));
+                    extend(&mut column, get_column_reader(descriptor.clone(), pages), &within_limit)
+                })
                 .map_err(|error| {
                     if too_many.get() {
                         return Error::Expansion {
@@ -231,11 +255,7 @@ impl<'a> File<'a> {
         &self,
         leaf: usize,
         before: usize,
-        extend: impl Fn(
-            &mut Column<T>,
-            parquet::column::reader::ColumnReader,
-            &dyn Fn(usize) -> ParquetResult<()>,
-        ) -> ParquetResult<()>,
+        extend: impl Fn(&mut Column<T>, ColumnReader, &dyn Fn(usize) -> ParquetResult<()>) -> ParquetResult<()>,
     ) -> Result<Vec<T>> {
         let descriptor = self.leaf(leaf)?;
         let (name, column) = (self.name.to_owned(), self.column_name(leaf));

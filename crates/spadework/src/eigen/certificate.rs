@@ -12,9 +12,11 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::LltRegularization;
-use faer::sparse::linalg::cholesky::{SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky};
+use faer::sparse::linalg::cholesky::{
+    CholeskySymbolicParams, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
+};
 use faer::sparse::{SparseColMat, Triplet};
-use faer::{Par, Side};
+use faer::{Par, Side, Spec};
 
 use super::enclosure::{Enclosure, EnclosureMethod, lower_end};
 use super::{EigenProblem, GeneralizedEigenpairs};
@@ -118,7 +120,7 @@ impl<'p, 'g> GroundedPencil<'p, 'g> {
             matrix.symbolic(),
             Side::Lower,
             SymmetricOrdering::Amd,
-            Default::default(),
+            CholeskySymbolicParams::default(),
         )
         .map_err(|_| too_large(usize::MAX))?;
         if symbolic.len_val() > MOST_ENTRIES {
@@ -131,7 +133,7 @@ impl<'p, 'g> GroundedPencil<'p, 'g> {
     fn proves(&self, mu: f64, symbolic: &SymbolicCholesky<usize>) -> bool {
         let matrix = self.matrix(mu);
         let mut values = vec![0.0; symbolic.len_val()];
-        let scratch = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default());
+        let scratch = symbolic.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default());
         let Ok(mut memory) = MemBuffer::try_new(scratch) else { return false };
         symbolic
             .factorize_numeric_llt(
@@ -141,7 +143,7 @@ impl<'p, 'g> GroundedPencil<'p, 'g> {
                 LltRegularization::default(),
                 Par::Seq,
                 MemStack::new(&mut memory),
-                Default::default(),
+                Spec::default(),
             )
             .is_ok()
     }

@@ -319,7 +319,9 @@ fn orthonormal_to(columns: &[Vec<f64>], mut column: Vec<f64>) -> Option<Vec<f64>
         if norm < DEPENDENT {
             return None;
         }
-        column.iter_mut().for_each(|a| *a /= norm);
+        for entry in &mut column {
+            *entry /= norm;
+        }
     }
     Some(column)
 }

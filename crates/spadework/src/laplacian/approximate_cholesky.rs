@@ -21,6 +21,9 @@ pub struct ApproximateCholesky {
 
 impl ApproximateCholesky {
     /// Factors the Laplacian of a connected graph. The same seed gives the same factor.
+    ///
+    /// # Panics
+    /// Never for a [`Graph`](crate::Graph): the crate refuses loops, strangers and negative weights only.
     pub fn new(laplacian: &Laplacian<'_>, seed: u64) -> Self {
         let graph = laplacian.graph();
         let edges = graph.edge_count();

@@ -1,0 +1,93 @@
+//! Pages of a Parquet column, checked for what the decoder takes on trust and would panic over.
+
+use parquet::basic::Encoding;
+use parquet::column::page::{Page, PageMetadata, PageReader};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ColumnChunkMetaData;
+
+/// Whether the pages of a column lie in the file at all.
+pub(super) fn check_chunk(chunk: Option<&ColumnChunkMetaData>, file_bytes: u64) -> Result<()> {
+    let range = chunk.and_then(|chunk| {
+        let start = chunk.dictionary_page_offset().unwrap_or_else(|| chunk.data_page_offset());
+        Some((u64::try_from(start).ok()?, u64::try_from(chunk.compressed_size()).ok()?))
+    });
+    match range.and_then(|(start, length)| start.checked_add(length)) {
+        Some(end) if end <= file_bytes => Ok(()),
+        _ => Err(ParquetError::General("a column lies outside the file".to_owned())),
+    }
+}
+
+/// Passes pages on, or says what is wrong with them.
+pub(super) struct CheckedPages {
+    pages: Box<dyn PageReader>,
+    has_dictionary: bool,
+}
+
+impl CheckedPages {
+    pub(super) fn new(pages: Box<dyn PageReader>) -> Self {
+        Self { pages, has_dictionary: false }
+    }
+
+    fn check(&mut self, page: &Page) -> Result<()> {
+        let refuse = |reason: &str| Err(ParquetError::General(reason.to_owned()));
+        match page {
+            Page::DictionaryPage { .. } => self.has_dictionary = true,
+            Page::DataPage { def_level_encoding, rep_level_encoding, .. } => {
+                if !is_level_encoding(*def_level_encoding) || !is_level_encoding(*rep_level_encoding) {
+                    return refuse("a page has levels of an encoding that levels cannot have");
+                }
+            }
+            Page::DataPageV2 { buf, def_levels_byte_len, rep_levels_byte_len, .. } => {
+                let levels = u64::from(*def_levels_byte_len) + u64::from(*rep_levels_byte_len);
+                if levels > buf.len() as u64 {
+                    return refuse("a page has more bytes of levels than bytes");
+                }
+            }
+        }
+        if needs_dictionary(page) && !self.has_dictionary {
+            return refuse("a page refers to a dictionary that the column does not have");
+        }
+        Ok(())
+    }
+}
+
+fn needs_dictionary(page: &Page) -> bool {
+    !matches!(page, Page::DictionaryPage { .. })
+        && matches!(page.encoding(), Encoding::PLAIN_DICTIONARY | Encoding::RLE_DICTIONARY)
+}
+
+fn is_level_encoding(encoding: Encoding) -> bool {
+    #[expect(deprecated, reason = "old files still have it")]
+    let packed = Encoding::BIT_PACKED;
+    encoding == Encoding::RLE || encoding == packed
+}
+
+impl PageReader for CheckedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.pages.get_next_page()?;
+        if let Some(page) = &page {
+            self.check(page)?;
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl Iterator for CheckedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
+    }
+}

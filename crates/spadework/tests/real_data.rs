@@ -1,0 +1,232 @@
+//! Real images through real networks, against an independent oracle (NumPy and SciPy: exact neighbours, ARPACK with a
+//! sparse factorization).
+//!
+//! Needs the folder in `SPADEWORK_DATA`; skipped, with a visible line, where that is not set.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use spadework::graph::Components;
+use spadework::{
+    Connectivity, EigenParams, EigenProblem, Error, ExactSearch, Graph, NeighborLists, NeighborSearch,
+    PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate,
+};
+use support::real::{self, CIFAR_PIXELS, CLASSES, MNIST_PIXELS};
+use support::{assert_all_relative, pair};
+
+const SAMPLES: usize = 10_000;
+
+/// λ_1 and λ_2 of one model at one k, computed by SciPy and not by this crate.
+struct Oracle {
+    array: &'static str,
+    /// k = 10.
+    ten: [f64; 2],
+    /// k = 20.
+    twenty: [f64; 2],
+}
+
+const LENET5: [Oracle; 5] = [
+    Oracle {
+        array: "lenet5_eps0.0",
+        ten: [41.466_795_34, 37.443_037_24],
+        twenty: [39.468_540_58, 35.864_221_04],
+    },
+    Oracle {
+        array: "lenet5_eps0.1",
+        ten: [40.922_609_18, 30.245_812_82],
+        twenty: [41.535_818_73, 28.650_173_40],
+    },
+    Oracle {
+        array: "lenet5_eps0.2",
+        ten: [40.627_578_60, 25.616_366_01],
+        twenty: [39.586_417_76, 23.062_473_72],
+    },
+    Oracle {
+        array: "lenet5_eps0.3",
+        ten: [37.894_940_09, 22.100_863_65],
+        twenty: [35.688_261_83, 20.304_015_89],
+    },
+    Oracle {
+        array: "lenet5_eps0.4",
+        ten: [34.454_820_13, 18.551_770_56],
+        twenty: [35.671_290_36, 17.671_600_32],
+    },
+];
+
+const RESNET18: [Oracle; 3] = [
+    Oracle {
+        array: "resnet18_l2_eps0.0",
+        ten: [456.962_960_72, 345.499_983_07],
+        twenty: [351.490_275_5, 244.753_094_85],
+    },
+    Oracle {
+        array: "resnet18_l2_eps0.5",
+        ten: [141.899_289_09, 103.648_789_19],
+        twenty: [110.736_040_76, 69.412_019_56],
+    },
+    Oracle {
+        array: "resnet18_l2_eps1.0",
+        ten: [120.933_023_41, 93.880_011_25],
+        twenty: [90.604_539_98, 66.317_144_71],
+    },
+];
+
+fn neighbors(samples: &Samples<'_>, k: usize) -> NeighborLists {
+    ExactSearch.search(samples, k, &Silent).unwrap()
+}
+
+/// Compares every model of a file; the inputs are searched once, since the lists for 10 are prefixes of those for 20.
+fn assert_agrees_with_oracle(folder: &Path, images: &Samples<'_>, file: &str, models: &[Oracle]) {
+    let inputs = neighbors(images, 20);
+    for model in models {
+        let logits = Samples::from_f32(SAMPLES, CLASSES, real::logits(folder, file, model.array)).unwrap();
+        let outputs = neighbors(&logits, 20);
+        for (k, want) in [(10, model.ten), (20, model.twenty)] {
+            let what = format!("{}, k = {k}", model.array);
+            let graphs = pair(Graph::from_neighbors(&inputs, k), Graph::from_neighbors(&outputs, k));
+            let problem = EigenProblem::new(&graphs, 0);
+            let pairs = problem.dominant_eigenpairs(&EigenParams::default(), &Silent).unwrap();
+            // The default tolerance of the residual, 1e-6, which bounds the relative error of a value.
+            assert_all_relative(pairs.values(), &want, 1e-6, &what);
+        }
+    }
+}
+
+#[test]
+fn lenet5_on_mnist_scores_what_the_oracle_says() {
+    let Some(folder) = real::folder("LeNet-5 on MNIST against the oracle") else { return };
+    let images = Samples::from_f32(SAMPLES, MNIST_PIXELS, real::mnist_test(&folder, SAMPLES)).unwrap();
+    assert_agrees_with_oracle(&folder, &images, "mnist_test_lenet5.npz", &LENET5);
+}
+
+#[test]
+fn resnet18_on_cifar10_scores_what_the_oracle_says() {
+    let Some(folder) = real::folder("ResNet-18 on CIFAR-10 against the oracle") else { return };
+    let images = Samples::from_f32(SAMPLES, CIFAR_PIXELS, real::cifar_test(&folder, SAMPLES)).unwrap();
+    assert_agrees_with_oracle(&folder, &images, "cifar10_test_resnet18.npz", &RESNET18);
+}
+
+/// Samples used where graphs are taken apart: enough to be real, few enough to count every pair.
+const SOME: usize = 1500;
+
+/// Softmax, as many a model returns it: nearly all samples crowd into the ten corners, which fall apart at k = 10.
+fn probabilities(logits: &[f32]) -> Vec<f32> {
+    let softmax = |row: &[f32]| {
+        let largest = row.iter().copied().fold(f32::MIN, f32::max);
+        let exponentials: Vec<f32> = row.iter().map(|v| (v - largest).exp()).collect();
+        let sum: f32 = exponentials.iter().sum();
+        exponentials.into_iter().map(move |v| v / sum)
+    };
+    logits.chunks_exact(CLASSES).flat_map(softmax).collect()
+}
+
+/// The same written down with three digits: most samples have more than ten exact copies, and distances tie.
+fn permille(probabilities: &[f32]) -> Vec<f32> {
+    probabilities.iter().map(|v| (v * 1000.0).round()).collect()
+}
+
+struct TornApart {
+    images: Samples<'static>,
+    outputs: Vec<(&'static str, Samples<'static>)>,
+}
+
+impl TornApart {
+    fn load(folder: &Path) -> Self {
+        let images = Samples::from_f32(SOME, MNIST_PIXELS, real::mnist_test(folder, SOME)).unwrap();
+        let logits = real::logits(folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
+        let samples = |values: Vec<f32>| Samples::from_f32(SOME, CLASSES, values).unwrap();
+        let probabilities = probabilities(&logits[..SOME * CLASSES]);
+        let outputs = vec![("permille", samples(permille(&probabilities))), ("probabilities", samples(probabilities))];
+        Self { images, outputs }
+    }
+
+    /// Each pair of images and outputs, which must be disconnected at k = 10 or nothing is tested.
+    fn cases(&self) -> impl Iterator<Item = (&'static str, PairedSamples<'static>, Components)> + '_ {
+        self.outputs.iter().map(|(name, outputs)| {
+            let components = Components::of(&Graph::from_neighbors(&neighbors(outputs, 10), 10));
+            assert!(components.count() > 1, "{name} is in one piece");
+            (*name, PairedSamples::new(self.images.clone(), outputs.clone()).unwrap(), components)
+        })
+    }
+}
+
+fn evaluated(
+    samples: &PairedSamples<'_>,
+    neighbors: usize,
+    connectivity: Connectivity,
+) -> Result<SpadeReport, Error> {
+    evaluate(samples, &SpadeParams { neighbors, connectivity, ..SpadeParams::default() }, &Silent)
+}
+
+#[test]
+fn error_refuses_disconnected_logits_with_their_numbers() {
+    let Some(folder) = real::folder("disconnected logits under `error`") else { return };
+    for (name, samples, components) in TornApart::load(&folder).cases() {
+        match evaluated(&samples, 10, Connectivity::Error).unwrap_err() {
+            Error::Disconnected { components: found, largest, samples, neighbors, .. } => {
+                assert_eq!((found, largest), (components.count(), components.largest()), "{name}");
+                assert_eq!((samples, neighbors), (SOME, 10), "{name}");
+            }
+            other => panic!("{name}: {other}"),
+        }
+    }
+}
+
+/// `grow` stops at the first k that connects both graphs, and then gives what that k gives by itself.
+#[test]
+fn grow_takes_the_smallest_k_that_connects_real_logits() {
+    let Some(folder) = real::folder("disconnected logits under `grow`") else { return };
+    for (name, samples, components) in TornApart::load(&folder).cases() {
+        let grown = evaluated(&samples, 10, Connectivity::Grow).unwrap();
+        let connection = grown.diagnostics.connection;
+        assert!(connection.used > 10, "{name}");
+        assert_eq!(connection.output.components_found, components.count(), "{name}");
+        let refused = evaluated(&samples, connection.used - 1, Connectivity::Error);
+        assert!(matches!(refused, Err(Error::Disconnected { .. })), "{name}: a smaller k would have done");
+        let direct = evaluated(&samples, connection.used, Connectivity::Error).unwrap();
+        assert_eq!(direct.model_score, grown.model_score, "{name}");
+        assert_eq!(direct.graphs, grown.graphs, "{name}");
+    }
+}
+
+#[test]
+fn bridge_joins_real_logits_by_a_minimum_spanning_forest() {
+    let Some(folder) = real::folder("disconnected logits under `bridge`") else { return };
+    for (name, samples, components) in TornApart::load(&folder).cases() {
+        let report = evaluated(&samples, 10, Connectivity::Bridge).unwrap();
+        let connection = report.diagnostics.connection;
+        assert_eq!(connection.used, 10, "{name}");
+        assert_eq!(connection.output.bridges, components.count() - 1, "{name}");
+        let plain = Graph::from_neighbors(&neighbors(samples.output(), 10), 10);
+        let before: BTreeSet<_> = plain.edges().map(|(p, q, _)| (p, q)).collect();
+        let edges = report.graphs.output().edges().map(|(p, q, _)| (p, q));
+        let bridges: Vec<_> = edges.filter(|edge| !before.contains(edge)).collect();
+        assert_eq!(bridges, kruskal(samples.output(), &components), "{name}");
+    }
+}
+
+/// The shortest edges between components by Kruskal's algorithm over all pairs, ties to the lower nodes; ascending.
+fn kruskal(samples: &Samples<'_>, components: &Components) -> Vec<(u32, u32)> {
+    let mut part: Vec<u32> = components.of_node().to_vec();
+    let all = ExactSearch.search(samples, samples.len() - 1, &Silent).unwrap();
+    let mut pairs: Vec<(f64, u32, u32)> = (0..samples.len())
+        .flat_map(|p| {
+            let row = all.squared_distances_of(p).iter().zip(all.of(p));
+            row.filter(move |&(_, &q)| p < q as usize).map(move |(&d, &q)| (d, p as u32, q))
+        })
+        .filter(|&(_, p, q)| part[p as usize] != part[q as usize])
+        .collect();
+    pairs.sort_by(|a, b| a.partial_cmp(b).expect("finite"));
+    let mut bridges = Vec::new();
+    for (_, p, q) in pairs {
+        let (kept, gone) = (part[p as usize], part[q as usize]);
+        if kept != gone {
+            part.iter_mut().filter(|part| **part == gone).for_each(|part| *part = kept);
+            bridges.push((p, q));
+        }
+    }
+    bridges.sort_unstable();
+    bridges
+}
