@@ -3,19 +3,23 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::{Certainty, Connectivity, SpadeParams};
 
+/// Paragraphs are one line each: clap wraps them to the terminal.
 const ARRAYS_HELP: &str = "\
-ARRAYS
-  An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file
-  (t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and
-  split (mnist:DIR:test, fashion-mnist:DIR:train, cifar10:DIR:all), which also supplies labels. More than two
-  dimensions are flattened to one row a sample; bytes (images) become x/255.
+Arrays:
+  An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file \
+(t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and split \
+(mnist:DIR:test, fashion-mnist:DIR:train, cifar10:DIR:all), which also supplies labels. More than two dimensions are \
+flattened to one row a sample; bytes (images) become x/255.
 
-EXIT CODES
-  0 done, 1 a gate failed, 2 the call or its files are wrong, 3 the problem has no answer as posed,
-  130 interrupted";
+Exit codes:
+    0  done
+    1  a gate failed
+    2  the call or its files are wrong
+    3  the problem has no answer as posed
+  130  interrupted";
 
 /// How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
 #[derive(Debug, Parser)]
@@ -82,8 +86,10 @@ pub(crate) struct CheckArgs {
     pub(crate) rules: CheckRules,
 }
 
+/// At least one of the first two; `--max-regression` by itself is no rule.
 #[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
+#[group(skip)]
+#[command(group = ArgGroup::new("rules").args(["max_score", "baseline"]).required(true).multiple(true))]
 pub(crate) struct CheckRules {
     /// Fail when the model score is above this
     #[arg(long, value_name = "SCORE", value_parser = positive_score)]
@@ -98,6 +104,7 @@ pub(crate) struct CheckRules {
 
 /// What is scored and how.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
 pub(crate) struct ModelArgs {
     /// The model's inputs
     #[arg(long, value_name = "ARRAY")]
@@ -109,25 +116,25 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "ARRAY")]
     pub(crate) labels: Option<String>,
     /// Neighbors per sample, k
-    #[arg(short = 'k', long, value_name = "K", default_value_t = 10)]
+    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
     /// Eigenpairs, r, that edge and node scores are made of
-    #[arg(short = 'r', long, value_name = "R", default_value_t = 2)]
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
     pub(crate) eigenpairs: usize,
     /// What to do when a graph is not connected
-    #[arg(long, value_enum, default_value_t = Policy::Grow)]
+    #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
     /// Relative residual that every eigenpair must reach
-    #[arg(long, value_name = "PART", default_value_t = 1e-6)]
+    #[arg(long, help_heading = "Method", value_name = "PART", default_value = "1e-6")]
     pub(crate) tolerance: f64,
     /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
-    #[arg(long)]
+    #[arg(long, help_heading = "Method")]
     pub(crate) certify: bool,
     /// Seed of everything random
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Threads to use; all cores by default. The result does not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = "Method", value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
@@ -147,6 +154,7 @@ impl ModelArgs {
 
 /// Where the result goes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -154,8 +162,15 @@ pub(crate) struct OutputArgs {
     /// Write result.json and the tables of nodes and edges into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Formats of the tables in --out
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "csv", requires = "out")]
+    /// Formats of the tables in --out, separated by commas
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        default_value = "csv",
+        requires = "out"
+    )]
     pub(crate) tables: Vec<TableFormat>,
     /// No messages and no progress on stderr, errors excepted
     #[arg(long, short)]
@@ -193,7 +208,7 @@ pub(crate) enum TableFormat {
     Csv,
     /// nodes.parquet and edges.parquet
     Parquet,
-    /// `node_scores.npy`, `edges.npy`, `edge_scores.npy`, `embedding.npy`
+    #[value(help = "node_scores.npy, edges.npy, edge_scores.npy, embedding.npy")]
     Npy,
 }
 

@@ -1,6 +1,6 @@
 //! What goes to the terminal: data to stdout, messages and progress to stderr.
 
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use spadework::{Monitor, Stage};
 
 use crate::args::OutputArgs;
+use crate::failure::Failure;
 use crate::interrupt;
 
 /// How much to say.
@@ -42,10 +43,15 @@ impl Console {
 
     /// Prints data.
     ///
-    /// A reader that closes the pipe (`| head`) has what it wanted; that is no failure.
-    pub(crate) fn data(text: &str) {
+    /// A reader that closes the pipe (`| head`) has what it wanted; that is no failure. A full disk is one.
+    pub(crate) fn data(text: &str) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(Failure::usage(format!("stdout: cannot be written: {error}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A monitor that draws progress on a terminal and stops on Ctrl-C.

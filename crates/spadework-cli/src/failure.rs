@@ -55,7 +55,12 @@ impl Failure {
 
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
-        let hint = matches!(error, IoError::ManyKeys { .. }).then_some("for example --inputs FILE.npz:KEY");
+        let hint = match error {
+            IoError::Folder { .. } => {
+                Some("a data set is named with its folder and split, e.g. mnist:DIR:test")
+            }
+            _ => None,
+        };
         Self { exit_code: USAGE, message: Some(error.to_string()), hint }
     }
 }

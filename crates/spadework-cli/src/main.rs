@@ -5,6 +5,7 @@ mod commands;
 mod console;
 mod failure;
 mod interrupt;
+mod looks;
 mod render;
 mod run;
 

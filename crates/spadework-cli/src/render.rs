@@ -34,13 +34,12 @@ fn headline(document: &ScoreDocument) -> String {
     };
     format!(
         "model score   {}   (larger is less robust)\n\
-         enclosure     [{}, {}], {certainty}\n\
+         enclosure     {}, {certainty}\n\
          eigenvalues   {}\n\
          samples       {}, {} numbers in, {} out\n\
          neighbors     {used}; {} input edges, {} output edges\n",
         number(document.model_score),
-        digits(enclosure.lower, 9),
-        digits(enclosure.upper, 9),
+        interval(enclosure.lower, enclosure.upper),
         spectrum.join("  "),
         document.samples,
         document.input_dim,
@@ -137,6 +136,17 @@ fn digits(value: f64, significant: i32) -> String {
     format!("{value:.*}", (significant - 1 - magnitude).max(0) as usize)
 }
 
+/// An interval with as many decimals as show its width, rounded outwards.
+fn interval(lower: f64, upper: f64) -> String {
+    let magnitude = upper.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    let width = (upper - lower).max(f64::MIN_POSITIVE);
+    // A double has some fifteen digits to show.
+    let decimals = (1 - width.log10().floor() as i32).clamp(0, (14 - magnitude).max(0));
+    let unit = 10.0_f64.powi(decimals);
+    let decimals = decimals as usize;
+    format!("[{:.decimals$}, {:.decimals$}]", (lower * unit).floor() / unit, (upper * unit).ceil() / unit)
+}
+
 /// Text from a file without control characters: a label must not be able to move the cursor.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
@@ -163,6 +173,13 @@ mod tests {
         assert_eq!(number(0.000_123_456_7), "0.000123457");
         assert_eq!(number(1e-9), "1.00000e-9");
         assert_eq!(number(0.0), "0");
+    }
+
+    #[test]
+    fn intervals_are_rounded_outwards() {
+        assert_eq!(interval(41.466_795_338_6, 41.466_795_341_2), "[41.4667953386, 41.4667953412]");
+        assert_eq!(interval(1.0, 1.034_12), "[1.000, 1.035]");
+        assert_eq!(interval(2.0, 2.0), "[2.00000000000000, 2.00000000000000]");
     }
 
     #[test]

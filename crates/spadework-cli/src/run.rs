@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spadework::{Error as CoreError, PairedSamples, Side, SpadeReport, evaluate};
+use spadework::{Error as CoreError, PairedSamples, Samples, Side, SpadeReport, evaluate};
 use spadework_io::output::{Column, OutputDir, write_bytes, write_npy, write_parquet};
 use spadework_io::result::ScoreDocument;
 use spadework_io::{Dataset, Labels, load, load_labels};
@@ -10,6 +10,7 @@ use spadework_io::{Dataset, Labels, load, load_labels};
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::looks;
 use crate::render::csv_field;
 
 /// A scored model with its labels.
@@ -36,6 +37,7 @@ impl Scored {
             let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
             return Err(Failure::usage(format!("{source}: {error}")));
         }
+        tell_what_outputs_look_like(pair.output(), console);
         let report = evaluate(&pair, &params, &console.monitor())?;
         tell_what_was_done(&report, console);
         Ok(Self { report, labels })
@@ -62,6 +64,24 @@ fn with_files(error: CoreError, inputs: &Dataset, outputs: &Dataset) -> Failure 
         _ => format!("{} and {}", inputs.name(), outputs.name()),
     };
     Failure::from(error).about(&file)
+}
+
+/// Outputs that are probably not what the user meant: probabilities, labels or predictions in place of the values before
+/// the softmax.
+fn tell_what_outputs_look_like(outputs: &Samples<'_>, console: Console) {
+    if looks::like_probabilities(outputs) {
+        console.note(
+            "every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are meant \
+             for the values before the softmax",
+        );
+    }
+    let distinct = looks::distinct_rows(outputs);
+    if distinct < outputs.len() / 2 {
+        console.note(&format!(
+            "the outputs have only {distinct} different rows among {}: are these labels or predictions?",
+            outputs.len()
+        ));
+    }
 }
 
 /// What a reader of the score must know, beside the score.

@@ -18,6 +18,9 @@ pub enum Error {
     /// Neither a file nor anything else that an argument can name.
     #[error("{path}: no such file")]
     NotFound { path: String },
+    /// A folder where a file was expected.
+    #[error("{path}: expected a file, got a folder", path = path.display())]
+    Folder { path: PathBuf },
     /// The operating system refused to read.
     #[error("{path}: cannot be read: {cause}", path = path.display())]
     Read { path: PathBuf, cause: io::Error },
@@ -43,10 +46,10 @@ pub enum Error {
     #[error("{name}: a file of format {format} holds one array and takes no key, got key `{key}`")]
     NoKeys { name: String, format: Format, key: String },
     /// The key is not in the file.
-    #[error("{name}: the file must hold `{key}`, got {}", Listed(keys))]
+    #[error("{name}: there is no `{key}` in the file; it holds {}", Listed(keys))]
     MissingKey { name: String, key: String, keys: Vec<String> },
     /// Several arrays and no key.
-    #[error("{name}: pick one of {} by writing `FILE:KEY`, got no key", Listed(keys))]
+    #[error("{name}: the file holds several arrays, name one as `FILE:KEY` with a key of {}", Listed(keys))]
     ManyKeys { name: String, keys: Vec<String> },
     /// An archive without arrays.
     #[error("{name}: expected at least one array in the {format} file, got none")]

@@ -38,6 +38,9 @@ impl FileBytes {
         let wrap = |cause| Error::Read { path: path.to_owned(), cause };
         let mut file = File::open(path).map_err(wrap)?;
         let metadata = file.metadata().map_err(wrap)?;
+        if metadata.is_dir() {
+            return Err(Error::Folder { path: path.to_owned() });
+        }
         // Pipes and the like have no length and cannot be mapped.
         if metadata.is_file() && metadata.len() >= map_from && metadata.len() > 0 {
             return map(&file).map(FileBytes::Mapped).map_err(wrap);

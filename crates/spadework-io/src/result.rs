@@ -65,7 +65,7 @@ pub struct EnclosureDocument {
     pub upper: f64,
     /// `residual`, `inertia` or `dense`.
     pub method: String,
-    /// Probability with which the upper end holds; 1 for a proof.
+    /// Probability with which the upper end holds; 1 where nothing was left to chance.
     pub probability: f64,
 }
 

@@ -74,7 +74,7 @@ fn what_is_refused_is_named() {
         ("refused_null_list.parquet", "got a null at row 1 of column `a`"),
         ("refused_date.parquet", "column `when` must hold numbers, got INT64"),
         ("fixed_f4.parquet", "column `embedding` must hold numbers, got lists beside other columns"),
-        ("stored.npz", "pick one of `x`, `y`"),
+        ("stored.npz", "with a key of `x`, `y`"),
         ("stored.npz:z", "the file must hold `z`, got `x`, `y`"),
         ("all.safetensors", "pick one of `b1`, `f2`"),
         ("all.safetensors:z", "the file must hold `z`"),

@@ -111,6 +111,14 @@ pub enum Error {
         /// Number of samples.
         samples: usize,
     },
+    /// The input graph has so many components that its Laplacian has too small a rank.
+    #[error("`eigenpairs` must be at most the number of positive eigenvalues ({positive}), got {eigenpairs}")]
+    TooFewEigenvalues {
+        /// Eigenpairs asked for.
+        eigenpairs: usize,
+        /// Nodes less components of the input graph.
+        positive: usize,
+    },
     /// A tolerance outside what double precision can reach.
     #[error("`tolerance` must lie between {least:e} and {most:e}, got {got:e}")]
     Tolerance {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::eigen::{EigenParams, EigenProblem};
 use crate::graph::{Neighborhood, connect};
+use crate::monitor::check_cancelled;
 use crate::neighbors::{ExactSearch, NeighborLists, NeighborSearch};
 use crate::report::{Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
@@ -94,6 +95,8 @@ fn evaluate_here(
     let enclosing = Instant::now();
     let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
     timings.enclosure = enclosing.elapsed();
+
+    check_cancelled(monitor)?;
 
     // (c) Scores of the model, of the edges and of the samples.
     monitor.begin(Stage::Scores);

@@ -10,11 +10,13 @@ use rayon::ThreadPoolBuilder;
 use spadework::eigen::EigenMethod;
 use spadework::graph::generators::grid;
 use spadework::{
-    Certainty, ConnectedGraph, EigenParams, EigenProblem, Graph, GraphPair, PairedSamples, Silent, SpadeParams, SpadeReport,
-    evaluate,
+    Certainty, ConnectedGraph, EigenParams, EigenProblem, Graph, GraphPair, PairedSamples, Silent,
+    SpadeParams, SpadeReport, evaluate,
 };
 use support::resistance::{PseudoInverse, root_score_error, score_error};
-use support::{assert_all_relative, bits, node_scores, paired, reordered, rng, shuffled, smooth_model, solve};
+use support::{
+    assert_all_relative, bits, node_scores, paired, reordered, rng, shuffled, smooth_model, solve,
+};
 
 const THREADS: [usize; 3] = [1, 2, 8];
 
@@ -97,13 +99,17 @@ fn threads_do_not_change_a_bit_of_3000_samples() {
     let [one, two, eight] = THREADS.map(|threads| Bits::of_report(&report(&samples, 7, Some(threads), 1e-6)));
     assert_same_bits(&one, &two, "1 and 2 threads");
     assert_same_bits(&one, &eight, "1 and 8 threads");
-    assert_same_bits(&one, &Bits::of_report(&report(&samples, 7, None, 1e-6)), "1 thread and the global pool");
+    assert_same_bits(
+        &one,
+        &Bits::of_report(&report(&samples, 7, None, 1e-6)),
+        "1 thread and the global pool",
+    );
 }
 
 #[test]
 fn threads_do_not_change_a_bit_of_40000_nodes() {
     let graphs = large_graphs();
-    let params = EigenParams { tolerance: 1e-4, seed: 3, ..EigenParams::default() };
+    let params = EigenParams { tolerance: 1e-3, seed: 3, ..EigenParams::default() };
     let [one, two, eight] = THREADS.map(|threads| Bits::of_graphs(&graphs, &params, threads));
     assert_same_bits(&one, &two, "1 and 2 threads");
     assert_same_bits(&one, &eight, "1 and 8 threads");
@@ -125,7 +131,12 @@ fn another_seed_gives_the_same_eigenvalues() {
     let tolerance = 1e-8;
     let runs = [0, 1, u64::MAX].map(|seed| report(&samples, seed, None, tolerance));
     for run in &runs[1..] {
-        assert_all_relative(run.eigenpairs.values(), runs[0].eigenpairs.values(), 2.0 * tolerance, "another seed");
+        assert_all_relative(
+            run.eigenpairs.values(),
+            runs[0].eigenpairs.values(),
+            2.0 * tolerance,
+            "another seed",
+        );
     }
     let vectors = runs.each_ref().map(|run| bits(&run.eigenpairs.vectors()[0]));
     assert_ne!(vectors[0], vectors[1], "the seed is used: the last bits of the vectors differ");
@@ -156,7 +167,11 @@ fn permuting_samples_permutes_node_scores() {
     }
     for (row, &sample) in order.iter().enumerate() {
         let (got, want) = (moved.node_scores.scores()[row], plain.node_scores.scores()[sample]);
-        assert!((got - want).abs() <= allowed[sample], "sample {sample}: {got}, want {want} ± {:e}", allowed[sample]);
+        assert!(
+            (got - want).abs() <= allowed[sample],
+            "sample {sample}: {got}, want {want} ± {:e}",
+            allowed[sample]
+        );
         // The bound must be worth something: six digits of the model score.
         assert!(allowed[sample] <= 1e-6 * plain.model_score.0, "{:e}", allowed[sample]);
     }

@@ -296,7 +296,12 @@ proptest! {
 
 #[test]
 fn real_images() {
-    let Some(folder) = real::folder("the neighbour searches on real images") else { return };
+    let Some(folder) = real::folder(
+        "the neighbour searches on real images",
+        &[real::MNIST, real::MNIST_LOGITS, real::CIFAR],
+    ) else {
+        return;
+    };
     let mnist = Samples::from_f32(2000, MNIST_PIXELS, real::mnist_test(&folder, 2000)).unwrap();
     assert_conforms(&Case { what: "MNIST".into(), samples: mnist, neighbors: vec![10] });
     let cifar = Samples::from_f32(1000, CIFAR_PIXELS, real::cifar_test(&folder, 1000)).unwrap();
@@ -304,4 +309,72 @@ fn real_images() {
     let logits = real::logits(&folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
     let logits = Samples::from_f32(3000, real::CLASSES, logits[..3000 * real::CLASSES].to_vec()).unwrap();
     assert_conforms(&Case { what: "logits".into(), samples: logits, neighbors: vec![10, 100] });
+}
+
+/// Rows enough, and dimensions enough, that principal axes are used where they pay.
+const ROTATED: (usize, usize) = (1300, 80);
+
+/// Samples that vary along few directions only, with `noise` in the others.
+fn along_few_directions(directions: usize, noise: f64, seed: u64) -> Vec<f64> {
+    let (n, dim) = ROTATED;
+    let mut rng = rng(seed);
+    let axes = gaussians(directions * dim, &mut rng);
+    (0..n)
+        .flat_map(|_| {
+            let weights = gaussians(directions, &mut rng);
+            let entry =
+                |j: usize| weights.iter().enumerate().map(|(i, w)| w * axes[i * dim + j]).sum::<f64>();
+            (0..dim).map(entry).collect::<Vec<_>>()
+        })
+        .collect::<Vec<_>>()
+        .into_iter()
+        .map(|value: f64| value + noise * gaussian(&mut crate::support::rng(value.to_bits())))
+        .collect()
+}
+
+#[test]
+fn samples_with_main_axes() {
+    for (noise, seed) in [(0.3, 21), (0.01, 22), (0.0, 23)] {
+        let values = along_few_directions(6, noise, seed);
+        assert_all_conform(in_both(
+            &format!("six directions, noise {noise}"),
+            ROTATED.1,
+            values,
+            &[1, 10, 60],
+        ));
+    }
+}
+
+/// Where no coordinate says more than another, short vectors rule out nothing.
+#[test]
+fn samples_without_main_axes() {
+    let (n, dim) = ROTATED;
+    assert_all_conform(in_both("many dimensions alike", dim, gaussians(n * dim, &mut rng(24)), &[10]));
+}
+
+#[test]
+fn integers_and_copies_with_main_axes() {
+    let values: Vec<f64> = along_few_directions(3, 0.0, 25).into_iter().map(f64::round).collect();
+    assert_all_conform(in_both("rounded to integers", ROTATED.1, values.clone(), &[1, 10]));
+    let copies: Vec<f64> =
+        values.chunks_exact(ROTATED.1).step_by(40).cycle().take(ROTATED.0).flatten().copied().collect();
+    assert_all_conform(in_both("forty copies of each", ROTATED.1, copies, &[10, 39, 45]));
+}
+
+#[test]
+fn odd_places_and_sizes_with_main_axes() {
+    let values = along_few_directions(6, 0.05, 26);
+    let moved = |factor: f64, offset: f64| values.iter().map(|v| v * factor + offset).collect::<Vec<f64>>();
+    assert_conforms(&in_f64("far from the origin", ROTATED.1, moved(1e-3, 1e6), &[10]));
+    assert_all_conform(in_both("tiny", ROTATED.1, moved(1e-17, 0.0), &[10]));
+    assert_all_conform(in_both("huge", ROTATED.1, moved(1e17, 0.0), &[10]));
+    let mut outlier = values.clone();
+    outlier[500 * ROTATED.1] = 1e12;
+    assert_all_conform(in_both("one far away", ROTATED.1, outlier, &[10]));
+    let clusters = values
+        .iter()
+        .enumerate()
+        .map(|(i, v)| v + if (i / ROTATED.1).is_multiple_of(2) { 0.0 } else { 1e4 })
+        .collect();
+    assert_all_conform(in_both("two far clusters", ROTATED.1, clusters, &[10]));
 }

@@ -96,14 +96,22 @@ fn assert_agrees_with_oracle(folder: &Path, images: &Samples<'_>, file: &str, mo
 
 #[test]
 fn lenet5_on_mnist_scores_what_the_oracle_says() {
-    let Some(folder) = real::folder("LeNet-5 on MNIST against the oracle") else { return };
+    let Some(folder) =
+        real::folder("LeNet-5 on MNIST against the oracle", &[real::MNIST, real::MNIST_LOGITS])
+    else {
+        return;
+    };
     let images = Samples::from_f32(SAMPLES, MNIST_PIXELS, real::mnist_test(&folder, SAMPLES)).unwrap();
     assert_agrees_with_oracle(&folder, &images, "mnist_test_lenet5.npz", &LENET5);
 }
 
 #[test]
 fn resnet18_on_cifar10_scores_what_the_oracle_says() {
-    let Some(folder) = real::folder("ResNet-18 on CIFAR-10 against the oracle") else { return };
+    let Some(folder) =
+        real::folder("ResNet-18 on CIFAR-10 against the oracle", &[real::CIFAR, real::CIFAR_LOGITS])
+    else {
+        return;
+    };
     let images = Samples::from_f32(SAMPLES, CIFAR_PIXELS, real::cifar_test(&folder, SAMPLES)).unwrap();
     assert_agrees_with_oracle(&folder, &images, "cifar10_test_resnet18.npz", &RESNET18);
 }
@@ -138,7 +146,8 @@ impl TornApart {
         let logits = real::logits(folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
         let samples = |values: Vec<f32>| Samples::from_f32(SOME, CLASSES, values).unwrap();
         let probabilities = probabilities(&logits[..SOME * CLASSES]);
-        let outputs = vec![("permille", samples(permille(&probabilities))), ("probabilities", samples(probabilities))];
+        let outputs =
+            vec![("permille", samples(permille(&probabilities))), ("probabilities", samples(probabilities))];
         Self { images, outputs }
     }
 
@@ -162,7 +171,10 @@ fn evaluated(
 
 #[test]
 fn error_refuses_disconnected_logits_with_their_numbers() {
-    let Some(folder) = real::folder("disconnected logits under `error`") else { return };
+    let Some(folder) = real::folder("disconnected logits under `error`", &[real::MNIST, real::MNIST_LOGITS])
+    else {
+        return;
+    };
     for (name, samples, components) in TornApart::load(&folder).cases() {
         match evaluated(&samples, 10, Connectivity::Error).unwrap_err() {
             Error::Disconnected { components: found, largest, samples, neighbors, .. } => {
@@ -177,7 +189,10 @@ fn error_refuses_disconnected_logits_with_their_numbers() {
 /// `grow` stops at the first k that connects both graphs, and then gives what that k gives by itself.
 #[test]
 fn grow_takes_the_smallest_k_that_connects_real_logits() {
-    let Some(folder) = real::folder("disconnected logits under `grow`") else { return };
+    let Some(folder) = real::folder("disconnected logits under `grow`", &[real::MNIST, real::MNIST_LOGITS])
+    else {
+        return;
+    };
     for (name, samples, components) in TornApart::load(&folder).cases() {
         let grown = evaluated(&samples, 10, Connectivity::Grow).unwrap();
         let connection = grown.diagnostics.connection;
@@ -193,7 +208,10 @@ fn grow_takes_the_smallest_k_that_connects_real_logits() {
 
 #[test]
 fn bridge_joins_real_logits_by_a_minimum_spanning_forest() {
-    let Some(folder) = real::folder("disconnected logits under `bridge`") else { return };
+    let Some(folder) = real::folder("disconnected logits under `bridge`", &[real::MNIST, real::MNIST_LOGITS])
+    else {
+        return;
+    };
     for (name, samples, components) in TornApart::load(&folder).cases() {
         let report = evaluated(&samples, 10, Connectivity::Bridge).unwrap();
         let connection = report.diagnostics.connection;

@@ -21,20 +21,20 @@ const LAW: f64 = RESISTANCE_ERROR;
 
 /// A connected graph as a list of edges: a random tree and more.
 #[derive(Clone)]
-struct Edges {
+struct RandomGraph {
     nodes: usize,
     edges: Vec<(u32, u32, f64)>,
     unit: bool,
 }
 
 /// On one line: proptest prints what failed.
-impl fmt::Debug for Edges {
+impl fmt::Debug for RandomGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "nodes {}, unit {}, edges {:?}", self.nodes, self.unit, self.edges)
     }
 }
 
-impl Edges {
+impl RandomGraph {
     fn graph(&self) -> Graph {
         if self.unit {
             let edges: Vec<_> = self.edges.iter().map(|&(p, q, _)| (p, q)).collect();
@@ -49,7 +49,9 @@ impl Edges {
         let mut edges: Vec<_> = self.edges.iter().map(|&(p, q, w)| (name(p), name(q), weight(w))).collect();
         if self.unit {
             // Unit graphs hold an edge once however often it is named; weighted ones add up.
-            edges.iter_mut().for_each(|edge| *edge = (edge.0.min(edge.1), edge.0.max(edge.1), edge.2));
+            for edge in &mut edges {
+                *edge = (edge.0.min(edge.1), edge.0.max(edge.1), edge.2);
+            }
             edges.sort_by_key(|&(p, q, _)| (p, q));
             edges.dedup_by_key(|&mut (p, q, _)| (p, q));
         }
@@ -59,7 +61,7 @@ impl Edges {
 
 /// Connected graphs of a given size. Node i hangs on one of its predecessors; a cut-off on the number of further edges
 /// lets trees and near-trees occur.
-fn connected(nodes: usize) -> impl Strategy<Value = Edges> {
+fn connected(nodes: usize) -> impl Strategy<Value = RandomGraph> {
     let parents = prop::collection::vec(any::<prop::sample::Index>(), nodes - 1);
     let more = prop::collection::vec((0..nodes as u32, 0..nodes as u32), 0..3 * nodes);
     let weights = prop::collection::vec(0.1..10.0_f64, 4 * nodes);
@@ -67,19 +69,19 @@ fn connected(nodes: usize) -> impl Strategy<Value = Edges> {
         let tree = parents.iter().enumerate().map(|(i, parent)| (i as u32 + 1, parent.index(i + 1) as u32));
         let pairs = tree.chain(more).filter(|(p, q)| p != q);
         let edges = pairs.zip(weights).map(|((p, q), w)| (p, q, w)).collect();
-        Edges { nodes, edges, unit }
+        RandomGraph { nodes, edges, unit }
     })
 }
 
-fn graphs(nodes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = (Edges, Edges)> {
+fn graphs(nodes: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = (RandomGraph, RandomGraph)> {
     nodes.prop_flat_map(|nodes| (connected(nodes), connected(nodes)))
 }
 
-fn small() -> impl Strategy<Value = (Edges, Edges)> {
+fn small() -> impl Strategy<Value = (RandomGraph, RandomGraph)> {
     graphs(3..=40)
 }
 
-fn small_one() -> impl Strategy<Value = Edges> {
+fn small_one() -> impl Strategy<Value = RandomGraph> {
     (2..=40_usize).prop_flat_map(connected)
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         to_json(&document, &verdicts)
     } else {
         to_text(&document, &verdicts)
-    });
+    })?;
     if passed { Ok(()) } else { Err(Failure::gate()) }
 }
 

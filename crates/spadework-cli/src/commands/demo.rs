@@ -79,10 +79,9 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
             Ok(Model { facts, outputs, report })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
-    Console::data(&comparison(&models, facts.attack.epsilon, params.neighbors));
-    Console::data(&gallery(&models[0], &digits));
-    Console::data(&next_steps(&facts.data.credit));
-    Ok(())
+    Console::data(&comparison(&models, facts.attack.epsilon, params.neighbors))?;
+    Console::data(&gallery(&models[0], &digits))?;
+    Console::data(&next_steps(&facts.data.credit))
 }
 
 impl Digits {
@@ -142,7 +141,10 @@ fn comparison(models: &[Model], epsilon: f64, neighbors: usize) -> String {
 
 /// The most fragile samples as pictures, a few side by side.
 fn gallery(model: &Model, digits: &Digits) -> String {
-    let mut text = format!("\nThe {PICTURES} most fragile samples of the {} model:\n", model.facts.name);
+    let mut text = format!(
+        "\nThe {PICTURES} most fragile samples of the {} model (fragile, not wrong: a small step changes its output a lot):\n",
+        model.facts.name
+    );
     let top = model.report.node_scores.top(PICTURES);
     for row in top.chunks(IN_A_ROW) {
         text.push('\n');
@@ -151,7 +153,7 @@ fn gallery(model: &Model, digits: &Digits) -> String {
             text.push_str(&format!("  {}\n", pictures.collect::<Vec<_>>().join("  ").trim_end()));
         }
         let captions = [
-            row.iter().map(|node| format!("#{} score {:.0}", node.index, node.score)).collect::<Vec<_>>(),
+            row.iter().map(|node| format!("#{} score {:.1}", node.index, node.score)).collect::<Vec<_>>(),
             row.iter().map(|node| verdict(digits.labels[node.index], model.predicts(node.index))).collect(),
         ];
         for caption in captions {
@@ -182,7 +184,7 @@ fn next_steps(credit: &str) -> String {
          \x20 spadework score  --inputs X.npy --outputs Y.npy --out results   your own model: scores and tables\n\
          \x20 spadework select --inputs X.npy --outputs Y.npy --top 100       the samples worth attacking first\n\
          \x20 spadework check  --inputs X.npy --outputs Y.npy --max-score 60  a gate for CI\n\
-         \x20 spadework score --help                                         formats, options, exit codes\n\n\
+         \x20 spadework score  --help                                         formats, options, exit codes\n\n\
          Data: {credit}\n"
     )
 }

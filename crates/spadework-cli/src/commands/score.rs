@@ -15,9 +15,8 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         folder.commit()?;
     }
     if args.output.json {
-        Console::data(&format!("{}\n", document.to_json()));
+        Console::data(&format!("{}\n", document.to_json()))
     } else {
-        Console::data(&render::score(&document));
+        Console::data(&render::score(&document))
     }
-    Ok(())
 }

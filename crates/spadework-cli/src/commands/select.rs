@@ -38,13 +38,12 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
         folder.commit()?;
     }
     if args.output.json {
-        Console::data(&to_json(&document));
+        Console::data(&to_json(&document))
     } else if args.scores {
-        Console::data(&table);
+        Console::data(&table)
     } else {
-        Console::data(&document.top_nodes.iter().map(|node| format!("{}\n", node.index)).collect::<String>());
+        Console::data(&document.top_nodes.iter().map(|node| format!("{}\n", node.index)).collect::<String>())
     }
-    Ok(())
 }
 
 fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, Failure> {

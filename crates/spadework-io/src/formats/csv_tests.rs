@@ -36,9 +36,9 @@ fn picks_a_column() {
     let table = parse(text, Some("score"), "x.csv").unwrap();
     assert_eq!(table, Table { shape: vec![2, 1], numbers: Numbers::F64(vec![1.0, 2.0]) });
     let error = parse(text, Some("rank"), "x.csv:rank").unwrap_err();
-    assert_eq!(error.to_string(), "x.csv:rank: the file must hold `rank`, got `id`, `score`");
+    assert_eq!(error.to_string(), "x.csv:rank: there is no `rank` in the file; it holds `id`, `score`");
     let error = parse(b"1,2\n", Some("rank"), "x.csv:rank").unwrap_err();
-    assert_eq!(error.to_string(), "x.csv:rank: the file must hold `rank`, got nothing");
+    assert_eq!(error.to_string(), "x.csv:rank: there is no `rank` in the file; it holds nothing");
 }
 
 #[test]

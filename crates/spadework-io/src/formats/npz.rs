@@ -86,11 +86,11 @@ mod tests {
             assert_eq!(parse(&bytes, Some("b"), "x").unwrap().numbers(), Numbers::F32(vec![2.0, 3.0]));
             assert_eq!(
                 parse(&bytes, None, "x.npz").unwrap_err().to_string(),
-                "x.npz: pick one of `a`, `b` by writing `FILE:KEY`, got no key"
+                "x.npz: the file holds several arrays, name one as `FILE:KEY` with a key of `a`, `b`"
             );
             assert_eq!(
                 parse(&bytes, Some("c"), "x.npz:c").unwrap_err().to_string(),
-                "x.npz:c: the file must hold `c`, got `a`, `b`"
+                "x.npz:c: there is no `c` in the file; it holds `a`, `b`"
             );
         }
     }

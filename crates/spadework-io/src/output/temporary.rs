@@ -49,17 +49,14 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// Registers a path beside `target` and makes something there.
-    fn create<T>(target: &Path, make: impl Fn(&Path) -> io::Result<T>) -> Result<(Self, T)> {
+    /// Registers a path in `folder` and makes something there.
+    fn create<T>(target: &Path, folder: &Path, make: impl Fn(&Path) -> io::Result<T>) -> Result<(Self, T)> {
         let wrap = |cause| Error::Write { path: target.to_owned(), cause };
-        let file_name = target.file_name().ok_or_else(|| wrap(io::ErrorKind::InvalidFilename.into()))?;
-        if let Some(parent) = target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(wrap)?;
-        }
+        let file_name = target.file_name().unwrap_or_default();
         let mut registered = unfinished();
         let mut attempt = 0_u32;
         let path = loop {
-            let path = target.with_file_name(temporary_name(file_name.to_owned(), attempt));
+            let path = folder.join(temporary_name(file_name.to_owned(), attempt));
             if !registered.contains(&path) {
                 break path;
             }
@@ -96,6 +93,18 @@ impl Drop for Temporary {
     }
 }
 
+/// The current folder is called nothing, as in the parent of `x.npy`.
+fn make_folders(folder: &Path) -> io::Result<()> {
+    if folder.as_os_str().is_empty() { Ok(()) } else { fs::create_dir_all(folder) }
+}
+
+/// The path itself or the first above it that exists, if that is a folder.
+fn nearest_folder(path: &Path) -> io::Result<&Path> {
+    let here = Path::new(".");
+    let exists = path.ancestors().find(|path| !path.as_os_str().is_empty() && path.exists()).unwrap_or(here);
+    if exists.is_dir() { Ok(exists) } else { Err(io::ErrorKind::NotADirectory.into()) }
+}
+
 fn temporary_name(file_name: OsString, attempt: u32) -> OsString {
     let mut name = OsString::from(".");
     name.push(file_name);
@@ -119,7 +128,13 @@ impl OutputFile {
     /// # Errors
     /// When the folder or file cannot be made.
     pub fn create(path: &Path) -> Result<Self> {
-        let (temporary, file) = Temporary::create(path, |path| File::create_new(path))?;
+        let wrap = |cause| Error::Write { path: path.to_owned(), cause };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        if path.file_name().is_none() {
+            return Err(wrap(io::ErrorKind::InvalidFilename.into()));
+        }
+        make_folders(folder).map_err(wrap)?;
+        let (temporary, file) = Temporary::create(path, folder, |path| File::create_new(path))?;
         Ok(Self { writer: BufWriter::new(file), temporary })
     }
 
@@ -165,12 +180,15 @@ pub struct OutputDir {
 }
 
 impl OutputDir {
-    /// Makes a temporary sibling of `path`.
+    /// Makes a temporary folder in `path` where that is a folder, else in the nearest folder above it: the same file system,
+    /// so that files can be renamed into place, and nothing else to remove when the work fails.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be made, or `path` leads through something that is no folder.
     pub fn create(path: &Path) -> Result<Self> {
-        let (temporary, ()) = Temporary::create(path, |path| fs::create_dir(path))?;
+        let wrap = |cause| Error::Write { path: path.to_owned(), cause };
+        let folder = nearest_folder(path).map_err(wrap)?;
+        let (temporary, ()) = Temporary::create(path, folder, |path| fs::create_dir(path))?;
         Ok(Self { temporary })
     }
 
@@ -187,6 +205,7 @@ impl OutputDir {
     pub fn commit(self) -> Result<()> {
         self.temporary.commit(|from, to| {
             if !to.is_dir() {
+                make_folders(to.parent().unwrap_or(Path::new("")))?;
                 return fs::rename(from, to);
             }
             for entry in fs::read_dir(from)? {

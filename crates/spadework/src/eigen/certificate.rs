@@ -7,8 +7,8 @@
 //! *Rounding.* Rump (2006, "Verification of positive definiteness"): if the floating-point factorization of A − cI runs
 //! to its end with c ≥ φ·tr(A), φ = γ_{n+1}/(1 − γ_{n+1}), then A itself is positive definite. Twice that c also covers
 //! the rounding of the entries of A. So the bound is proved, not estimated. What the margin costs: the smallest
-//! eigenvalue of A near v_1 is about (μ − λ_1)/‖v_1‖², hence μ must exceed λ_1 by about c‖v_1‖²; on 10,000 samples that
-//! is some 10⁻⁶ of it.
+//! eigenvalue of A near v_1 is about (μ − λ_1)/‖v_1‖², hence μ must exceed λ_1 by about c‖v_1‖²: on MNIST's
+//! 10,000 test images 2·10⁻⁵ of it.
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::LltRegularization;
@@ -44,7 +44,9 @@ pub(super) fn certified(
         check_cancelled(monitor)?;
         monitor.progress(attempt as u64, TRIES as u64);
         upper = largest + excess;
-        if pencil.proves(upper, &symbolic) {
+        let proved = pencil.proves(upper, &symbolic);
+        check_cancelled(monitor)?;
+        if proved {
             let lower = lower_end(problem, pairs);
             return Ok(Enclosure { lower, upper, method: EnclosureMethod::Inertia, probability: 1.0 });
         }

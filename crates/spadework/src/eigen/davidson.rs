@@ -60,7 +60,6 @@ pub(super) fn eigenpairs(
     let mut basis = Basis::new(problem);
     let mut accepted = Accepted::new(params);
     let mut direction = start(problem, &mut rng);
-    let mut measured = vec![f64::INFINITY; params.eigenpairs];
     for iteration in 1..=params.max_iterations {
         check_cancelled(monitor)?;
         monitor.progress(iteration as u64, 0);
@@ -73,8 +72,7 @@ pub(super) fn eigenpairs(
         accepted.update(&ritz.values, targets, dots(&residual, &direction));
         if accepted.all(&ritz.values) {
             let pairs = basis.measured_pairs(&ritz, kept_panels(params.eigenpairs));
-            measured = pairs[..params.eigenpairs].iter().map(|pair| pair.residual / pair.value).collect();
-            if measured.iter().all(|&residual| residual <= params.tolerance) {
+            if pairs[..params.eigenpairs].iter().all(|pair| pair.residual <= params.tolerance * pair.value) {
                 let info = EigenInfo { method: EigenMethod::Davidson, iterations: iteration };
                 return Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info));
             }
@@ -83,10 +81,14 @@ pub(super) fn eigenpairs(
         }
         basis.restart_if_full(&ritz, targets, params.eigenpairs);
     }
+    let reached = basis.measured_pairs(&basis.ritz(), kept_panels(params.eigenpairs));
+    let mut residuals: Vec<f64> = reached.iter().map(RitzPair::relative_residual).collect();
+    // A basis that is still smaller than r says nothing of the last pairs.
+    residuals.resize(params.eigenpairs, f64::INFINITY);
     Err(Error::NotConverged {
         what: "the eigenpairs",
         iterations: params.max_iterations,
-        residuals: measured,
+        residuals,
         tolerance: params.tolerance,
     })
 }

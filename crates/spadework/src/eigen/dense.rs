@@ -10,18 +10,25 @@ use faer::{Mat, Par, Side};
 use super::symmetric::symmetric_eigen;
 use super::{EigenInfo, EigenMethod, EigenParams, EigenProblem, GeneralizedEigenpairs, RitzPair};
 use crate::laplacian::Laplacian;
-use crate::{Error, Result};
+use crate::monitor::check_cancelled;
+use crate::{Error, Monitor, Result};
 
 /// Up to this many nodes a dense decomposition takes a fraction of a second.
 pub(super) const COMFORTABLE_NODES: usize = 200;
 
-pub(super) fn eigenpairs(problem: &EigenProblem<'_>, params: &EigenParams) -> Result<GeneralizedEigenpairs> {
-    let failed = || Error::NotConverged {
+pub(super) fn eigenpairs(
+    problem: &EigenProblem<'_>,
+    params: &EigenParams,
+    monitor: &dyn Monitor,
+) -> Result<GeneralizedEigenpairs> {
+    check_cancelled(monitor)?;
+    let not_converged = |residuals: Vec<f64>| Error::NotConverged {
         what: "the dense eigenvalue decomposition",
         iterations: 0,
-        residuals: vec![f64::INFINITY; params.eigenpairs],
+        residuals,
         tolerance: params.tolerance,
     };
+    let failed = || not_converged(vec![f64::INFINITY; params.eigenpairs]);
     let mut input = grounded(problem.input());
     let factor = grounded(problem.output()).llt(Side::Lower).map_err(|_| failed())?;
     let lower = factor.L();
@@ -32,7 +39,7 @@ pub(super) fn eigenpairs(problem: &EigenProblem<'_>, params: &EigenParams) -> Re
     let spectrum = symmetric_eigen(whitened.as_ref()).ok_or_else(failed)?;
     let mut vectors = spectrum.vectors.subcols(0, params.eigenpairs).to_owned();
     solve_upper_triangular_in_place(lower.transpose(), vectors.as_mut(), Par::Seq);
-    let pairs = (0..params.eigenpairs)
+    let pairs: Vec<RitzPair> = (0..params.eigenpairs)
         .map(|i| {
             let mut vector: Vec<f64> = vectors.col(i).iter().copied().collect();
             vector.push(0.0);
@@ -42,6 +49,10 @@ pub(super) fn eigenpairs(problem: &EigenProblem<'_>, params: &EigenParams) -> Re
             RitzPair { value: spectrum.values[i], vector, residual }
         })
         .collect();
+    if pairs.iter().any(|pair| pair.residual > params.tolerance * pair.value) {
+        return Err(not_converged(pairs.iter().map(RitzPair::relative_residual).collect()));
+    }
+    check_cancelled(monitor)?;
     let info = EigenInfo { method: EigenMethod::Dense, iterations: 0 };
     Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info))
 }

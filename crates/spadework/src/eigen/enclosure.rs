@@ -10,7 +10,8 @@
 //! μ comes from a Lanczos iteration of k steps on the complement from four independent random starts. Kuczyński and
 //! Woźniakowski (1992, Theorem 4.2): for one start, the probability that the largest Ritz value ξ falls below
 //! (1 − ε)λ_max is at most 1.648 √n e^{−√ε(2k−1)}; the starts being independent, their probabilities multiply. So with
-//! the probability of failure fixed at [`FAILURE`], μ = ξ/(1 − ε). The theorem asks for starts uniform in direction in
+//! the probability of failure fixed, μ = ξ/(1 − ε). The best bound of all steps is taken, so each step may fail with an
+//! equal share of [`FAILURE`] only. The theorem asks for starts uniform in direction in
 //! the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the edges (L_Y = EᵀE) is that.
 
 use faer::Mat;
@@ -28,6 +29,10 @@ use crate::{Error, Monitor, Result};
 const FAILURE: f64 = 1e-6;
 /// Most steps of the Lanczos iteration.
 const MOST_STEPS: usize = 30;
+/// An iteration that has run into an invariant subspace finds the same after any number of further steps.
+const STEPS_OF_AN_EXHAUSTED_ITERATION: usize = 1000;
+/// Directions this much shorter than the operator makes them are rounding of the solves: the subspace is invariant.
+const INVARIANT: f64 = 1e-7;
 /// The iteration stops once μ is this near to its final value's effect: the excess of the upper end over θ_1.
 const NEGLIGIBLE_EXCESS: f64 = 1e-9;
 /// Accuracy of the solves inside the iteration, and what it is allowed to change in ξ.
@@ -43,7 +48,7 @@ pub struct Enclosure {
     pub upper: f64,
     /// How the upper end was obtained.
     pub method: EnclosureMethod,
-    /// Probability with which the upper end holds; 1 for a proof.
+    /// Probability with which the upper end holds; 1 where nothing was left to chance.
     pub probability: f64,
 }
 
@@ -68,10 +73,15 @@ impl std::fmt::Display for EnclosureMethod {
     }
 }
 
-/// λ_1 from below: the Rayleigh quotient less what rounding may have added to its two sums of squares.
+/// λ_1 from below: the Rayleigh quotient less what rounding may have added to it.
 pub(super) fn lower_end(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpairs) -> f64 {
-    let terms = (problem.input().graph().edge_count() + problem.output().graph().edge_count() + 8) as f64;
-    pairs.values()[0] * (1.0 - 2.0 * terms * f64::EPSILON)
+    pairs.values()[0] * (1.0 - rounding(problem))
+}
+
+/// What rounding may do, relatively, to a Rayleigh quotient: it is made of two sums of squares.
+fn rounding(problem: &EigenProblem<'_>) -> f64 {
+    let terms = problem.input().graph().edge_count() + problem.output().graph().edge_count() + 8;
+    2.0 * terms as f64 * f64::EPSILON
 }
 
 pub(super) fn probable(
@@ -82,11 +92,10 @@ pub(super) fn probable(
 ) -> Result<Enclosure> {
     let lower = lower_end(problem, pairs);
     if pairs.info().method == EigenMethod::Dense {
-        let rounding = problem.nodes() as f64 * f64::EPSILON;
-        let upper = pairs.values()[0] * (1.0 + pairs.residuals()[0] + rounding);
+        let upper = pairs.values()[0] * (1.0 + pairs.residuals()[0] + rounding(problem));
         return Ok(Enclosure { lower, upper, method: EnclosureMethod::Dense, probability: 1.0 });
     }
-    let upper = upper_end(problem, pairs, seed, monitor)?;
+    let upper = upper_end(problem, pairs, seed, monitor)? * (1.0 + rounding(problem));
     Ok(Enclosure { lower, upper, method: EnclosureMethod::Residual, probability: 1.0 - FAILURE })
 }
 
@@ -105,20 +114,21 @@ fn upper_end(
         check_cancelled(monitor)?;
         monitor.progress(step as u64, MOST_STEPS as u64);
         lanczos.step()?;
-        if let Some(epsilon) = relative_failure_error(problem.nodes(), step) {
+        let steps = if lanczos.exhausted() { STEPS_OF_AN_EXHAUSTED_ITERATION } else { step };
+        if let Some(epsilon) = relative_failure_error(problem.nodes(), steps) {
             let ritz = lanczos.largest_ritz_value() * (1.0 + SOLVE_SLACK);
             upper = upper.min(deflated.add_back(ritz / (1.0 - epsilon)));
-            if upper <= largest * (1.0 + NEGLIGIBLE_EXCESS) || lanczos.exhausted() {
-                break;
-            }
+        }
+        if upper <= largest * (1.0 + NEGLIGIBLE_EXCESS) || lanczos.exhausted() {
+            break;
         }
     }
     Ok(upper)
 }
 
-/// The ε for which k steps from four starts fail with probability [`FAILURE`]; `None` while that needs ε ≥ 1.
+/// The ε for which k steps from four starts fail with their share of [`FAILURE`]; `None` while that needs ε ≥ 1.
 fn relative_failure_error(nodes: usize, steps: usize) -> Option<f64> {
-    let single = FAILURE.powf(1.0 / WIDTH as f64);
+    let single = (FAILURE / MOST_STEPS as f64).powf(1.0 / WIDTH as f64);
     let root = (1.648 * (nodes as f64).sqrt() / single).ln() / (2 * steps - 1) as f64;
     let epsilon = root * root;
     (epsilon < 1.0).then_some(epsilon)
@@ -223,6 +233,8 @@ struct Lanczos<'d, 'p, 'g> {
     deflated: &'d Deflated<'p, 'g>,
     current: Panel,
     previous: Panel,
+    /// Largest diagonal entry so far: the size of the operator.
+    scale: f64,
     /// Diagonals and off-diagonals of the four tridiagonal matrices.
     diagonals: Vec<[f64; WIDTH]>,
     off_diagonals: Vec<[f64; WIDTH]>,
@@ -235,7 +247,7 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
         let rows = current.len();
         scale_add(&mut current, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
         let previous = zeros(rows);
-        Ok(Self { deflated, current, previous, diagonals: Vec::new(), off_diagonals: Vec::new() })
+        Ok(Self { deflated, current, previous, scale: 0.0, diagonals: Vec::new(), off_diagonals: Vec::new() })
     }
 
     /// One step: w = L_Y⁺L_X x, made orthogonal to the last two vectors. Orthogonality to earlier ones fades, which
@@ -250,19 +262,24 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
         if let Some(off_diagonal) = self.off_diagonals.last() {
             scale_add(&mut next, [1.0; WIDTH], &self.previous, off_diagonal.map(|d| -d));
         }
-        let norms = output_norms(problem.output(), &next);
+        // What is left may be rounding, in which the Ritz vectors are as large as anything else.
+        self.deflated.project(&mut next);
+        let scale = diagonal.iter().copied().fold(self.scale, f64::max);
+        let norms = output_norms(problem.output(), &next)
+            .map(|norm| if norm > INVARIANT * scale { norm } else { 0.0 });
         let rows = next.len();
         scale_add(&mut next, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
+        self.scale = scale;
         self.previous = std::mem::replace(&mut self.current, next);
         self.diagonals.push(diagonal);
         self.off_diagonals.push(norms);
         Ok(())
     }
 
-    /// Whether every iteration has run into an invariant subspace, after which steps bring nothing.
+    /// Whether every iteration has run into an invariant subspace, after which steps bring nothing. Such an iteration goes
+    /// on with a vector of zeros.
     fn exhausted(&self) -> bool {
-        let scale = self.largest_ritz_value();
-        self.off_diagonals.last().is_some_and(|last| last.iter().all(|&norm| norm <= 1e-12 * scale))
+        self.off_diagonals.last().is_some_and(|last| last.iter().all(|&norm| norm == 0.0))
     }
 
     fn largest_ritz_value(&self) -> f64 {

@@ -8,7 +8,7 @@ mod symmetric;
 
 pub use enclosure::{Enclosure, EnclosureMethod};
 
-use crate::graph::GraphPair;
+use crate::graph::{Components, GraphPair};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::{Certainty, Error, Monitor, Result};
 
@@ -67,6 +67,13 @@ struct RitzPair {
     residual: f64,
 }
 
+impl RitzPair {
+    /// The residual as a part of the value.
+    fn relative_residual(&self) -> f64 {
+        self.residual / self.value
+    }
+}
+
 /// How the eigenpairs were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EigenInfo {
@@ -111,7 +118,7 @@ impl GeneralizedEigenpairs {
         }
         pairs.sort_by(|a, b| b.value.total_cmp(&a.value));
         let guards = pairs.split_off(wanted);
-        let residuals = pairs.iter().map(|pair| pair.residual / pair.value).collect();
+        let residuals = pairs.iter().map(RitzPair::relative_residual).collect();
         let values = pairs.iter().map(|pair| pair.value).collect();
         let vectors = pairs.into_iter().map(|pair| pair.vector).collect();
         Self { values, vectors, residuals, info, guards }
@@ -168,7 +175,8 @@ impl<'g> EigenProblem<'g> {
     /// The r largest eigenpairs.
     ///
     /// # Errors
-    /// [`Error::TooManyEigenpairs`] unless r < n; [`Error::NotConverged`], with the residuals reached.
+    /// [`Error::TooManyEigenpairs`] unless r < n; [`Error::TooFewEigenvalues`] where the input graph has so many components
+    /// that fewer than r eigenvalues are positive; [`Error::Cancelled`]; [`Error::NotConverged`], with the residuals reached.
     pub fn dominant_eigenpairs(
         &self,
         params: &EigenParams,
@@ -181,13 +189,21 @@ impl<'g> EigenProblem<'g> {
         if eigenpairs >= samples {
             return Err(Error::TooManyEigenpairs { eigenpairs, samples });
         }
+        let positive = samples - Components::of(self.input.graph()).count();
+        if eigenpairs > positive {
+            return Err(Error::TooFewEigenvalues { eigenpairs, positive });
+        }
         let dense = match params.method {
             EigenMethod::Dense => true,
             // The iteration needs room for its basis.
             EigenMethod::Davidson => samples <= davidson::fewest_nodes(eigenpairs),
             EigenMethod::Auto => samples <= dense::COMFORTABLE_NODES.max(davidson::fewest_nodes(eigenpairs)),
         };
-        if dense { dense::eigenpairs(self, params) } else { davidson::eigenpairs(self, params, monitor) }
+        if dense {
+            dense::eigenpairs(self, params, monitor)
+        } else {
+            davidson::eigenpairs(self, params, monitor)
+        }
     }
 
     /// An enclosure of λ_1 around eigenpairs of this problem.

@@ -1,12 +1,11 @@
 //! Nearest neighbours: the lists, and the seam behind which they are searched.
 
 mod brute_force;
-mod candidates;
 mod distance;
 mod exact;
 
 pub use brute_force::BruteForce;
-pub(crate) use distance::{Element, squared_distance};
+pub(crate) use distance::{Element, single_squared_distance, squared_distance};
 pub use exact::ExactSearch;
 
 use crate::{Error, Monitor, Result, Samples};

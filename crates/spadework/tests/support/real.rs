@@ -6,6 +6,13 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::{DeflateDecoder, GzDecoder};
 
+/// Files in the folder.
+pub(crate) const MNIST: &str = "mnist/t10k-images-idx3-ubyte.gz";
+pub(crate) const MNIST_LOGITS: &str = "logits/mnist_test_lenet5.npz";
+pub(crate) const CIFAR: &str = "cifar10/test_batch.bin";
+#[allow(dead_code, reason = "not every test that reads real data needs every file")]
+pub(crate) const CIFAR_LOGITS: &str = "logits/cifar10_test_resnet18.npz";
+
 /// Pixels of an MNIST image.
 pub(crate) const MNIST_PIXELS: usize = 28 * 28;
 /// Numbers of a CIFAR-10 image.
@@ -13,21 +20,27 @@ pub(crate) const CIFAR_PIXELS: usize = 3 * 32 * 32;
 /// Classes of both data sets.
 pub(crate) const CLASSES: usize = 10;
 
-/// The folder of data sets; where there is none, says so and lets the test pass.
-pub(crate) fn folder(test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("SPADEWORK_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        // Written past the test harness, which hides what passing tests print with the macros.
-        let line = format!("skipped: set SPADEWORK_DATA to the folder of data sets to run {test}\n");
-        std::io::stderr().write_all(line.as_bytes()).expect("standard error is open");
+/// The folder of data sets, if it holds the files that a test needs; where it does not, says so and lets the test pass.
+pub(crate) fn folder(test: &str, files: &[&str]) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os("SPADEWORK_DATA").map(PathBuf::from) else {
+        skipped(&format!("set SPADEWORK_DATA to the folder of data sets to run {test}"));
+        return None;
+    };
+    if let Some(missing) = files.iter().find(|file| !folder.join(file).exists()) {
+        skipped(&format!("{test} needs {missing} in the folder of SPADEWORK_DATA"));
+        return None;
     }
-    folder
+    Some(folder)
+}
+
+/// Written past the test harness, which hides what passing tests print with the macros.
+fn skipped(reason: &str) {
+    std::io::stderr().write_all(format!("skipped: {reason}\n").as_bytes()).expect("standard error is open");
 }
 
 /// The first MNIST test images, pixels divided by 255.
 pub(crate) fn mnist_test(folder: &Path, images: usize) -> Vec<f32> {
-    let packed =
-        fs::File::open(folder.join("mnist/t10k-images-idx3-ubyte.gz")).expect("the MNIST test images");
+    let packed = fs::File::open(folder.join(MNIST)).expect("the MNIST test images");
     let mut bytes = Vec::new();
     GzDecoder::new(packed).read_to_end(&mut bytes).expect("gzip");
     // IDX: four big-endian words (magic number, images, rows, columns), then the pixels.
@@ -37,7 +50,7 @@ pub(crate) fn mnist_test(folder: &Path, images: usize) -> Vec<f32> {
 
 /// The first CIFAR-10 test images, pixels divided by 255.
 pub(crate) fn cifar_test(folder: &Path, images: usize) -> Vec<f32> {
-    let bytes = fs::read(folder.join("cifar10/test_batch.bin")).expect("the CIFAR-10 test images");
+    let bytes = fs::read(folder.join(CIFAR)).expect("the CIFAR-10 test images");
     // Records of one label and 3 × 32 × 32 pixels.
     let records = bytes.chunks_exact(1 + CIFAR_PIXELS).take(images);
     let pixels: Vec<f32> =

@@ -1,0 +1,61 @@
+//! Calls that are wrong whatever the files hold.
+
+use crate::support::Scene;
+
+#[test]
+fn neighbors_must_fit_the_samples() {
+    let scene = Scene::with_model();
+    scene.score("-k 0").refuses(2, &["neighbors", "at least 1", "got 0"]);
+    scene.score("-k 300").refuses(2, &["neighbors", "(300)", "got 300", "hint: "]);
+    scene.score("--neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
+}
+
+#[test]
+fn eigenpairs_must_fit_the_samples() {
+    let scene = Scene::with_model();
+    scene.score("-r 0").refuses(2, &["eigenpairs", "at least 1", "got 0"]);
+    scene.score("-r 300").refuses(2, &["eigenpairs", "(300)", "got 300", "hint: "]);
+    scene.score("--eigenpairs 18446744073709551615").refuses(2, &["eigenpairs", "(300)"]);
+}
+
+#[test]
+fn the_largest_counts_that_fit_are_fine() {
+    let scene = Scene::with_model();
+    assert_eq!(scene.score("--json -r 299").json()["eigenvalues"].as_array().unwrap().len(), 299);
+    let json = scene.score("--json -k 299").json();
+    // Both graphs are complete.
+    assert!((json["model_score"].as_f64().unwrap() - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_tolerance_has_a_range() {
+    let scene = Scene::with_model();
+    for wrong in ["0", "0.1", "-1", "NaN"] {
+        scene.score(&format!("--tolerance={wrong}")).refuses(2, &["tolerance", "1e-11", "1e-3"]);
+    }
+}
+
+#[test]
+fn counts_are_whole_numbers() {
+    let scene = Scene::with_model();
+    for wrong in ["--neighbors=-1", "--eigenpairs=two", "--threads=0", "--seed=0.5", "--top=x"] {
+        let option = wrong.split('=').next().unwrap();
+        scene.score(wrong).misused(&[option]);
+    }
+}
+
+#[test]
+fn unknown_options_and_commands_are_named() {
+    let scene = Scene::with_model();
+    scene.score("--neigbors 5").misused(&["'--neigbors'", "--neighbors"]);
+    scene.run("scroe").misused(&["'scroe'", "score"]);
+    scene.run("score --outputs y.npy").misused(&["--inputs <ARRAY>"]);
+    scene.run("score --inputs x.npy").misused(&["--outputs <ARRAY>"]);
+}
+
+#[test]
+fn no_command_shows_the_help() {
+    let outcome = Scene::empty().run("");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("Usage: spadework"), "{}", outcome.stderr);
+}

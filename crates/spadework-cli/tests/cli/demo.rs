@@ -1,0 +1,38 @@
+//! `spadework demo`.
+
+use crate::support::{Scene, listing};
+
+#[test]
+fn compares_two_models_without_any_file() {
+    let scene = Scene::empty();
+    let text = scene.run("demo").prints();
+    // An independent computation with SciPy gives 10.28540885 and 28.88538180.
+    let score_of = |model: &str| {
+        let line = text.lines().find(|line| line.trim_start().starts_with(model)).expect(model);
+        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    assert!((score_of("robust") - 10.285_408_85).abs() < 5e-5, "{text}");
+    assert!((score_of("standard") - 28.885_381_80).abs() < 5e-5, "{text}");
+    assert!(text.find("  robust") < text.find("  standard"), "most robust first: {text}");
+    assert!(listing(scene.path()).is_empty());
+}
+
+#[test]
+fn draws_ten_pictures_and_tells_where_to_go_next() {
+    let text = Scene::empty().run("demo --threads 1").prints();
+    assert_eq!(text.matches('#').count(), 10, "{text}");
+    assert_eq!(text.matches(", read").count(), 10, "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains('█')).count(), 3 * 8, "{text}");
+    for next in ["spadework score ", "spadework select ", "spadework check ", "--help", "Data: "] {
+        assert!(text.contains(next), "{next}");
+    }
+}
+
+#[test]
+fn fits_a_terminal() {
+    let text = Scene::empty().run("demo").prints();
+    for line in text.lines().filter(|line| !line.starts_with("Data: ")) {
+        assert!(line.chars().count() <= 110, "{line}");
+        assert_eq!(line, line.trim_end());
+    }
+}

@@ -1,0 +1,83 @@
+//! Help texts, compared with files. `UPDATE_SNAPSHOTS=1 cargo test -p spadework-cli --test cli` rewrites them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::Scene;
+
+fn snapshot(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "cli", "snapshots", &format!("{name}.txt")].iter().collect()
+}
+
+/// The lines around the first difference.
+fn difference(expected: &str, got: &str) -> String {
+    let (expected, got): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), got.lines().collect());
+    let at = expected.iter().zip(&got).take_while(|(a, b)| a == b).count();
+    let excerpt = |lines: &[&str], mark: char| -> String {
+        lines.iter().skip(at).take(5).map(|line| format!("{mark} {line}\n")).collect()
+    };
+    format!("line {}:\n{}{}", at + 1, excerpt(&expected, '-'), excerpt(&got, '+'))
+}
+
+#[track_caller]
+fn matches_snapshot(name: &str, arguments: &str) {
+    let got = Scene::empty().run(arguments).prints();
+    let path = snapshot(name);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &got).unwrap();
+    }
+    let expected = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        got == expected,
+        "`spadework {arguments}` differs from {} (UPDATE_SNAPSHOTS=1 accepts it) at {}",
+        path.display(),
+        difference(&expected, &got)
+    );
+}
+
+#[test]
+fn spadework() {
+    matches_snapshot("spadework", "--help");
+}
+
+#[test]
+fn demo() {
+    matches_snapshot("demo", "demo --help");
+}
+
+#[test]
+fn score() {
+    matches_snapshot("score", "score --help");
+}
+
+#[test]
+fn score_in_short() {
+    matches_snapshot("score-short", "score -h");
+}
+
+#[test]
+fn select() {
+    matches_snapshot("select", "select --help");
+}
+
+#[test]
+fn check() {
+    matches_snapshot("check", "check --help");
+}
+
+#[test]
+fn version() {
+    let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(Scene::empty().run("--version").prints(), expected);
+}
+
+#[test]
+fn help_is_no_wider_than_the_terminal() {
+    for arguments in ["--help", "demo --help", "score --help", "select --help", "check --help"] {
+        let text = Scene::empty().run(arguments).prints();
+        // clap does not wrap the line of usage.
+        for line in text.lines().filter(|line| !line.starts_with("Usage: ")) {
+            assert!(line.chars().count() <= 100, "{arguments}: {line}");
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The command from end to end: files, a call, what it prints, its exit code.
+
+mod bad_calls;
+mod bad_files;
+mod check;
+mod connectivity;
+mod demo;
+mod determinism;
+mod formats;
+mod help;
+mod interrupt;
+mod result_folder;
+mod score;
+mod select;
+mod streams;
+mod support;

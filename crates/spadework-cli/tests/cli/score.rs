@@ -1,0 +1,182 @@
+//! `spadework score`: what it prints.
+
+use serde_json::Value;
+
+use crate::support::Scene;
+
+#[derive(Debug)]
+enum Kind {
+    Number,
+    Count,
+    Text,
+    List,
+}
+
+/// The schema of `interface.md`.
+const SCHEMA: [(&str, Kind); 34] = [
+    ("/schema", Kind::Text),
+    ("/model_score", Kind::Number),
+    ("/eigenvalues", Kind::List),
+    ("/eigenvalues/1", Kind::Number),
+    ("/residuals", Kind::List),
+    ("/residuals/1", Kind::Number),
+    ("/enclosure/lower", Kind::Number),
+    ("/enclosure/upper", Kind::Number),
+    ("/enclosure/method", Kind::Text),
+    ("/samples", Kind::Count),
+    ("/input_dim", Kind::Count),
+    ("/output_dim", Kind::Count),
+    ("/neighbors/requested", Kind::Count),
+    ("/neighbors/used", Kind::Count),
+    ("/connectivity", Kind::Text),
+    ("/eigenpairs", Kind::Count),
+    ("/seed", Kind::Count),
+    ("/graphs/input/edges", Kind::Count),
+    ("/graphs/input/components", Kind::Count),
+    ("/graphs/output/edges", Kind::Count),
+    ("/graphs/output/components", Kind::Count),
+    ("/label_scores/0/label", Kind::Count),
+    ("/label_scores/0/score", Kind::Number),
+    ("/label_scores/0/samples", Kind::Count),
+    ("/top_nodes/0/index", Kind::Count),
+    ("/top_nodes/0/score", Kind::Number),
+    ("/top_edges/0/p", Kind::Count),
+    ("/top_edges/0/q", Kind::Count),
+    ("/top_edges/0/score", Kind::Number),
+    ("/timings/neighbors_input_s", Kind::Number),
+    ("/timings/neighbors_output_s", Kind::Number),
+    ("/timings/eigen_s", Kind::Number),
+    ("/timings/scores_s", Kind::Number),
+    ("/timings/total_s", Kind::Number),
+];
+
+fn is(value: &Value, kind: &Kind) -> bool {
+    match kind {
+        Kind::Number => value.as_f64().is_some_and(f64::is_finite),
+        Kind::Count => value.is_u64(),
+        Kind::Text => value.is_string(),
+        Kind::List => value.is_array(),
+    }
+}
+
+fn numbers(list: &Value, field: &str) -> Vec<f64> {
+    list.as_array().unwrap().iter().map(|item| item[field].as_f64().unwrap()).collect()
+}
+
+#[test]
+fn the_object_has_every_field_of_the_schema() {
+    let json = Scene::with_model().score("--labels labels.npy --json").json();
+    for (pointer, kind) in SCHEMA {
+        let value = json.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing"));
+        assert!(is(value, &kind), "{pointer} should be a {kind:?}, got {value}");
+    }
+    assert_eq!(json["schema"], "spadework.score/1");
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn the_object_repeats_the_call() {
+    let json = Scene::with_model().score("--json -k 12 -r 3 --seed 7 --connectivity bridge").json();
+    assert_eq!(json["samples"], Scene::SAMPLES);
+    assert_eq!(json["input_dim"], Scene::INPUT_DIM);
+    assert_eq!(json["output_dim"], Scene::OUTPUT_DIM);
+    assert_eq!(json["neighbors"]["requested"], 12);
+    assert_eq!(json["neighbors"]["used"], 12);
+    assert_eq!(json["eigenpairs"], 3);
+    assert_eq!(json["eigenvalues"].as_array().unwrap().len(), 3);
+    assert_eq!(json["seed"], 7);
+    assert_eq!(json["connectivity"], "bridge");
+    assert_eq!(json["graphs"]["input"]["components"], 1);
+}
+
+#[test]
+fn the_score_is_the_largest_eigenvalue_and_enclosed() {
+    let json = Scene::with_model().score("--json").json();
+    let eigenvalues: Vec<f64> =
+        json["eigenvalues"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    let score = json["model_score"].as_f64().unwrap();
+    assert_eq!(score, eigenvalues[0]);
+    assert!(eigenvalues[0] >= eigenvalues[1] && eigenvalues[1] > 0.0);
+    let bound = |end: &str| json["enclosure"][end].as_f64().unwrap();
+    assert!(bound("lower") <= score && score <= bound("upper"));
+}
+
+#[test]
+fn label_scores_count_every_sample_once() {
+    let json = Scene::with_model().score("--labels labels.npy --json").json();
+    let samples: f64 = numbers(&json["label_scores"], "samples").iter().sum();
+    assert_eq!(samples, Scene::SAMPLES as f64);
+    assert_eq!(numbers(&json["label_scores"], "label"), [0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn lists_are_sorted_and_as_long_as_asked_for() {
+    let scene = Scene::with_model();
+    for (options, length) in [("", 10), ("--top 3", 3), ("--top 0", 0), ("--top 99999", Scene::SAMPLES)] {
+        let json = scene.score(&format!("--json {options}")).json();
+        let scores = numbers(&json["top_nodes"], "score");
+        assert_eq!(scores.len(), length);
+        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+        let scores = numbers(&json["top_edges"], "score");
+        assert!(scores.is_sorted_by(|a, b| a >= b) && scores.len() >= length, "{scores:?}");
+    }
+}
+
+#[test]
+fn no_labels_give_no_label_scores() {
+    let scene = Scene::with_model();
+    assert_eq!(scene.score("--json").json()["label_scores"], Value::Array(Vec::new()));
+    assert!(!scene.score("").prints().contains("label"));
+}
+
+#[test]
+fn text_shows_score_labels_samples_pairs_and_time() {
+    let scene = Scene::with_model();
+    let text = scene.score("--labels labels.npy").prints();
+    let json = scene.score("--labels labels.npy --json").json();
+    let score = json["model_score"].as_f64().unwrap();
+    let shown: f64 = text.lines().next().unwrap().split_whitespace().nth(2).unwrap().parse().unwrap();
+    assert!((shown / score - 1.0).abs() < 1e-5, "{text}");
+    for part in [
+        "(larger is less robust)",
+        "enclosure     [",
+        "eigenvalues   ",
+        "samples       300, 6 numbers in, 3 out",
+        "neighbors     10; ",
+        "label scores, most fragile first",
+        "most fragile samples",
+        "rank  sample  ",
+        "most fragile pairs",
+        "seconds: ",
+    ] {
+        assert!(text.contains(part), "expected `{part}` in {text}");
+    }
+    let first = json["top_nodes"][0]["index"].to_string();
+    let row = text.lines().skip_while(|line| *line != "most fragile samples").nth(2).unwrap();
+    assert_eq!(row.split_whitespace().nth(1), Some(first.as_str()), "{text}");
+}
+
+#[test]
+fn words_are_labels_too() {
+    let scene = Scene::with_model();
+    let words = ["cat", "dog", "a bird, small"];
+    let lines: String = (0..Scene::SAMPLES).map(|i| format!("\"{}\"\n", words[i % 3])).collect();
+    scene.write("words.csv", lines);
+    let text = scene.score("--labels words.csv --out result").prints();
+    assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    assert!(scene.read("result/nodes.csv").lines().nth(3).unwrap().starts_with("2,\"a bird, small\","));
+    assert_eq!(scene.read_json("result/result.json")["label_scores"][0]["name"], "a bird, small");
+}
+
+#[test]
+fn a_proof_on_request() {
+    let scene = Scene::with_model();
+    let json = scene.score("--json --certify").json();
+    assert_eq!(json["enclosure"]["method"], "inertia");
+    assert_eq!(json["enclosure"]["probability"], 1.0);
+    let bound = |end: &str| json["enclosure"][end].as_f64().unwrap();
+    let score = json["model_score"].as_f64().unwrap();
+    assert!(bound("lower") <= score && score <= bound("upper"));
+    assert!(bound("upper") - bound("lower") <= 1e-3 * score, "{json}");
+    assert!(scene.score("--certify").prints().contains("], proved\n"));
+}

@@ -1,0 +1,105 @@
+//! A temporary folder in which the command is called.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::Outcome;
+use super::arrays::{Random, floats, integers};
+use super::outcome::parse;
+
+/// A folder with array files, in which calls are made.
+pub(crate) struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    /// Samples, inputs and outputs of [`Scene::with_model`].
+    pub(crate) const SAMPLES: usize = 300;
+    pub(crate) const INPUT_DIM: usize = 6;
+    pub(crate) const OUTPUT_DIM: usize = 3;
+    const CLASSES: usize = 4;
+
+    pub(crate) fn empty() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// `x.npy`, a smooth model's `y.npy`, `worse.npy` of a model that tears some neighbors apart, and `labels.npy`.
+    pub(crate) fn with_model() -> Self {
+        let scene = Self::empty();
+        let inputs = Random::new(1).points(Self::SAMPLES * Self::INPUT_DIM);
+        let outputs: Vec<f32> = inputs.chunks(Self::INPUT_DIM).flat_map(smooth_model).collect();
+        let torn = outputs.chunks(Self::OUTPUT_DIM).enumerate().flat_map(|(sample, output)| {
+            let shift = if sample % 5 == 0 { 0.7 } else { 0.0 };
+            output.iter().map(move |value| value + shift)
+        });
+        let labels: Vec<i64> = (0..Self::SAMPLES).map(|sample| (sample % Self::CLASSES) as i64).collect();
+        scene.write("x.npy", floats(Self::INPUT_DIM, &inputs));
+        scene.write("y.npy", floats(Self::OUTPUT_DIM, &outputs));
+        scene.write("worse.npy", floats(Self::OUTPUT_DIM, &torn.collect::<Vec<_>>()));
+        scene.write("labels.npy", integers(&labels));
+        scene
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.path().join(name), content).unwrap();
+    }
+
+    pub(crate) fn make_folder(&self, name: &str) {
+        fs::create_dir_all(self.path().join(name)).unwrap();
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    pub(crate) fn read_json(&self, name: &str) -> Value {
+        parse(&self.read(name))
+    }
+
+    /// The command with arguments separated by spaces, ready to be called in the folder.
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_spadework"));
+        command
+            .args(arguments.split_whitespace())
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            // The width of help texts where there is no terminal.
+            .env("COLUMNS", "100");
+        command
+    }
+
+    /// Calls the command.
+    pub(crate) fn run(&self, arguments: &str) -> Outcome {
+        Outcome::new(self.command(arguments).output().unwrap())
+    }
+
+    /// Scores the arrays of [`Scene::with_model`].
+    pub(crate) fn score(&self, options: &str) -> Outcome {
+        self.run(&format!("score --inputs x.npy --outputs y.npy {options}"))
+    }
+}
+
+/// Three smooth functions of the six inputs.
+fn smooth_model(input: &[f32]) -> [f32; Scene::OUTPUT_DIM] {
+    [
+        (2.0 * input[0] - input[3]).tanh(),
+        input[1] * input[1] + 0.5 * input[4],
+        (3.0 * input[2]).sin() - 0.3 * input[5],
+    ]
+}
+
+/// Every name in a folder, hidden ones too.
+pub(crate) fn listing(folder: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(name).collect();
+    names.sort();
+    names
+}

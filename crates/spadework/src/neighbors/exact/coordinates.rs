@@ -1,0 +1,270 @@
+//! Short vectors whose distances do not exceed those of the samples.
+//!
+//! With orthonormal axes Q and x the centred, scaled row, the exact short vector is z = (Qᵀx, ρ), ρ = ‖x − QQᵀx‖. Stored is
+//! ẑ in single precision. What separates them:
+//! - x is rounded to single precision and so is Q: at most (u + u√m)‖x‖ in Qᵀx;
+//! - a product over d entries, added up in pieces of [`PIECE`], errs by at most γ‖x‖ a coordinate, γ = γ_{PIECE + pieces},
+//!   so by γ√m‖x‖ in all. Call the sum of both e;
+//! - ρ is √(‖x‖² − ‖Qᵀx‖²), known to lie between what ‖ŷ‖ ± e make of it; the middle is stored, half the width is its error.
+//!
+//! ε is the sum of e and the error of ρ. Where ρ would be mostly error it is left out: without it the distances are smaller
+//! still.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::{Rows, UNIT_ROUNDOFF};
+use crate::neighbors::Element;
+
+/// Entries of a product that are added up together.
+const PIECE: usize = 512;
+/// Rows projected together.
+const BLOCK: usize = 256;
+
+/// Short vectors of all rows, with bounds of their error.
+#[derive(Debug, Clone)]
+pub(super) struct Coordinates {
+    pub(super) dim: usize,
+    pub(super) values: Vec<f32>,
+    /// ‖ẑ‖².
+    pub(super) squared_norms: Vec<f64>,
+    /// ε of every row.
+    pub(super) errors: Vec<f64>,
+    /// ‖x‖ of every row before projection and rounding.
+    norms: Vec<f64>,
+    /// Factor from the samples' units to these.
+    pub(super) scale: f64,
+}
+
+impl Coordinates {
+    /// All coordinates, centred and scaled, not rotated.
+    pub(super) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
+        let mut values = vec![0.0_f32; rows.values.len()];
+        let norms: Vec<f64> = values
+            .par_chunks_mut(rows.dim)
+            .zip(rows.values.par_chunks(rows.dim))
+            .map(|(target, row)| frame.round_into(row, target))
+            .collect();
+        // Rounding of the entries, and of those too small to be normal numbers.
+        let errors = norms.iter().map(|norm| 1.01 * UNIT_ROUNDOFF * norm + underflow(rows.dim)).collect();
+        Self::new(rows.dim, values, errors, norms, frame.scale)
+    }
+
+    /// The coordinates on `axes`, and ρ as the last one.
+    pub(super) fn on_axes<T: Element>(rows: Rows<'_, T>, frame: &Frame, axes: &Mat<f64>) -> Self {
+        let count = axes.ncols();
+        let rounded_axes = Mat::from_fn(axes.nrows(), count, |i, j| axes[(i, j)] as f32);
+        let mut values = vec![0.0_f32; rows.len() * (count + 1)];
+        let norms: Vec<f64> = values
+            .par_chunks_mut(BLOCK * (count + 1))
+            .zip(rows.values.par_chunks(BLOCK * rows.dim))
+            .flat_map_iter(|(target, block)| project(block, rows.dim, frame, rounded_axes.as_ref(), target))
+            .collect();
+        Self::with_rests(count, values, norms, rows.dim, frame.scale)
+    }
+
+    /// The first `count` coordinates of these, with ρ recomputed for what they leave out.
+    pub(super) fn truncated(&self, count: usize, samples_dim: usize) -> Self {
+        let mut values = Vec::with_capacity(self.rows() * (count + 1));
+        for row in self.values.chunks_exact(self.dim) {
+            values.extend_from_slice(&row[..count]);
+            values.push(0.0);
+        }
+        Self::with_rests(count, values, self.norms.clone(), samples_dim, self.scale)
+    }
+
+    /// Fills in ρ behind `count` coordinates, and the errors.
+    fn with_rests(
+        count: usize,
+        mut values: Vec<f32>,
+        norms: Vec<f64>,
+        samples_dim: usize,
+        scale: f64,
+    ) -> Self {
+        let relative = relative_projection_error(samples_dim, count);
+        let absolute = underflow(samples_dim) * (count as f64).sqrt();
+        let rests: Vec<Rest> = values
+            .chunks_exact(count + 1)
+            .zip(&norms)
+            .map(|(row, &norm)| Rest::new(norm, squared_norm(&row[..count]), relative * norm + absolute))
+            .collect();
+        let total = |of: fn(&Rest) -> f64| rests.iter().map(of).sum::<f64>();
+        let use_rest = total(|rest| rest.error) <= 0.1 * total(|rest| rest.middle);
+        let mut errors = Vec::with_capacity(rests.len());
+        for (row, rest) in values.chunks_exact_mut(count + 1).zip(&rests) {
+            row[count] = if use_rest { rest.middle as f32 } else { 0.0 };
+            errors.push(rest.projection_error + if use_rest { rest.error } else { 0.0 });
+        }
+        Self::new(count + 1, values, errors, norms, scale)
+    }
+
+    fn new(dim: usize, values: Vec<f32>, errors: Vec<f64>, norms: Vec<f64>, scale: f64) -> Self {
+        let squared_norms = values.par_chunks(dim).map(squared_norm).collect();
+        Self { dim, values, squared_norms, errors, norms, scale }
+    }
+
+    /// ‖x‖ of row `p`.
+    pub(super) fn norm(&self, p: usize) -> f64 {
+        self.norms[p]
+    }
+
+    pub(super) fn rows(&self) -> usize {
+        self.squared_norms.len()
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&self, p: usize) -> &[f32] {
+        &self.values[p * self.dim..(p + 1) * self.dim]
+    }
+
+    /// A range of rows as a matrix.
+    pub(super) fn block(&self, rows: std::ops::Range<usize>) -> MatRef<'_, f32> {
+        let values = &self.values[rows.start * self.dim..rows.end * self.dim];
+        MatRef::from_row_major_slice(values, rows.len(), self.dim)
+    }
+
+    /// c of the error bound of a product of two rows: γ_m + 8u.
+    pub(super) fn product_error(&self) -> f64 {
+        gamma(self.dim) + 8.0 * UNIT_ROUNDOFF
+    }
+
+    /// The rows in another order.
+    pub(super) fn permuted(&self, order: &[u32]) -> Self {
+        let mut values = vec![0.0; self.values.len()];
+        values.par_chunks_mut(self.dim).zip(order).for_each(|(target, &p)| {
+            target.copy_from_slice(self.row(p as usize));
+        });
+        let pick = |from: &[f64]| order.iter().map(|&p| from[p as usize]).collect();
+        Self {
+            dim: self.dim,
+            values,
+            squared_norms: pick(&self.squared_norms),
+            errors: pick(&self.errors),
+            norms: pick(&self.norms),
+            scale: self.scale,
+        }
+    }
+}
+
+/// γ_n = nu/(1 − nu).
+fn gamma(n: usize) -> f64 {
+    let nu = n as f64 * UNIT_ROUNDOFF;
+    nu / (1.0 - nu)
+}
+
+/// Products below the smallest normal number may vanish altogether.
+fn underflow(terms: usize) -> f64 {
+    terms as f64 * f64::from(f32::MIN_POSITIVE)
+}
+
+/// e/‖x‖ for `count` coordinates of rows of `dim` numbers.
+fn relative_projection_error(dim: usize, count: usize) -> f64 {
+    let root = (count as f64).sqrt();
+    1.01 * (gamma(PIECE.min(dim) + dim.div_ceil(PIECE)) * root + UNIT_ROUNDOFF * (root + 1.0))
+}
+
+fn squared_norm(row: &[f32]) -> f64 {
+    row.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
+}
+
+/// What the coordinates leave of a row's norm, with bounds.
+struct Rest {
+    middle: f64,
+    error: f64,
+    projection_error: f64,
+}
+
+impl Rest {
+    fn new(norm: f64, squared_projection: f64, projection_error: f64) -> Self {
+        let projection = squared_projection.sqrt();
+        let rest = |squared: f64, projection: f64| (squared - projection * projection).max(0.0).sqrt();
+        let squared = norm * norm;
+        let low = rest(squared * (1.0 - 1e-12), projection + projection_error);
+        let high = rest(squared * (1.0 + 1e-12), (projection - projection_error).max(0.0));
+        let middle = 0.5 * (low + high);
+        let error = 0.5 * (high - low) + 2.0 * UNIT_ROUNDOFF * middle;
+        Self { middle, error, projection_error }
+    }
+}
+
+/// Where the samples lie and how large they are: they are centred and scaled to entries of at most 1.
+#[derive(Debug, Clone)]
+pub(super) struct Frame {
+    pub(super) center: Vec<f64>,
+    pub(super) scale: f64,
+}
+
+impl Frame {
+    pub(super) fn of<T: Element>(rows: Rows<'_, T>) -> Self {
+        let center = column_means(rows);
+        let largest = rows
+            .values
+            .par_chunks(rows.dim)
+            .map(|row| row.iter().zip(&center).fold(0.0_f64, |m, (&v, c)| m.max((v.to_f64() - c).abs())))
+            .reduce(|| 0.0, f64::max);
+        // Numbers so small that squares vanish need no better scale: their distances are all zero.
+        let scale = if largest > 1e-150 { largest.recip() } else { 1.0 };
+        Self { center, scale }
+    }
+
+    /// The row, centred and scaled, in single precision; returns its norm before rounding.
+    fn round_into<T: Element>(&self, row: &[T], target: &mut [f32]) -> f64 {
+        let mut squared = 0.0;
+        for ((target, &value), center) in target.iter_mut().zip(row).zip(&self.center) {
+            let value = (value.to_f64() - center) * self.scale;
+            squared += value * value;
+            *target = value as f32;
+        }
+        squared.sqrt()
+    }
+}
+
+/// Means of the columns. Any point near the samples serves as centre, so their rounding does not matter.
+fn column_means<T: Element>(rows: Rows<'_, T>) -> Vec<f64> {
+    let sums = rows
+        .values
+        .par_chunks(BLOCK * rows.dim)
+        .map(|block| {
+            let mut sums = vec![0.0; rows.dim];
+            for row in block.chunks_exact(rows.dim) {
+                for (sum, &value) in sums.iter_mut().zip(row) {
+                    *sum += value.to_f64() / rows.len() as f64;
+                }
+            }
+            sums
+        })
+        .collect::<Vec<_>>();
+    // In order, so that the centre does not depend on the threads.
+    sums.into_iter().fold(vec![0.0; rows.dim], |mut total, block| {
+        total.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
+        total
+    })
+}
+
+/// Projects a block of rows; returns their norms.
+fn project<T: Element>(
+    block: &[T],
+    dim: usize,
+    frame: &Frame,
+    axes: MatRef<'_, f32>,
+    target: &mut [f32],
+) -> Vec<f64> {
+    let (rows, count) = (block.len() / dim, axes.ncols());
+    let mut rounded = vec![0.0_f32; block.len()];
+    let norms = block
+        .chunks_exact(dim)
+        .zip(rounded.chunks_exact_mut(dim))
+        .map(|(row, rounded)| frame.round_into(row, rounded))
+        .collect();
+    let rounded = MatRef::from_row_major_slice(&rounded, rows, dim);
+    // One column more than is written: ρ comes later.
+    let mut target = MatMut::from_row_major_slice_mut(target, rows, count + 1).subcols_mut(0, count);
+    for first in (0..dim).step_by(PIECE) {
+        let piece = PIECE.min(dim - first);
+        let accumulate = if first == 0 { Accum::Replace } else { Accum::Add };
+        let (left, right) = (rounded.subcols(first, piece), axes.subrows(first, piece));
+        matmul(target.as_mut(), accumulate, left, right, 1.0, Par::Seq);
+    }
+    norms
+}

@@ -1,0 +1,104 @@
+//! Exact search that looks at few coordinates of most pairs.
+//!
+//! **Idea.** Rotated to their principal axes, samples differ most in their first coordinates. With the first m of them and
+//! the norm ρ of what is left, ‖a − b‖² ≥ ‖a_m − b_m‖² + (ρ_a − ρ_b)², so (a_m, ρ_a) is a short vector whose distances
+//! never exceed the true ones. Products of these short vectors rule out almost every pair of samples; the pairs that are
+//! left are looked at with more coordinates, and what is left then is settled with
+//! [`squared_distance`](super::squared_distance) in double precision. Nothing is decided by anything else, so the result is
+//! that of [`BruteForce`](super::BruteForce), bit by bit, for any number of threads.
+//!
+//! **Steps.**
+//! 1. `axes`: principal axes of a sample of the rows. Any orthonormal axes keep the result right; good ones make it fast.
+//! 2. `coordinates`: the short vectors, and how far rounding may have moved them.
+//! 3. `plan`: how many coordinates pay, measured on a few rows; all of them, unrotated, where the data have no main axes.
+//! 4. `order`: rows sorted into leaves of near samples, each with its bounding box.
+//! 5. Every row gets a first radius from its own and the adjacent leaves; then pairs of leaves are compared, each pair once
+//!    for both its sides, skipping those whose boxes lie further apart than their rows' radii (`tiles`). Radii shrink as
+//!    neighbours are found (`best`).
+//!
+//! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` says why).
+//! If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and
+//! ‖ẑ_p − ẑ_q‖ ≤ ‖z_p − z_q‖ + ε_p + ε_q ≤ R + ε_p + ε_q. The product of short vectors of length m, in single precision and
+//! summed in any order, gives ‖ẑ_p − ẑ_q‖² up to c(‖ẑ_p‖² + ‖ẑ_q‖²), c = γ_m + 8u. Both margins are added to the bound
+//! that a pair is compared with, so no pair is dropped that brute force would keep, equal distances included.
+
+mod axes;
+mod best;
+mod coordinates;
+mod order;
+mod plan;
+mod tiles;
+
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Element, NeighborLists, NeighborSearch, check_neighbors};
+use crate::{Monitor, Result, Samples, Values};
+use best::BestLists;
+use order::Leaves;
+use plan::Plan;
+use tiles::Tiles;
+
+/// Unit roundoff of single precision.
+const UNIT_ROUNDOFF: f64 = 1.0 / (1 << 24) as f64;
+
+/// The default search: exact, with most pairs ruled out by a few coordinates.
+///
+/// # Complexity
+/// n²m operations in matrix products of m ≪ d coordinates where the data have main axes, n²d where they have none; near
+/// n log n in low dimensions. Memory: at most one copy of the samples in single precision, and some blocks a thread.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExactSearch;
+
+impl NeighborSearch for ExactSearch {
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        check_neighbors(neighbors, samples.len())?;
+        match samples.values() {
+            Values::F32(values) => search(Rows { values, dim: samples.dim() }, neighbors, monitor),
+            Values::F64(values) => search(Rows { values, dim: samples.dim() }, neighbors, monitor),
+        }
+    }
+}
+
+/// The samples, row after row.
+#[derive(Debug, Clone, Copy)]
+struct Rows<'a, T> {
+    values: &'a [T],
+    dim: usize,
+}
+
+impl<'a, T: Element> Rows<'a, T> {
+    fn len(&self) -> usize {
+        self.values.len() / self.dim
+    }
+
+    #[inline(always)]
+    fn row(&self, p: usize) -> &'a [T] {
+        &self.values[p * self.dim..(p + 1) * self.dim]
+    }
+}
+
+fn search<T: Element>(rows: Rows<'_, T>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+    let plan = Plan::new(rows, neighbors);
+    let leaves = Leaves::new(&plan.coarse, plan.leaf_rows);
+    let coarse = plan.coarse.permuted(leaves.order());
+    let fine = plan.fine.map(|fine| fine.permuted(leaves.order()));
+    let best = BestLists::new(leaves.len(), neighbors);
+    let tiles = Tiles::new(rows, coarse, fine, leaves, best);
+
+    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.first_radii(leaf, monitor))?;
+    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.compare_with_near(leaf, monitor))?;
+    let (done, total) = (AtomicU64::new(0), tiles.pair_count());
+    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
+        tiles.compare_with_far(leaf, monitor)?;
+        let pairs = (tiles.leaf_count() - leaf) as u64;
+        monitor.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
+        Ok(())
+    })?;
+    Ok(tiles.into_lists())
+}

@@ -1,0 +1,212 @@
+//! How many coordinates pay.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+use std::ops::Range;
+
+use super::Rows;
+use super::axes::principal_axes;
+use super::coordinates::{Coordinates, Frame};
+use crate::neighbors::{Element, single_squared_distance, squared_distance};
+
+/// Up to this dimension all coordinates are short enough.
+const FEW_DIMENSIONS: usize = 32;
+/// Below this many rows anything is fast.
+const FEW_ROWS: usize = 1000;
+/// Fewest and most axes of the fine coordinates. With ρ they fill whole vector registers.
+const FINE_AXES: (usize, usize) = (63, 255);
+/// Numbers of a row per fine axis: making the axes costs as their number, and so does not having them as that of the numbers.
+const NUMBERS_PER_FINE_AXIS: usize = 6;
+/// Numbers of axes that are considered for the coarse coordinates. With ρ they fill whole vector registers.
+const COARSE_AXES: [usize; 7] = [23, 31, 47, 63, 95, 127, 191];
+/// Rows on which the choice is measured.
+const PROBES: usize = 24;
+
+/// Costs in nanoseconds, measured once on a machine with 512-bit vectors; only their ratios matter.
+mod cost {
+    /// One coordinate of one pair in a matrix product.
+    pub(super) const PRODUCT: f64 = 0.012;
+    /// Scanning one product.
+    pub(super) const SCAN: f64 = 0.15;
+    /// Looking at a candidate, and each of its fine coordinates.
+    pub(super) const FINE: (f64, f64) = (12.0, 0.08);
+    /// Settling a pair, and each of its numbers.
+    pub(super) const SETTLE: (f64, f64) = (40.0, 0.1);
+}
+
+/// The short vectors of a search.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Compared for every pair.
+    pub(super) coarse: Coordinates,
+    /// Compared for the pairs that the coarse ones leave; `None` where the coarse ones are all there is.
+    pub(super) fine: Option<Coordinates>,
+    /// Rows of a leaf.
+    pub(super) leaf_rows: usize,
+}
+
+impl Plan {
+    pub(super) fn new<T: Element>(rows: Rows<'_, T>, neighbors: usize) -> Self {
+        let frame = Frame::of(rows);
+        if rows.dim <= FEW_DIMENSIONS || rows.len() < FEW_ROWS {
+            return Self::unrotated(rows, &frame);
+        }
+        let axes = principal_axes(rows, &frame.center, frame.scale, fine_axes(rows.dim));
+        let fine = Coordinates::on_axes(rows, &frame, &axes);
+        match best_count(rows, &fine, neighbors) {
+            Some(count) => {
+                let coarse = fine.truncated(count, rows.dim);
+                Self { coarse, fine: Some(fine), leaf_rows: 256 }
+            }
+            None => Self::unrotated(rows, &frame),
+        }
+    }
+
+    fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
+        // In few dimensions small boxes keep leaves apart; in many nothing does, and large products are faster.
+        let leaf_rows = if rows.dim <= FEW_DIMENSIONS { 96 } else { 256 };
+        Self { coarse: Coordinates::unrotated(rows, frame), fine: None, leaf_rows }
+    }
+}
+
+/// Fine axes for rows of `dim` numbers: one less than a multiple of 32, for ρ.
+fn fine_axes(dim: usize) -> usize {
+    let (fewest, most) = FINE_AXES;
+    let whole = (dim / NUMBERS_PER_FINE_AXIS).next_multiple_of(32) - 1;
+    whole.clamp(fewest, most).min(dim / 2)
+}
+
+/// The number of coarse axes that should cost least; `None` where unrotated samples cost less.
+fn best_count<T: Element>(rows: Rows<'_, T>, fine: &Coordinates, neighbors: usize) -> Option<usize> {
+    let probe = Probe::new(fine);
+    let probes = PROBES.min(rows.len());
+    let survivors: Vec<Vec<usize>> = (0..probes)
+        .into_par_iter()
+        .map(|index| {
+            let p = index * rows.len() / probes;
+            probe.survivors(rows, p, neighbors)
+        })
+        .collect();
+    let counts = &probe.counts;
+    let mean = |at: usize| survivors.iter().map(|of| of[at] as f64).sum::<f64>() / probes as f64;
+    let last = counts.len() - 1;
+    let settle = cost::SETTLE.0 + cost::SETTLE.1 * rows.dim as f64;
+    let pairs = rows.len() as f64 / 2.0;
+    let rotated = |at: usize| {
+        pairs * (cost::SCAN + cost::PRODUCT * (counts[at] + 1) as f64)
+            + mean(at) * (cost::FINE.0 + cost::FINE.1 * fine.dim as f64)
+            + mean(last) * settle
+    };
+    // What was spent on the axes so far is spent in either case.
+    let unrotated = pairs * (cost::SCAN + cost::PRODUCT * rows.dim as f64) + 4.0 * neighbors as f64 * settle;
+    let best = (0..last).min_by(|&a, &b| rotated(a).total_cmp(&rotated(b)))?;
+    (rotated(best) < unrotated).then(|| counts[best])
+}
+
+/// Counts what the lower bound leaves for several numbers of axes.
+struct Probe<'a> {
+    fine: &'a Coordinates,
+    counts: Vec<usize>,
+    /// ρ of every row for each of the counts.
+    rests: Vec<f32>,
+}
+
+impl<'a> Probe<'a> {
+    fn new(fine: &'a Coordinates) -> Self {
+        let mut counts: Vec<usize> = COARSE_AXES.into_iter().filter(|&count| count < fine.dim - 1).collect();
+        counts.push(fine.dim - 1);
+        let rests = (0..fine.rows())
+            .into_par_iter()
+            .flat_map_iter(|p| {
+                let (row, squared) = (fine.row(p), fine.norm(p).powi(2));
+                let mut projected = 0.0;
+                segments(&counts).map(move |segment| {
+                    projected += row[segment].iter().map(|v| v * v).sum::<f32>();
+                    (squared - f64::from(projected)).max(0.0).sqrt() as f32
+                })
+            })
+            .collect();
+        Self { fine, counts, rests }
+    }
+
+    /// ‖a_m − b_m‖² + (ρ_a − ρ_b)² of rows p and q for each number m of axes.
+    #[inline(always)]
+    fn lower_bounds(&self, p: usize, q: usize, bounds: &mut [f32]) {
+        let (a, b) = (self.fine.row(p), self.fine.row(q));
+        let rests = |p: usize| &self.rests[p * self.counts.len()..(p + 1) * self.counts.len()];
+        let rests = rests(p).iter().zip(rests(q));
+        let mut distance = 0.0;
+        for ((bound, segment), (rest_p, rest_q)) in bounds.iter_mut().zip(segments(&self.counts)).zip(rests) {
+            distance += single_squared_distance(&a[segment.clone()], &b[segment]);
+            *bound = distance + (rest_p - rest_q) * (rest_p - rest_q);
+        }
+    }
+
+    /// For each number of axes, how many rows the lower bound leaves as neighbours of row `p`.
+    fn survivors<T: Element>(&self, rows: Rows<'_, T>, p: usize, neighbors: usize) -> Vec<usize> {
+        let width = self.counts.len();
+        let mut bounds = vec![0.0_f32; rows.len() * width];
+        Arch::new().dispatch(LowerBounds { probe: self, p, bounds: &mut bounds });
+        bounds[p * width..(p + 1) * width].fill(f32::INFINITY);
+        let finest = |q: usize| bounds[q * width + width - 1];
+        let mut nearest: Vec<usize> = (0..rows.len()).collect();
+        let tried = (2 * neighbors).min(rows.len() - 1);
+        nearest.select_nth_unstable_by(tried - 1, |&a, &b| finest(a).total_cmp(&finest(b)));
+        let mut distances: Vec<f64> =
+            nearest[..tried].iter().map(|&q| squared_distance(rows.row(p), rows.row(q))).collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        let radius = (distances[neighbors - 1] * self.fine.scale * self.fine.scale) as f32;
+        (0..width)
+            .map(|at| bounds.iter().skip(at).step_by(width).filter(|&&bound| bound <= radius).count())
+            .collect()
+    }
+}
+
+/// The lower bounds of one row against all, compiled for each instruction set.
+struct LowerBounds<'b, 'a> {
+    probe: &'b Probe<'a>,
+    p: usize,
+    bounds: &'b mut [f32],
+}
+
+impl WithSimd for LowerBounds<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (q, bounds) in self.bounds.chunks_exact_mut(self.probe.counts.len()).enumerate() {
+            self.probe.lower_bounds(self.p, q, bounds);
+        }
+    }
+}
+
+/// The ranges between consecutive counts.
+fn segments(counts: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
+    counts.iter().scan(0, |first, &count| Some(std::mem::replace(first, count)..count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows whose first `directions` entries vary a hundred times as much as the others.
+    fn rows_along(directions: usize) -> Vec<f32> {
+        let noise = |seed: usize| ((seed as f32 * 12.9898).sin() * 43758.547).fract() - 0.5;
+        let size = |at: usize| if at % 64 < directions { 100.0 } else { 1.0 };
+        (0..2000 * 64).map(|at| noise(at + 1) * size(at)).collect()
+    }
+
+    #[test]
+    fn few_coordinates_are_used_where_they_pay() {
+        let values = rows_along(4);
+        let plan = Plan::new(Rows { values: &values, dim: 64 }, 10);
+        assert!(plan.fine.is_some_and(|fine| plan.coarse.dim < fine.dim));
+    }
+
+    #[test]
+    fn all_coordinates_are_used_where_none_says_more() {
+        let values = rows_along(64);
+        let plan = Plan::new(Rows { values: &values, dim: 64 }, 10);
+        assert!(plan.fine.is_none() && plan.coarse.dim == 64);
+    }
+}
