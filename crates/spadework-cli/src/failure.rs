@@ -72,6 +72,9 @@ impl From<CoreError> for Failure {
                 (ILL_POSED, Some("try --connectivity grow or bridge, or more --neighbors"))
             }
             CoreError::GrownTooFar { .. } => (ILL_POSED, Some("try --connectivity bridge")),
+            CoreError::MissedEigenvalue { .. } => {
+                (ILL_POSED, Some("try another --seed or a smaller --tolerance"))
+            }
             CoreError::NotConverged { .. } => (ILL_POSED, Some("try a larger --tolerance or another --seed")),
             CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
                 (ILL_POSED, Some("without --certify the upper bound holds with a stated probability"))

@@ -197,6 +197,14 @@ pub enum Error {
         /// Tolerance asked for.
         tolerance: f64,
     },
+    /// The check of the upper bound found an eigenvalue that the iteration had missed.
+    #[error("the eigenpairs must include the largest eigenvalue, but {found} was found above {reported}")]
+    MissedEigenvalue {
+        /// Largest eigenvalue of the eigenpairs.
+        reported: f64,
+        /// A lower bound of one that is missing.
+        found: f64,
+    },
     /// A proof of the upper bound was asked for and is too large for this machine.
     #[error(
         "a certificate for {samples} samples would need a factor of {entries} entries, more than the {limit} allowed"

@@ -378,3 +378,39 @@ fn odd_places_and_sizes_with_main_axes() {
         .collect();
     assert_all_conform(in_both("two far clusters", ROTATED.1, clusters, &[10]));
 }
+
+/// Products of single precision that are no normal numbers err absolutely, not relatively.
+#[test]
+fn products_that_are_subnormal_in_single_precision() {
+    for size in [1e-19, 1e-21, 1e-22, 1e-23] {
+        let mut values: Vec<f64> = gaussians(1500 * 8, &mut rng(31)).into_iter().map(|v| v * size).collect();
+        values[..8].fill(1.0);
+        values[8..16].fill(-1.0);
+        assert_all_conform(in_both(&format!("two far rows, the rest of size {size:e}"), 8, values, &[10]));
+    }
+}
+
+/// Squares that vanish in double precision make ties of what are not ties.
+#[test]
+fn squares_that_vanish_beside_some_that_do_not() {
+    let mut values: Vec<f64> = gaussians(1500 * 4, &mut rng(32)).into_iter().map(|v| v * 1e-163).collect();
+    values[..4].fill(1e-149);
+    values[4..8].fill(-1e-149);
+    assert_conforms(&in_f64("squares that vanish", 4, values, &[10]));
+}
+
+/// Rows so long that products in single precision say nothing.
+#[test]
+fn rows_of_more_than_a_million_numbers() {
+    let dim = (1 << 20) + 3;
+    let values: Vec<f32> = (0..4 * dim).map(|at| (at * 7919 % 10007) as f32).collect();
+    let samples = Samples::from_f32(4, dim, values).unwrap();
+    assert_conforms(&Case { what: "long rows".into(), samples, neighbors: vec![2] });
+}
+
+/// More neighbours than a leaf has rows, and nearly all of them.
+#[test]
+fn many_neighbors() {
+    let values = gaussians(900 * 6, &mut rng(33));
+    assert_all_conform(in_both("many neighbours", 6, values, &[65, 300, 899]));
+}

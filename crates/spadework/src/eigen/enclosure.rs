@@ -7,12 +7,18 @@
 //! at a time, last to first, the largest eigenvalue is at most that of [[θ_i, ρ_i], [ρ_i, μ]]; the last such bound holds
 //! for λ_1, and exceeds θ_1 only by about ρ_1²/(θ_1 − μ).
 //!
-//! μ comes from a Lanczos iteration of k steps on the complement from four independent random starts. Kuczyński and
-//! Woźniakowski (1992, Theorem 4.2): for one start, the probability that the largest Ritz value ξ falls below
-//! (1 − ε)λ_max is at most 1.648 √n e^{−√ε(2k−1)}; the starts being independent, their probabilities multiply. So with
-//! the probability of failure fixed, μ = ξ/(1 − ε). The best bound of all steps is taken, so each step may fail with an
-//! equal share of [`FAILURE`] only. The theorem asks for starts uniform in direction in
-//! the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the edges (L_Y = EᵀE) is that.
+//! μ comes from a Lanczos iteration on the complement from four independent random starts. Two bounds are used, and the
+//! better one is taken. Both ask for starts uniform in direction in the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the
+//! edges (L_Y = EᵀE) is that. The starts being independent, the probabilities that each fails multiply.
+//!
+//! - *Before the fact.* Kuczyński and Woźniakowski (1992, Theorem 4.2): after k steps from one start the largest Ritz value ξ
+//!   falls below (1 − ε)λ_max with probability at most 1.648 √n e^{−√ε(2k−1)}. So μ = ξ/(1 − ε).
+//! - *After the fact.* With p the characteristic polynomial of the tridiagonal matrix, ‖p(A)b‖ = Πβ_j. An eigenvector of λ
+//!   of which the start b has the part c gives |c|·p(λ) ≤ Πβ_j, and p(λ) ≥ (λ − ξ)Π_{j≥2}(ξ − θ_j) for λ ≥ ξ. The part of a
+//!   random direction is below t with probability at most √(2n/π)·t. So μ = ξ + (Πβ_j/t)/Π_{j≥2}(ξ − θ_j), the largest such
+//!   bound of the four starts. An iteration that runs into an invariant subspace has a tiny β and with it a sharp bound.
+//!
+//! The best of both bounds over all steps is taken, so each may fail with an equal share of [`FAILURE`] only.
 
 use faer::Mat;
 use rand::{Rng, RngExt, SeedableRng};
@@ -29,15 +35,17 @@ use crate::{Error, Monitor, Result};
 const FAILURE: f64 = 1e-6;
 /// Most steps of the Lanczos iteration.
 const MOST_STEPS: usize = 30;
-/// An iteration that has run into an invariant subspace finds the same after any number of further steps.
-const STEPS_OF_AN_EXHAUSTED_ITERATION: usize = 1000;
-/// Directions this much shorter than the operator makes them are rounding of the solves: the subspace is invariant.
-const INVARIANT: f64 = 1e-7;
-/// The iteration stops once μ is this near to its final value's effect: the excess of the upper end over θ_1.
-const NEGLIGIBLE_EXCESS: f64 = 1e-9;
-/// Accuracy of the solves inside the iteration, and what it is allowed to change in ξ.
-const SOLVE: CgParams = CgParams { tolerance: 1e-9, max_iterations: 500 };
-const SOLVE_SLACK: f64 = 1e-6;
+/// A Ritz value on the complement that exceeds θ_1 by more than this part shows that λ_1 was missed.
+const MISSED: f64 = 1e-3;
+/// Directions this much shorter than the operator makes them are rounding of the solves, and lead nowhere.
+const INVARIANT: f64 = 1e-5;
+/// What the solves may have added to such a direction: it counts as at least this long.
+const NOISE: f64 = 1e-6;
+/// The iteration stops when further steps cannot lower the upper end by more than this part of it.
+const NEGLIGIBLE_GAIN: f64 = 1e-9;
+/// Accuracy of the solves inside the iteration, and what that may change in ξ with room to spare: μ need not be sharp.
+const SOLVE: CgParams = CgParams { tolerance: 1e-7, max_iterations: 500 };
+const SOLVE_SLACK: f64 = 1e-4;
 
 /// λ_1 lies between `lower` and `upper`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,29 +117,39 @@ fn upper_end(
     let deflated = Deflated::new(problem, pairs);
     let largest = pairs.values()[0];
     let mut lanczos = Lanczos::start(&deflated, seed)?;
+    let nodes = problem.nodes();
     let mut upper = f64::INFINITY;
     for step in 1..=MOST_STEPS {
         check_cancelled(monitor)?;
         monitor.progress(step as u64, MOST_STEPS as u64);
         lanczos.step()?;
-        let steps = if lanczos.exhausted() { STEPS_OF_AN_EXHAUSTED_ITERATION } else { step };
-        if let Some(epsilon) = relative_failure_error(problem.nodes(), steps) {
-            let ritz = lanczos.largest_ritz_value() * (1.0 + SOLVE_SLACK);
-            upper = upper.min(deflated.add_back(ritz / (1.0 - epsilon)));
+        let ritz = lanczos.largest_ritz_value();
+        if ritz > largest * (1.0 + MISSED) {
+            return Err(Error::MissedEigenvalue { reported: largest, found: ritz });
         }
-        if upper <= largest * (1.0 + NEGLIGIBLE_EXCESS) || lanczos.exhausted() {
+        let complement =
+            before_the_fact(nodes, step, ritz).min(lanczos.after_the_fact(nodes)) * (1.0 + SOLVE_SLACK);
+        upper = upper.min(deflated.add_back(complement));
+        // More steps bring μ down to the Ritz value at best.
+        let best_possible = deflated.add_back(ritz * (1.0 + SOLVE_SLACK));
+        if upper - best_possible <= NEGLIGIBLE_GAIN * largest || lanczos.exhausted() {
             break;
         }
     }
     Ok(upper)
 }
 
-/// The ε for which k steps from four starts fail with their share of [`FAILURE`]; `None` while that needs ε ≥ 1.
-fn relative_failure_error(nodes: usize, steps: usize) -> Option<f64> {
-    let single = (FAILURE / MOST_STEPS as f64).powf(1.0 / WIDTH as f64);
-    let root = (1.648 * (nodes as f64).sqrt() / single).ln() / (2 * steps - 1) as f64;
+/// The probability with which one start may fail in one bound: each bound of each step has an equal share of [`FAILURE`],
+/// and fails only where all four starts do.
+fn failure_of_one_start() -> f64 {
+    (FAILURE / (2 * MOST_STEPS) as f64).powf(1.0 / WIDTH as f64)
+}
+
+/// ξ/(1 − ε); infinite while that needs ε ≥ 1.
+fn before_the_fact(nodes: usize, steps: usize, ritz: f64) -> f64 {
+    let root = (1.648 * (nodes as f64).sqrt() / failure_of_one_start()).ln() / (2 * steps - 1) as f64;
     let epsilon = root * root;
-    (epsilon < 1.0).then_some(epsilon)
+    if epsilon < 1.0 { ritz / (1.0 - epsilon) } else { f64::INFINITY }
 }
 
 /// L_Y⁺L_X on the L_Y-orthogonal complement of the Ritz vectors.
@@ -235,6 +253,8 @@ struct Lanczos<'d, 'p, 'g> {
     previous: Panel,
     /// Largest diagonal entry so far: the size of the operator.
     scale: f64,
+    /// Steps after which each iteration ran into an invariant subspace; what came later does not count.
+    lengths: [Option<usize>; WIDTH],
     /// Diagonals and off-diagonals of the four tridiagonal matrices.
     diagonals: Vec<[f64; WIDTH]>,
     off_diagonals: Vec<[f64; WIDTH]>,
@@ -247,7 +267,15 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
         let rows = current.len();
         scale_add(&mut current, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
         let previous = zeros(rows);
-        Ok(Self { deflated, current, previous, scale: 0.0, diagonals: Vec::new(), off_diagonals: Vec::new() })
+        Ok(Self {
+            deflated,
+            current,
+            previous,
+            scale: 0.0,
+            lengths: [None; WIDTH],
+            diagonals: Vec::new(),
+            off_diagonals: Vec::new(),
+        })
     }
 
     /// One step: w = L_Y⁺L_X x, made orthogonal to the last two vectors. Orthogonality to earlier ones fades, which
@@ -265,21 +293,40 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
         // What is left may be rounding, in which the Ritz vectors are as large as anything else.
         self.deflated.project(&mut next);
         let scale = diagonal.iter().copied().fold(self.scale, f64::max);
-        let norms = output_norms(problem.output(), &next)
-            .map(|norm| if norm > INVARIANT * scale { norm } else { 0.0 });
+        let norms = output_norms(problem.output(), &next).map(|norm| norm.max(NOISE * scale));
         let rows = next.len();
         scale_add(&mut next, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
         self.scale = scale;
         self.previous = std::mem::replace(&mut self.current, next);
         self.diagonals.push(diagonal);
         self.off_diagonals.push(norms);
+        for (length, norm) in self.lengths.iter_mut().zip(norms) {
+            if length.is_none() && norm <= INVARIANT * scale {
+                *length = Some(self.diagonals.len());
+            }
+        }
         Ok(())
     }
 
-    /// Whether every iteration has run into an invariant subspace, after which steps bring nothing. Such an iteration goes
-    /// on with a vector of zeros.
+    /// Whether every iteration has run into an invariant subspace, after which steps bring nothing.
     fn exhausted(&self) -> bool {
-        self.off_diagonals.last().is_some_and(|last| last.iter().all(|&norm| norm == 0.0))
+        self.lengths.iter().all(Option::is_some)
+    }
+
+    /// The largest bound after the fact of the four starts.
+    fn after_the_fact(&self, nodes: usize) -> f64 {
+        let smallest_part = failure_of_one_start() / (2.0 * nodes as f64 / std::f64::consts::PI).sqrt();
+        (0..WIDTH).map(|lane| self.after_the_fact_of(lane, smallest_part)).fold(0.0, f64::max)
+    }
+
+    fn after_the_fact_of(&self, lane: usize, smallest_part: f64) -> f64 {
+        let values = self.ritz_values(lane);
+        let Some((&largest, others)) = values.split_first() else { return f64::INFINITY };
+        // In logarithms: the products of many steps leave the range of numbers.
+        let growth: f64 = self.off_diagonals[..values.len()].iter().map(|norms| norms[lane].ln()).sum();
+        let distances: f64 = others.iter().map(|value| (largest - value).ln()).sum();
+        let excess = (growth - distances - smallest_part.ln()).exp();
+        if excess.is_nan() { f64::INFINITY } else { largest + excess }
     }
 
     fn largest_ritz_value(&self) -> f64 {
@@ -287,13 +334,18 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
     }
 
     fn largest_of(&self, lane: usize) -> f64 {
-        let size = self.diagonals.len();
+        self.ritz_values(lane).first().copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Ritz values of one start, largest first; none where the decomposition fails.
+    fn ritz_values(&self, lane: usize) -> Vec<f64> {
+        let size = self.lengths[lane].unwrap_or(self.diagonals.len());
         let tridiagonal = Mat::from_fn(size, size, |i, j| match i.abs_diff(j) {
             0 => self.diagonals[i][lane],
             1 => self.off_diagonals[i.min(j)][lane],
             _ => 0.0,
         });
-        symmetric_eigen(tridiagonal.as_ref()).map_or(f64::INFINITY, |spectrum| spectrum.values[0])
+        symmetric_eigen(tridiagonal.as_ref()).map_or_else(Vec::new, |spectrum| spectrum.values)
     }
 }
 

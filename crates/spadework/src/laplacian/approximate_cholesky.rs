@@ -1,62 +1,265 @@
-//! The preconditioner: an approximate Cholesky factor of a Laplacian, from the crate `approx-chol`.
+//! The preconditioner: an approximate Cholesky factor of a Laplacian.
 //!
-//! Kyng and Sachdeva (2016); Gao, Kyng and Spielman (2025). A randomised elimination that keeps the factor as sparse as
-//! the graph: near-linear to make, and conjugate gradients then need some fifteen steps whatever n. This file is the
-//! only one that knows the crate.
+//! Kyng and Sachdeva (2016), in the variant of Gao, Kyng and Spielman (2025). Eliminating a node i of a Laplacian joins all
+//! its neighbours with each other, j–k with weight w_j w_k/D, D = Σ w. Instead of that clique a tree is sampled whose
+//! expectation it is: neighbours are taken by ascending weight, and each j is joined to one later neighbour k, chosen with
+//! probability w_k/S, S = the sum of the later weights, with weight w_j S/D. So the graph does not grow, the factor has
+//! about as many entries as it has edges, and conjugate gradients need some fifteen steps whatever n.
+//!
+//! - **Order.** Nodes are eliminated by ascending degree of the original graph. Keeping the order up to date as degrees
+//!   change saves no iterations and makes the factor two to three times as dear.
+//! - **Storage.** An edge is kept once, at its end that is eliminated first. Edges between the same nodes are added up when
+//!   that end's turn comes.
+//! - **Solves** work on panels of four vectors, so that one pass over the factor serves four right-hand sides.
+//!
+//! Read: `Elimination` (the graph while it shrinks), `ApproximateCholesky::new`, `solve_panel`.
 
-use approx_chol::{Config, Factor, ScalingPolicy, factorize_with, input};
-use rayon::prelude::*;
+use pulp::{Arch, Simd, WithSimd};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use super::Laplacian;
 use super::panel::{Panel, WIDTH};
+use crate::graph::Graph;
 
-/// Below this many nodes the four vectors of a panel are solved one after the other.
-const PARALLEL_NODES: usize = 16 * 1024;
+/// From this many nodes on, the two halves of a panel are solved by two threads.
+const PARALLEL_NODES: usize = 32 * 1024;
+/// Vectors in a half.
+const HALF: usize = WIDTH / 2;
+/// End of a linked list.
+const NONE: u32 = u32::MAX;
 
-/// An approximate factor M ≈ L of a connected graph's Laplacian.
+/// An approximate factor M = U D Uᵀ ≈ L of a connected graph's Laplacian, nodes in the order of elimination.
 #[derive(Debug)]
 pub struct ApproximateCholesky {
-    factor: Factor<f64>,
+    /// The node at every place of the order.
+    order: Vec<u32>,
+    /// The step of place i holds entries `starts[i]..starts[i + 1]`.
+    starts: Vec<usize>,
+    /// Later places, and the part w_j/D of the eliminated node's value that each takes.
+    entries: Vec<(u32, f32)>,
+    /// 1/D of every step; 0 for the last node, which is grounded.
+    reciprocals: Vec<f64>,
 }
 
 impl ApproximateCholesky {
     /// Factors the Laplacian of a connected graph. The same seed gives the same factor.
     ///
-    /// # Panics
-    /// Never for a [`Graph`](crate::Graph): the crate refuses loops, strangers and negative weights only.
+    /// # Complexity
+    /// O(m log m) for m edges, most of it memory traffic.
     pub fn new(laplacian: &Laplacian<'_>, seed: u64) -> Self {
         let graph = laplacian.graph();
-        let edges = graph.edge_count();
-        let (mut ends, mut other_ends, mut weights) =
-            (Vec::with_capacity(edges), Vec::with_capacity(edges), Vec::with_capacity(edges));
-        for (p, q, weight) in graph.edges() {
-            ends.push(p);
-            other_ends.push(q);
-            weights.push(weight);
+        let order = by_degree(graph);
+        let mut elimination = Elimination::new(graph, &order);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let nodes = graph.nodes();
+        let mut factor = Self {
+            order,
+            starts: Vec::with_capacity(nodes + 1),
+            entries: Vec::with_capacity(2 * graph.edge_count()),
+            reciprocals: Vec::with_capacity(nodes),
+        };
+        factor.starts.push(0);
+        let mut star = Vec::new();
+        for place in 0..nodes as u32 {
+            elimination.take_star(place, &mut star);
+            let sum: f64 = star.iter().map(|&(weight, _)| weight).sum();
+            factor.entries.extend(star.iter().map(|&(weight, to)| (to, (weight / sum) as f32)));
+            factor.starts.push(factor.entries.len());
+            factor.reciprocals.push(if star.is_empty() { 0.0 } else { sum.recip() });
+            elimination.sample_tree(&mut star, sum, &mut rng);
         }
-        let matrix = input::Laplacian::weighted(graph.nodes(), &ends, &other_ends, &weights)
-            .expect("a graph has no loops, no strangers and positive weights");
-        let config = Config { seed, ..Config::default() };
-        let factor = factorize_with(matrix, config, ScalingPolicy::default())
-            .expect("the Laplacian of a graph with positive weights can be factored");
-        Self { factor }
+        factor
+    }
+
+    /// Entries of the factor.
+    #[cfg(test)]
+    fn entry_count(&self) -> usize {
+        self.entries.len()
     }
 
     /// z = M⁻¹ r for a panel of vectors.
     pub(crate) fn solve_panel(&self, r: &Panel, z: &mut Panel) {
-        let solve = |lane: usize| {
-            let mut column: Vec<f64> = r.iter().map(|row| row[lane]).collect();
-            let mut scratch = vec![0.0; self.factor.scratch_len()];
-            self.factor.solve_in_place(&mut column, &mut scratch).expect("lengths agree");
-            column
-        };
-        let columns: Vec<Vec<f64>> = if r.len() < PARALLEL_NODES {
-            (0..WIDTH).map(solve).collect()
+        let (first, second) = if r.len() < PARALLEL_NODES {
+            let mut all: Vec<[f64; WIDTH]> = self.order.iter().map(|&p| r[p as usize]).collect();
+            Arch::new().dispatch(Solve { factor: self, x: &mut all });
+            for (&p, row) in self.order.iter().zip(all) {
+                z[p as usize] = row;
+            }
+            return;
         } else {
-            (0..WIDTH).into_par_iter().map(solve).collect()
+            rayon::join(|| self.solve_half(r, 0), || self.solve_half(r, HALF))
         };
-        for (p, row) in z.iter_mut().enumerate() {
-            *row = std::array::from_fn(|lane| columns[lane][p]);
+        for (&p, (first, second)) in self.order.iter().zip(first.into_iter().zip(second)) {
+            z[p as usize] = [first[0], first[1], second[0], second[1]];
         }
+    }
+
+    fn solve_half(&self, r: &Panel, lane: usize) -> Vec<[f64; HALF]> {
+        let mut half: Vec<[f64; HALF]> =
+            self.order.iter().map(|&p| std::array::from_fn(|at| r[p as usize][lane + at])).collect();
+        Arch::new().dispatch(Solve { factor: self, x: &mut half });
+        half
+    }
+}
+
+/// Solves in place, in the order of elimination: U, then D, then Uᵀ. Compiled for each instruction set.
+struct Solve<'a, const LANES: usize> {
+    factor: &'a ApproximateCholesky,
+    x: &'a mut [[f64; LANES]],
+}
+
+impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { factor, x } = self;
+        for (place, bounds) in factor.starts.windows(2).enumerate() {
+            let value = x[place];
+            for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
+                let (target, part) = (&mut x[to as usize], f64::from(part));
+                for lane in 0..LANES {
+                    target[lane] += part * value[lane];
+                }
+            }
+        }
+        for (place, bounds) in factor.starts.windows(2).enumerate().rev() {
+            let mut value = x[place].map(|value| value * factor.reciprocals[place]);
+            for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
+                let (source, part) = (x[to as usize], f64::from(part));
+                for lane in 0..LANES {
+                    value[lane] += part * source[lane];
+                }
+            }
+            x[place] = value;
+        }
+    }
+}
+
+/// Nodes by ascending degree, ties by index.
+fn by_degree(graph: &Graph) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..graph.nodes() as u32).collect();
+    order.sort_by_key(|&p| graph.neighbors(p as usize).len());
+    order
+}
+
+/// The graph while its nodes are eliminated: every edge is in the list of its earlier end.
+struct Elimination {
+    /// First edge of each place's list.
+    heads: Vec<u32>,
+    edges: Vec<Edge>,
+    /// Where a place stands in the star that is being taken; `NONE` otherwise.
+    position: Vec<u32>,
+}
+
+/// An edge in the list of its earlier end.
+#[derive(Clone, Copy)]
+struct Edge {
+    to: u32,
+    next: u32,
+    weight: f64,
+}
+
+impl Elimination {
+    fn new(graph: &Graph, order: &[u32]) -> Self {
+        let mut place = vec![0_u32; order.len()];
+        for (at, &p) in order.iter().enumerate() {
+            place[p as usize] = at as u32;
+        }
+        let mut elimination = Self {
+            heads: vec![NONE; order.len()],
+            edges: Vec::with_capacity(2 * graph.edge_count()),
+            position: vec![NONE; order.len()],
+        };
+        for (p, q, weight) in graph.edges() {
+            elimination.add(place[p as usize], place[q as usize], weight);
+        }
+        elimination
+    }
+
+    fn add(&mut self, a: u32, b: u32, weight: f64) {
+        let (earlier, later) = (a.min(b), a.max(b));
+        let head = &mut self.heads[earlier as usize];
+        self.edges.push(Edge { to: later, next: *head, weight });
+        *head = (self.edges.len() - 1) as u32;
+    }
+
+    /// Takes all edges of a place into `star` as (weight, other end), one an end, by ascending weight.
+    fn take_star(&mut self, place: u32, star: &mut Vec<(f64, u32)>) {
+        star.clear();
+        let mut at = self.heads[place as usize];
+        while at != NONE {
+            let Edge { to, next, weight } = self.edges[at as usize];
+            match self.position[to as usize] {
+                NONE => {
+                    self.position[to as usize] = star.len() as u32;
+                    star.push((weight, to));
+                }
+                held => star[held as usize].0 += weight,
+            }
+            at = next;
+        }
+        for &(_, to) in &*star {
+            self.position[to as usize] = NONE;
+        }
+        star.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    }
+
+    /// Joins the ends of a star of weight `sum` by a tree in place of a clique. The weights of the star become sums of the
+    /// later ones.
+    fn sample_tree(&mut self, star: &mut [(f64, u32)], sum: f64, rng: &mut ChaCha8Rng) {
+        let mut later = 0.0;
+        for entry in star.iter_mut().rev() {
+            later += entry.0;
+            entry.0 = later;
+        }
+        for at in 0..star.len().saturating_sub(1) {
+            let rest = star[at + 1].0;
+            let weight = star[at].0 - rest;
+            // The chosen end is the last whose sum of weights from it on is above the draw.
+            let draw = rng.random::<f64>() * rest;
+            let chosen = at + star[at + 1..].partition_point(|&(from_here, _)| from_here > draw).max(1);
+            // A weight lost in rounding would leave a node without an edge.
+            self.add(star[at].1, star[chosen].1, (weight * rest / sum).max(f64::MIN_POSITIVE));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::generators;
+
+    /// On a tree every star has at most one later neighbour, or is joined by the only tree there is for two.
+    #[test]
+    fn a_path_is_factored_exactly() {
+        let path = generators::path(30);
+        let laplacian = Laplacian::of(&path);
+        let factor = ApproximateCholesky::new(&laplacian, 7);
+        let mut r = vec![[0.0; WIDTH]; 30];
+        (r[4][1], r[20][1]) = (1.0, -1.0);
+        let mut z = r.clone();
+        factor.solve_panel(&r, &mut z);
+        let x: Vec<f64> = z.iter().map(|row| row[1]).collect();
+        let back = laplacian.apply(&x);
+        // Entries of the factor are kept in single precision.
+        assert!(back.iter().zip(&r).all(|(got, want)| (got - want[1]).abs() < 1e-5), "{back:?}");
+    }
+
+    #[test]
+    fn the_factor_stays_sparse() {
+        let grid = generators::grid(40, 40);
+        let factor = ApproximateCholesky::new(&Laplacian::of(&grid), 0);
+        // The exact factor of a grid of n nodes has of the order of n log n entries, here over 30,000.
+        assert!(factor.entry_count() < 4 * grid.edge_count(), "{}", factor.entry_count());
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_factor() {
+        let grid = generators::grid(20, 30);
+        let [a, b, c] = [1, 1, 2].map(|seed| ApproximateCholesky::new(&Laplacian::of(&grid), seed));
+        assert_eq!(a.entries, b.entries);
+        assert_ne!(a.entries, c.entries);
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod panel;
 pub use approximate_cholesky::ApproximateCholesky;
 pub use cg::{CgInfo, CgParams, LaplacianSolver};
 
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::graph::Graph;
 use panel::{Panel, WIDTH, for_each_chunk_mut};
 
@@ -79,30 +81,50 @@ impl<'g> Laplacian<'g> {
     /// y = L x for a panel of vectors, row by row, so that the result does not depend on the threads.
     pub(crate) fn apply_panel(&self, x: &Panel, y: &mut Panel) {
         for_each_chunk_mut(y, |first, rows| {
-            for (p, out) in (first..).zip(rows) {
-                let mut sum = [0.0; WIDTH];
-                match self.graph.weights(p) {
-                    None => {
-                        for &q in self.graph.neighbors(p) {
-                            let row = &x[q as usize];
-                            for lane in 0..WIDTH {
-                                sum[lane] += row[lane];
-                            }
-                        }
-                    }
-                    Some(weights) => {
-                        for (&q, weight) in self.graph.neighbors(p).iter().zip(weights) {
-                            let row = &x[q as usize];
-                            for lane in 0..WIDTH {
-                                sum[lane] += weight * row[lane];
-                            }
+            Arch::new().dispatch(ApplyRows { laplacian: self, x, first, rows });
+        });
+    }
+}
+
+/// Some rows of L x, compiled for each instruction set.
+struct ApplyRows<'a, 'g> {
+    laplacian: &'a Laplacian<'g>,
+    x: &'a Panel,
+    first: usize,
+    rows: &'a mut [[f64; WIDTH]],
+}
+
+impl WithSimd for ApplyRows<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { laplacian, x, first, rows } = self;
+        let graph = laplacian.graph;
+        for (p, out) in (first..).zip(rows) {
+            let mut sum = [0.0; WIDTH];
+            match graph.weights(p) {
+                None => {
+                    for &q in graph.neighbors(p) {
+                        let row = x[q as usize];
+                        for lane in 0..WIDTH {
+                            sum[lane] += row[lane];
                         }
                     }
                 }
-                for lane in 0..WIDTH {
-                    out[lane] = self.degrees[p] * x[p][lane] - sum[lane];
+                Some(weights) => {
+                    for (&q, weight) in graph.neighbors(p).iter().zip(weights) {
+                        let row = x[q as usize];
+                        for lane in 0..WIDTH {
+                            sum[lane] += weight * row[lane];
+                        }
+                    }
                 }
             }
-        });
+            let row = x[p];
+            for lane in 0..WIDTH {
+                out[lane] = laplacian.degrees[p] * row[lane] - sum[lane];
+            }
+        }
     }
 }

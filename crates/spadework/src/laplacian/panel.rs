@@ -4,6 +4,7 @@
 //! four is a vector register of doubles. Sums over rows are taken in fixed chunks that are added in order, so that no
 //! result depends on the number of threads.
 
+use pulp::{Arch, Simd, WithSimd};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
 
@@ -18,6 +19,9 @@ pub(crate) type Square = [[f64; WIDTH]; WIDTH];
 
 /// Rows handled together; also the unit of parallel work.
 const CHUNK: usize = 2048;
+
+/// Rows of a panel that fit the nearest cache beside those of another.
+const ROWS_IN_CACHE: usize = 256;
 
 /// Below this many rows a second thread costs more than it gives.
 const PARALLEL_ROWS: usize = 32 * 1024;
@@ -62,18 +66,31 @@ fn sum_chunks<const N: usize>(
 
 /// AᵀB.
 pub(crate) fn gram(a: &Panel, b: &Panel) -> Square {
-    let flat = sum_chunks(a.len(), |rows| {
-        let mut sum = [0.0; WIDTH * WIDTH];
-        for (a, b) in a[rows.clone()].iter().zip(&b[rows]) {
+    let flat = sum_chunks(a.len(), |rows| Arch::new().dispatch(Gram { a: &a[rows.clone()], b: &b[rows] }));
+    std::array::from_fn(|i| std::array::from_fn(|j| flat[i * WIDTH + j]))
+}
+
+/// AᵀB of some rows, compiled for each instruction set.
+struct Gram<'a> {
+    a: &'a [[f64; WIDTH]],
+    b: &'a [[f64; WIDTH]],
+}
+
+impl WithSimd for Gram<'_> {
+    type Output = [f64; WIDTH * WIDTH];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let mut sums = [[0.0; WIDTH]; WIDTH];
+        for (a, b) in self.a.iter().zip(self.b) {
             for i in 0..WIDTH {
                 for j in 0..WIDTH {
-                    sum[i * WIDTH + j] += a[i] * b[j];
+                    sums[i][j] += a[i] * b[j];
                 }
             }
         }
-        sum
-    });
-    std::array::from_fn(|i| std::array::from_fn(|j| flat[i * WIDTH + j]))
+        std::array::from_fn(|at| sums[at / WIDTH][at % WIDTH])
+    }
 }
 
 /// The diagonal of AᵀB: inner products of corresponding vectors.
@@ -89,29 +106,46 @@ pub(crate) fn dots(a: &Panel, b: &Panel) -> [f64; WIDTH] {
     })
 }
 
-/// target += A·C.
-pub(crate) fn add_product(target: &mut Panel, a: &Panel, c: &Square) {
+/// target += Σ A·C over pairs (A, C), in one pass over the target.
+pub(crate) fn add_products(target: &mut Panel, products: &[(&Panel, Square)]) {
     for_each_chunk_mut(target, |first, rows| {
-        for (target, a) in rows.iter_mut().zip(&a[first..]) {
+        // A few rows at a time stay in the nearest cache while every product is added to them.
+        for (at, rows) in rows.chunks_mut(ROWS_IN_CACHE).enumerate() {
+            let first = first + at * ROWS_IN_CACHE;
+            for (a, c) in products {
+                Arch::new().dispatch(AddProduct { target: rows, a: &a[first..], c });
+            }
+        }
+    });
+}
+
+/// target += A·C for some rows, compiled for each instruction set.
+struct AddProduct<'a> {
+    target: &'a mut [[f64; WIDTH]],
+    a: &'a [[f64; WIDTH]],
+    c: &'a Square,
+}
+
+impl WithSimd for AddProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let c = *self.c;
+        for (target, a) in self.target.iter_mut().zip(self.a) {
             for i in 0..WIDTH {
                 for j in 0..WIDTH {
                     target[j] += a[i] * c[i][j];
                 }
             }
         }
-    });
+    }
 }
 
 /// A ← A·C.
 pub(crate) fn multiply(a: &mut Panel, c: &Square) {
-    for_each_chunk_mut(a, |_, rows| {
-        for row in rows {
-            let old = *row;
-            for (j, entry) in row.iter_mut().enumerate() {
-                *entry = (0..WIDTH).map(|i| old[i] * c[i][j]).sum();
-            }
-        }
-    });
+    let old = std::mem::replace(a, zeros(a.len()));
+    add_products(a, &[(&old, *c)]);
 }
 
 /// Each vector of the target: target ← target·scale + a·factor.

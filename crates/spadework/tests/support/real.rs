@@ -26,6 +26,8 @@ pub(crate) fn folder(test: &str, files: &[&str]) -> Option<PathBuf> {
         skipped(&format!("set SPADEWORK_DATA to the folder of data sets to run {test}"));
         return None;
     };
+    // A folder that is not there is a mistyped one, and must not pass for one without the files.
+    assert!(folder.is_dir(), "SPADEWORK_DATA names {}, which is no folder", folder.display());
     if let Some(missing) = files.iter().find(|file| !folder.join(file).exists()) {
         skipped(&format!("{test} needs {missing} in the folder of SPADEWORK_DATA"));
         return None;

@@ -9,6 +9,9 @@ use crate::neighbors::Element;
 
 /// Rows that the axes are made from, per axis.
 const SAMPLED_ROWS_PER_AXIS: usize = 4;
+/// Numbers in the sample at most, and rows at least: long rows must not fill the memory.
+const MOST_SAMPLED_NUMBERS: usize = 1 << 22;
+const FEWEST_SAMPLED_ROWS: usize = 64;
 /// Random directions beyond the axes wanted, which make the last axes good too.
 const SPARE_DIRECTIONS: usize = 12;
 
@@ -32,7 +35,7 @@ pub(super) fn principal_axes<T: Element>(
 }
 
 fn sampled_rows<T: Element>(rows: Rows<'_, T>, center: &[f64], scale: f64, most: usize) -> Mat<f64> {
-    let sampled = most.min(rows.len());
+    let sampled = most.min(MOST_SAMPLED_NUMBERS / rows.dim).max(FEWEST_SAMPLED_ROWS).min(rows.len());
     Mat::from_fn(sampled, rows.dim, |i, j| {
         (rows.row(i * rows.len() / sampled)[j].to_f64() - center[j]) * scale
     })

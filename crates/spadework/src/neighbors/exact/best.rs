@@ -1,15 +1,41 @@
 //! The best neighbours found so far, shared between threads.
 
+use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::neighbors::{NeighborLists, ordered};
 
+/// A neighbour by squared distance and index, ordered as neighbours are.
+#[derive(Debug, Clone, Copy)]
+struct Found((f64, u32));
+
+impl Ord for Found {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        ordered(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Found {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Found {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Found {}
+
 /// For every row its nearest so far, and a squared radius beyond which nothing can be among its k nearest.
 #[derive(Debug)]
 pub(super) struct BestLists {
     neighbors: usize,
-    lists: Vec<Mutex<Vec<(f64, u32)>>>,
+    /// Heaps with the worst on top.
+    lists: Vec<Mutex<BinaryHeap<Found>>>,
     /// Bits of the squared radius; non-negative numbers order like their bits, so a minimum of bits is one of numbers.
     squared_radii: Vec<AtomicU64>,
 }
@@ -18,7 +44,7 @@ impl BestLists {
     pub(super) fn new(rows: usize, neighbors: usize) -> Self {
         Self {
             neighbors,
-            lists: (0..rows).map(|_| Mutex::new(Vec::new())).collect(),
+            lists: (0..rows).map(|_| Mutex::new(BinaryHeap::new())).collect(),
             squared_radii: (0..rows).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect(),
         }
     }
@@ -42,18 +68,19 @@ impl BestLists {
         if squared_distance > self.squared_radius(p) {
             return;
         }
-        let candidate = (squared_distance, index);
+        let candidate = Found((squared_distance, index));
         let mut list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
-        let at = list.partition_point(|held| ordered(held, &candidate).is_lt());
-        if at >= self.neighbors {
+        if list.len() < self.neighbors {
+            list.push(candidate);
+        } else if let Some(mut worst) = list.peek_mut()
+            && candidate < *worst
+        {
+            *worst = candidate;
+        } else {
             return;
         }
-        if list.len() == self.neighbors {
-            list.pop();
-        }
-        list.insert(at, candidate);
-        if let (true, Some(worst)) = (list.len() == self.neighbors, list.last()) {
-            self.shrink(p, worst.0);
+        if let (true, Some(worst)) = (list.len() == self.neighbors, list.peek()) {
+            self.shrink(p, worst.0.0);
         }
     }
 
@@ -61,7 +88,8 @@ impl BestLists {
     pub(super) fn into_lists(self, order: &[u32]) -> NeighborLists {
         let mut rows = vec![Vec::new(); order.len()];
         for (list, &p) in self.lists.into_iter().zip(order) {
-            rows[p as usize] = list.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let heap = list.into_inner().unwrap_or_else(PoisonError::into_inner);
+            rows[p as usize] = heap.into_sorted_vec().into_iter().map(|found| found.0).collect();
         }
         NeighborLists::from_rows(self.neighbors, &rows)
     }

@@ -129,21 +129,33 @@ impl Coordinates {
         gamma(self.dim) + 8.0 * UNIT_ROUNDOFF
     }
 
-    /// The rows in another order.
-    pub(super) fn permuted(&self, order: &[u32]) -> Self {
-        let mut values = vec![0.0; self.values.len()];
-        values.par_chunks_mut(self.dim).zip(order).for_each(|(target, &p)| {
-            target.copy_from_slice(self.row(p as usize));
-        });
-        let pick = |from: &[f64]| order.iter().map(|&p| from[p as usize]).collect();
-        Self {
-            dim: self.dim,
-            values,
-            squared_norms: pick(&self.squared_norms),
-            errors: pick(&self.errors),
-            norms: pick(&self.norms),
-            scale: self.scale,
+    /// Puts the rows in another order: the row at `order[i]` comes to place i.
+    ///
+    /// Along the cycles of the permutation, so that no second copy is needed.
+    pub(super) fn permute(&mut self, order: &[u32]) {
+        let mut moved = vec![false; order.len()];
+        let mut held = vec![0.0; self.dim];
+        for start in 0..order.len() {
+            if moved[start] {
+                continue;
+            }
+            held.copy_from_slice(self.row(start));
+            let mut place = start;
+            loop {
+                moved[place] = true;
+                let from = order[place] as usize;
+                if from == start {
+                    break;
+                }
+                self.values.copy_within(from * self.dim..(from + 1) * self.dim, place * self.dim);
+                place = from;
+            }
+            self.values[place * self.dim..(place + 1) * self.dim].copy_from_slice(&held);
         }
+        let pick = |from: &[f64]| order.iter().map(|&p| from[p as usize]).collect();
+        self.squared_norms = pick(&self.squared_norms);
+        self.errors = pick(&self.errors);
+        self.norms = pick(&self.norms);
     }
 }
 
@@ -153,8 +165,8 @@ fn gamma(n: usize) -> f64 {
     nu / (1.0 - nu)
 }
 
-/// Products below the smallest normal number may vanish altogether.
-fn underflow(terms: usize) -> f64 {
+/// What `terms` products of single precision may lose, or err by, below the smallest normal number.
+pub(super) fn underflow(terms: usize) -> f64 {
     terms as f64 * f64::from(f32::MIN_POSITIVE)
 }
 
@@ -203,8 +215,8 @@ impl Frame {
             .par_chunks(rows.dim)
             .map(|row| row.iter().zip(&center).fold(0.0_f64, |m, (&v, c)| m.max((v.to_f64() - c).abs())))
             .reduce(|| 0.0, f64::max);
-        // Numbers so small that squares vanish need no better scale: their distances are all zero.
-        let scale = if largest > 1e-150 { largest.recip() } else { 1.0 };
+        // Of numbers below this no square, and so no distance, is other than zero.
+        let scale = if largest > 1e-200 { largest.recip() } else { 1.0 };
         Self { center, scale }
     }
 

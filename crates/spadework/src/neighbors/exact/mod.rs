@@ -32,7 +32,7 @@ mod tiles;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Element, NeighborLists, NeighborSearch, check_neighbors};
+use super::{BruteForce, Element, NeighborLists, NeighborSearch, check_neighbors};
 use crate::{Monitor, Result, Samples, Values};
 use best::BestLists;
 use order::Leaves;
@@ -42,11 +42,15 @@ use tiles::Tiles;
 /// Unit roundoff of single precision.
 const UNIT_ROUNDOFF: f64 = 1.0 / (1 << 24) as f64;
 
+/// Beyond this dimension the error bound of a product in single precision says too little.
+const MOST_DIMENSIONS: usize = 1 << 20;
+
 /// The default search: exact, with most pairs ruled out by a few coordinates.
 ///
 /// # Complexity
-/// n²m operations in matrix products of m ≪ d coordinates where the data have main axes, n²d where they have none; near
-/// n log n in low dimensions. Memory: at most one copy of the samples in single precision, and some blocks a thread.
+/// n²m operations in matrix products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
+/// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most one copy of the samples in single
+/// precision, the lists, and some blocks a thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExactSearch;
 
@@ -58,6 +62,9 @@ impl NeighborSearch for ExactSearch {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
+        if samples.dim() > MOST_DIMENSIONS {
+            return BruteForce.search(samples, neighbors, monitor);
+        }
         match samples.values() {
             Values::F32(values) => search(Rows { values, dim: samples.dim() }, neighbors, monitor),
             Values::F64(values) => search(Rows { values, dim: samples.dim() }, neighbors, monitor),
@@ -84,10 +91,12 @@ impl<'a, T: Element> Rows<'a, T> {
 }
 
 fn search<T: Element>(rows: Rows<'_, T>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
-    let plan = Plan::new(rows, neighbors);
-    let leaves = Leaves::new(&plan.coarse, plan.leaf_rows);
-    let coarse = plan.coarse.permuted(leaves.order());
-    let fine = plan.fine.map(|fine| fine.permuted(leaves.order()));
+    let Plan { mut coarse, mut fine, leaf_rows } = Plan::new(rows, neighbors);
+    let leaves = Leaves::new(&coarse, leaf_rows);
+    coarse.permute(leaves.order());
+    if let Some(fine) = &mut fine {
+        fine.permute(leaves.order());
+    }
     let best = BestLists::new(leaves.len(), neighbors);
     let tiles = Tiles::new(rows, coarse, fine, leaves, best);
 

@@ -96,7 +96,10 @@ impl Leaves {
 
     /// A lower bound of the squared distance between short vectors of two leaves.
     pub(super) fn squared_gap(&self, a: usize, b: usize) -> f64 {
-        let gap = |(a, b): (&(f32, f32), &(f32, f32))| f64::from((a.0 - b.1).max(b.0 - a.1).max(0.0));
+        // In double precision differences of single ones are as good as exact.
+        let difference = |a: f32, b: f32| f64::from(a) - f64::from(b);
+        let gap =
+            |(a, b): (&(f32, f32), &(f32, f32))| difference(a.0, b.1).max(difference(b.0, a.1)).max(0.0);
         self.boxes[a].iter().zip(&self.boxes[b]).map(gap).map(|gap| gap * gap).sum()
     }
 }

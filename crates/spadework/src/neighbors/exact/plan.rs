@@ -10,7 +10,7 @@ use super::coordinates::{Coordinates, Frame};
 use crate::neighbors::{Element, single_squared_distance, squared_distance};
 
 /// Up to this dimension all coordinates are short enough.
-const FEW_DIMENSIONS: usize = 32;
+const FEW_DIMENSIONS: usize = 48;
 /// Below this many rows anything is fast.
 const FEW_ROWS: usize = 1000;
 /// Fewest and most axes of the fine coordinates. With ρ they fill whole vector registers.

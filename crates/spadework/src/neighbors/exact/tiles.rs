@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::best::BestLists;
-use super::coordinates::Coordinates;
+use super::coordinates::{Coordinates, underflow};
 use super::order::Leaves;
 use super::{Rows, UNIT_ROUNDOFF};
 use crate::monitor::check_cancelled;
@@ -16,6 +16,8 @@ use crate::{Monitor, Result};
 
 /// Columns of one product at most, unless a single leaf is larger.
 const TILE_COLUMNS: usize = 1024;
+/// Up to this many neighbours are kept sorted by insertion.
+const MOST_INSERTED: usize = 64;
 /// Leaves that count as near.
 const NEAR_LEAVES: usize = 6;
 /// Columns looked at together.
@@ -37,8 +39,6 @@ pub(super) struct Tiles<'a, T> {
     lower_norms: Vec<f32>,
     /// Largest ε of each leaf's coarse vectors.
     leaf_errors: Vec<f64>,
-    /// Largest ε of the fine vectors.
-    fine_error: f64,
     /// Bits of the largest radius plus ε of each leaf's rows, in the units of the coarse vectors.
     leaf_reaches: Vec<AtomicU64>,
 }
@@ -58,9 +58,8 @@ impl<'a, T: Element> Tiles<'a, T> {
         let leaf_errors =
             (0..leaves.count()).map(|leaf| largest(&coarse.errors[leaves.rows(leaf)])).collect();
         let leaf_reaches = (0..leaves.count()).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect();
-        let fine_error = fine.as_ref().map_or(0.0, |fine| largest(&fine.errors));
         let near = leaves.nearest_pairs(NEAR_LEAVES);
-        Self { rows, coarse, fine, leaves, near, best, lower_norms, leaf_errors, fine_error, leaf_reaches }
+        Self { rows, coarse, fine, leaves, near, best, lower_norms, leaf_errors, leaf_reaches }
     }
 
     pub(super) fn leaf_count(&self) -> usize {
@@ -119,6 +118,9 @@ impl<'a, T: Element> Tiles<'a, T> {
     #[inline(always)]
     fn nearest_by_product(&self, p: usize, columns: Range<usize>, products: &[f32]) -> Vec<(f32, usize)> {
         let neighbors = self.best.neighbors();
+        if neighbors > MOST_INSERTED {
+            return self.nearest_by_selection(p, columns, products);
+        }
         let mut nearest: Vec<(f32, usize)> = Vec::with_capacity(neighbors + 1);
         let offer = |key: f32, q: usize, nearest: &mut Vec<(f32, usize)>| {
             if q == p || (nearest.len() == neighbors && key >= nearest[neighbors - 1].0) {
@@ -148,6 +150,17 @@ impl<'a, T: Element> Tiles<'a, T> {
             offer(product + norm, q + at, &mut nearest);
         }
         nearest
+    }
+
+    /// The same where k is so large that inserting one by one would be slow.
+    fn nearest_by_selection(&self, p: usize, columns: Range<usize>, products: &[f32]) -> Vec<(f32, usize)> {
+        let norms = &self.lower_norms[columns.clone()];
+        let mut keys: Vec<(f32, usize)> =
+            products.iter().zip(norms).zip(columns).map(|((product, norm), q)| (product + norm, q)).collect();
+        keys.retain(|&(_, q)| q != p);
+        keys.select_nth_unstable_by(self.best.neighbors() - 1, |a, b| a.0.total_cmp(&b.0));
+        keys.truncate(self.best.neighbors());
+        keys
     }
 
     /// Compares a leaf with those that are near: their rows' radii are then small when the others come.
@@ -200,7 +213,9 @@ impl<'a, T: Element> Tiles<'a, T> {
 
     /// The radius of a row in the units of the short vectors.
     fn radius(&self, p: usize) -> f64 {
-        self.best.squared_radius(p).sqrt() * self.coarse.scale * DOUBLE_SLACK
+        // A distance whose squares vanish in double precision is not zero for all that.
+        let lost = self.rows.dim as f64 * f64::MIN_POSITIVE;
+        (self.best.squared_radius(p) + lost).sqrt() * self.coarse.scale * DOUBLE_SLACK
     }
 
     /// Radius plus ε: what another row's ε must be added to.
@@ -212,7 +227,8 @@ impl<'a, T: Element> Tiles<'a, T> {
     fn limit(&self, p: usize, error: f64) -> f32 {
         let reach = self.reach(p) + error;
         let constant = self.coarse.squared_norms[p] * (1.0 - self.coarse.product_error());
-        ((reach * reach * DOUBLE_SLACK - constant + UNIT_ROUNDOFF * constant) as f32).next_up()
+        let slack = UNIT_ROUNDOFF * constant + 4.0 * underflow(self.coarse.dim);
+        ((reach * reach * DOUBLE_SLACK - constant + slack) as f32).next_up()
     }
 
     /// Compares a leaf with consecutive leaves, the first of which may be itself.
@@ -245,8 +261,8 @@ impl<'a, T: Element> Tiles<'a, T> {
             let distance = f64::from(single_squared_distance(fine.row(p), fine.row(q)));
             // The sum of squares in single precision may exceed the exact one by γ_m of it.
             let bound = |p: usize, q: usize| {
-                let reach = self.radius(p) + fine.errors[p] + fine.errors[q].min(self.fine_error);
-                reach * reach * (1.0 + 2.0 * fine.product_error())
+                let reach = self.radius(p) + fine.errors[p] + fine.errors[q];
+                reach * reach * (1.0 + 2.0 * fine.product_error()) + 4.0 * underflow(fine.dim)
             };
             if distance > bound(p, q) && distance > bound(q, p) {
                 return;
