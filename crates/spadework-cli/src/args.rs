@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::{Certainty, Connectivity, SpadeParams};
 
@@ -47,7 +48,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// Threads to use; all cores by default. The result does not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
@@ -107,13 +108,13 @@ pub(crate) struct CheckRules {
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelArgs {
     /// The model's inputs
-    #[arg(long, value_name = "ARRAY")]
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) inputs: String,
     /// The model's outputs; for a classifier the values right before the softmax
-    #[arg(long, value_name = "ARRAY")]
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) outputs: String,
     /// One integer or word a sample; a data set by name brings its own
-    #[arg(long, value_name = "ARRAY")]
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
@@ -134,7 +135,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
     /// Threads to use; all cores by default. The result does not depend on it
-    #[arg(long, help_heading = "Method", value_name = "N")]
+    #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
@@ -210,6 +211,16 @@ pub(crate) enum TableFormat {
     Parquet,
     #[value(help = "node_scores.npy, edges.npy, edge_scores.npy, embedding.npy")]
     Npy,
+}
+
+/// More threads than this no machine has a use for; some hang over starting them.
+const MAX_THREADS: usize = 1024;
+
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(threads) if threads.get() <= MAX_THREADS => Ok(threads),
+        _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),
+    }
 }
 
 fn positive_score(text: &str) -> Result<f64, String> {

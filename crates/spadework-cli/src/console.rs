@@ -29,6 +29,11 @@ impl Console {
         Self { messages: false, progress: false }
     }
 
+    /// Whether notes are printed, so that nobody works for a note that is not.
+    pub(crate) fn takes_notes(self) -> bool {
+        self.messages
+    }
+
     /// Says something that the user should know, on stderr.
     pub(crate) fn note(self, message: &str) {
         if self.messages {
@@ -37,7 +42,7 @@ impl Console {
     }
 
     pub(crate) fn error(message: &str, hint: Option<&str>) {
-        let hint = hint.map(|hint| format!("\nhint: {hint}\n")).unwrap_or_default();
+        let hint = hint.map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
         to_stderr(&format!("error: {message}\n{hint}"));
     }
 

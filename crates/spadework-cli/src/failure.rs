@@ -59,6 +59,9 @@ impl From<IoError> for Failure {
             IoError::Folder { .. } => {
                 Some("a data set is named with its folder and split, e.g. mnist:DIR:test")
             }
+            IoError::IndexColumn { .. } => {
+                Some("write the table without its index (pandas: index=False), or name the column to use it")
+            }
             _ => None,
         };
         Self { exit_code: USAGE, message: Some(error.to_string()), hint }

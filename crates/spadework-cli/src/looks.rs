@@ -1,6 +1,7 @@
 //! What an array looks like it is.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
 
 use spadework::{Samples, Values};
 
@@ -24,21 +25,23 @@ fn is_distribution(row: impl Iterator<Item = f64> + Clone) -> bool {
     row.clone().all(|value| value >= 0.0) && (row.sum::<f64>() - 1.0).abs() <= SUM_SLACK
 }
 
-/// Number of different rows.
+/// Number of different rows. Rows are told apart by a hash of 64 bits, so that none has to be kept: enough for a note.
 pub(crate) fn distinct_rows(samples: &Samples<'_>) -> usize {
-    let dim = samples.dim();
     match samples.values() {
-        Values::F32(values) => {
-            count_distinct(values.chunks_exact(dim).map(|row| row.iter().map(|v| v.to_bits()).collect()))
-        }
-        Values::F64(values) => {
-            count_distinct(values.chunks_exact(dim).map(|row| row.iter().map(|v| v.to_bits()).collect()))
-        }
+        Values::F32(values) => count_distinct(values, samples.dim(), |value| u64::from(value.to_bits())),
+        Values::F64(values) => count_distinct(values, samples.dim(), f64::to_bits),
     }
 }
 
-fn count_distinct<B: std::hash::Hash + Eq>(rows: impl Iterator<Item = Vec<B>>) -> usize {
-    rows.collect::<HashSet<_>>().len()
+fn count_distinct<T: Copy>(values: &[T], dim: usize, bits: impl Fn(T) -> u64) -> usize {
+    let hash = |row: &[T]| {
+        let mut hasher = DefaultHasher::new();
+        for &value in row {
+            hasher.write_u64(bits(value));
+        }
+        hasher.finish()
+    };
+    values.chunks_exact(dim).map(hash).collect::<HashSet<u64>>().len()
 }
 
 #[cfg(test)]
@@ -59,5 +62,7 @@ mod tests {
     fn counts_different_rows() {
         let samples = Samples::from_f64(4, 1, vec![1.0, 2.0, 1.0, 2.0]).unwrap();
         assert_eq!(distinct_rows(&samples), 2);
+        let samples = Samples::from_f32(4, 2, vec![1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 0.0, 3.0]).unwrap();
+        assert_eq!(distinct_rows(&samples), 3);
     }
 }

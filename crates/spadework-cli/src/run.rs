@@ -69,6 +69,9 @@ fn with_files(error: CoreError, inputs: &Dataset, outputs: &Dataset) -> Failure 
 /// Outputs that are probably not what the user meant: probabilities, labels or predictions in place of the values before
 /// the softmax.
 fn tell_what_outputs_look_like(outputs: &Samples<'_>, console: Console) {
+    if !console.takes_notes() {
+        return;
+    }
     if looks::like_probabilities(outputs) {
         console.note(
             "every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are meant \

@@ -95,6 +95,11 @@ pub enum Error {
     /// A line with more or fewer cells than the first.
     #[error("{name}: every line must have {expected} cells like the first, got {got} at line {line}")]
     RaggedLine { name: String, line: u64, expected: usize, got: usize },
+    /// A column without a name that is no index.
+    #[error(
+        "{name}: a first column without a name must count the samples from 0, expected {expected} at line {line}, got `{got}`"
+    )]
+    IndexColumn { name: String, line: u64, expected: usize, got: String },
 
     /// A missing value.
     #[error("{name}: every value must be present, got a null at row {row} of column `{column}`")]

@@ -16,7 +16,8 @@
 //! ```
 //!
 //! Bytes (`uint8`) are pixels and become x/255; other integers keep their value; floating point stays as it is. Labels are
-//! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold.
+//! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold, and nothing
+//! is unpacked that promises more than its packed size can hold.
 //!
 //! [`output`] writes results so that a file is either complete or not there.
 
@@ -33,6 +34,7 @@ mod load;
 mod mapping;
 mod named;
 pub mod output;
+mod quiet;
 pub mod result;
 mod source;
 mod stream;

@@ -88,7 +88,7 @@ fn raw_array<'a>(format: Format, bytes: &'a [u8], key: Option<&str>, name: &str)
         Format::Safetensors => safetensors::parse(bytes, key, name),
         Format::Idx => idx::parse(bytes, name),
         _ if bytes.starts_with(GZIP_MAGIC) => {
-            npy::read(Gunzip::new(bytes), name, |cause| gzip_error(cause, name))
+            npy::read(Gunzip::new(bytes), bytes.len(), name, |cause| gzip_error(cause, name))
         }
         _ => npy::parse(bytes, name),
     }
@@ -151,6 +151,7 @@ mod tests {
     use crate::output::write_npy;
     use spadework::Values;
     use std::borrow::Cow;
+    use std::io::Write;
 
     #[test]
     fn maps_large_arrays_and_borrows_from_them() {
@@ -195,6 +196,16 @@ mod tests {
             let Values::F64(values) = samples.values() else { panic!("doubles stay doubles") };
             assert_eq!(values.as_ref(), [1.0, 2.0]);
         }
+    }
+
+    #[test]
+    fn a_packed_array_that_promises_more_than_it_can_hold_is_refused() {
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (134217729,), }";
+        let array = [npy::MAGIC, &[1, 0, header.len() as u8, 0], header.as_bytes(), &[7]].concat();
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(&array).unwrap();
+        let error = load_bytes("x.npy.gz", packed.finish().unwrap()).unwrap_err();
+        assert!(matches!(error, Error::Expansion { limit: 0x0800_0000, .. }), "{error}");
     }
 
     #[test]

@@ -218,11 +218,11 @@ impl ScoreDocument {
     /// # Errors
     /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| Error::Read { path: path.to_owned(), cause: source })?;
+        let bytes =
+            std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), cause: source })?;
         let malformed = |reason: String| Error::Result { path: path.to_owned(), reason };
-        let document: serde_json::Value =
-            serde_json::from_str(&text).map_err(|source| malformed(source.to_string()))?;
+        let document: serde_json::Value = serde_json::from_slice(&bytes)
+            .map_err(|source| malformed(format!("it is not a JSON document: {source}")))?;
         match document.get("schema").and_then(serde_json::Value::as_str) {
             Some(SCHEMA) => serde_json::from_value(document).map_err(|source| malformed(source.to_string())),
             Some(other) => Err(malformed(format!("its schema is `{other}`"))),

@@ -1,4 +1,8 @@
 //! Streams whose length is only known once they have been read: gzip data and archive members.
+//!
+//! One rule bounds all that is unpacked (Parquet, which has other codecs, has its own): at most 1,032 times the file, or
+//! 128 MiB where that is more. Deflate needs two bits for its longest copy, of 258 bytes, so no honest file exceeds it, and
+//! a header that promises more is refused before anything is unpacked.
 
 use std::io::{self, Read};
 
@@ -8,6 +12,25 @@ use crate::error::{Error, Result};
 
 /// The two bytes that gzip data begins with.
 pub(crate) const GZIP_MAGIC: &[u8] = &[0x1f, 0x8b];
+
+/// Bytes that deflate can make of one.
+const MAX_EXPANSION: u64 = 1032;
+/// What any file may unpack to.
+const MIN_LIMIT: u64 = 128 << 20;
+
+/// Most bytes that a file of `packed` bytes is unpacked to.
+fn unpack_limit(packed: usize) -> u64 {
+    (packed as u64).saturating_mul(MAX_EXPANSION).max(MIN_LIMIT)
+}
+
+/// Refuses a header that promises more bytes than a file of `packed` bytes can unpack to.
+pub(crate) fn check_promise(promised: usize, packed: usize, name: &str) -> Result<()> {
+    let limit = unpack_limit(packed);
+    if promised as u64 > limit {
+        return Err(Error::Expansion { name: name.to_owned(), file_bytes: packed as u64, limit });
+    }
+    Ok(())
+}
 
 /// Reads exactly `expected` bytes, which must be the last.
 ///
@@ -36,8 +59,12 @@ pub(crate) fn read_up_to(stream: &mut impl Read, count: usize) -> io::Result<Vec
     Ok(bytes)
 }
 
-/// Unpacks gzip data whose length nothing announces, up to `limit` bytes.
-pub(crate) fn gunzip(bytes: &[u8], limit: u64, name: &str) -> Result<Vec<u8>> {
+/// Unpacks gzip data whose length nothing announces.
+pub(crate) fn gunzip(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
+    gunzip_up_to(unpack_limit(bytes.len()), bytes, name)
+}
+
+fn gunzip_up_to(limit: u64, bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     let mut unpacked = Vec::new();
     Gunzip::new(bytes)
         .take(limit.saturating_add(1))
@@ -114,30 +141,43 @@ mod tests {
     #[test]
     fn unpacks_every_member() {
         let both = [gzip(b"spade"), gzip(b"work")].concat();
-        assert_eq!(gunzip(&both, 100, "x").unwrap(), b"spadework");
+        assert_eq!(gunzip(&both, "x").unwrap(), b"spadework");
     }
 
     #[test]
     fn refuses_what_is_cut_short_follows_or_is_damaged() {
         let whole = gzip(b"spadework spadework spadework");
-        let error = gunzip(&whole[..whole.len() / 2], 100, "x").unwrap_err();
+        let error = gunzip(&whole[..whole.len() / 2], "x").unwrap_err();
         assert_eq!(
             error.to_string(),
             "x: expected complete gzip data with a matching checksum, got data that is cut short"
         );
         let longer = [whole.as_slice(), b"junk"].concat();
-        let error = gunzip(&longer, 100, "x").unwrap_err();
+        let error = gunzip(&longer, "x").unwrap_err();
         assert_eq!(error.to_string(), "x: the gzip data must end the file, got 4 more bytes after it");
         let mut damaged = whole;
         let crc = damaged.len() - 8;
         damaged[crc] ^= 1;
-        assert!(matches!(gunzip(&damaged, 100, "x"), Err(Error::Gzip { .. })));
+        assert!(matches!(gunzip(&damaged, "x"), Err(Error::Gzip { .. })));
     }
 
     #[test]
     fn stops_at_the_limit() {
         let bomb = gzip(&vec![0; 1 << 20]);
-        assert!(matches!(gunzip(&bomb, 1000, "x"), Err(Error::Expansion { limit: 1000, .. })));
+        assert!(matches!(gunzip_up_to(1000, &bomb, "x"), Err(Error::Expansion { limit: 1000, .. })));
+    }
+
+    #[test]
+    fn the_limit_grows_with_the_file() {
+        let mib = 1 << 20;
+        assert_eq!(unpack_limit(0), 128 << 20);
+        assert_eq!(unpack_limit(mib), 1032 << 20);
+        assert!(check_promise(1032 * mib, mib, "x").is_ok());
+        let error = check_promise(1032 * mib + 1, mib, "x").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "x: a file of 1048576 bytes may unpack to at most 1082130432 bytes, got more"
+        );
     }
 
     #[test]

@@ -56,25 +56,37 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     if passed { Ok(()) } else { Err(Failure::gate()) }
 }
 
-/// Scores of other data or another k say nothing about a regression.
+/// Scores of other data, another k or graphs mended otherwise say nothing about a regression.
 fn check_comparable(path: &Path, baseline: &ScoreDocument, document: &ScoreDocument) -> Result<(), Failure> {
     let facts = [
         ("samples", baseline.samples, document.samples),
         ("numbers per input", baseline.input_dim, document.input_dim),
         ("neighbors", baseline.neighbors.used, document.neighbors.used),
     ];
-    for (fact, theirs, ours) in facts {
-        if theirs != ours {
-            let path = path.display();
-            return Err(Failure::usage(format!(
-                "{path}: the baseline must have the same {fact} ({ours}), got {theirs}"
-            ))
-            .with_hint(
-                "make the baseline anew with `spadework score --out DIR`, the same inputs and --neighbors",
-            ));
-        }
+    let different = facts.into_iter().find(|(_, theirs, ours)| theirs != ours);
+    let reason = different
+        .map(|(fact, theirs, ours)| format!("the same {fact} ({ours}), got {theirs}"))
+        .or_else(|| mended_otherwise(baseline, document));
+    let Some(reason) = reason else { return Ok(()) };
+    Err(Failure::usage(format!("{}: the baseline must have {reason}", path.display())).with_hint(
+        "make the baseline anew with `spadework score --out DIR`, the same inputs, --neighbors and --connectivity",
+    ))
+}
+
+/// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had
+/// nothing to do.
+fn mended_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
+    let bridges = |d: &ScoreDocument| d.graphs.input.bridges + d.graphs.output.bridges;
+    let is_mended = |d: &ScoreDocument| d.neighbors.used > d.neighbors.requested || bridges(d) > 0;
+    let (theirs, ours) = (&baseline.connectivity, &document.connectivity);
+    if theirs != ours && (is_mended(baseline) || is_mended(document)) {
+        return Some(format!("the same connectivity policy ({ours}), got {theirs}"));
     }
-    Ok(())
+    match (bridges(baseline), bridges(document)) {
+        (0, ours @ 1..) => Some(format!("bridges where this run has them ({ours}), got none")),
+        (theirs @ 1.., 0) => Some(format!("no bridges where this run has none, got {theirs}")),
+        _ => None,
+    }
 }
 
 fn verdicts(rules: &CheckRules, baseline: Option<&ScoreDocument>, score: f64) -> Vec<Verdict> {

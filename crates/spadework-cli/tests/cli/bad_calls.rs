@@ -1,6 +1,6 @@
 //! Calls that are wrong whatever the files hold.
 
-use crate::support::Scene;
+use crate::support::{Outcome, Scene};
 
 #[test]
 fn neighbors_must_fit_the_samples() {
@@ -42,6 +42,25 @@ fn counts_are_whole_numbers() {
         let option = wrong.split('=').next().unwrap();
         scene.score(wrong).misused(&[option]);
     }
+}
+
+#[test]
+fn threads_have_a_limit() {
+    let scene = Scene::with_model();
+    scene.score("--threads 1025").misused(&["--threads", "1025", "from 1 to 1024"]);
+    scene.run("demo --threads 100000").misused(&["--threads", "100000", "from 1 to 1024"]);
+    scene.score("--threads 0").misused(&["--threads", "from 1 to 1024"]);
+}
+
+#[test]
+fn an_empty_argument_is_named() {
+    let scene = Scene::with_model();
+    for (option, rest) in [("--inputs", "--outputs y.npy"), ("--outputs", "--inputs x.npy")] {
+        let output = scene.command(&format!("score {rest}")).args([option, ""]).output().unwrap();
+        Outcome::new(output).misused(&[option, "value is required"]);
+    }
+    let output = scene.command("score --inputs x.npy --outputs y.npy --labels").arg("").output().unwrap();
+    Outcome::new(output).misused(&["--labels", "value is required"]);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_baseline_must_be_a_result() {
         check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/1"]);
     }
     check(&scene, "y.npy", "--baseline none.json").refuses(2, &["none.json"]);
-    check(&scene, "y.npy", "--baseline x.npy").refuses(2, &["x.npy"]);
+    check(&scene, "y.npy", "--baseline x.npy").refuses(2, &["x.npy", "not a JSON document"]);
     scene.make_folder("base");
     check(&scene, "y.npy", "--baseline base").refuses(2, &["base"]);
 }

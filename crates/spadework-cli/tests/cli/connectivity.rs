@@ -55,6 +55,53 @@ fn error_is_content_with_connected_graphs() {
 }
 
 #[test]
+fn a_baseline_must_be_connected_the_same_way() {
+    let scene = scene();
+    scene.score("-q -k 5 --out grown").prints();
+    scene.score("-q -k 5 --connectivity bridge --out bridged").prints();
+    let used = &scene.read_json("grown/result.json")["neighbors"]["used"];
+    let check = |baseline: &str, options: &str| {
+        scene.run(&format!(
+            "check -q --inputs x.npy --outputs y.npy --baseline {baseline}/result.json {options}"
+        ))
+    };
+    check("grown", "-k 5").prints();
+    check("grown", &format!("-k {used}")).prints();
+    check("grown", &format!("-k {used} --connectivity error"))
+        .refuses(2, &["grown/result.json", "same connectivity policy (error), got grow", "hint: "]);
+    check("bridged", "-k 5 --connectivity bridge").prints();
+}
+
+#[test]
+fn a_baseline_must_have_bridges_or_not() {
+    let scene = scene();
+    // Both groups on one line.
+    let joined: Vec<f32> = (0..60_u16).map(f32::from).collect();
+    scene.write("joined.npy", floats(1, &joined));
+    let score = |outputs: &str, out: &str| {
+        scene
+            .run(&format!(
+                "score -q -k 5 --connectivity bridge --inputs x.npy --outputs {outputs}.npy --out {out}"
+            ))
+            .prints();
+    };
+    score("y", "bridged");
+    score("joined", "connected");
+    assert_eq!(scene.read_json("connected/result.json")["graphs"]["input"]["bridges"], 0);
+    let check = |outputs: &str, options: &str| {
+        scene.run(&format!(
+            "check -q -k 5 --inputs x.npy --outputs {outputs}.npy --max-regression 1e9% {options}"
+        ))
+    };
+    check("joined", "--connectivity bridge --baseline bridged/result.json")
+        .refuses(2, &["bridged/result.json", "no bridges", "got 1", "hint: "]);
+    check("y", "--connectivity bridge --baseline connected/result.json")
+        .refuses(2, &["connected/result.json", "bridges where this run has them (1), got none"]);
+    // The policy had nothing to do on either side.
+    check("joined", "--connectivity error --baseline connected/result.json").prints();
+}
+
+#[test]
 fn quiet_says_nothing() {
     for options in ["--quiet", "-q --connectivity bridge"] {
         score(options).prints();

@@ -12,9 +12,6 @@ use crate::stream::{GZIP_MAGIC, gunzip};
 pub(crate) const RECORD: usize = 1 + PIXELS;
 const PIXELS: usize = 3 * 32 * 32;
 
-/// A packed batch says nowhere how long it is. The whole data set is 180 MB.
-const MAX_UNPACKED: u64 = 1 << 30;
-
 /// Names of the classes.
 pub(crate) const CLASSES: [&str; 10] =
     ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
@@ -22,7 +19,7 @@ pub(crate) const CLASSES: [&str; 10] =
 /// Images of shape `[n, 3, 32, 32]` and their labels, packed with gzip or not.
 pub(crate) fn parse(bytes: &[u8], name: &str) -> Result<(RawArray<'static>, Labels)> {
     let bytes = if bytes.starts_with(GZIP_MAGIC) && !bytes.len().is_multiple_of(RECORD) {
-        Cow::Owned(gunzip(bytes, MAX_UNPACKED, name)?)
+        Cow::Owned(gunzip(bytes, name)?)
     } else {
         Cow::Borrowed(bytes)
     };

@@ -31,6 +31,59 @@ fn names_line_and_column() {
 }
 
 #[test]
+fn numbers_that_pandas_gives_columns_are_a_header() {
+    // `pandas.DataFrame(…).to_csv(index=False)`
+    assert_eq!(values("0,1,2\n5,0.5,7\n"), (vec![1, 3], vec![5.0, 0.5, 7.0]));
+    assert_eq!(values("0,1\n9,8\n7,6\n"), (vec![2, 2], vec![9.0, 8.0, 7.0, 6.0]));
+    let column = parse(b"0,1\n9,8\n7,6\n", Some("1"), "x.csv").unwrap();
+    assert_eq!(column.numbers, Numbers::F64(vec![8.0, 6.0]));
+}
+
+#[test]
+fn lines_that_begin_by_counting_can_be_samples() {
+    assert_eq!(values("0,1,2\n3,4,5\n9,9,9\n").0, [3, 3]);
+    assert_eq!(values("0,1,2\n").0, [1, 3]);
+    assert_eq!(values("0\n5\n").0, [2, 1]);
+    assert_eq!(values("0.0,1.0\n0.5,0.5\n").0, [2, 2]);
+    assert_eq!(values("0,2\n0.5,0.5\n").0, [2, 2]);
+}
+
+#[test]
+fn the_index_of_pandas_is_left_out() {
+    // `pandas.DataFrame(…).to_csv()`, without and with names
+    for header in [",0,1", ",a,b"] {
+        let text = format!("{header}\n0,1.5,2\n1,3,4\n");
+        assert_eq!(values(&text), (vec![2, 2], vec![1.5, 2.0, 3.0, 4.0]));
+    }
+    let column = parse(b",a,b\n7,1,2\n", Some("b"), "x.csv").unwrap();
+    assert_eq!(column.numbers, Numbers::F64(vec![2.0]));
+    assert_eq!(labels(b",0\n0,5\n1,5\n", None, "y.csv").unwrap().ids(), [5, 5]);
+    assert_eq!(labels(b",class\n0,dog\n1,cat\n", None, "y.csv").unwrap().ids(), [1, 0]);
+}
+
+#[test]
+fn an_unnamed_column_that_is_no_index_is_refused() {
+    assert_eq!(
+        message(",a\n0,1\n2,1\n"),
+        "x.csv: a first column without a name must count the samples from 0, expected 1 at line 3, got `2`"
+    );
+    assert!(message(",0,1\n17,0.5,0.5\n").ends_with("expected 0 at line 2, got `17`"));
+}
+
+#[test]
+fn a_sample_with_a_word_is_no_header() {
+    let at =
+        |column: usize, got: &str| format!("x.csv: expected a number at line 1, column {column}, got {got}");
+    assert_eq!(message("0.5,NA\n1,2\n"), at(2, "`NA`"));
+    assert_eq!(message("NA,1\n1,2\n"), at(1, "`NA`"));
+    assert_eq!(message(",3,4\n1,2,3\n"), at(1, "an empty cell"));
+    assert_eq!(message(",\n1,2\n"), at(1, "an empty cell"));
+    // Whoever names a column says that there is a header.
+    let column = parse(b"label,0,1\n7,1,2\n", Some("label"), "x.csv").unwrap();
+    assert_eq!(column.numbers, Numbers::F64(vec![7.0]));
+}
+
+#[test]
 fn picks_a_column() {
     let text = b"id,score\nfirst,1\nsecond,2\n";
     let table = parse(text, Some("score"), "x.csv").unwrap();

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use crate::array::{Description, Layout, RawArray};
 use crate::element::{Element, Endian};
 use crate::error::{Error, Format, Result, begins};
-use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_promised, read_up_to};
+use crate::stream::{GZIP_MAGIC, Gunzip, check_promise, gzip_error, read_promised, read_up_to};
 
 /// Whether bytes begin as an IDX file does.
 pub(crate) fn is_idx(bytes: &[u8]) -> bool {
@@ -15,12 +15,18 @@ pub(crate) fn is_idx(bytes: &[u8]) -> bool {
 /// The array, packed with gzip or not.
 pub(crate) fn parse(bytes: &[u8], name: &str) -> Result<RawArray<'static>> {
     if bytes.starts_with(GZIP_MAGIC) {
-        return read(Gunzip::new(bytes), name, |cause| gzip_error(cause, name));
+        return read(Gunzip::new(bytes), Some(bytes.len()), name, |cause| gzip_error(cause, name));
     }
-    read(bytes, name, |cause| Error::Read { path: name.into(), cause })
+    read(bytes, None, name, |cause| Error::Read { path: name.into(), cause })
 }
 
-fn read(mut stream: impl Read, name: &str, wrap: impl Fn(io::Error) -> Error) -> Result<RawArray<'static>> {
+/// `packed` is the size of the file, where the stream is unpacked from one.
+fn read(
+    mut stream: impl Read,
+    packed: Option<usize>,
+    name: &str,
+    wrap: impl Fn(io::Error) -> Error,
+) -> Result<RawArray<'static>> {
     let magic = read_up_to(&mut stream, 4).map_err(&wrap)?;
     let (element, dimensions) = match magic.as_slice() {
         [0, 0, kind, dimensions] => element_of(*kind).map(|element| (element, usize::from(*dimensions))),
@@ -44,7 +50,11 @@ fn read(mut stream: impl Read, name: &str, wrap: impl Fn(io::Error) -> Error) ->
     }
     let shape = extents.as_chunks().0.iter().map(|&extent| u32::from_be_bytes(extent) as usize).collect();
     let description = Description { shape, element, endian: Endian::Big, layout: Layout::RowMajor };
-    let values = read_promised(stream, description.byte_len(name)?, name, wrap)?;
+    let promised = description.byte_len(name)?;
+    if let Some(packed) = packed {
+        check_promise(promised, packed, name)?;
+    }
+    let values = read_promised(stream, promised, name, wrap)?;
     RawArray::new(description, values, name)
 }
 
@@ -62,6 +72,11 @@ fn element_of(kind: u8) -> Option<Element> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
     use crate::element::Numbers;
 
@@ -81,6 +96,14 @@ mod tests {
             let array = parse(&bytes, "x").unwrap();
             assert_eq!((array.shape(), array.numbers()), (&[1, 1][..], expected));
         }
+    }
+
+    #[test]
+    fn a_packed_promise_beyond_the_limit_is_refused_before_it_is_unpacked() {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(&[0, 0, 8, 1, 0x08, 0, 0, 1, 7]).unwrap();
+        let packed = packed.finish().unwrap();
+        assert!(matches!(parse(&packed, "x"), Err(Error::Expansion { limit: 0x0800_0000, .. })));
     }
 
     #[test]

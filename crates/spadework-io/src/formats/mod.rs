@@ -2,6 +2,8 @@
 
 pub(crate) mod cifar;
 pub(crate) mod csv;
+mod csv_header;
+mod csv_lines;
 pub(crate) mod idx;
 pub(crate) mod npy;
 mod npy_header;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::npy_header::parse_header;
 use crate::array::{Description, RawArray};
 use crate::error::{Error, Format, Result, begins};
-use crate::stream::{read_promised, read_up_to};
+use crate::stream::{check_promise, read_promised, read_up_to};
 
 /// What every NumPy file begins with.
 pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
@@ -26,14 +26,17 @@ pub(crate) fn split<'a>(bytes: &'a [u8], name: &str) -> Result<(Description, &'a
     Ok((description, rest))
 }
 
-/// An array from a stream, which must end with it.
+/// An array from a stream, unpacked from a file of `packed` bytes, which must end with it.
 pub(crate) fn read(
     mut stream: impl Read,
+    packed: usize,
     name: &str,
     wrap: impl Fn(io::Error) -> Error,
 ) -> Result<RawArray<'static>> {
     let description = read_description(&mut stream, name, &wrap)?;
-    let values = read_promised(stream, description.byte_len(name)?, name, wrap)?;
+    let promised = description.byte_len(name)?;
+    check_promise(promised, packed, name)?;
+    let values = read_promised(stream, promised, name, wrap)?;
     RawArray::new(description, values, name)
 }
 
@@ -96,7 +99,10 @@ mod tests {
             );
             assert_eq!(parse(&bytes, "x").unwrap().numbers(), Numbers::F32(vec![1.0]));
             let wrap = |cause| Error::Read { path: "x".into(), cause };
-            assert_eq!(read(bytes.as_slice(), "x", wrap).unwrap().numbers(), Numbers::F32(vec![1.0]));
+            assert_eq!(
+                read(bytes.as_slice(), bytes.len(), "x", wrap).unwrap().numbers(),
+                Numbers::F32(vec![1.0])
+            );
         }
     }
 
@@ -117,6 +123,8 @@ mod tests {
             file(1, "{'descr': '<f8', 'fortran_order': False, 'shape': (9999999999999, 2), }", &[0; 16]);
         let error = parse(&bytes, "x").unwrap_err();
         assert_eq!(error.to_string(), "x: the header promises 159999999999984 bytes of values, got 16");
+        let unpacked = read(bytes.as_slice(), 1000, "x", |cause| Error::Read { path: "x".into(), cause });
+        assert!(matches!(unpacked, Err(Error::Expansion { file_bytes: 1000, .. })));
         let mut cut = file(2, "{'descr'", &[]);
         cut[8..12].copy_from_slice(&u32::MAX.to_le_bytes());
         assert!(parse(&cut, "x").unwrap_err().to_string().contains("at most 65536 bytes"));

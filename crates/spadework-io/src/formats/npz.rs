@@ -22,7 +22,7 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawAr
     let (_, index) = members.get(chosen).ok_or_else(|| no_arrays(name))?;
     let member = archive.by_index(*index).map_err(|e| decoder(&e, name))?;
     // What is inflated is bounded by what the member's own header promises, whatever the archive says.
-    npy::read(member, name, |cause| Error::Decoder {
+    npy::read(member, bytes.len(), name, |cause| Error::Decoder {
         name: name.to_owned(),
         format: Format::Npz,
         reason: cause.to_string(),
@@ -102,6 +102,15 @@ mod tests {
         let bytes = archive(&[("a.npy", bomb)], CompressionMethod::Deflated);
         assert!(bytes.len() < 1 << 14);
         assert!(matches!(parse(&bytes, None, "x"), Err(Error::Length { expected: 2, more: true, .. })));
+    }
+
+    #[test]
+    fn a_promise_beyond_the_limit_is_refused_before_it_is_unpacked() {
+        let header = "{'descr': '|i1', 'fortran_order': False, 'shape': (134217729,), }";
+        let member =
+            [b"\x93NUMPY\x01\x00", &[header.len() as u8, 0][..], header.as_bytes(), &[0; 99]].concat();
+        let bytes = archive(&[("a.npy", member)], CompressionMethod::Deflated);
+        assert!(matches!(parse(&bytes, None, "x"), Err(Error::Expansion { limit: 0x0800_0000, .. })));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Parquet files: each numeric column is a column of the array, or one column of equally long lists is its rows.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use bytes::{Buf, Bytes};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -15,6 +13,7 @@ use crate::element::Numbers;
 use crate::error::{Error, Format, Result};
 use crate::keys::pick;
 use crate::labels::Labels;
+use crate::quiet::catch_quietly;
 use crate::table::Table;
 
 /// What every Parquet file begins and ends with.
@@ -38,7 +37,7 @@ pub(crate) fn labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labe
 /// The decoder has panicked on damaged files before (see `parquet_pages`). Nothing outlives it here, so what we do not
 /// know of becomes an error too.
 fn guard<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
+    catch_quietly(read).unwrap_or_else(|| {
         let reason = "the decoder gave up on a damaged file".to_owned();
         Err(Error::Decoder { name: name.to_owned(), format: Format::Parquet, reason })
     })
@@ -81,7 +80,7 @@ fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
         }
         Some(kind) => {
             let integers = file.read_flat(leaf, 0, |column: &mut Column<i128>, reader, limit| {
-                column.extend_integers(reader, kind, limit)
+                column.extend_integers(reader, kind, limit, |integer| integer)
             })?;
             Labels::from_wide(&integers, name)
         }

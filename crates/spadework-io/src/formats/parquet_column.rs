@@ -127,6 +127,31 @@ impl<T> Column<T> {
     }
 }
 
+impl<T> Column<T> {
+    /// Booleans count as integers.
+    pub(super) fn extend_integers(
+        &mut self,
+        reader: ColumnReader,
+        kind: Kind,
+        limit: &dyn Fn(usize) -> ParquetResult<()>,
+        convert: impl Fn(i128) -> T,
+    ) -> ParquetResult<()> {
+        let unsigned = kind == Kind::UnsignedInteger;
+        match reader {
+            ColumnReader::BoolColumnReader(r) => self.extend(r, limit, |&v| convert(i128::from(v))),
+            ColumnReader::Int32ColumnReader(r) if unsigned => {
+                self.extend(r, limit, |&v| convert(i128::from(v as u32)))
+            }
+            ColumnReader::Int64ColumnReader(r) if unsigned => {
+                self.extend(r, limit, |&v| convert(i128::from(v as u64)))
+            }
+            ColumnReader::Int32ColumnReader(r) => self.extend(r, limit, |&v| convert(i128::from(v))),
+            ColumnReader::Int64ColumnReader(r) => self.extend(r, limit, |&v| convert(i128::from(v))),
+            _ => Err(type_change()),
+        }
+    }
+}
+
 impl Column<f64> {
     pub(super) fn extend_numbers(
         &mut self,
@@ -134,40 +159,11 @@ impl Column<f64> {
         kind: Kind,
         limit: &dyn Fn(usize) -> ParquetResult<()>,
     ) -> ParquetResult<()> {
-        let unsigned = kind == Kind::UnsignedInteger;
         match reader {
-            ColumnReader::BoolColumnReader(r) => self.extend(r, limit, |&v| f64::from(u8::from(v))),
-            ColumnReader::Int32ColumnReader(r) if unsigned => self.extend(r, limit, |&v| f64::from(v as u32)),
-            ColumnReader::Int64ColumnReader(r) if unsigned => self.extend(r, limit, |&v| v as u64 as f64),
-            ColumnReader::Int32ColumnReader(r) => self.extend(r, limit, |&v| f64::from(v)),
-            ColumnReader::Int64ColumnReader(r) => self.extend(r, limit, |&v| v as f64),
             ColumnReader::FloatColumnReader(r) => self.extend(r, limit, |&v| f64::from(v)),
             ColumnReader::DoubleColumnReader(r) => self.extend(r, limit, |&v| v),
             ColumnReader::FixedLenByteArrayColumnReader(r) => self.extend(r, limit, |v| half_of(v.data())),
-            _ => Err(ParquetError::General("a column changes its type between row groups".to_owned())),
-        }
-    }
-}
-
-impl Column<i128> {
-    pub(super) fn extend_integers(
-        &mut self,
-        reader: ColumnReader,
-        kind: Kind,
-        limit: &dyn Fn(usize) -> ParquetResult<()>,
-    ) -> ParquetResult<()> {
-        let unsigned = kind == Kind::UnsignedInteger;
-        match reader {
-            ColumnReader::BoolColumnReader(r) => self.extend(r, limit, |&v| i128::from(v)),
-            ColumnReader::Int32ColumnReader(r) if unsigned => {
-                self.extend(r, limit, |&v| i128::from(v as u32))
-            }
-            ColumnReader::Int64ColumnReader(r) if unsigned => {
-                self.extend(r, limit, |&v| i128::from(v as u64))
-            }
-            ColumnReader::Int32ColumnReader(r) => self.extend(r, limit, |&v| i128::from(v)),
-            ColumnReader::Int64ColumnReader(r) => self.extend(r, limit, |&v| i128::from(v)),
-            _ => Err(ParquetError::General("a column changes its type between row groups".to_owned())),
+            integers => self.extend_integers(integers, kind, limit, |v| v as f64),
         }
     }
 }
@@ -182,9 +178,13 @@ impl Column<String> {
             ColumnReader::ByteArrayColumnReader(r) => {
                 self.extend(r, limit, |v| String::from_utf8_lossy(v.data()).into_owned())
             }
-            _ => Err(ParquetError::General("a column changes its type between row groups".to_owned())),
+            _ => Err(type_change()),
         }
     }
+}
+
+fn type_change() -> ParquetError {
+    ParquetError::General("a column changes its type between row groups".to_owned())
 }
 
 fn half_of(bytes: &[u8]) -> f64 {

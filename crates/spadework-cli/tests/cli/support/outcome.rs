@@ -44,11 +44,11 @@ impl Outcome {
         self.stdout
     }
 
-    /// Ended with this code, nothing on stdout, and one line on stderr, perhaps with a hint below it.
+    /// Ended with this code, nothing on stdout, and one line on stderr, perhaps with a hint right below it.
     #[track_caller]
     pub(crate) fn refuses(self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{}", self.stderr);
-        let lines: Vec<&str> = self.stderr.lines().filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> = self.stderr.lines().collect();
         let (message, hint) = lines.split_first().expect("a message");
         assert!(message.starts_with("error: "), "{}", self.stderr);
         assert!(hint.len() <= 1 && hint.iter().all(|line| line.starts_with("hint: ")), "{}", self.stderr);
