@@ -166,13 +166,7 @@ impl ScoreDocument {
     pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
         let diagnostics = &report.diagnostics;
         let connection = &diagnostics.connection;
-        let label_scores = match labels {
-            None => Vec::new(),
-            Some(labels) => {
-                let name = |score: LabelScore| LabelDocument::new(score, labels);
-                report.label_scores(labels.ids())?.into_iter().map(name).collect()
-            }
-        };
+        let label_scores = labels.map_or(Ok(Vec::new()), |labels| LabelDocument::all(report, labels))?;
         let node = |node: NodeScore| NodeDocument {
             index: node.index,
             score: node.score,
@@ -193,18 +187,7 @@ impl ScoreDocument {
             eigenpairs: diagnostics.params.eigenpairs,
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
-            graphs: GraphsDocument {
-                input: GraphDocument::new(
-                    report.graphs.input(),
-                    connection.input,
-                    diagnostics.inputs_decided_by_index,
-                ),
-                output: GraphDocument::new(
-                    report.graphs.output(),
-                    connection.output,
-                    diagnostics.outputs_decided_by_index,
-                ),
-            },
+            graphs: GraphsDocument::new(report),
             label_scores,
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
@@ -239,7 +222,26 @@ impl ScoreDocument {
     }
 }
 
+impl GraphsDocument {
+    fn new(report: &SpadeReport) -> Self {
+        let SpadeReport { graphs, diagnostics, .. } = report;
+        let connection = &diagnostics.connection;
+        Self {
+            input: GraphDocument::new(graphs.input(), connection.input, diagnostics.inputs_decided_by_index),
+            output: GraphDocument::new(
+                graphs.output(),
+                connection.output,
+                diagnostics.outputs_decided_by_index,
+            ),
+        }
+    }
+}
+
 impl LabelDocument {
+    fn all(report: &SpadeReport, labels: &Labels) -> Result<Vec<Self>, spadework::Error> {
+        Ok(report.label_scores(labels.ids())?.into_iter().map(|score| Self::new(score, labels)).collect())
+    }
+
     fn new(score: LabelScore, labels: &Labels) -> Self {
         let name = labels.class_name(score.label).map(str::to_owned);
         Self { label: score.label, name, score: score.score, samples: score.samples }

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::eigen::{EigenParams, EigenProblem};
-use crate::graph::{Neighborhood, connect};
+use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
+use crate::graph::{Connection, GraphPair, Neighborhood, connect};
 use crate::monitor::check_cancelled;
 use crate::neighbors::{ExactSearch, NeighborLists, NeighborSearch};
 use crate::report::{Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
-use crate::{Error, Monitor, PairedSamples, Result, Samples, SpadeParams, Stage};
+use crate::{Error, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Stage};
 
 /// Scores a model from its inputs and outputs.
 ///
@@ -59,43 +59,11 @@ fn evaluate_here(
     let mut timings = Timings::default();
 
     // (a) The manifolds: a connected neighbour graph of each side.
-    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, monitor);
-    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, monitor);
-    let input_lists = search_input.run(params.neighbors)?;
-    let output_lists = search_output.run(params.neighbors)?;
-    let inputs_decided_by_index = input_lists.samples_decided_by_index();
-    let outputs_decided_by_index = output_lists.samples_decided_by_index();
-    let connecting = Instant::now();
-    let searched_before = search_input.took + search_output.took;
-    let (graphs, connection) = connect(
-        Neighborhood::new(crate::Side::Input, samples.input(), input_lists, &mut |k| search_input.run(k)),
-        Neighborhood::new(crate::Side::Output, samples.output(), output_lists, &mut |k| search_output.run(k)),
-        params.neighbors,
-        params.connectivity,
-        monitor,
-    )?;
-    timings.neighbors_input = search_input.took;
-    timings.neighbors_output = search_output.took;
-    timings.graphs =
-        (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
+    let Manifolds { graphs, connection, decided_by_index } =
+        manifolds(samples, params, monitor, &mut timings)?;
 
-    // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v.
-    monitor.begin(Stage::Eigenpairs);
-    let solving = Instant::now();
-    let problem = EigenProblem::new(&graphs, params.seed);
-    let eigen_params = EigenParams {
-        eigenpairs: params.eigenpairs,
-        tolerance: params.tolerance,
-        seed: params.seed,
-        ..EigenParams::default()
-    };
-    let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;
-    timings.eigen = solving.elapsed();
-    monitor.begin(Stage::Enclosure);
-    let enclosing = Instant::now();
-    let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
-    timings.enclosure = enclosing.elapsed();
-
+    // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
+    let (eigenpairs, enclosure) = spectrum(&graphs, params, monitor, &mut timings)?;
     check_cancelled(monitor)?;
 
     // (c) Scores of the model, of the edges and of the samples.
@@ -113,8 +81,8 @@ fn evaluate_here(
         input_dim: samples.input().dim(),
         output_dim: samples.output().dim(),
         connection,
-        inputs_decided_by_index,
-        outputs_decided_by_index,
+        inputs_decided_by_index: decided_by_index[0],
+        outputs_decided_by_index: decided_by_index[1],
         timings,
     };
     Ok(SpadeReport {
@@ -127,6 +95,67 @@ fn evaluate_here(
         node_scores,
         diagnostics,
     })
+}
+
+/// Step (a): the graphs, and what it took to make them.
+struct Manifolds {
+    graphs: GraphPair,
+    connection: Connection,
+    /// Samples whose neighbours are decided by index, among the inputs and among the outputs.
+    decided_by_index: [usize; 2],
+}
+
+fn manifolds(
+    samples: &PairedSamples<'_>,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+    timings: &mut Timings,
+) -> Result<Manifolds> {
+    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, monitor);
+    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, monitor);
+    let input_lists = search_input.run(params.neighbors)?;
+    let output_lists = search_output.run(params.neighbors)?;
+    let decided_by_index = [input_lists.samples_decided_by_index(), output_lists.samples_decided_by_index()];
+    let connecting = Instant::now();
+    let searched_before = search_input.took + search_output.took;
+    let (graphs, connection) = connect(
+        Neighborhood::new(Side::Input, samples.input(), input_lists, &mut |k| search_input.run(k)),
+        Neighborhood::new(Side::Output, samples.output(), output_lists, &mut |k| search_output.run(k)),
+        params.neighbors,
+        params.connectivity,
+        monitor,
+    )?;
+    timings.neighbors_input = search_input.took;
+    timings.neighbors_output = search_output.took;
+    // Searches that `grow` repeats count as searches.
+    timings.graphs =
+        (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
+    Ok(Manifolds { graphs, connection, decided_by_index })
+}
+
+/// Step (b).
+fn spectrum(
+    graphs: &GraphPair,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+    timings: &mut Timings,
+) -> Result<(GeneralizedEigenpairs, Enclosure)> {
+    monitor.begin(Stage::Eigenpairs);
+    let solving = Instant::now();
+    let problem = EigenProblem::new(graphs, params.seed);
+    let eigen_params = EigenParams {
+        eigenpairs: params.eigenpairs,
+        tolerance: params.tolerance,
+        seed: params.seed,
+        ..EigenParams::default()
+    };
+    let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;
+    timings.eigen = solving.elapsed();
+    monitor.begin(Stage::Enclosure);
+    let enclosing = Instant::now();
+    let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
+    timings.enclosure = enclosing.elapsed();
+    Ok((eigenpairs, enclosure))
 }
 
 /// A neighbour search that knows its stage and how long it took.

@@ -193,25 +193,9 @@ fn boruvka<T: Element>(
     let mut part_of: Vec<u32> = components.of_node().to_vec();
     let mut sizes = components.sizes().to_vec();
     while sizes.len() > 1 {
-        let largest =
-            (0..sizes.len()).max_by_key(|&part| (sizes[part], std::cmp::Reverse(part))).unwrap_or(0);
-        let mut shortest: Vec<Option<Bridge>> = vec![None; sizes.len()];
-        let outgoing = (0..part_of.len())
-            .into_par_iter()
-            .filter(|&p| part_of[p] as usize != largest)
-            .map(|p| {
-                check_cancelled(monitor)?;
-                Ok((part_of[p], shortest_outgoing(values, dim, &part_of, p)))
-            })
-            .collect::<Result<Vec<_>>>()?;
-        for (part, bridge) in outgoing {
-            let best = &mut shortest[part as usize];
-            if best.as_ref().is_none_or(|best| shorter(&bridge, best).is_lt()) {
-                *best = Some(bridge);
-            }
-        }
+        let shortest = shortest_of_parts(values, dim, &part_of, &sizes, monitor)?;
         let mut sets = DisjointSets::new(sizes.len());
-        for (_, p, q) in shortest.into_iter().flatten() {
+        for (_, p, q) in shortest {
             if sets.join(part_of[p as usize], part_of[q as usize]) {
                 bridges.push((p, q));
             }
@@ -228,6 +212,33 @@ fn boruvka<T: Element>(
     }
     bridges.sort_unstable();
     Ok(bridges)
+}
+
+/// The shortest edge that leaves each part, the largest part excepted.
+fn shortest_of_parts<T: Element>(
+    values: &[T],
+    dim: usize,
+    part_of: &[u32],
+    sizes: &[usize],
+    monitor: &dyn Monitor,
+) -> Result<Vec<Bridge>> {
+    let largest = (0..sizes.len()).max_by_key(|&part| (sizes[part], std::cmp::Reverse(part))).unwrap_or(0);
+    let outgoing = (0..part_of.len())
+        .into_par_iter()
+        .filter(|&p| part_of[p] as usize != largest)
+        .map(|p| {
+            check_cancelled(monitor)?;
+            Ok((part_of[p], shortest_outgoing(values, dim, part_of, p)))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let mut shortest: Vec<Option<Bridge>> = vec![None; sizes.len()];
+    for (part, bridge) in outgoing {
+        let best = &mut shortest[part as usize];
+        if best.as_ref().is_none_or(|best| shorter(&bridge, best).is_lt()) {
+            *best = Some(bridge);
+        }
+    }
+    Ok(shortest.into_iter().flatten().collect())
 }
 
 /// The shortest edge from `p` to another part.
