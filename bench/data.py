@@ -1,0 +1,92 @@
+"""The data sets as .npy files, made once under target/bench-data."""
+
+import gzip
+import pathlib
+
+import numpy as np
+
+
+class Missing(Exception):
+    """A data set that is not in the folder; the message says which file."""
+
+
+class Data:
+    def __init__(self, source, cache):
+        self.source, self.cache = source and pathlib.Path(source), pathlib.Path(cache)
+        self.cache.mkdir(parents=True, exist_ok=True)
+
+    def file(self, name):
+        path = self.source and self.source / name
+        if not path or not path.exists():
+            raise Missing(f"{name} is not in the data folder (--data or SPADEWORK_DATA)")
+        return path
+
+    def cached(self, name, make):
+        path = self.cache / f"{name}.npy"
+        if not path.exists():
+            array = make()
+            np.save(self.cache / "unfinished.npy", array)
+            (self.cache / "unfinished.npy").rename(path)
+        return path
+
+    def mnist_images(self, *parts):
+        def images(part):
+            path = self.file(f"mnist/{part}-images-idx3-ubyte.gz")
+            return np.frombuffer(gzip.open(path).read(), np.uint8, offset=16).reshape(-1, 784)
+
+        return np.concatenate([images(part) for part in parts]).astype(np.float32) / 255
+
+    def mnist_test(self):
+        return self.cached("mnist_test", lambda: self.mnist_images("t10k"))
+
+    def mnist(self):
+        return self.cached("mnist_70k", lambda: self.mnist_images("train", "t10k"))
+
+    def mnist_test_outputs(self):
+        path = self.file("logits/mnist_test_lenet5.npz")
+        return self.cached("mnist_test_outputs", lambda: np.load(path)["lenet5_eps0.0"])
+
+    def mnist_outputs(self):
+        """The logits of all 70,000 images, by the network that the folder has."""
+        model = self.file("models/lenet5_eps0.0.onnx")
+
+        def logits():
+            try:
+                import onnxruntime
+            except ImportError:
+                raise Missing("onnxruntime is not installed, which computes the logits") from None
+            session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+            name = session.get_inputs()[0].name
+            images = np.load(self.mnist()).reshape(-1, 1, 28, 28)
+            return np.concatenate(
+                [session.run(None, {name: images[at : at + 1000]})[0] for at in range(0, len(images), 1000)]
+            )
+
+        return self.cached("mnist_70k_outputs", logits)
+
+    def cifar(self):
+        names = [f"cifar10/data_batch_{number}.bin" for number in range(1, 6)] + ["cifar10/test_batch.bin"]
+        files = [self.file(name) for name in names]
+
+        def images():
+            rows = np.concatenate([np.fromfile(file, np.uint8).reshape(-1, 3073) for file in files])
+            return rows[:, 1:].astype(np.float32) / 255
+
+        return self.cached("cifar10_60k", images)
+
+    def clusters(self, n, dim=64):
+        """Overlapping clusters of low dimension with some noise, and what a small random network makes of them."""
+
+        def normal(*shape):
+            return rng.standard_normal(shape, np.float32)
+
+        rng = np.random.default_rng(n)
+        paths = [self.cache / f"clusters_{n}{side}.npy" for side in ("", "_outputs")]
+        if not all(path.exists() for path in paths):
+            clusters, latent, hidden, outputs = 20, 12, 64, 10
+            points = normal(clusters, latent)[rng.integers(0, clusters, n)] + normal(n, latent)
+            x = points @ normal(latent, dim) / np.float32(latent) ** 0.5 + 0.1 * normal(n, dim)
+            y = np.tanh(x @ normal(dim, hidden) / np.float32(dim) ** 0.5) @ normal(hidden, outputs)
+            for path, array in zip(paths, (x, y)):
+                self.cached(path.stem, lambda array=array: array)
+        return paths

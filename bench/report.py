@@ -1,0 +1,166 @@
+"""The table and the chart."""
+
+import datetime
+import html
+import json
+import os
+import pathlib
+import platform
+import sys
+
+TITLES = dict(
+    knn="Nearest neighbours, k = 10",
+    eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
+    whole="`spadework score`, from files to scores written",
+    scale="Cost against the number of samples (clusters, 64 numbers a row, r = 2)",
+)
+
+
+def machine():
+    model = platform.processor() or platform.machine()
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    flags = pathlib.Path("/proc/cpuinfo").read_text()
+    simd = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "no AVX2"
+    return f"{model}, {os.cpu_count()} cores, {simd}"
+
+
+def number(value, digits=3):
+    return f"{value:#.{digits}g}".rstrip(".") if value < 1000 else f"{value:,.0f}"
+
+
+def markdown(document):
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Made by `{document['command']}` on {document['date']}; {document['machine']}.",
+        "",
+        "CPU seconds of the process, one thread, user and system together; loading and importing excluded except where a",
+        "row says otherwise. Each figure is the best of up to three repeats. *Memory* is what the work needed in addition",
+        "to the data. *Times ours* is how much more CPU time a program took than Spadework in the same run. *Agrees* says",
+        "how the result compares with ours.",
+        "",
+        "![CPU time of the peers as a multiple of ours](benchmarks.svg)",
+        "",
+        "## Targets",
+        "",
+        "| work | against | at least | measured | |",
+        "| --- | --- | ---: | ---: | --- |",
+    ]
+    for target in document["targets"]:
+        verdict = "met" if target["met"] else "**missed**"
+        cells = (target["work"], target["against"], target["least"], target["measured"], verdict)
+        lines.append("| " + " | ".join(cells) + " |")
+    for section, title in TITLES.items():
+        rows = [row for row in document["rows"] if row["section"] == section]
+        if not rows:
+            continue
+        lines += ["", f"## {title}", ""]
+        if section == "scale" and len(rows) > 1:
+            lines += ["![CPU seconds against the number of samples](benchmarks-scale.svg)", ""]
+        lines += ["| data | program | CPU s | wall s | memory MiB | times ours | agrees |"]
+        lines += ["| --- | --- | ---: | ---: | ---: | ---: | --- |"]
+        for row in rows:
+            times = "" if row["ours"] or not row.get("times") else f"{number(row['times'])}×"
+            name = f"**{row['program']}**" if row["ours"] else row["program"]
+            memory = "" if row["grown_mib"] is None else f"{row['grown_mib']:,.0f}"
+            cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
+            lines.append("| " + " | ".join(cells) + " |")
+    if document["skipped"]:
+        lines += ["", "## Left out", ""] + [f"- {line}" for line in document["skipped"]]
+    lines += ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def chart(document):
+    """Bars of `times ours` on a logarithmic axis, one group a data set."""
+    from math import log10
+
+    rows = [row for row in document["rows"] if row["peer"]]
+    left, width, bar, gap, top = 300, 440, 14, 20, 44
+    most = max([row["times"] for row in rows] + [10.0])
+    decades = int(log10(most)) + 1
+    at = lambda times: left + width * max(log10(times), 0) / decades
+    body, y, group = [], top, None
+    for row in rows:
+        if row["data"] != group:
+            group = row["data"]
+            y += gap
+            body.append(f'<text x="8" y="{y - 4}" class="group">{html.escape(group)}</text>')
+        body.append(f'<text x="{left - 6}" y="{y + 11}" class="name">{html.escape(row["program"])}</text>')
+        kind = "slower" if row["times"] >= 1 else "faster"
+        end = at(row["times"])
+        body.append(f'<rect x="{left}" y="{y + 1}" width="{max(end - left, 1):.1f}" height="{bar - 2}" class="{kind}"/>')
+        body.append(f'<text x="{end + 4:.1f}" y="{y + 11}">{number(row["times"])}×</text>')
+        y += bar
+    height = y + 16
+    grid = []
+    for decade in range(decades + 1):
+        x = left + width * decade / decades
+        grid.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{y}"/>')
+        grid.append(f'<text x="{x:.1f}" y="{top - 6}" class="axis">{10**decade}×</text>')
+    style = (
+        "text{font:11px sans-serif;fill:#333}.name{text-anchor:end}.group{font-weight:bold}.axis{text-anchor:middle}"
+        "line{stroke:#ddd}.slower{fill:#3b7dd8}.faster{fill:#d8743b}.title{font-size:13px;font-weight:bold}"
+    )
+    title = '<text x="8" y="16" class="title">CPU time as a multiple of Spadework’s (logarithmic)</text>'
+    return picture(left + width + 70, height, style, [title, *grid, *body])
+
+
+def curve(document):
+    """CPU time of the eigenpairs against n, both logarithmic, with a line of slope one for comparison."""
+    from math import floor, log10
+
+    rows = [row for row in document["rows"] if row["section"] == "scale"]
+    if len(rows) < 2:
+        return None
+    points = [(log10(row["samples"]), log10(row["cpu_s"])) for row in rows]
+    left, top, size = 60, 34, 340
+    low = [floor(min(point[axis] for point in points)) for axis in (0, 1)]
+    decades = 1 + max(floor(max(point[axis] for point in points)) - low[axis] for axis in (0, 1))
+    at = lambda x, y: (left + size * (x - low[0]) / decades, top + size * (1 - (y - low[1]) / decades))
+    place = lambda x, y: "{:.1f},{:.1f}".format(*at(x, y))
+    body = []
+    for decade in range(decades + 1):
+        (x, y), edge = at(low[0] + decade, low[1] + decade), (left + size, top + size)
+        body.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{edge[1]}"/>')
+        body.append(f'<line x1="{left}" x2="{edge[0]}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        body.append(f'<text x="{x:.1f}" y="{edge[1] + 16}" class="axis">{10 ** (low[0] + decade):,}</text>')
+        body.append(f'<text x="{left - 6}" y="{y + 4:.1f}" class="name">{10.0 ** (low[1] + decade):g} s</text>')
+    (x0, y0), (x1, _) = points[0], points[-1]
+    body.append(f'<polyline points="{place(x0, y0)} {place(x1, y0 + x1 - x0)}" class="linear"/>')
+    body.append(f'<polyline points="{" ".join(place(*point) for point in points)}" class="ours"/>')
+    body += ['<circle cx="{:.1f}" cy="{:.1f}" r="3"/>'.format(*at(*point)) for point in points]
+    style = (
+        "text{font:11px sans-serif;fill:#333}.name{text-anchor:end}.axis{text-anchor:middle}line{stroke:#ddd}"
+        "polyline{fill:none;stroke-width:2}.ours{stroke:#3b7dd8}.linear{stroke:#999;stroke-dasharray:4}"
+        "circle{fill:#3b7dd8}.title{font-size:13px;font-weight:bold}"
+    )
+    title = '<text x="8" y="16" class="title">CPU seconds of the eigenpairs against n (dashed: linear)</text>'
+    return picture(left + size + 50, top + size + 30, style, [title, *body])
+
+
+def picture(width, height, style, body):
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
+    background = '<rect width="100%" height="100%" fill="#fff"/>'
+    return "\n".join([head, f"<style>{style}</style>", background, *body, "</svg>"]) + "\n"
+
+
+def write(document, folder):
+    """The figures as JSON, and everything that is made of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "benchmarks.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    (folder / "benchmarks.md").write_text(markdown(document))
+    (folder / "benchmarks.svg").write_text(chart(document))
+    if plot := curve(document):
+        (folder / "benchmarks-scale.svg").write_text(plot)
+
+
+def today():
+    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+
+
+if __name__ == "__main__":  # report.py BENCHMARKS.json FOLDER: writes the report again
+    write(json.loads(pathlib.Path(sys.argv[1]).read_text()), pathlib.Path(sys.argv[2]))

@@ -1,0 +1,351 @@
+"""Runs Spadework and its peers on the same data, checks that they agree, and writes docs/benchmarks.md.
+
+Called by bench/run, which makes the Python environment. Every measurement is a process of its own: `spadework-bench`
+for ours, peers.py for theirs. A peer that is not installed, fails or takes too long is left out with a line.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+import report
+from data import Data, Missing
+from peers import query_rows
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+CACHE = ROOT / "target" / "bench-data"
+K = 10
+# Eigenvalues must agree to this; each program gets the loosest tolerance that reaches it.
+EIGENVALUE_ERROR = 1e-6
+OUR_TOLERANCES = ("1e-3", "3e-4", "1e-4", "1e-5", "1e-6")
+LOBPCG_TOLERANCES = ("3e-2", "1e-2", "3e-3", "1e-3", "1e-4", "1e-5")
+SCALE = (10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000)
+ONE_THREAD = {
+    f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB_MAXIMUM", "NUMEXPR")
+}
+
+
+class Failed(Exception):
+    """A measurement that gave no result."""
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.data = Data(options.data, CACHE)
+        self.rows, self.targets, self.skipped = [], [], []
+        profile = [] if options.profile == "release" else ["--profile", options.profile]
+        packages = ["-p", "spadework-bench", "-p", "spadework-cli"]
+        flags = profile or ["--release"]
+        subprocess.run(["cargo", "build", "--quiet", *flags, *packages], cwd=ROOT, check=True)
+        self.binaries = TARGET / options.profile
+        if not installed("scikit-sparse"):
+            self.skip("CHOLMOD: scikit-sparse is not installed; SuperLU stands in")
+
+    # Measuring
+
+    def call(self, command, env=None):
+        """Runs a process that prints one JSON line."""
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=self.options.timeout,
+                env=dict(os.environ, **(env or {})),
+            )
+        except subprocess.TimeoutExpired:
+            raise Failed(f"took more than {self.options.timeout} s") from None
+        if done.returncode:
+            raise Failed((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:200])
+        return json.loads(done.stdout.strip().splitlines()[-1])
+
+    def ours(self, *arguments):
+        return self.call([self.binaries / "spadework-bench", *map(str, arguments)])
+
+    def peer(self, *arguments):
+        return self.call([sys.executable, HERE / "peers.py", *map(str, arguments)], ONE_THREAD)
+
+    def skip(self, line):
+        print(f"   left out: {line}", flush=True)
+        self.skipped.append(line)
+
+    def row(self, section, data, program, result, note="", ours=None, scale=1.0):
+        """Notes a measurement; `ours` is our row of the same work, or None where this is ours."""
+        row = dict(
+            section=section,
+            data=data,
+            program=program,
+            ours=ours is None,
+            cpu_s=result["cpu_s"] * scale,
+            wall_s=result["wall_s"] * scale,
+            grown_mib=result.get("grown_mib"),
+            peak_mib=result.get("peak_mib"),
+            note=note,
+        )
+        if ours is not None:
+            row["times"] = row["cpu_s"] / ours["cpu_s"]
+        row["peer"] = ours is not None and not program.startswith("Spadework")
+        self.rows.append(row)
+        times = f"  {row['times']:6.2f}x" if ours is not None else ""
+        print(f"   {data:34} {program:30} {row['cpu_s']:9.3f} CPU-s {times}  {note}", flush=True)
+        return row
+
+    def target(self, work, against, least, ours, peers):
+        """At least this many times faster than the best of the peers that ran."""
+        peers = [row for row in peers if row]
+        if not peers:
+            return
+        best = min(peers, key=lambda row: row["cpu_s"])
+        ratio = best["cpu_s"] / ours["cpu_s"]
+        self.verdict(work, against, f"{least:g}×", f"{ratio:.1f}× ({best['program']})", ratio >= least)
+
+    def verdict(self, work, against, least, measured, met):
+        self.targets.append(dict(work=work, against=against, least=least, measured=measured, met=bool(met)))
+        print(f"   target: {work}: {measured}, wanted {least}: {'met' if met else 'MISSED'}", flush=True)
+
+    # Neighbours
+
+    def knn_all(self):
+        test, outputs = self.data.mnist_test, self.data.mnist_test_outputs
+        exact = ["scikit-learn brute", "FAISS flat"]
+        rough = ["hnswlib M=48 ef=100", "pynndescent"]
+        self.knn("MNIST test inputs", test, exact, rough, against=exact, least=6)
+        self.knn("MNIST test outputs", outputs, [*exact, "scikit-learn kd_tree"], rough)
+        if self.options.quick:
+            return
+        few = dict(queries=2000)
+        self.knn("MNIST 70,000 inputs", self.data.mnist, exact, rough, against=rough[:1], least=6, **few)
+        tree = ["scikit-learn kd_tree", "FAISS flat"]
+        self.knn("MNIST 70,000 outputs", self.data.mnist_outputs, tree, rough, against=tree, least=5)
+        self.knn("CIFAR-10 60,000 inputs", self.data.cifar, ["FAISS flat"], [], against=["FAISS flat"], least=6, **few)
+
+    def knn(self, name, array, exact, rough, against=(), least=None, queries=None):
+        """`queries`: exact peers search for so many rows only, and their time is scaled up."""
+        try:
+            path = array()
+        except Missing as missing:
+            return self.skip(f"{name}: {missing}")
+        n, dim = np.load(path, mmap_mode="r").shape
+        data, lists = f"{name}, {n:,} × {dim}", CACHE / "lists.npy"
+        result = self.ours("knn", "--inputs", path, "-k", K, "--save", lists, "--repeat", 3 if n <= 20_000 else 2)
+        ours = self.row("knn", data, "Spadework exact", result)
+        mine, rows = np.load(lists), {}
+        for program in [*exact, *rough]:
+            sampled = queries if program in exact and queries else n
+            save = CACHE / "peer-lists.npy"
+            try:
+                result = self.peer("knn", program, path, K, save, sampled)
+            except Failed as failure:
+                self.skip(f"{data}: {program}: {failure}")
+                continue
+            note = self.compare(path, mine, np.load(save), query_rows(n, sampled), program in exact)
+            if sampled < n:
+                note += f"; {sampled:,} of {n:,} rows searched, times × {n / sampled:g}"
+            rows[program] = self.row("knn", data, program, result, note, ours, scale=n / sampled)
+        if least:
+            self.target(f"{name}, k = {K}", ", ".join(against), least, ours, [rows.get(peer) for peer in against])
+
+    def compare(self, path, mine, theirs, rows, exact):
+        """How a peer's lists compare with ours; rows that differ are judged by their distances in double precision."""
+        x, mine = np.load(path, mmap_mode="r"), mine[rows]
+        found = (theirs[:, :, None] == mine[:, None, :]).any(axis=2)
+        recall = found.mean()
+        differ = np.flatnonzero(~found.all(axis=1))
+        ours_far, excess = 0, 0.0
+        for row in differ:
+            own = x[rows[row]].astype(np.float64)
+            last = [max(((x[q].astype(np.float64) - own) ** 2).sum() for q in lists[row]) for lists in (mine, theirs)]
+            ours_far += last[0] > last[1] * (1 + 1e-12)
+            excess = max(excess, last[1] / last[0] - 1 if last[0] > 0 else 0.0)
+        if ours_far:
+            raise SystemExit(f"bench: {ours_far} rows of {path} have nearer neighbours than ours")
+        if not exact:
+            return f"recall {recall:.4f}"
+        if excess > 1e-4:
+            raise SystemExit(f"bench: an exact peer's neighbours in {path} are further than ours by {excess:.1e}")
+        return "the same" if not len(differ) else f"the same up to ties and rounding ({len(differ)} rows)"
+
+    # Eigenpairs
+
+    def graphs(self, name, inputs, outputs):
+        folder = CACHE / f"graphs_{name}_k{K}"
+        if not (folder / "output.npy").exists():
+            threads = ("--threads", os.cpu_count())
+            search = ("--inputs", inputs, "--outputs", outputs, "-k", K)
+            self.ours("eigen", *search, "-r", 1, "--repeat", 1, "--save-graphs", folder, *threads)
+        return folder
+
+    def eigen_all(self):
+        data = self.data
+        sets = [("MNIST test", "mnist_test", lambda: (data.mnist_test(), data.mnist_test_outputs()), (8, 8, 4))]
+        if not self.options.quick:
+            sets += [
+                ("MNIST 70,000", "mnist_70k", lambda: (data.mnist(), data.mnist_outputs()), (15, 15, 8)),
+                ("clusters 200,000", "clusters_200k", lambda: data.clusters(200_000), (15, 15, None)),
+            ]
+        for name, key, arrays, least in sets:
+            try:
+                folder = self.graphs(key, *arrays())
+            except (Missing, Failed) as failure:
+                self.skip(f"{name}: {failure}")
+                continue
+            for r, factor in zip((1, 2, 10), least):
+                self.eigen(name, folder, r, factor)
+
+    def eigen(self, name, folder, r, least):
+        data = f"{name}, r = {r}"
+        reference = self.ours("eigen", "--graphs", folder, "-r", r, "--tolerance", "1e-10", "--repeat", 1)["values"]
+        error = lambda result: max(abs(a / b - 1) for a, b in zip(result["values"], reference))
+
+        def loosest(tolerances, run):
+            """The loosest tolerance whose eigenvalues are right."""
+            for tolerance in tolerances:
+                result = run(tolerance)
+                if error(result) <= EIGENVALUE_ERROR:
+                    return result, f"to {error(result):.0e} (tolerance {tolerance})"
+            raise Failed(f"eigenvalues off by {error(result):.0e} at tolerance {tolerance}")
+
+        run = lambda *options: self.ours("eigen", "--graphs", folder, "-r", r, "--tolerance", *options)
+        result, note = loosest(OUR_TOLERANCES, run)
+        ours = self.row("eigen", data, "Spadework", result, note)
+        default = run("1e-6", "--enclosure")
+        self.row("eigen", data, "Spadework, default 1e-6", default, f"to {error(default):.0e}", ours)
+        enclosure = f"in addition to the eigenpairs; {default['iterations']} iterations before"
+        self.row("eigen", data, "Spadework, enclosure", default["enclosure"], enclosure, ours)
+        rows = {}
+        peers = [("ARPACK + CHOLMOD", ("1e-6",)), ("LOBPCG + pyamg", LOBPCG_TOLERANCES)]
+        if not installed("scikit-sparse"):
+            peers[0] = ("ARPACK + SuperLU", ("1e-6",))
+        for program, tolerances in peers:
+            try:
+                result, note = loosest(tolerances, lambda tolerance: self.peer("eigen", program, folder, r, tolerance))
+                rows[program] = self.row("eigen", data, program, result, note, ours)
+            except Failed as failure:
+                self.skip(f"{data}: {program}: {failure}")
+        direct = rows.get(peers[0][0])
+        if direct and least:
+            self.target(f"eigenpairs, {data}", peers[0][0], least, ours, [direct])
+            if "200,000" in name:
+                memory = ours["grown_mib"] / direct["grown_mib"]
+                self.verdict(f"memory, {data}", peers[0][0], "a quarter", f"{memory:.2f}", memory <= 0.25)
+
+    # The whole
+
+    def whole_all(self):
+        try:
+            x, y = self.data.mnist_test(), self.data.mnist_test_outputs()
+        except Missing as missing:
+            return self.skip(f"score: {missing}")
+        data, out = "MNIST test, k = 10, r = 2", CACHE / "score"
+        files = ["score", "--inputs", x, "--outputs", y, "-k", str(K), "-r", "2", "--quiet", "--json"]
+        best = dict(cpu_s=float("inf"), wall_s=float("inf"))
+        for _ in range(5):
+            subprocess.run(["rm", "-rf", out], check=True)
+            before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            command = [self.binaries / "spadework", *files, "--out", out, "--tables", "npy"]
+            text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            if wall < best["wall_s"]:
+                best = dict(cpu_s=best["cpu_s"], wall_s=wall, document=json.loads(text))
+            best["cpu_s"] = min(best["cpu_s"], cpu)
+        timings = best["document"]["timings"]
+        note = "start-up and reading included; " + ", ".join(
+            f"{name.removesuffix('_s')} {seconds:.3f}" for name, seconds in timings.items() if name != "total_s"
+        )
+        ours = self.row("whole", data, f"Spadework score, {os.cpu_count()} threads", best, note)
+        try:
+            scores = CACHE / "peer-scores.npy"
+            result = self.peer("whole", x, y, K, 2, scores)
+        except Failed as failure:
+            return self.skip(f"{data}: scikit-learn + SciPy: {failure}")
+        values, nodes = best["document"]["eigenvalues"], np.load(out / "node_scores.npy")
+        error = max(abs(a / b - 1) for a, b in zip(values, result["values"]))
+        off = np.abs(nodes - np.load(scores)).max() / nodes.max()
+        if error > EIGENVALUE_ERROR:
+            raise SystemExit(f"bench: eigenvalues {values} and those of SciPy {result['values']} differ")
+        note = f"eigenvalues to {error:.0e}, node scores to {off:.0e} of the largest; importing excluded"
+        peer = self.row("whole", data, "scikit-learn + SciPy", result, note, ours)
+        self.target("`spadework score`, MNIST test", peer["program"], 6, ours, [peer])
+        self.verdict("`spadework score`, wall time", "the clock", "< 1 s", f"{best['wall_s']:.2f} s", best["wall_s"] < 1)
+
+    def document(self):
+        """Everything so far, as the report takes it."""
+        peers = "numpy scipy scikit-learn faiss-cpu hnswlib pynndescent pyamg scikit-sparse".split()
+        words = ["--quick"] if self.options.quick else []
+        words += ["--only", self.options.only] if self.options.only else []
+        words += ["--profile", self.options.profile] if self.options.profile != "release" else []
+        return dict(
+            command=" ".join(["bench/run", *words]),
+            date=report.today(),
+            machine=report.machine(),
+            versions={name: installed(name) for name in peers if installed(name)},
+            targets=self.targets,
+            rows=self.rows,
+            skipped=self.skipped,
+        )
+
+    # Cost against n
+
+    def scale_all(self):
+        points = []
+        for n in SCALE:
+            if n > self.options.largest or (self.options.quick and n > 20_000):
+                break
+            try:
+                folder = self.graphs(f"clusters_{n // 1000}k", *self.data.clusters(n))
+                result = self.ours("eigen", "--graphs", folder, "-r", 2, "--repeat", 2)
+            except Failed as failure:
+                self.skip(f"clusters {n:,}: {failure}")
+                continue
+            points.append((n, result["cpu_s"]))
+            note = f"{1e6 * result['cpu_s'] / n:.2f} µs a sample, {result['iterations']} iterations"
+            self.row("scale", f"clusters, n = {n:,}", "Spadework eigenpairs", result, note)["samples"] = n
+        if len(points) > 1:
+            n, seconds = np.log(np.array(points)).T
+            power = np.polyfit(n, seconds, 1)[0]
+            self.verdict("eigenpairs against n", "linear", "n^1.2 at most", f"n^{power:.2f}", power <= 1.2)
+
+
+def installed(package):
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="MNIST's 10,000 test images only, a few minutes")
+    parser.add_argument("--only", choices=("knn", "eigen", "whole", "scale"), help="one section")
+    parser.add_argument("--data", default=os.environ.get("SPADEWORK_DATA"), help="folder of the data sets [SPADEWORK_DATA]")
+    parser.add_argument("--timeout", type=float, default=600, help="seconds after which a process is given up [600]")
+    parser.add_argument("--largest", type=int, default=200_000, help="most samples in the section scale [200000]")
+    parser.add_argument("--profile", default="release", help="Cargo profile that is measured [release]")
+    parser.add_argument("--output", type=pathlib.Path, help="where the report goes [docs; of a part target/bench-report]")
+    options = parser.parse_args()
+    # A part never takes the place of the full table.
+    part = options.quick or options.only
+    options.output = options.output or (ROOT / "target" / "bench-report" if part else ROOT / "docs")
+    bench = Bench(options)
+    for section in ("knn", "eigen", "whole", "scale"):
+        if options.only in (None, section):
+            print(report.TITLES[section], flush=True)
+            getattr(bench, f"{section}_all")()
+            report.write(bench.document(), options.output)
+    print(f"written: {options.output / 'benchmarks.md'}, .svg and .json")
+
+
+if __name__ == "__main__":
+    main()
