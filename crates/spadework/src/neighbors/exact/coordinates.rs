@@ -12,6 +12,7 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
+use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Rows, UNIT_ROUNDOFF};
@@ -19,6 +20,8 @@ use crate::neighbors::Element;
 
 /// Entries of a product that are added up together.
 const PIECE: usize = 512;
+/// Rows that the centre is the mean of.
+const CENTER_ROWS: usize = 1024;
 /// Rows projected together.
 const BLOCK: usize = 256;
 
@@ -42,9 +45,9 @@ impl Coordinates {
     pub(super) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
         let mut values = vec![0.0_f32; rows.values.len()];
         let norms: Vec<f64> = values
-            .par_chunks_mut(rows.dim)
-            .zip(rows.values.par_chunks(rows.dim))
-            .map(|(target, row)| frame.round_into(row, target))
+            .par_chunks_mut(BLOCK * rows.dim)
+            .zip(rows.values.par_chunks(BLOCK * rows.dim))
+            .flat_map_iter(|(target, rows)| Arch::new().dispatch(RoundRows { frame, rows, target }))
             .collect();
         // Rounding of the entries, and of those too small to be normal numbers.
         let errors = norms.iter().map(|norm| 1.01 * UNIT_ROUNDOFF * norm + underflow(rows.dim)).collect();
@@ -210,20 +213,32 @@ pub(super) struct Frame {
 impl Frame {
     pub(super) fn of<T: Element>(rows: Rows<'_, T>) -> Self {
         let center = column_means(rows);
-        let largest = rows
-            .values
-            .par_chunks(rows.dim)
-            .map(|row| row.iter().zip(&center).fold(0.0_f64, |m, (&v, c)| m.max((v.to_f64() - c).abs())))
-            .reduce(|| 0.0, f64::max);
+        let largest_entry =
+            rows.values.par_chunks(BLOCK * rows.dim).map(largest_magnitude).reduce(|| 0.0, f64::max);
+        let largest_center = center.iter().fold(0.0_f64, |largest, c| largest.max(c.abs()));
+        let largest = largest_entry + largest_center;
         // Of numbers below this no square, and so no distance, is other than zero.
         let scale = if largest > 1e-200 { largest.recip() } else { 1.0 };
         Self { center, scale }
     }
 
     /// The row, centred and scaled, in single precision; returns its norm before rounding.
+    #[inline(always)]
     fn round_into<T: Element>(&self, row: &[T], target: &mut [f32]) -> f64 {
-        let mut squared = 0.0;
-        for ((target, &value), center) in target.iter_mut().zip(row).zip(&self.center) {
+        const LANES: usize = 8;
+        let mut lanes = [0.0; LANES];
+        let (row_chunks, row_rest) = row.as_chunks::<LANES>();
+        let (center_chunks, center_rest) = self.center.as_chunks::<LANES>();
+        let (target_chunks, target_rest) = target.as_chunks_mut::<LANES>();
+        for ((row, center), target) in row_chunks.iter().zip(center_chunks).zip(target_chunks) {
+            for lane in 0..LANES {
+                let value = (row[lane].to_f64() - center[lane]) * self.scale;
+                lanes[lane] += value * value;
+                target[lane] = value as f32;
+            }
+        }
+        let mut squared: f64 = lanes.iter().sum();
+        for ((value, center), target) in row_rest.iter().zip(center_rest).zip(target_rest) {
             let value = (value.to_f64() - center) * self.scale;
             squared += value * value;
             *target = value as f32;
@@ -232,26 +247,41 @@ impl Frame {
     }
 }
 
-/// Means of the columns. Any point near the samples serves as centre, so their rounding does not matter.
+/// Rounds rows one after the other, compiled for each instruction set; returns their norms.
+struct RoundRows<'a, T> {
+    frame: &'a Frame,
+    rows: &'a [T],
+    target: &'a mut [f32],
+}
+
+impl<T: Element> WithSimd for RoundRows<'_, T> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
+        let dim = self.frame.center.len();
+        let mut norms = Vec::with_capacity(self.rows.len() / dim);
+        for (row, target) in self.rows.chunks_exact(dim).zip(self.target.chunks_exact_mut(dim)) {
+            norms.push(self.frame.round_into(row, target));
+        }
+        norms
+    }
+}
+
+fn largest_magnitude<T: Element>(values: &[T]) -> f64 {
+    values.iter().fold(0.0, |largest, value| largest.max(value.to_f64().abs()))
+}
+
+/// Means of the columns over some of the rows: any point near the samples serves as centre.
 fn column_means<T: Element>(rows: Rows<'_, T>) -> Vec<f64> {
-    let sums = rows
-        .values
-        .par_chunks(BLOCK * rows.dim)
-        .map(|block| {
-            let mut sums = vec![0.0; rows.dim];
-            for row in block.chunks_exact(rows.dim) {
-                for (sum, &value) in sums.iter_mut().zip(row) {
-                    *sum += value.to_f64() / rows.len() as f64;
-                }
-            }
-            sums
-        })
-        .collect::<Vec<_>>();
-    // In order, so that the centre does not depend on the threads.
-    sums.into_iter().fold(vec![0.0; rows.dim], |mut total, block| {
-        total.iter_mut().zip(block).for_each(|(total, sum)| *total += sum);
-        total
-    })
+    let sampled = CENTER_ROWS.min(rows.len());
+    let mut means = vec![0.0; rows.dim];
+    for at in 0..sampled {
+        for (mean, value) in means.iter_mut().zip(rows.row(at * rows.len() / sampled)) {
+            *mean += value.to_f64() / sampled as f64;
+        }
+    }
+    means
 }
 
 /// Projects a block of rows; returns their norms.
@@ -264,11 +294,7 @@ fn project<T: Element>(
 ) -> Vec<f64> {
     let (rows, count) = (block.len() / dim, axes.ncols());
     let mut rounded = vec![0.0_f32; block.len()];
-    let norms = block
-        .chunks_exact(dim)
-        .zip(rounded.chunks_exact_mut(dim))
-        .map(|(row, rounded)| frame.round_into(row, rounded))
-        .collect();
+    let norms = Arch::new().dispatch(RoundRows { frame, rows: block, target: &mut rounded });
     let rounded = MatRef::from_row_major_slice(&rounded, rows, dim);
     // One column more than is written: ρ comes later.
     let mut target = MatMut::from_row_major_slice_mut(target, rows, count + 1).subcols_mut(0, count);
