@@ -14,7 +14,7 @@ use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_up_to};
 
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`.
 ///
-/// A NumPy file of 64 MiB or more that holds `float32` or `float64` in rows is mapped, not read: it must not be changed by
+/// A NumPy file of 4 MiB or more that holds `float32` or `float64` in rows is mapped, not read: it must not be changed by
 /// another program for as long as the [`Dataset`] lives.
 ///
 /// # Errors

@@ -11,8 +11,8 @@ use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 
-/// Files from this size on are mapped: below it, reading costs less than faulting pages in.
-pub(crate) const MAP_FROM: u64 = 64 << 20;
+/// Files from this size on are mapped: it saves two copies, and below it neither way takes a millisecond.
+pub(crate) const MAP_FROM: u64 = 4 << 20;
 
 /// The bytes of a file.
 #[derive(Debug)]
