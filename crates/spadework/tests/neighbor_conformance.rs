@@ -105,7 +105,7 @@ fn integers_with_many_ties() {
 #[test]
 fn more_copies_than_neighbors() {
     let mut rng = rng(4);
-    // Twenty points, sixty copies each: far more than k, and more than a candidate list of 4k + 64 may hold.
+    // Twenty points, sixty copies each: far more than k.
     let originals = gaussians(20 * 9, &mut rng);
     let copies = |count: usize| {
         (0..20 * count).flat_map(|i| originals[i % 20 * 9..][..9].to_vec()).collect::<Vec<f64>>()

@@ -68,7 +68,7 @@ fn residual(problem: &EigenProblem<'_>, vector: &[f64], whiten: impl Fn(&mut Mat
 }
 
 /// The Laplacian without its last node, dense.
-pub(super) fn grounded(laplacian: &Laplacian<'_>) -> Mat<f64> {
+fn grounded(laplacian: &Laplacian<'_>) -> Mat<f64> {
     let size = laplacian.nodes() - 1;
     let mut matrix = Mat::zeros(size, size);
     for p in 0..size {

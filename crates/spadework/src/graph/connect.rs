@@ -127,7 +127,8 @@ pub fn connect<'a>(
     policy: Connectivity,
     monitor: &dyn Monitor,
 ) -> Result<(GraphPair, Connection)> {
-    let found = [&input, &output].map(|side| Components::of(&side.graph(neighbors)));
+    let mut graphs = [input.graph(neighbors), output.graph(neighbors)];
+    let found = graphs.each_ref().map(Components::of);
     let mut used = neighbors;
     let mut bridges = [Vec::new(), Vec::new()];
     match policy {
@@ -138,10 +139,12 @@ pub fn connect<'a>(
                 }
             }
         }
+        Connectivity::Grow if found.iter().all(|components| components.count() == 1) => {}
         Connectivity::Grow => {
             used = input.smallest_connecting(neighbors)?.max(output.smallest_connecting(neighbors)?);
             input.extend_to(used)?;
             output.extend_to(used)?;
+            graphs = [input.graph(used), output.graph(used)];
         }
         Connectivity::Bridge => {
             bridges = [
@@ -152,13 +155,13 @@ pub fn connect<'a>(
     }
     let mended = |at: usize| Mended { components_found: found[at].count(), bridges: bridges[at].len() };
     let connection = Connection { policy, requested: neighbors, used, input: mended(0), output: mended(1) };
-    let build = |side: &Neighborhood<'_>, bridges: &[(u32, u32)]| {
-        let graph = side.graph(used);
+    let connected = |side: &Neighborhood<'a>, graph: Graph, bridges: &[(u32, u32)]| {
         let graph = if bridges.is_empty() { graph } else { graph.with_edges(bridges) };
         ConnectedGraph::new(graph).map_err(|components| side.disconnected(&components, used))
     };
-    let input_graph = build(&input, &bridges[0])?;
-    let output_graph = build(&output, &bridges[1])?;
+    let [input_graph, output_graph] = graphs;
+    let input_graph = connected(&input, input_graph, &bridges[0])?;
+    let output_graph = connected(&output, output_graph, &bridges[1])?;
     Ok((GraphPair::new(input_graph.0, output_graph)?, connection))
 }
 
