@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use spadework::{ExactSearch, NeighborSearch, Silent};
+use spadework::{ApproximateSearch, ExactSearch, NeighborSearch, Silent};
 use spadework_io::output::write_npy;
 
 use crate::Failure;
@@ -19,6 +19,9 @@ pub(crate) struct KnnArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, value_name = "K", default_value_t = 10)]
     neighbors: usize,
+    /// Search by NN-descent instead of exactly
+    #[arg(long)]
+    approximate: bool,
     /// Write the lists, n × k indices, nearest first
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -30,6 +33,8 @@ pub(crate) struct KnnLine {
     dim: usize,
     neighbors: usize,
     threads: usize,
+    /// Part of the true neighbors of some rows that was found.
+    recall: f64,
     #[serde(flatten)]
     cost: Cost,
 }
@@ -37,7 +42,9 @@ pub(crate) struct KnnLine {
 pub(crate) fn run(args: &KnnArgs, repeat: NonZeroUsize) -> Result<KnnLine, Failure> {
     let dataset = spadework_io::load(&args.inputs)?;
     let samples = dataset.samples()?;
-    let (lists, cost) = measure(repeat, || Ok(ExactSearch.search(&samples, args.neighbors, &Silent)?))?;
+    let search: &dyn NeighborSearch =
+        if args.approximate { &ApproximateSearch::default() } else { &ExactSearch };
+    let (lists, cost) = measure(repeat, || Ok(search.search(&samples, args.neighbors, &Silent)?))?;
     if let Some(path) = &args.save {
         let indices: Vec<i64> =
             (0..lists.len()).flat_map(|p| lists.of(p).iter().map(|&q| i64::from(q))).collect();
@@ -48,6 +55,7 @@ pub(crate) fn run(args: &KnnArgs, repeat: NonZeroUsize) -> Result<KnnLine, Failu
         dim: samples.dim(),
         neighbors: args.neighbors,
         threads: rayon::current_num_threads(),
+        recall: lists.recall().share(),
         cost,
     })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use spadework::{Certainty, Connectivity, SpadeParams};
+use spadework::{Certainty, Connectivity, SearchMethod, SpadeParams};
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 const ARRAYS_HELP: &str = "\
@@ -122,6 +122,9 @@ pub(crate) struct ModelArgs {
     /// Eigenpairs, r, that edge and node scores are made of
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
     pub(crate) eigenpairs: usize,
+    /// How neighbors are searched
+    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
+    pub(crate) search: Search,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -144,6 +147,7 @@ impl ModelArgs {
         SpadeParams {
             neighbors: self.neighbors,
             eigenpairs: self.eigenpairs,
+            search: self.search.into(),
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
@@ -179,6 +183,29 @@ pub(crate) struct OutputArgs {
     /// No progress bars
     #[arg(long)]
     pub(crate) no_progress: bool,
+}
+
+/// [`SearchMethod`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Search {
+    /// Exact, unless that would take more than some ten minutes of one core
+    Auto,
+    /// Exact, whatever it takes
+    Exact,
+    /// NN-descent; its recall is measured and reported
+    // Scripts may have the name of the graph search that others use for the same purpose.
+    #[value(alias = "hnsw")]
+    Approximate,
+}
+
+impl From<Search> for SearchMethod {
+    fn from(search: Search) -> Self {
+        match search {
+            Search::Auto => SearchMethod::Auto,
+            Search::Exact => SearchMethod::Exact,
+            Search::Approximate => SearchMethod::Approximate,
+        }
+    }
 }
 
 /// [`Connectivity`] as a word on the command line.

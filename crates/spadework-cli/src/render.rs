@@ -1,7 +1,7 @@
 //! Results as text for people.
 
 use spadework::Stage;
-use spadework_io::result::{LabelDocument, ScoreDocument, TimingsDocument};
+use spadework_io::result::{LabelDocument, ScoreDocument, SearchDocument, TimingsDocument};
 
 /// The whole result of `score`.
 pub(crate) fn score(document: &ScoreDocument) -> String {
@@ -37,7 +37,8 @@ fn headline(document: &ScoreDocument) -> String {
          enclosure     {}, {certainty}\n\
          eigenvalues   {}\n\
          samples       {}, {} numbers in, {} out\n\
-         neighbors     {used}; {} input edges, {} output edges\n",
+         neighbors     {used}; {} input edges, {} output edges\n\
+         search        {} for inputs, {} for outputs\n",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
         spectrum.join("  "),
@@ -46,7 +47,16 @@ fn headline(document: &ScoreDocument) -> String {
         document.output_dim,
         graphs.input.edges,
         graphs.output.edges,
+        search(&graphs.input.search),
+        search(&graphs.output.search),
     )
+}
+
+fn search(search: &SearchDocument) -> String {
+    match search.measured_rows {
+        None => search.method.clone(),
+        Some(_) => format!("{} (recall {:.4})", search.method, search.recall),
+    }
 }
 
 pub(crate) fn label_table(labels: &[LabelDocument]) -> String {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use spadework::scores::{EdgeScore, LabelScore, NodeScore};
-use spadework::{Enclosure, Graph, SpadeReport, Timings};
+use spadework::{Enclosure, Graph, Recall, SpadeReport, Timings};
 
 use crate::{Error, Labels};
 
@@ -79,7 +79,7 @@ pub struct NeighborsDocument {
 }
 
 /// Both graphs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphsDocument {
     /// G_X.
     pub input: GraphDocument,
@@ -88,7 +88,7 @@ pub struct GraphsDocument {
 }
 
 /// One graph.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
@@ -100,6 +100,21 @@ pub struct GraphDocument {
     pub bridges: usize,
     /// Samples with so many exact copies that their neighbours are decided by index alone.
     pub decided_by_index: usize,
+    /// How its neighbours were searched.
+    #[serde(default = "SearchDocument::exact")]
+    pub search: SearchDocument,
+}
+
+/// How neighbours were searched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchDocument {
+    /// `exact` or `approximate`.
+    pub method: String,
+    /// Part of the true neighbours that was found.
+    pub recall: f64,
+    /// Rows on which that was measured, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_rows: Option<usize>,
 }
 
 /// Mean node score of one label.
@@ -227,11 +242,17 @@ impl GraphsDocument {
         let SpadeReport { graphs, diagnostics, .. } = report;
         let connection = &diagnostics.connection;
         Self {
-            input: GraphDocument::new(graphs.input(), connection.input, diagnostics.inputs_decided_by_index),
+            input: GraphDocument::new(
+                graphs.input(),
+                connection.input,
+                diagnostics.inputs_decided_by_index,
+                diagnostics.input_recall,
+            ),
             output: GraphDocument::new(
                 graphs.output(),
                 connection.output,
                 diagnostics.outputs_decided_by_index,
+                diagnostics.output_recall,
             ),
         }
     }
@@ -249,14 +270,32 @@ impl LabelDocument {
 }
 
 impl GraphDocument {
-    fn new(graph: &Graph, mended: spadework::graph::Mended, decided_by_index: usize) -> Self {
+    fn new(graph: &Graph, mended: spadework::graph::Mended, decided_by_index: usize, recall: Recall) -> Self {
         Self {
             edges: graph.edge_count(),
             components: 1,
             components_found: mended.components_found,
             bridges: mended.bridges,
             decided_by_index,
+            search: recall.into(),
         }
+    }
+}
+
+impl SearchDocument {
+    /// What results say that were written when every search was exact.
+    fn exact() -> Self {
+        Recall::Exact.into()
+    }
+}
+
+impl From<Recall> for SearchDocument {
+    fn from(recall: Recall) -> Self {
+        let (method, measured_rows) = match recall {
+            Recall::Exact => ("exact", None),
+            Recall::Sampled { rows, .. } => ("approximate", Some(rows)),
+        };
+        Self { method: method.to_owned(), recall: recall.share(), measured_rows }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
 use crate::graph::{Connection, GraphPair, Neighborhood, connect};
 use crate::monitor::check_cancelled;
-use crate::neighbors::{ExactSearch, NeighborLists, NeighborSearch};
+use crate::neighbors::{NeighborLists, NeighborSearch, Recall, search_by};
 use crate::report::{Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
 use crate::{Error, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Stage};
@@ -59,7 +59,7 @@ fn evaluate_here(
     let mut timings = Timings::default();
 
     // (a) The manifolds: a connected neighbour graph of each side.
-    let Manifolds { graphs, connection, decided_by_index } =
+    let Manifolds { graphs, connection, decided_by_index, recall } =
         manifolds(samples, params, monitor, &mut timings)?;
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
@@ -83,6 +83,8 @@ fn evaluate_here(
         connection,
         inputs_decided_by_index: decided_by_index[0],
         outputs_decided_by_index: decided_by_index[1],
+        input_recall: recall[0],
+        output_recall: recall[1],
         timings,
     };
     Ok(SpadeReport {
@@ -103,6 +105,8 @@ struct Manifolds {
     connection: Connection,
     /// Samples whose neighbours are decided by index, among the inputs and among the outputs.
     decided_by_index: [usize; 2],
+    /// How many of the true neighbours were found, among the inputs and among the outputs.
+    recall: [Recall; 2],
 }
 
 fn manifolds(
@@ -111,11 +115,12 @@ fn manifolds(
     monitor: &dyn Monitor,
     timings: &mut Timings,
 ) -> Result<Manifolds> {
-    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, monitor);
-    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, monitor);
+    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, params, monitor);
+    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, params, monitor);
     let input_lists = search_input.run(params.neighbors)?;
     let output_lists = search_output.run(params.neighbors)?;
     let decided_by_index = [input_lists.samples_decided_by_index(), output_lists.samples_decided_by_index()];
+    let recall = [input_lists.recall(), output_lists.recall()];
     let connecting = Instant::now();
     let searched_before = search_input.took + search_output.took;
     let (graphs, connection) = connect(
@@ -130,7 +135,7 @@ fn manifolds(
     // Searches that `grow` repeats count as searches.
     timings.graphs =
         (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
-    Ok(Manifolds { graphs, connection, decided_by_index })
+    Ok(Manifolds { graphs, connection, decided_by_index, recall })
 }
 
 /// Step (b).
@@ -162,19 +167,21 @@ fn spectrum(
 struct Search<'a> {
     samples: &'a Samples<'a>,
     stage: Stage,
+    method: Box<dyn NeighborSearch>,
     monitor: &'a dyn Monitor,
     took: Duration,
 }
 
 impl<'a> Search<'a> {
-    fn new(samples: &'a Samples<'a>, stage: Stage, monitor: &'a dyn Monitor) -> Self {
-        Self { samples, stage, monitor, took: Duration::ZERO }
+    fn new(samples: &'a Samples<'a>, stage: Stage, params: &SpadeParams, monitor: &'a dyn Monitor) -> Self {
+        let method = search_by(params.search, params.seed);
+        Self { samples, stage, method, monitor, took: Duration::ZERO }
     }
 
     fn run(&mut self, neighbors: usize) -> Result<NeighborLists> {
         self.monitor.begin(self.stage);
         let began = Instant::now();
-        let lists = ExactSearch.search(self.samples, neighbors, self.monitor);
+        let lists = self.method.search(self.samples, neighbors, self.monitor);
         self.took += began.elapsed();
         lists
     }

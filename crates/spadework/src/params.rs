@@ -50,6 +50,41 @@ pub struct UnknownWord {
     pub expected: &'static str,
 }
 
+/// How neighbours are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SearchMethod {
+    /// Exactly, unless the estimated cost is beyond [`AutomaticSearch::MOST_CORE_SECONDS`](crate::AutomaticSearch).
+    #[default]
+    Auto,
+    /// Exactly, whatever it costs.
+    Exact,
+    /// By random trees and NN-descent, polished to a measured recall.
+    Approximate,
+}
+
+impl fmt::Display for SearchMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SearchMethod::Auto => "auto",
+            SearchMethod::Exact => "exact",
+            SearchMethod::Approximate => "approximate",
+        })
+    }
+}
+
+impl FromStr for SearchMethod {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
+        match word {
+            "auto" => Ok(SearchMethod::Auto),
+            "exact" => Ok(SearchMethod::Exact),
+            "approximate" => Ok(SearchMethod::Approximate),
+            _ => Err(UnknownWord { expected: "auto, exact or approximate" }),
+        }
+    }
+}
+
 /// How certain the upper end of the model score's enclosure must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Certainty {
@@ -67,6 +102,8 @@ pub struct SpadeParams {
     pub neighbors: usize,
     /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
     pub eigenpairs: usize,
+    /// How neighbours are searched.
+    pub search: SearchMethod,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
     /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
@@ -85,6 +122,7 @@ impl Default for SpadeParams {
         Self {
             neighbors: 10,
             eigenpairs: 2,
+            search: SearchMethod::default(),
             connectivity: Connectivity::default(),
             tolerance: 1e-6,
             certainty: Certainty::default(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::eigen::{Enclosure, GeneralizedEigenpairs};
 use crate::graph::{Connection, GraphPair};
+use crate::neighbors::Recall;
 use crate::scores::{EdgeScores, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_scores};
 use crate::{Result, SpadeParams};
 
@@ -53,6 +54,10 @@ pub struct Diagnostics {
     pub inputs_decided_by_index: usize,
     /// The same for outputs.
     pub outputs_decided_by_index: usize,
+    /// How many of the true neighbours among the inputs were found.
+    pub input_recall: Recall,
+    /// The same for outputs.
+    pub output_recall: Recall,
     /// Times by stage.
     pub timings: Timings,
 }

@@ -1,9 +1,14 @@
 //! Nearest neighbours: the lists, and the seam behind which they are searched.
 
+mod approximate;
+mod automatic;
 mod brute_force;
 mod distance;
 mod exact;
 
+pub use approximate::ApproximateSearch;
+pub use automatic::AutomaticSearch;
+pub(crate) use automatic::search_by;
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, single_squared_distance, squared_distance};
 pub use exact::ExactSearch;
@@ -20,6 +25,33 @@ pub struct NeighborLists {
     neighbors: usize,
     indices: Vec<u32>,
     squared_distances: Vec<f64>,
+    recall: Recall,
+}
+
+/// How many of the true nearest neighbours the lists contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recall {
+    /// All of them, by construction.
+    Exact,
+    /// So many as were found when some rows were compared with brute force.
+    Sampled {
+        /// Rows that were compared.
+        rows: usize,
+        /// True neighbours found.
+        found: usize,
+        /// True neighbours.
+        of: usize,
+    },
+}
+
+impl Recall {
+    /// The part of the true neighbours that was found.
+    pub fn share(&self) -> f64 {
+        match *self {
+            Recall::Exact => 1.0,
+            Recall::Sampled { found, of, .. } => found as f64 / of as f64,
+        }
+    }
 }
 
 impl NeighborLists {
@@ -30,6 +62,7 @@ impl NeighborLists {
             neighbors,
             indices: Vec::with_capacity(rows.len() * neighbors),
             squared_distances: Vec::with_capacity(rows.len() * neighbors),
+            recall: Recall::Exact,
         };
         for (p, row) in rows.iter().enumerate() {
             assert_eq!(row.len(), neighbors, "a search returns k neighbours for every sample");
@@ -39,6 +72,16 @@ impl NeighborLists {
             lists.squared_distances.extend(row.iter().map(|&(d, _)| d));
         }
         lists
+    }
+
+    /// The same lists, of which not all are the true ones.
+    pub(crate) fn with_recall(self, recall: Recall) -> Self {
+        Self { recall, ..self }
+    }
+
+    /// How many of the true neighbours these are.
+    pub fn recall(&self) -> Recall {
+        self.recall
     }
 
     /// Number of samples, n.

@@ -61,13 +61,28 @@ impl NeighborSearch for ExactSearch {
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
+        let lists = Self::search_within(samples, neighbors, f64::INFINITY, monitor)?;
+        Ok(lists.unwrap_or_else(|| unreachable!("no cost is too high")))
+    }
+}
+
+impl ExactSearch {
+    /// The same search, or `None` where it would take more than so many seconds of one core of a usual machine. That is
+    /// estimated from the samples when the search is well under way, so it says the same whenever it is asked.
+    pub(super) fn search_within(
+        samples: &Samples<'_>,
+        neighbors: usize,
+        most_core_seconds: f64,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
-        if samples.dim() > MOST_DIMENSIONS {
-            return BruteForce.search(samples, neighbors, monitor);
+        let dim = samples.dim();
+        if dim > MOST_DIMENSIONS {
+            return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
         match samples.values() {
-            Values::F32(values) => search(Rows { values, dim: samples.dim() }, neighbors, monitor),
-            Values::F64(values) => search(Rows { values, dim: samples.dim() }, neighbors, monitor),
+            Values::F32(values) => search(Rows { values, dim }, neighbors, most_core_seconds, monitor),
+            Values::F64(values) => search(Rows { values, dim }, neighbors, most_core_seconds, monitor),
         }
     }
 }
@@ -90,7 +105,12 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 }
 
-fn search<T: Element>(rows: Rows<'_, T>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
+fn search<T: Element>(
+    rows: Rows<'_, T>,
+    neighbors: usize,
+    most_core_seconds: f64,
+    monitor: &dyn Monitor,
+) -> Result<Option<NeighborLists>> {
     let Plan { mut coarse, mut fine, leaf_rows } = Plan::new(rows, neighbors);
     let leaves = Leaves::new(&coarse, leaf_rows);
     coarse.permute(leaves.order());
@@ -102,6 +122,9 @@ fn search<T: Element>(rows: Rows<'_, T>, neighbors: usize, monitor: &dyn Monitor
 
     (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.first_radii(leaf, monitor))?;
     (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.compare_with_near(leaf, monitor))?;
+    if tiles.remaining_core_seconds() > most_core_seconds {
+        return Ok(None);
+    }
     let (done, total) = (AtomicU64::new(0), tiles.pair_count());
     (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
         tiles.compare_with_far(leaf, monitor)?;
@@ -109,5 +132,5 @@ fn search<T: Element>(rows: Rows<'_, T>, neighbors: usize, monitor: &dyn Monitor
         monitor.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
         Ok(())
     })?;
-    Ok(tiles.into_lists())
+    Ok(Some(tiles.into_lists()))
 }

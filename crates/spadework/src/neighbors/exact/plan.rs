@@ -34,6 +34,11 @@ mod cost {
     pub(super) const SETTLE: (f64, f64) = (40.0, 0.1);
 }
 
+/// What comparing a pair by so many coordinates costs, what it leaves to do included: as much again, as a rule.
+pub(super) fn pair_nanoseconds(coordinates: usize) -> f64 {
+    2.0 * (cost::SCAN + cost::PRODUCT * coordinates as f64)
+}
+
 /// The short vectors of a search.
 #[derive(Debug)]
 pub(super) struct Plan {

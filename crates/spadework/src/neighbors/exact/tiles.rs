@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::best::BestLists;
 use super::coordinates::{Coordinates, underflow};
 use super::order::Leaves;
+use super::plan::pair_nanoseconds;
 use super::{Rows, UNIT_ROUNDOFF};
 use crate::monitor::check_cancelled;
 use crate::neighbors::{Element, NeighborLists, single_squared_distance, squared_distance};
@@ -22,6 +23,8 @@ const MOST_INSERTED: usize = 64;
 const NEAR_LEAVES: usize = 6;
 /// Columns looked at together.
 const SCAN_COLUMNS: usize = 32;
+/// Leaves from which the cost of all is estimated.
+const ESTIMATED_LEAVES: usize = 128;
 /// Covers the rounding of radii and distances in double precision.
 const DOUBLE_SLACK: f64 = 1.0 + 1e-10;
 
@@ -193,6 +196,24 @@ impl<'a, T: Element> Tiles<'a, T> {
             self.compare(leaf, first..next);
         }
         Ok(())
+    }
+
+    /// What [`Tiles::compare_with_far`] will cost for all leaves, from what it has to compare for some of them. Radii only
+    /// shrink on the way, so it is rather less.
+    pub(super) fn remaining_core_seconds(&self) -> f64 {
+        let leaves = self.leaf_count();
+        let asked = ESTIMATED_LEAVES.min(leaves);
+        let pairs: usize = (0..asked)
+            .map(|at| {
+                let leaf = at * leaves / asked;
+                let others = (0..leaves).filter(|&other| other != leaf && !self.apart(leaf, other));
+                self.leaves.rows(leaf).len()
+                    * others.map(|other| self.leaves.rows(other).len()).sum::<usize>()
+            })
+            .sum();
+        // Each pair of leaves is compared from one of its sides.
+        let pairs = pairs as f64 / 2.0 * leaves as f64 / asked as f64;
+        pairs * pair_nanoseconds(self.coarse.dim) * 1e-9
     }
 
     fn done_or_apart(&self, leaf: usize, other: usize) -> bool {

@@ -1,0 +1,222 @@
+//! NN-descent: samples joined with the same sample are likely neighbours.
+
+use std::mem;
+
+use rayon::prelude::*;
+
+use super::lists::{Candidate, CandidateLists, insert};
+use super::rough::{DistanceWork, Rough, RoughDistance, dispatch};
+use crate::monitor::check_cancelled;
+use crate::{Monitor, Result};
+
+/// Rounds of one descent at most.
+const MOST_ROUNDS: usize = 12;
+/// A descent ends where a round changes a smaller part of the k nearest than this.
+const LEAST_CHANGE: f64 = 0.0005;
+/// Samples that a task takes at a time.
+const TASK_SAMPLES: usize = 256;
+
+/// Rounds in which every sample looks at two steps of the graph of candidates.
+pub(super) struct Descent<'a, T> {
+    distance: &'a RoughDistance<'a, T>,
+    /// Near samples stand together, so that what one needs is in the cache for the next.
+    order: &'a [u32],
+    /// The k that is wanted in the end; lists are longer.
+    neighbors: usize,
+    /// Who was joined with whom in the last round: two steps that were there then have been looked at.
+    last: Option<Joined>,
+}
+
+impl<'a, T: Rough> Descent<'a, T> {
+    pub(super) fn new(distance: &'a RoughDistance<'a, T>, order: &'a [u32], neighbors: usize) -> Self {
+        Self { distance, order, neighbors, last: None }
+    }
+
+    /// Rounds until little changes.
+    pub(super) fn run(&mut self, lists: &mut CandidateLists, monitor: &dyn Monitor) -> Result<()> {
+        for _ in 0..MOST_ROUNDS {
+            let joined = Joined::new(lists, self.last.as_ref());
+            let after = self.round(lists, &joined, monitor)?;
+            let before = mem::replace(lists, after);
+            self.last = Some(joined);
+            if changed(&before, lists, self.neighbors) < LEAST_CHANGE {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn round(
+        &self,
+        lists: &CandidateLists,
+        joined: &Joined,
+        monitor: &dyn Monitor,
+    ) -> Result<CandidateLists> {
+        let tasks: Vec<CandidateLists> = self
+            .order
+            .par_chunks(TASK_SAMPLES)
+            .map(|samples| {
+                check_cancelled(monitor)?;
+                let mut found = CandidateLists::new(samples.len(), lists.length());
+                dispatch(Task { distance: self.distance, samples, lists, joined, found: &mut found });
+                Ok(found)
+            })
+            .collect::<Result<_>>()?;
+        let mut after = CandidateLists::new(lists.len(), lists.length());
+        for (samples, task) in self.order.chunks(TASK_SAMPLES).zip(tasks) {
+            after.take_over(samples, &task);
+        }
+        Ok(after)
+    }
+}
+
+/// The part of the k nearest that were not there before.
+fn changed(before: &CandidateLists, after: &CandidateLists, neighbors: usize) -> f64 {
+    let fresh = |p: usize| {
+        let old = before.of(p);
+        after.of(p)[..neighbors].iter().filter(|candidate| old.binary_search(candidate).is_err()).count()
+    };
+    let fresh: usize = (0..after.len()).into_par_iter().map(fresh).sum();
+    fresh as f64 / (after.len() * neighbors) as f64
+}
+
+/// For every sample those it is joined with, nearest first: its own candidates, and samples that have it as theirs; as many
+/// as a list is long.
+struct Joined {
+    most: usize,
+    links: Vec<Link>,
+}
+
+/// A sample that another is joined with, and whether it is so since this round only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Link(u32);
+
+impl Link {
+    /// One bit of the word; samples are fewer than 2³¹.
+    const FRESH: u32 = 1 << 31;
+    const NONE: Self = Self(u32::MAX);
+
+    #[inline(always)]
+    fn sample(self) -> u32 {
+        self.0 & !Self::FRESH
+    }
+
+    #[inline(always)]
+    fn is_fresh(self) -> bool {
+        self.0 & Self::FRESH != 0
+    }
+}
+
+impl Joined {
+    fn new(lists: &CandidateLists, last: Option<&Joined>) -> Self {
+        let most = lists.length();
+        let reverse = lists.reversed();
+        let mut links = vec![Link::NONE; lists.len() * most];
+        links.par_chunks_exact_mut(most).enumerate().for_each(|(p, links)| {
+            let both = merged(lists.of(p), reverse.of(p));
+            for (link, candidate) in links.iter_mut().zip(both) {
+                let q = candidate.index();
+                let known = last.is_some_and(|last| last.of(p as u32).any(|old| old.sample() == q));
+                *link = Link(if known { q } else { q | Link::FRESH });
+            }
+        });
+        Self { most, links }
+    }
+
+    #[inline(always)]
+    fn of(&self, p: u32) -> impl Iterator<Item = Link> + '_ {
+        let links = &self.links[p as usize * self.most..(p as usize + 1) * self.most];
+        links.iter().copied().take_while(|&link| link != Link::NONE)
+    }
+}
+
+/// Two sorted rows as one, without what stands in both twice.
+fn merged<'a>(a: &'a [Candidate], b: &'a [Candidate]) -> impl Iterator<Item = Candidate> + 'a {
+    let (mut i, mut j) = (0, 0);
+    std::iter::from_fn(move || {
+        let head = |row: &[Candidate], at: usize| row.get(at).copied().unwrap_or(Candidate::NONE);
+        let (first, second) = (head(a, i), head(b, j));
+        let next = first.min(second);
+        i += usize::from(first == next);
+        j += usize::from(second == next);
+        (next != Candidate::NONE).then_some(next)
+    })
+}
+
+/// One task of a round.
+struct Task<'a, T> {
+    distance: &'a RoughDistance<'a, T>,
+    samples: &'a [u32],
+    lists: &'a CandidateLists,
+    joined: &'a Joined,
+    found: &'a mut CandidateLists,
+}
+
+impl<T: Rough> DistanceWork for Task<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        let Self { distance, samples, lists, joined, found } = self;
+        let mut seen = Seen::new();
+        for (&p, row) in samples.iter().zip(found.rows_mut()) {
+            row.copy_from_slice(lists.of(p as usize));
+            seen.clear();
+            for q in lists.indices_of(p as usize) {
+                seen.add(q);
+            }
+            for first in joined.of(p) {
+                // Those that have p as a candidate need not be candidates of p.
+                look_at(distance, p, first.sample(), &mut seen, row);
+                for second in joined.of(first.sample()) {
+                    if first.is_fresh() || second.is_fresh() {
+                        look_at(distance, p, second.sample(), &mut seen, row);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Takes `q` into the row of `p` if it is near enough.
+// A function and not a closure: a closure is not compiled for the instruction set that was dispatched to.
+#[inline(always)]
+fn look_at<T: Rough>(
+    distance: &RoughDistance<'_, T>,
+    p: u32,
+    q: u32,
+    seen: &mut Seen,
+    row: &mut [Candidate],
+) {
+    if q != p && seen.add(q) {
+        insert(row, Candidate::new(distance.between(p, q), q));
+    }
+}
+
+/// The samples that were looked at for one sample. Samples share slots, so one may be forgotten: it is then looked at
+/// twice, which changes nothing.
+struct Seen {
+    slots: Vec<u64>,
+    /// Counts the samples that it was used for; entries of others do not count.
+    epoch: u64,
+}
+
+impl Seen {
+    const SLOT_BITS: u32 = 12;
+
+    fn new() -> Self {
+        Self { slots: vec![0; 1 << Self::SLOT_BITS], epoch: 0 }
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.epoch += 1;
+    }
+
+    /// Whether the sample had not been seen.
+    #[inline(always)]
+    fn add(&mut self, q: u32) -> bool {
+        let entry = self.epoch << 32 | u64::from(q);
+        // Multiplying by 2³²/φ spreads neighbouring numbers over the slots.
+        let slot = q.wrapping_mul(0x9E37_79B9) >> (u32::BITS - Self::SLOT_BITS);
+        mem::replace(&mut self.slots[slot as usize], entry) != entry
+    }
+}

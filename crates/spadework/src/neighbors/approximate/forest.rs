@@ -1,0 +1,173 @@
+//! Random trees: samples in the same leaf are likely to be near each other.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::lists::{Candidate, CandidateLists, insert};
+use super::rough::{DistanceWork, Rough, RoughDistance, dispatch};
+use crate::monitor::check_cancelled;
+use crate::{Monitor, Result};
+
+/// Trees that are grown.
+const TREES: u64 = 16;
+/// Samples of a leaf, at most, unless lists are long.
+const LEAF_SAMPLES: usize = 128;
+/// Leaves that are compared before their findings are taken over.
+const LEAVES_AT_ONCE: usize = 1024;
+/// Nodes with at least this many samples are split by several threads.
+const SHARED_SAMPLES: usize = 8192;
+
+/// First candidates of every sample, and an order of the samples in which near ones stand together.
+pub(super) fn first_candidates<T: Rough>(
+    distance: &RoughDistance<'_, T>,
+    length: usize,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<(CandidateLists, Vec<u32>)> {
+    let mut lists = CandidateLists::new(distance.len(), length);
+    let mut first_order = Vec::new();
+    for tree in 0..TREES {
+        let mut order: Vec<u32> = (0..distance.len() as u32).collect();
+        // A leaf has at least half of this, which fills a list.
+        let leaf_samples = LEAF_SAMPLES.max(3 * length);
+        let splitter = Splitter { distance, leaf_samples, seed, tree, monitor };
+        let sizes = splitter.split(&mut order, 1)?;
+        compare_leaves(distance, &order, &sizes, &mut lists, monitor)?;
+        if tree == 0 {
+            first_order = order;
+        }
+    }
+    Ok((lists, first_order))
+}
+
+/// Splits samples at the median of a random direction, again and again.
+struct Splitter<'a, T> {
+    distance: &'a RoughDistance<'a, T>,
+    leaf_samples: usize,
+    seed: u64,
+    tree: u64,
+    monitor: &'a dyn Monitor,
+}
+
+impl<T: Rough> Splitter<'_, T> {
+    /// Orders the samples of a node so that each leaf is a range; the sizes of the leaves, in this order. `node` is its
+    /// number in the tree: children of i are 2i and 2i + 1.
+    fn split(&self, samples: &mut [u32], node: u64) -> Result<Vec<usize>> {
+        check_cancelled(self.monitor)?;
+        if samples.len() <= self.leaf_samples {
+            return Ok(vec![samples.len()]);
+        }
+        let middle = samples.len() / 2;
+        let mut places = self.places(samples, node);
+        // Equal places are told apart by index, so that the halves are the same however they are found.
+        places.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (sample, place) in samples.iter_mut().zip(&places) {
+            *sample = place.1;
+        }
+        drop(places);
+        let shared = samples.len() >= SHARED_SAMPLES;
+        let (left, right) = samples.split_at_mut(middle);
+        let (left, right) = if shared {
+            rayon::join(|| self.split(left, 2 * node), || self.split(right, 2 * node + 1))
+        } else {
+            (self.split(left, 2 * node), self.split(right, 2 * node + 1))
+        };
+        let mut sizes = left?;
+        sizes.extend(right?);
+        Ok(sizes)
+    }
+
+    /// How far each sample lies along the line through two samples drawn at random.
+    fn places(&self, samples: &[u32], node: u64) -> Vec<(f32, u32)> {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(self.tree);
+        rng.set_word_pos(u128::from(node) * 16);
+        let mut draw = || samples[rng.random_range(0..samples.len())];
+        let direction = self.distance.direction(draw(), draw());
+        let mut places: Vec<(f32, u32)> = samples.iter().map(|&sample| (0.0, sample)).collect();
+        let measure = |places: &mut [(f32, u32)]| {
+            dispatch(Along { distance: self.distance, direction: &direction, places });
+        };
+        if samples.len() >= SHARED_SAMPLES {
+            places.par_chunks_mut(SHARED_SAMPLES / 4).for_each(measure);
+        } else {
+            measure(&mut places);
+        }
+        places
+    }
+}
+
+/// Where samples lie along a direction.
+struct Along<'a, T> {
+    distance: &'a RoughDistance<'a, T>,
+    direction: &'a [f32],
+    places: &'a mut [(f32, u32)],
+}
+
+impl<T: Rough> DistanceWork for Along<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        for (place, sample) in self.places {
+            *place = self.distance.along(*sample, self.direction);
+        }
+    }
+}
+
+/// Compares all pairs of every leaf.
+fn compare_leaves<T: Rough>(
+    distance: &RoughDistance<'_, T>,
+    order: &[u32],
+    sizes: &[usize],
+    lists: &mut CandidateLists,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let length = lists.length();
+    let mut rest = order;
+    let leaves: Vec<&[u32]> = sizes
+        .iter()
+        .map(|&size| {
+            let (leaf, others) = rest.split_at(size);
+            rest = others;
+            leaf
+        })
+        .collect();
+    for leaves in leaves.chunks(LEAVES_AT_ONCE) {
+        let found: Vec<CandidateLists> = leaves
+            .par_iter()
+            .map(|leaf| {
+                check_cancelled(monitor)?;
+                let mut found = CandidateLists::new(leaf.len(), length);
+                for (place, &p) in leaf.iter().enumerate() {
+                    found.row_mut(place).copy_from_slice(lists.of(p as usize));
+                }
+                dispatch(Leaf { distance, leaf, found: &mut found });
+                Ok(found)
+            })
+            .collect::<Result<_>>()?;
+        for (leaf, found) in leaves.iter().zip(found) {
+            lists.take_over(leaf, &found);
+        }
+    }
+    Ok(())
+}
+
+/// All pairs of one leaf.
+struct Leaf<'a, T> {
+    distance: &'a RoughDistance<'a, T>,
+    leaf: &'a [u32],
+    found: &'a mut CandidateLists,
+}
+
+impl<T: Rough> DistanceWork for Leaf<'_, T> {
+    #[inline(always)]
+    fn run(self) {
+        for (at, &p) in self.leaf.iter().enumerate() {
+            for (other, &q) in self.leaf[..at].iter().enumerate() {
+                let distance = self.distance.between(p, q);
+                insert(self.found.row_mut(at), Candidate::new(distance, q));
+                insert(self.found.row_mut(other), Candidate::new(distance, p));
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Approximate search for millions of samples: neighbours of neighbours are likely neighbours.
+//!
+//! **Steps.**
+//! 1. `forest`: random trees split the samples into small leaves; all pairs of a leaf are compared.
+//! 2. `descent`: every sample looks at those joined with the ones it is joined with, in rounds, until little changes
+//!    (NN-descent).
+//! 3. `recall`: the true neighbours of some rows are searched by brute force, and those found are counted. Where they are
+//!    too few, samples are joined with more others and the descent goes on.
+//! 4. The lists are settled with [`squared_distance`](super::squared_distance), as those of every search.
+//!
+//! **Why the result does not depend on the threads.** A round reads the lists of the round before and writes new ones, each
+//! sample its own; what is nearer is decided by (distance, index), a total order. Nothing is shared while a round runs.
+
+mod descent;
+mod forest;
+mod lists;
+mod recall;
+mod rough;
+
+use rayon::prelude::*;
+
+use super::{
+    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, check_neighbors, ordered, squared_distance,
+};
+use crate::monitor::check_cancelled;
+use crate::{Monitor, Result, Samples, Values};
+use descent::Descent;
+use lists::CandidateLists;
+use rough::{Rough, RoughDistance};
+
+/// Below this number of samples the exact search costs next to nothing.
+const FEWEST_SAMPLES: usize = 4096;
+/// So is it where k is a large part of n.
+const FEWEST_SAMPLES_PER_NEIGHBOR: usize = 16;
+/// Candidates that a list holds at first, in addition to the k neighbours.
+const SPARE_CANDIDATES: usize = 10;
+/// How long the lists become where recall falls short, in percent of before.
+const LONGER_PERCENT: usize = 130;
+/// How often they do at most: lists are then five times as long.
+const MOST_EXTENSIONS: usize = 6;
+
+/// Approximate neighbours by random trees and NN-descent, polished until the [`recall`](Self::recall) asked for is found
+/// among the true neighbours of some rows.
+///
+/// # Complexity
+/// About O(n k² d), and O(n d) a row for the recall of 1,000 rows. Memory: some lists of 2k to 10k candidates a sample, 8
+/// bytes each. The samples are not copied, so they may lie in a memory-mapped file.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ApproximateSearch {
+    /// Seed of the trees and of the rows whose recall is measured.
+    pub seed: u64,
+    /// Recall to reach, as measured.
+    pub recall: f64,
+}
+
+impl ApproximateSearch {
+    /// Recall that is aimed at unless told otherwise.
+    pub const RECALL: f64 = 0.999;
+}
+
+impl Default for ApproximateSearch {
+    fn default() -> Self {
+        Self { seed: 0, recall: Self::RECALL }
+    }
+}
+
+impl NeighborSearch for ApproximateSearch {
+    /// Lists whose [`NeighborLists::recall`] says what was reached; exact ones where the samples are few.
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        check_neighbors(neighbors, samples.len())?;
+        if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
+            return ExactSearch.search(samples, neighbors, monitor);
+        }
+        match samples.values() {
+            Values::F32(values) => self.search_rows(values, samples.dim(), neighbors, monitor),
+            Values::F64(values) => self.search_rows(values, samples.dim(), neighbors, monitor),
+        }
+    }
+}
+
+impl ApproximateSearch {
+    fn search_rows<T: Rough>(
+        &self,
+        values: &[T],
+        dim: usize,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        let distance = RoughDistance::new(values, dim);
+        let truth = recall::Truth::of_some_rows(values, dim, neighbors, self.seed, monitor)?;
+        let (mut lists, order) =
+            forest::first_candidates(&distance, neighbors + SPARE_CANDIDATES, self.seed, monitor)?;
+        let mut descent = Descent::new(&distance, &order, neighbors);
+        let mut extensions = 0;
+        loop {
+            descent.run(&mut lists, monitor)?;
+            let recall = truth.recall(&lists);
+            if recall.share() >= self.recall || extensions == MOST_EXTENSIONS {
+                return settle(values, dim, &lists, neighbors, recall, monitor);
+            }
+            extensions += 1;
+            lists.extend_to(lists.length() * LONGER_PERCENT / 100);
+        }
+    }
+}
+
+/// The k nearest of every list by the distance that decides.
+fn settle<T: Element>(
+    values: &[T],
+    dim: usize,
+    lists: &CandidateLists,
+    neighbors: usize,
+    recall: Recall,
+    monitor: &dyn Monitor,
+) -> Result<NeighborLists> {
+    let row = |p: usize| &values[p * dim..(p + 1) * dim];
+    let rows = (0..lists.len())
+        .into_par_iter()
+        .map(|p| {
+            check_cancelled(monitor)?;
+            let mut nearest: Vec<(f64, u32)> =
+                lists.indices_of(p).map(|q| (squared_distance(row(p), row(q as usize)), q)).collect();
+            nearest.sort_unstable_by(ordered);
+            nearest.truncate(neighbors);
+            Ok(nearest)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(NeighborLists::from_rows(neighbors, &rows).with_recall(recall))
+}

@@ -1,0 +1,52 @@
+//! Exact wherever that is affordable.
+
+use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch, check_neighbors};
+use crate::{Monitor, Result, Samples, SearchMethod};
+
+/// The exact search, unless it would take too long: an approximate one then.
+///
+/// The choice depends on the samples and k alone, never on the clock or the number of threads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AutomaticSearch {
+    /// Seed of the approximate search.
+    pub seed: u64,
+    /// Estimated cost of the exact search, in seconds of one core of a usual machine, beyond which the approximate one is
+    /// chosen.
+    pub most_core_seconds: f64,
+}
+
+impl AutomaticSearch {
+    /// What an exact search may cost unless told otherwise: five minutes on two cores.
+    pub const MOST_CORE_SECONDS: f64 = 600.0;
+}
+
+impl Default for AutomaticSearch {
+    fn default() -> Self {
+        Self { seed: 0, most_core_seconds: Self::MOST_CORE_SECONDS }
+    }
+}
+
+impl NeighborSearch for AutomaticSearch {
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        check_neighbors(neighbors, samples.len())?;
+        match ExactSearch::search_within(samples, neighbors, self.most_core_seconds, monitor)? {
+            Some(lists) => Ok(lists),
+            None => ApproximateSearch { seed: self.seed, ..Default::default() }
+                .search(samples, neighbors, monitor),
+        }
+    }
+}
+
+/// The search that a method names.
+pub(crate) fn search_by(method: SearchMethod, seed: u64) -> Box<dyn NeighborSearch> {
+    match method {
+        SearchMethod::Auto => Box::new(AutomaticSearch { seed, ..Default::default() }),
+        SearchMethod::Exact => Box::new(ExactSearch),
+        SearchMethod::Approximate => Box::new(ApproximateSearch { seed, ..Default::default() }),
+    }
+}

@@ -1,0 +1,141 @@
+//! The approximate search against brute force, and the choice between exact and approximate.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spadework::neighbors::BruteForce;
+use spadework::{
+    ApproximateSearch, AutomaticSearch, Error, ExactSearch, Monitor, NeighborLists, NeighborSearch, Recall,
+    Samples, Silent,
+};
+
+/// Enough samples that the search does not fall back to the exact one.
+const SAMPLES: usize = 5000;
+
+/// Points around a few centers, with noise in every direction.
+fn clusters(samples: usize, dim: usize, seed: u64) -> Vec<f32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut normal = || (0..12).map(|_| rng.random::<f32>()).sum::<f32>() - 6.0;
+    let centers: Vec<f32> = (0..20 * dim).map(|_| 3.0 * normal()).collect();
+    (0..samples * dim).map(|at| centers[at / dim % 20 * dim + at % dim] + normal()).collect()
+}
+
+fn search(samples: &Samples<'_>, neighbors: usize) -> NeighborLists {
+    ApproximateSearch::default()
+        .search(samples, neighbors, &Silent)
+        .expect("the samples are fit to be searched")
+}
+
+/// The part of the true neighbours that the lists contain.
+fn true_recall(samples: &Samples<'_>, lists: &NeighborLists) -> f64 {
+    let truth =
+        BruteForce.search(samples, lists.neighbors(), &Silent).expect("brute force always finds them");
+    let found = |p: usize| lists.of(p).iter().filter(|q| truth.of(p).contains(q)).count();
+    let found: usize = (0..lists.len()).map(found).sum();
+    found as f64 / (lists.len() * lists.neighbors()) as f64
+}
+
+#[test]
+fn recall_is_reached_and_told_truly() {
+    for (dim, neighbors) in [(8, 10), (24, 10), (24, 3), (16, 40)] {
+        let samples = Samples::from_f32(SAMPLES, dim, clusters(SAMPLES, dim, 1)).unwrap();
+        let lists = search(&samples, neighbors);
+        let Recall::Sampled { rows, found, of } = lists.recall() else {
+            panic!("the search is approximate, so its recall is measured")
+        };
+        assert_eq!((rows, of), (1000, 1000 * neighbors));
+        assert!(found as f64 / of as f64 >= ApproximateSearch::RECALL, "d = {dim}, k = {neighbors}");
+        // Measured on a fifth of the rows: the standard error is below 0.0005 where recall is 0.999.
+        let truth = true_recall(&samples, &lists);
+        assert!(
+            (truth - lists.recall().share()).abs() < 0.003,
+            "true {truth}, told {}",
+            lists.recall().share()
+        );
+    }
+}
+
+#[test]
+fn what_is_found_has_its_true_distance() {
+    let values = clusters(SAMPLES, 12, 2);
+    let samples = Samples::from_f32(SAMPLES, 12, values.as_slice()).unwrap();
+    let lists = search(&samples, 5);
+    let row = |p: usize| &values[p * 12..(p + 1) * 12];
+    for p in 0..SAMPLES {
+        assert!(lists.squared_distances_of(p).is_sorted());
+        for (&q, &told) in lists.of(p).iter().zip(lists.squared_distances_of(p)) {
+            let distance: f64 =
+                row(p).iter().zip(row(q as usize)).map(|(a, b)| f64::from(a - b).powi(2)).sum();
+            // The difference is taken in single precision here.
+            assert!((distance - told).abs() <= 1e-5 * told, "{p} {q}");
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_matter_and_seeds_are_kept() {
+    let samples = Samples::from_f32(SAMPLES, 16, clusters(SAMPLES, 16, 3)).unwrap();
+    let with_threads = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| search(&samples, 10))
+    };
+    let one = with_threads(1);
+    assert_eq!(one, with_threads(2));
+    assert_eq!(one, with_threads(7));
+}
+
+#[test]
+fn double_precision_and_extreme_sizes_are_searched_as_well() {
+    let values = clusters(SAMPLES, 10, 4);
+    for scale in [1.0, 1e-30, 1e25, 1e150] {
+        let scaled: Vec<f64> = values.iter().map(|&value| f64::from(value) * scale).collect();
+        let samples = Samples::from_f64(SAMPLES, 10, scaled).unwrap();
+        let recall = true_recall(&samples, &search(&samples, 10));
+        assert!(recall >= 0.997, "scale {scale}: {recall}");
+    }
+    let tiny: Vec<f32> = values.iter().map(|value| value * 1e-25).collect();
+    let samples = Samples::from_f32(SAMPLES, 10, tiny).unwrap();
+    assert!(true_recall(&samples, &search(&samples, 10)) >= 0.997);
+}
+
+#[test]
+fn copies_are_found() {
+    // Every sample has 7 exact copies; the 4 nearest are copies of lowest index.
+    let base = clusters(SAMPLES / 8, 6, 5);
+    let values: Vec<f32> = base.iter().copied().cycle().take(SAMPLES * 6).collect();
+    let samples = Samples::from_f32(SAMPLES, 6, values).unwrap();
+    let lists = search(&samples, 4);
+    let at_zero = (0..SAMPLES).filter(|&p| lists.squared_distances_of(p)[3] == 0.0).count();
+    assert!(at_zero as f64 >= 0.995 * SAMPLES as f64, "{at_zero}");
+}
+
+#[test]
+fn few_samples_are_searched_exactly() {
+    let samples = Samples::from_f32(500, 12, clusters(500, 12, 6)).unwrap();
+    let lists = search(&samples, 10);
+    assert_eq!(lists.recall(), Recall::Exact);
+    assert_eq!(lists, BruteForce.search(&samples, 10, &Silent).unwrap());
+}
+
+#[test]
+fn automatic_is_exact_where_that_is_cheap_and_approximate_where_it_is_not() {
+    let samples = Samples::from_f32(SAMPLES, 64, clusters(SAMPLES, 64, 7)).unwrap();
+    let exact = ExactSearch.search(&samples, 10, &Silent).unwrap();
+    assert_eq!(AutomaticSearch::default().search(&samples, 10, &Silent).unwrap(), exact);
+    let in_no_time = AutomaticSearch { most_core_seconds: 0.0, ..Default::default() };
+    let approximate = in_no_time.search(&samples, 10, &Silent).unwrap();
+    assert_eq!(approximate, search(&samples, 10));
+    assert_ne!(approximate.recall(), Recall::Exact);
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    struct Stop;
+    impl Monitor for Stop {
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+    let samples = Samples::from_f32(SAMPLES, 4, clusters(SAMPLES, 4, 8)).unwrap();
+    let stopped = ApproximateSearch::default().search(&samples, 5, &Stop);
+    assert!(matches!(stopped, Err(Error::Cancelled)));
+}
