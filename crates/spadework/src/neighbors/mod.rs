@@ -6,7 +6,7 @@ mod exact;
 
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, single_squared_distance, squared_distance};
-pub use exact::ExactSearch;
+pub use exact::{ExactSearch, ProductSearch, TreeSearch};
 
 use crate::{Error, Monitor, Result, Samples};
 
