@@ -5,7 +5,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spadework::laplacian::{CgParams, Laplacian};
-use spadework::neighbors::BruteForce;
+use spadework::neighbors::{BruteForce, ProductSearch, TreeSearch};
 use spadework::{
     Certainty, ConnectedGraph, EdgeScores, EigenParams, EigenProblem, ExactSearch, Graph, GraphPair,
     NeighborSearch, NodeScores, Samples, Silent, SpectralEmbedding,
@@ -75,6 +75,13 @@ fn search(criterion: &mut Criterion) {
         let size = format!("{}x{}", samples.len(), samples.dim());
         group.bench_function(BenchmarkId::new("exact", &size), |bencher| {
             bencher.iter(|| ExactSearch.search(black_box(&samples), NEIGHBORS, &Silent));
+        });
+    }
+    let samples = logits(10_000, 10, SEED);
+    let ways: [(&str, &dyn NeighborSearch); 2] = [("tree", &TreeSearch), ("products", &ProductSearch)];
+    for (name, way) in ways {
+        group.bench_function(BenchmarkId::new(name, "10000x10"), |bencher| {
+            bencher.iter(|| way.search(black_box(&samples), NEIGHBORS, &Silent));
         });
     }
     let samples = images(1_000, 784);

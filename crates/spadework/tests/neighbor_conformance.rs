@@ -7,13 +7,14 @@ mod support;
 
 use proptest::prelude::*;
 use rand::RngExt;
-use spadework::neighbors::BruteForce;
+use spadework::neighbors::{BruteForce, ProductSearch, TreeSearch};
 use spadework::{Error, ExactSearch, NeighborLists, NeighborSearch, Samples, Silent};
 use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
 use support::{bits, gaussian, gaussians, laws, real, rng};
 
 /// Every implementation there is.
-const SEARCHES: [(&str, &dyn NeighborSearch); 2] = [("exact", &ExactSearch), (REFERENCE, &BruteForce)];
+const SEARCHES: [(&str, &dyn NeighborSearch); 4] =
+    [("exact", &ExactSearch), ("tree", &TreeSearch), ("products", &ProductSearch), (REFERENCE, &BruteForce)];
 /// The one that the others are compared with.
 const REFERENCE: &str = "brute force";
 
@@ -413,4 +414,126 @@ fn rows_of_more_than_a_million_numbers() {
 fn many_neighbors() {
     let values = gaussians(900 * 6, &mut rng(33));
     assert_all_conform(in_both("many neighbours", 6, values, &[65, 300, 899]));
+}
+
+/// Leaves of sixteen, nodes of 256 and of 4096 samples: sizes around them, in all numbers of coordinates modulo eight.
+#[test]
+fn sizes_around_those_of_leaves_and_nodes() {
+    let mut rng = rng(41);
+    for (n, dim) in
+        [(15, 1), (16, 2), (17, 3), (33, 4), (255, 5), (256, 6), (257, 7), (273, 8), (4095, 2), (4097, 3)]
+    {
+        let k = [1, 10.min(n - 1), 14];
+        assert_all_conform(in_both(&format!("{n} × {dim}"), dim, gaussians(n * dim, &mut rng), &k));
+    }
+}
+
+/// Ten clusters in ten to seventeen dimensions, as the outputs of a classifier lie.
+#[test]
+fn clusters_like_those_of_a_classifier() {
+    for dim in 10..=17 {
+        let mut rng = rng(42 + dim as u64);
+        let centers = gaussians(10 * dim, &mut rng);
+        let values: Vec<f64> = (0..1500 * dim)
+            .map(|at| 6.0 * centers[at / dim % 10 * dim + at % dim] + gaussian(&mut rng))
+            .collect();
+        assert_all_conform(in_both(&format!("clusters, d = {dim}"), dim, values, &[1, 10, 90]));
+    }
+}
+
+/// Where boxes rule out little: uniform in many of the dimensions that a tree is tried in.
+#[test]
+fn uniform_samples() {
+    let mut rng = rng(43);
+    for dim in [2, 6, 12, 24, 32, 33] {
+        let values = (0..1200 * dim).map(|_| rng.random::<f64>()).collect();
+        assert_all_conform(in_both(&format!("uniform, d = {dim}"), dim, values, &[1, 10]));
+    }
+}
+
+/// On a line all boxes are segments, whatever the direction; with equal steps every distance comes twice.
+#[test]
+fn samples_on_a_line() {
+    let steps: Vec<f64> = (0..1000).map(|i| f64::from(i * 617 % 1000)).collect();
+    let along = |direction: [f64; 4]| steps.iter().flat_map(|step| direction.map(|d| d * step)).collect();
+    assert_all_conform(in_both("along an axis", 4, along([0.0, 1.0, 0.0, 0.0]), &[1, 2, 9, 100]));
+    assert_all_conform(in_both("along a diagonal", 4, along([1.0; 4]), &[1, 2, 9, 100]));
+    assert_all_conform(in_both("askew", 4, along([0.1, -0.7, 1.3, 1e-9]), &[1, 2, 9, 100]));
+}
+
+/// Copies of a few points in an order that has nothing to do with the points: ties between leaves are decided by index.
+#[test]
+fn copies_in_mixed_order() {
+    let mut rng = rng(44);
+    let points = gaussians(7 * 3, &mut rng);
+    let values = (0..3000).flat_map(|_| points[rng.random_range(0..7) * 3..][..3].to_vec()).collect();
+    assert_all_conform(in_both("seven points", 3, values, &[1, 10, 64, 65, 600]));
+}
+
+/// As many equal rows as would take minutes if every pair were looked at: by index, each row's neighbours are the first.
+#[test]
+fn twenty_thousand_equal_rows() {
+    let (n, k) = (20_000, 10);
+    let samples = Samples::from_f32(n, 10, vec![0.3; n * 10]).unwrap();
+    let lists = ExactSearch.search(&samples, k, &Silent).unwrap();
+    for p in 0..n {
+        let want: Vec<u32> = (0..n as u32).filter(|&q| q as usize != p).take(k).collect();
+        assert_eq!(lists.of(p), want, "{p}");
+        assert!(lists.squared_distances_of(p).iter().all(|&d| d == 0.0), "{p}");
+    }
+}
+
+/// A grid in integers: many equal distances across leaves, and a lattice of boxes that touch.
+#[test]
+fn a_grid() {
+    let values = (0..11 * 11 * 11).flat_map(|i| [i / 121, i / 11 % 11, i % 11].map(f64::from)).collect();
+    assert_all_conform(in_both("grid", 3, values, &[1, 6, 18, 26, 200]));
+}
+
+/// Clusters of distinct sizes beside numbers whose squares are subnormal or nearly overflow.
+#[test]
+fn clusters_of_all_sizes() {
+    let mut rng = rng(45);
+    let values: Vec<f64> = (0..1200)
+        .flat_map(|i| {
+            let size = [1e-320, 1e-160, 1e-100, 1.0, 1e100, 1e150][i % 6];
+            [0; 3].map(|_| size * gaussian(&mut rng))
+        })
+        .collect();
+    assert_conforms(&in_f64("six sizes", 3, values, &[1, 10, 250]));
+}
+
+/// Samples enough for a tree of several levels, with ties, copies and outliers among them.
+fn clustered_rows() -> impl Strategy<Value = (usize, Vec<f64>, usize)> {
+    (1..=11_usize, 1..=12_usize, 20..=700_usize, any::<u64>(), 0..3_usize).prop_flat_map(
+        |(dim, clusters, n, seed, coarseness)| {
+            let mut rng = rng(seed);
+            let centers = gaussians(clusters * dim, &mut rng);
+            let mut values: Vec<f64> = Vec::with_capacity(n * dim);
+            for _ in 0..n {
+                let center = rng.random_range(0..clusters) * dim;
+                let size = 10.0_f64.powi(rng.random_range(-3..2));
+                values.extend(
+                    centers[center..center + dim].iter().map(|c| 20.0 * c + size * gaussian(&mut rng)),
+                );
+            }
+            if coarseness > 0 {
+                for value in &mut values {
+                    *value = (*value / (4 * coarseness) as f64).round();
+                }
+            }
+            (Just(dim), Just(values), 1..n.min(120))
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(laws(96))]
+
+    #[test]
+    fn clusters_with_ties_and_outliers((dim, values, k) in clustered_rows()) {
+        for case in in_both("clusters", dim, values, &[k]) {
+            assert_conforms(&case);
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl Element for f64 {
 
 /// Independent partial sums: enough for a vector unit, and part of the definition, since it fixes the order of
 /// summation and with it the last bits.
-const LANES: usize = 8;
+pub(crate) const LANES: usize = 8;
 
 /// ‖a − b‖² in double precision.
 ///

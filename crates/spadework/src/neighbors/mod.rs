@@ -11,7 +11,7 @@ pub use automatic::AutomaticSearch;
 pub(crate) use automatic::search_by;
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, single_squared_distance, squared_distance};
-pub use exact::ExactSearch;
+pub use exact::{ExactSearch, ProductSearch, TreeSearch};
 
 use crate::{Error, Monitor, Result, Samples};
 

@@ -1,4 +1,5 @@
-//! Exact search that looks at few coordinates of most pairs.
+//! Exact search: in low dimensions by a tree of boxes ([`low_dimensional`]), otherwise by products of short vectors, which
+//! look at few coordinates of most pairs and are told of here.
 //!
 //! **Idea.** Rotated to their principal axes, samples differ most in their first coordinates. With the first m of them and
 //! the norm ρ of what is left, ‖a − b‖² ≥ ‖a_m − b_m‖² + (ρ_a − ρ_b)², so (a_m, ρ_a) is a short vector whose distances
@@ -25,6 +26,7 @@
 mod axes;
 mod best;
 mod coordinates;
+mod low_dimensional;
 mod order;
 mod plan;
 mod tiles;
@@ -39,18 +41,18 @@ use order::Leaves;
 use plan::Plan;
 use tiles::Tiles;
 
+pub use low_dimensional::TreeSearch;
+
 /// Unit roundoff of single precision.
 const UNIT_ROUNDOFF: f64 = 1.0 / (1 << 24) as f64;
 
 /// Beyond this dimension the error bound of a product in single precision says too little.
 const MOST_DIMENSIONS: usize = 1 << 20;
 
-/// The default search: exact, with most pairs ruled out by a few coordinates.
+/// The default search: exact, by [`TreeSearch`] where boxes around the samples rule out most of them, by
+/// [`ProductSearch`] otherwise.
 ///
-/// # Complexity
-/// n²m operations in matrix products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
-/// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most one copy of the samples in single
-/// precision, the lists, and some blocks a thread.
+/// Which of the two is decided by counting what a few samples would have to look at; both find the same neighbours.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExactSearch;
 
@@ -61,15 +63,55 @@ impl NeighborSearch for ExactSearch {
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
-        let lists = Self::search_within(samples, neighbors, f64::INFINITY, monitor)?;
-        Ok(lists.unwrap_or_else(|| unreachable!("no cost is too high")))
+        Ok(found(Self::search_within(samples, neighbors, f64::INFINITY, monitor)?))
     }
 }
 
 impl ExactSearch {
     /// The same search, or `None` where it would take more than so many seconds of one core of a usual machine. That is
-    /// estimated from the samples when the search is well under way, so it says the same whenever it is asked.
+    /// estimated from the samples, so it says the same whenever it is asked.
     pub(super) fn search_within(
+        samples: &Samples<'_>,
+        neighbors: usize,
+        most_core_seconds: f64,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<NeighborLists>> {
+        check_neighbors(neighbors, samples.len())?;
+        match low_dimensional::search_where_it_pays(samples, neighbors, monitor)? {
+            Some(lists) => Ok(Some(lists)),
+            None => ProductSearch::search_within(samples, neighbors, most_core_seconds, monitor),
+        }
+    }
+}
+
+/// The lists of a search that may cost what it likes.
+fn found(lists: Option<NeighborLists>) -> NeighborLists {
+    lists.unwrap_or_else(|| unreachable!("no cost is too high"))
+}
+
+/// Exact search for any dimension, with most pairs ruled out by a few coordinates.
+///
+/// # Complexity
+/// n²m operations in matrix products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
+/// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most one copy of the samples in single
+/// precision, the lists, and some blocks a thread.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProductSearch;
+
+impl NeighborSearch for ProductSearch {
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        Ok(found(Self::search_within(samples, neighbors, f64::INFINITY, monitor)?))
+    }
+}
+
+impl ProductSearch {
+    /// As [`ExactSearch::search_within`]; the estimate is made when near leaves have been compared.
+    fn search_within(
         samples: &Samples<'_>,
         neighbors: usize,
         most_core_seconds: f64,
