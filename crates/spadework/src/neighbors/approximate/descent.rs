@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use pulp::Simd;
 use rayon::prelude::*;
 
 use super::lists::{Candidate, CandidateLists, insert};
@@ -154,7 +155,7 @@ struct Task<'a, T> {
 
 impl<T: Rough> DistanceWork for Task<'_, T> {
     #[inline(always)]
-    fn run(self) {
+    fn run<S: Simd>(self, simd: S) {
         let Self { distance, samples, lists, joined, found } = self;
         let mut seen = Seen::new();
         for (&p, row) in samples.iter().zip(found.rows_mut()) {
@@ -165,10 +166,10 @@ impl<T: Rough> DistanceWork for Task<'_, T> {
             }
             for first in joined.of(p) {
                 // Those that have p as a candidate need not be candidates of p.
-                look_at(distance, p, first.sample(), &mut seen, row);
+                look_at(simd, distance, p, first.sample(), &mut seen, row);
                 for second in joined.of(first.sample()) {
                     if first.is_fresh() || second.is_fresh() {
-                        look_at(distance, p, second.sample(), &mut seen, row);
+                        look_at(simd, distance, p, second.sample(), &mut seen, row);
                     }
                 }
             }
@@ -179,7 +180,8 @@ impl<T: Rough> DistanceWork for Task<'_, T> {
 /// Takes `q` into the row of `p` if it is near enough.
 // A function and not a closure: a closure is not compiled for the instruction set that was dispatched to.
 #[inline(always)]
-fn look_at<T: Rough>(
+fn look_at<S: Simd, T: Rough>(
+    simd: S,
     distance: &RoughDistance<'_, T>,
     p: u32,
     q: u32,
@@ -187,7 +189,7 @@ fn look_at<T: Rough>(
     row: &mut [Candidate],
 ) {
     if q != p && seen.add(q) {
-        insert(row, Candidate::new(distance.between(p, q), q));
+        insert(row, Candidate::new(distance.between(simd, p, q), q));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Random trees: samples in the same leaf are likely to be near each other.
 
+use pulp::Simd;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -107,9 +108,9 @@ struct Along<'a, T> {
 
 impl<T: Rough> DistanceWork for Along<'_, T> {
     #[inline(always)]
-    fn run(self) {
+    fn run<S: Simd>(self, simd: S) {
         for (place, sample) in self.places {
-            *place = self.distance.along(*sample, self.direction);
+            *place = self.distance.along(simd, *sample, self.direction);
         }
     }
 }
@@ -161,10 +162,10 @@ struct Leaf<'a, T> {
 
 impl<T: Rough> DistanceWork for Leaf<'_, T> {
     #[inline(always)]
-    fn run(self) {
+    fn run<S: Simd>(self, simd: S) {
         for (at, &p) in self.leaf.iter().enumerate() {
             for (other, &q) in self.leaf[..at].iter().enumerate() {
-                let distance = self.distance.between(p, q);
+                let distance = self.distance.between(simd, p, q);
                 insert(self.found.row_mut(at), Candidate::new(distance, q));
                 insert(self.found.row_mut(other), Candidate::new(distance, p));
             }

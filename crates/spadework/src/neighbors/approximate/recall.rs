@@ -1,5 +1,6 @@
 //! How many of the true neighbours were found, measured on some rows.
 
+use pulp::Simd;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -90,12 +91,12 @@ struct Block<'a, T> {
 
 impl<T: Element> DistanceWork for Block<'_, T> {
     #[inline(always)]
-    fn run(self) {
+    fn run<S: Simd>(self, simd: S) {
         for (&p, nearest) in self.rows.iter().zip(self.nearest) {
             let row = &self.values[p as usize * self.dim..(p as usize + 1) * self.dim];
             for (other, q) in self.others.chunks_exact(self.dim).zip(self.first..) {
                 let worst = nearest.get(self.neighbors - 1).map_or(f64::INFINITY, |worst| worst.0);
-                if p == q || T::squared_distance_bounds(row, other).0 > worst {
+                if p == q || T::least_squared_distance(simd, row, other) > worst {
                     continue;
                 }
                 let found = (squared_distance(row, other), q);

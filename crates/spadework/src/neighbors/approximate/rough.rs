@@ -37,17 +37,14 @@ impl<'a, T: Rough> RoughDistance<'a, T> {
     }
 
     #[inline(always)]
-    pub(super) fn between(&self, p: u32, q: u32) -> f32 {
-        T::squared(self.row(p), self.row(q), self.unit)
+    pub(super) fn between<S: Simd>(&self, simd: S, p: u32, q: u32) -> f32 {
+        T::squared(simd, self.row(p), self.row(q), self.unit)
     }
 
     /// How far a sample lies along a direction that [`RoughDistance::direction`] gave.
     #[inline(always)]
-    pub(super) fn along(&self, p: u32, direction: &[f32]) -> f32 {
-        match self.unit {
-            None => product(self.row(p), direction, |value| value.to_f64() as f32),
-            Some(unit) => product(self.row(p), direction, |value| (value.to_f64() * unit) as f32),
-        }
+    pub(super) fn along<S: Simd>(&self, simd: S, p: u32, direction: &[f32]) -> f32 {
+        T::along(simd, self.row(p), direction, self.unit)
     }
 
     /// The way from one sample to another.
@@ -58,50 +55,64 @@ impl<'a, T: Rough> RoughDistance<'a, T> {
     }
 }
 
-/// The inner product, in a fixed order of summation.
-#[inline(always)]
-fn product<T: Rough>(row: &[T], direction: &[f32], single: impl Fn(T) -> f32) -> f32 {
-    const LANES: usize = 16;
-    let mut lanes = [0.0_f32; LANES];
-    let ((rows, row_rest), (directions, direction_rest)) =
-        (row.as_chunks::<LANES>(), direction.as_chunks::<LANES>());
-    for (row, direction) in rows.iter().zip(directions) {
-        for lane in 0..LANES {
-            lanes[lane] += single(row[lane]) * direction[lane];
-        }
-    }
-    let rest: f32 = row_rest.iter().zip(direction_rest).map(|(&value, along)| single(value) * along).sum();
-    lanes.iter().sum::<f32>() + rest
-}
-
-/// Elements whose squared distances can be had in single precision.
+/// Elements that can be compared in single precision.
 pub(super) trait Rough: Element {
     /// ‖a − b‖² in squares of the unit.
-    fn squared(a: &[Self], b: &[Self], unit: Option<f64>) -> f32;
+    fn squared<S: Simd>(simd: S, a: &[Self], b: &[Self], unit: Option<f64>) -> f32;
+
+    /// The inner product of a row, in the unit, with a direction.
+    fn along<S: Simd>(simd: S, row: &[Self], direction: &[f32], unit: Option<f64>) -> f32;
 }
 
 impl Rough for f32 {
     #[inline(always)]
-    fn squared(a: &[f32], b: &[f32], unit: Option<f64>) -> f32 {
+    fn squared<S: Simd>(simd: S, a: &[f32], b: &[f32], unit: Option<f64>) -> f32 {
         match unit {
-            None => single_squared_distance(a, b),
+            None => single_squared_distance(simd, a, b),
             Some(unit) => (squared_distance(a, b) * unit * unit) as f32,
         }
+    }
+
+    #[inline(always)]
+    fn along<S: Simd>(simd: S, row: &[f32], direction: &[f32], unit: Option<f64>) -> f32 {
+        if let Some(unit) = unit {
+            return product(row, direction, unit);
+        }
+        let ((row, row_rest), (direction, direction_rest)) =
+            (S::as_simd_f32s(row), S::as_simd_f32s(direction));
+        let mut sums = simd.splat_f32s(0.0);
+        for (&a, &b) in row.iter().zip(direction) {
+            sums = simd.mul_add_e_f32s(a, b, sums);
+        }
+        let rest: f32 = row_rest.iter().zip(direction_rest).map(|(a, b)| a * b).sum();
+        simd.reduce_sum_f32s(sums) + rest
     }
 }
 
 impl Rough for f64 {
     #[inline(always)]
-    fn squared(a: &[f64], b: &[f64], unit: Option<f64>) -> f32 {
+    fn squared<S: Simd>(_: S, a: &[f64], b: &[f64], unit: Option<f64>) -> f32 {
         let unit = unit.unwrap_or(1.0);
         (squared_distance(a, b) * unit * unit) as f32
     }
+
+    #[inline(always)]
+    fn along<S: Simd>(_: S, row: &[f64], direction: &[f32], unit: Option<f64>) -> f32 {
+        product(row, direction, unit.unwrap_or(1.0))
+    }
+}
+
+/// The inner product by way of double precision.
+#[inline(always)]
+fn product<T: Element>(row: &[T], direction: &[f32], unit: f64) -> f32 {
+    row.iter().zip(direction).map(|(value, &along)| value.to_f64() * unit * f64::from(along)).sum::<f64>()
+        as f32
 }
 
 /// Work on many distances, compiled for each instruction set.
 pub(super) trait DistanceWork {
     /// Does it.
-    fn run(self);
+    fn run<S: Simd>(self, simd: S);
 }
 
 /// Runs work with the best instruction set of the machine.
@@ -110,8 +121,8 @@ pub(super) fn dispatch(work: impl DistanceWork) {
     impl<W: DistanceWork> WithSimd for Dispatched<W> {
         type Output = ();
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) {
-            self.0.run();
+        fn with_simd<S: Simd>(self, simd: S) {
+            self.0.run(simd);
         }
     }
     Arch::new().dispatch(Dispatched(work));

@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::DOUBLE_SLACK;
 use crate::neighbors::{NeighborLists, ordered};
 
 /// A neighbour by squared distance and index, ordered as neighbours are.
@@ -38,14 +39,35 @@ pub(super) struct BestLists {
     lists: Vec<Mutex<BinaryHeap<Found>>>,
     /// Bits of the squared radius; non-negative numbers order like their bits, so a minimum of bits is one of numbers.
     squared_radii: Vec<AtomicU64>,
+    /// Bits of the radius in the units of the short vectors.
+    radii: Vec<AtomicU64>,
+    units: Units,
+}
+
+/// What turns squared distances of samples into distances of short vectors.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Units {
+    /// Factor from the samples' units to those of the short vectors.
+    pub(super) factor: f64,
+    /// What a squared distance may have lost to squares that vanish in double precision.
+    pub(super) lost: f64,
+}
+
+impl Units {
+    fn distance(self, squared_distance: f64) -> f64 {
+        (squared_distance + self.lost).sqrt() * self.factor * DOUBLE_SLACK
+    }
 }
 
 impl BestLists {
-    pub(super) fn new(rows: usize, neighbors: usize) -> Self {
+    pub(super) fn new(rows: usize, neighbors: usize, units: Units) -> Self {
+        let infinite = || (0..rows).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect();
         Self {
+            units,
             neighbors,
             lists: (0..rows).map(|_| Mutex::new(BinaryHeap::new())).collect(),
-            squared_radii: (0..rows).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect(),
+            squared_radii: infinite(),
+            radii: infinite(),
         }
     }
 
@@ -55,12 +77,20 @@ impl BestLists {
 
     /// Nothing further than this can be among the k nearest of row `p`. Other threads may shrink it at any time: a value
     /// that is out of date is only larger.
+    #[inline(always)]
     pub(super) fn squared_radius(&self, p: usize) -> f64 {
         f64::from_bits(self.squared_radii[p].load(Ordering::Relaxed))
     }
 
+    /// The same in the units of the short vectors, and not squared.
+    #[inline(always)]
+    pub(super) fn radius(&self, p: usize) -> f64 {
+        f64::from_bits(self.radii[p].load(Ordering::Relaxed))
+    }
+
     pub(super) fn shrink(&self, p: usize, squared_radius: f64) {
         self.squared_radii[p].fetch_min(squared_radius.to_bits(), Ordering::Relaxed);
+        self.radii[p].fetch_min(self.units.distance(squared_radius).to_bits(), Ordering::Relaxed);
     }
 
     /// Offers a neighbour, by its index among the samples, to row `p`.

@@ -1,10 +1,12 @@
-//! Short vectors whose distances do not exceed those of the samples.
+//! Short vectors of integers whose distances do not exceed those of the samples.
 //!
-//! With orthonormal axes Q and x the centred, scaled row, the exact short vector is z = (Qᵀx, ρ), ρ = ‖x − QQᵀx‖. Stored is
-//! ẑ in single precision. What separates them:
+//! With orthonormal axes Q and x the centred row, scaled to ‖x‖ ≤ 1, the exact short vector is z = s(Qᵀx, ρ),
+//! ρ = ‖x − QQᵀx‖, s = [`STEPS`]. Stored is ẑ in integers of 16 bits, so that products of short vectors are exact: by
+//! Cauchy and Schwarz no sum of products exceeds ‖ẑ‖² < 2³¹/4. What separates ẑ from z:
 //! - x is rounded to single precision and so is Q: at most (u + u√m)‖x‖ in Qᵀx;
 //! - a product over d entries, added up in pieces of [`PIECE`], errs by at most γ‖x‖ a coordinate, γ = γ_{PIECE + pieces},
-//!   so by γ√m‖x‖ in all. Call the sum of both e;
+//!   so by γ√m‖x‖ in all;
+//! - rounding to integers: at most half a step a coordinate, so √m/2 in all. Call the sum of these e;
 //! - ρ is √(‖x‖² − ‖Qᵀx‖²), known to lie between what ‖ŷ‖ ± e make of it; the middle is stored, half the width is its error.
 //!
 //! ε is the sum of e and the error of ρ. Where ρ would be mostly error it is left out: without it the distances are smaller
@@ -15,9 +17,14 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::lanes::LANES;
 use super::{Rows, UNIT_ROUNDOFF};
 use crate::neighbors::Element;
 
+/// What the largest norm is scaled to. With half a step for each of a million numbers, squared distances still fit 32 bits.
+const STEPS: f64 = 22_000.0;
+/// Covers the rounding of numbers before they become integers, in steps.
+const ROUNDING_SLACK: f64 = 0.01;
 /// Entries of a product that are added up together.
 const PIECE: usize = 512;
 /// Rows that the centre is the mean of.
@@ -28,108 +35,108 @@ const BLOCK: usize = 256;
 /// Short vectors of all rows, with bounds of their error.
 #[derive(Debug, Clone)]
 pub(super) struct Coordinates {
-    pub(super) dim: usize,
-    pub(super) values: Vec<f32>,
-    /// ‖ẑ‖².
-    pub(super) squared_norms: Vec<f64>,
-    /// ε of every row.
+    /// Numbers of a row.
+    pub(super) numbers: usize,
+    /// Numbers of a row with the zeros that fill it up to whole registers.
+    stride: usize,
+    values: Vec<i16>,
+    /// ε of every row, in steps.
     pub(super) errors: Vec<f64>,
-    /// ‖x‖ of every row before projection and rounding.
+    /// ‖x‖ of every row before projection and rounding; none where all coordinates are there.
     norms: Vec<f64>,
-    /// Factor from the samples' units to these.
-    pub(super) scale: f64,
+    /// Numbers of a sample.
+    samples_dim: usize,
+    /// Factor from the samples' units to steps.
+    pub(super) unit: f64,
 }
 
 impl Coordinates {
     /// All coordinates, centred and scaled, not rotated.
     pub(super) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
-        let mut values = vec![0.0_f32; rows.values.len()];
-        let norms: Vec<f64> = values
-            .par_chunks_mut(BLOCK * rows.dim)
+        let mut coordinates = Self::empty(rows, rows.dim, frame);
+        coordinates.errors = coordinates
+            .values
+            .par_chunks_mut(BLOCK * coordinates.stride)
             .zip(rows.values.par_chunks(BLOCK * rows.dim))
-            .flat_map_iter(|(target, rows)| Arch::new().dispatch(RoundRows { frame, rows, target }))
+            .flat_map_iter(|(target, rows)| Arch::new().dispatch(RoundToSteps { frame, rows, target }))
             .collect();
-        // Rounding of the entries, and of those too small to be normal numbers.
-        let errors = norms.iter().map(|norm| 1.01 * UNIT_ROUNDOFF * norm + underflow(rows.dim)).collect();
-        Self::new(rows.dim, values, errors, norms, frame.scale)
+        coordinates
     }
 
     /// The coordinates on `axes`, and ρ as the last one.
     pub(super) fn on_axes<T: Element>(rows: Rows<'_, T>, frame: &Frame, axes: &Mat<f64>) -> Self {
         let count = axes.ncols();
         let rounded_axes = Mat::from_fn(axes.nrows(), count, |i, j| axes[(i, j)] as f32);
-        let mut values = vec![0.0_f32; rows.len() * (count + 1)];
-        let norms: Vec<f64> = values
-            .par_chunks_mut(BLOCK * (count + 1))
+        let mut coordinates = Self::empty(rows, count + 1, frame);
+        let stride = coordinates.stride;
+        coordinates.norms = coordinates
+            .values
+            .par_chunks_mut(BLOCK * stride)
             .zip(rows.values.par_chunks(BLOCK * rows.dim))
-            .flat_map_iter(|(target, block)| project(block, rows.dim, frame, rounded_axes.as_ref(), target))
+            .flat_map_iter(|(target, block)| {
+                let (projected, norms) = project(block, rows.dim, frame, rounded_axes.as_ref());
+                Arch::new().dispatch(ToSteps { projected: &projected, count, target, stride });
+                norms
+            })
             .collect();
-        Self::with_rests(count, values, norms, rows.dim, frame.scale)
-    }
-
-    /// The first `count` coordinates of these, with ρ recomputed for what they leave out.
-    pub(super) fn truncated(&self, count: usize, samples_dim: usize) -> Self {
-        let mut values = Vec::with_capacity(self.rows() * (count + 1));
-        for row in self.values.chunks_exact(self.dim) {
-            values.extend_from_slice(&row[..count]);
-            values.push(0.0);
+        let (rests, errors) = coordinates.rests(count);
+        for (row, rest) in coordinates.values.chunks_exact_mut(stride).zip(rests) {
+            row[count] = rest;
         }
-        Self::with_rests(count, values, self.norms.clone(), samples_dim, self.scale)
+        coordinates.errors = errors;
+        coordinates
     }
 
-    /// Fills in ρ behind `count` coordinates, and the errors.
-    fn with_rests(
-        count: usize,
-        mut values: Vec<f32>,
-        norms: Vec<f64>,
-        samples_dim: usize,
-        scale: f64,
-    ) -> Self {
-        let relative = relative_projection_error(samples_dim, count);
-        let absolute = underflow(samples_dim) * (count as f64).sqrt();
-        let rests: Vec<Rest> = values
-            .chunks_exact(count + 1)
-            .zip(&norms)
-            .map(|(row, &norm)| Rest::new(norm, squared_norm(&row[..count]), relative * norm + absolute))
+    fn empty<T: Element>(rows: Rows<'_, T>, numbers: usize, frame: &Frame) -> Self {
+        let stride = numbers.next_multiple_of(2 * LANES);
+        Self {
+            numbers,
+            stride,
+            values: vec![0; rows.len() * stride],
+            errors: Vec::new(),
+            norms: Vec::new(),
+            samples_dim: rows.dim,
+            unit: frame.scale * STEPS,
+        }
+    }
+
+    /// ρ behind the first `count` coordinates of every row, and ε of the short vectors of both.
+    pub(super) fn rests(&self, count: usize) -> (Vec<i16>, Vec<f64>) {
+        let relative = relative_projection_error(self.samples_dim, count);
+        let root = (count as f64).sqrt();
+        let absolute = underflow(self.samples_dim) * root + (0.5 * root + ROUNDING_SLACK) / STEPS;
+        let rests: Vec<Rest> = self
+            .values
+            .par_chunks_exact(self.stride)
+            .zip(&self.norms)
+            .map(|(row, &norm)| {
+                let squared = f64::from(squared_norm(&row[..count])) / (STEPS * STEPS);
+                Rest::new(norm, squared, relative * norm + absolute)
+            })
             .collect();
         let total = |of: fn(&Rest) -> f64| rests.iter().map(of).sum::<f64>();
         let use_rest = total(|rest| rest.error) <= 0.1 * total(|rest| rest.middle);
-        let mut errors = Vec::with_capacity(rests.len());
-        for (row, rest) in values.chunks_exact_mut(count + 1).zip(&rests) {
-            row[count] = if use_rest { rest.middle as f32 } else { 0.0 };
-            errors.push(rest.projection_error + if use_rest { rest.error } else { 0.0 });
-        }
-        Self::new(count + 1, values, errors, norms, scale)
+        let in_steps = |rest: &Rest| {
+            let middle = if use_rest { (rest.middle * STEPS).round() as i16 } else { 0 };
+            let error = rest.projection_error + if use_rest { rest.error } else { 0.0 };
+            // ρ is rounded to a whole step too.
+            (middle, error * STEPS + 0.5 + ROUNDING_SLACK)
+        };
+        rests.iter().map(in_steps).unzip()
     }
 
-    fn new(dim: usize, values: Vec<f32>, errors: Vec<f64>, norms: Vec<f64>, scale: f64) -> Self {
-        let squared_norms = values.par_chunks(dim).map(squared_norm).collect();
-        Self { dim, values, squared_norms, errors, norms, scale }
-    }
-
-    /// ‖x‖ of row `p`.
+    /// ‖x‖ of row `p` in steps.
     pub(super) fn norm(&self, p: usize) -> f64 {
-        self.norms[p]
+        self.norms[p] * STEPS
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.squared_norms.len()
+        self.errors.len()
     }
 
     #[inline(always)]
-    pub(super) fn row(&self, p: usize) -> &[f32] {
-        &self.values[p * self.dim..(p + 1) * self.dim]
-    }
-
-    /// A range of rows as a matrix.
-    pub(super) fn block(&self, rows: std::ops::Range<usize>) -> MatRef<'_, f32> {
-        let values = &self.values[rows.start * self.dim..rows.end * self.dim];
-        MatRef::from_row_major_slice(values, rows.len(), self.dim)
-    }
-
-    /// c of the error bound of a product of two rows: γ_m + 8u.
-    pub(super) fn product_error(&self) -> f64 {
-        gamma(self.dim) + 8.0 * UNIT_ROUNDOFF
+    pub(super) fn row(&self, p: usize) -> &[i16] {
+        &self.values[p * self.stride..(p + 1) * self.stride]
     }
 
     /// Puts the rows in another order: the row at `order[i]` comes to place i.
@@ -137,7 +144,7 @@ impl Coordinates {
     /// Along the cycles of the permutation, so that no second copy is needed.
     pub(super) fn permute(&mut self, order: &[u32]) {
         let mut moved = vec![false; order.len()];
-        let mut held = vec![0.0; self.dim];
+        let mut held = vec![0; self.stride];
         for start in 0..order.len() {
             if moved[start] {
                 continue;
@@ -150,15 +157,16 @@ impl Coordinates {
                 if from == start {
                     break;
                 }
-                self.values.copy_within(from * self.dim..(from + 1) * self.dim, place * self.dim);
+                self.values.copy_within(from * self.stride..(from + 1) * self.stride, place * self.stride);
                 place = from;
             }
-            self.values[place * self.dim..(place + 1) * self.dim].copy_from_slice(&held);
+            self.values[place * self.stride..(place + 1) * self.stride].copy_from_slice(&held);
         }
         let pick = |from: &[f64]| order.iter().map(|&p| from[p as usize]).collect();
-        self.squared_norms = pick(&self.squared_norms);
         self.errors = pick(&self.errors);
-        self.norms = pick(&self.norms);
+        if !self.norms.is_empty() {
+            self.norms = pick(&self.norms);
+        }
     }
 }
 
@@ -169,18 +177,19 @@ fn gamma(n: usize) -> f64 {
 }
 
 /// What `terms` products of single precision may lose, or err by, below the smallest normal number.
-pub(super) fn underflow(terms: usize) -> f64 {
+fn underflow(terms: usize) -> f64 {
     terms as f64 * f64::from(f32::MIN_POSITIVE)
 }
 
-/// e/‖x‖ for `count` coordinates of rows of `dim` numbers.
+/// What rounding and products in single precision move `count` coordinates of rows of `dim` numbers by, over ‖x‖.
 fn relative_projection_error(dim: usize, count: usize) -> f64 {
     let root = (count as f64).sqrt();
     1.01 * (gamma(PIECE.min(dim) + dim.div_ceil(PIECE)) * root + UNIT_ROUNDOFF * (root + 1.0))
 }
 
-fn squared_norm(row: &[f32]) -> f64 {
-    row.iter().map(|&v| f64::from(v) * f64::from(v)).sum()
+/// ‖ẑ‖² of the numbers of a row, or of some of them.
+pub(super) fn squared_norm(row: &[i16]) -> i32 {
+    row.iter().map(|&number| i32::from(number).pow(2)).sum()
 }
 
 /// What the coordinates leave of a row's norm, with bounds.
@@ -197,13 +206,11 @@ impl Rest {
         let squared = norm * norm;
         let low = rest(squared * (1.0 - 1e-12), projection + projection_error);
         let high = rest(squared * (1.0 + 1e-12), (projection - projection_error).max(0.0));
-        let middle = 0.5 * (low + high);
-        let error = 0.5 * (high - low) + 2.0 * UNIT_ROUNDOFF * middle;
-        Self { middle, error, projection_error }
+        Self { middle: 0.5 * (low + high), error: 0.5 * (high - low) * (1.0 + 1e-12), projection_error }
     }
 }
 
-/// Where the samples lie and how large they are: they are centred and scaled to entries of at most 1.
+/// Where the samples lie and how large they are: they are centred and scaled to norms of at most 1.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     pub(super) center: Vec<f64>,
@@ -211,15 +218,22 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn of<T: Element>(rows: Rows<'_, T>) -> Self {
+    /// `None` where numbers are too large to be squared, or even subtracted, in double precision.
+    pub(super) fn of<T: Element>(rows: Rows<'_, T>) -> Option<Self> {
         let center = column_means(rows);
-        let largest_entry =
-            rows.values.par_chunks(BLOCK * rows.dim).map(largest_magnitude).reduce(|| 0.0, f64::max);
-        let largest_center = center.iter().fold(0.0_f64, |largest, c| largest.max(c.abs()));
-        let largest = largest_entry + largest_center;
+        let (squared_norm, entry) = rows
+            .values
+            .par_chunks(BLOCK * rows.dim)
+            .map(|rows| Arch::new().dispatch(Extent { center: &center, rows }))
+            .reduce(|| (0.0, 0.0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
+        let norm = if (1e-200..1e200).contains(&squared_norm) {
+            squared_norm.sqrt() * (1.0 + 1e-10)
+        } else {
+            entry * (rows.dim as f64).sqrt()
+        };
         // Of numbers below this no square, and so no distance, is other than zero.
-        let scale = if largest > 1e-200 { largest.recip() } else { 1.0 };
-        Self { center, scale }
+        let scale = if norm > 1e-200 { norm.recip() } else { 1.0 };
+        (norm < 1e300).then_some(Self { center, scale })
     }
 
     /// The row, centred and scaled, in single precision; returns its norm before rounding.
@@ -247,6 +261,42 @@ impl Frame {
     }
 }
 
+/// The largest squared norm and the largest entry of centred rows, compiled for each instruction set.
+struct Extent<'a, T> {
+    center: &'a [f64],
+    rows: &'a [T],
+}
+
+impl<T: Element> WithSimd for Extent<'_, T> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> (f64, f64) {
+        const LANES: usize = 8;
+        let mut largest = (0.0_f64, [0.0_f64; LANES]);
+        for row in self.rows.chunks_exact(self.center.len()) {
+            let mut squares = [0.0; LANES];
+            let (row_chunks, row_rest) = row.as_chunks::<LANES>();
+            let (center_chunks, center_rest) = self.center.as_chunks::<LANES>();
+            for (row, center) in row_chunks.iter().zip(center_chunks) {
+                for lane in 0..LANES {
+                    let value = row[lane].to_f64() - center[lane];
+                    squares[lane] += value * value;
+                    largest.1[lane] =
+                        if value.abs() > largest.1[lane] { value.abs() } else { largest.1[lane] };
+                }
+            }
+            for (lane, (value, center)) in row_rest.iter().zip(center_rest).enumerate() {
+                let value = value.to_f64() - center;
+                squares[lane] += value * value;
+                largest.1[lane] = largest.1[lane].max(value.abs());
+            }
+            largest.0 = largest.0.max(squares.iter().sum());
+        }
+        (largest.0, largest.1.into_iter().fold(0.0, f64::max))
+    }
+}
+
 /// Rounds rows one after the other, compiled for each instruction set; returns their norms.
 struct RoundRows<'a, T> {
     frame: &'a Frame,
@@ -268,8 +318,76 @@ impl<T: Element> WithSimd for RoundRows<'_, T> {
     }
 }
 
-fn largest_magnitude<T: Element>(values: &[T]) -> f64 {
-    values.iter().fold(0.0, |largest, value| largest.max(value.to_f64().abs()))
+/// Rounds rows to whole steps, compiled for each instruction set; returns ε of each.
+struct RoundToSteps<'a, T> {
+    frame: &'a Frame,
+    rows: &'a [T],
+    target: &'a mut [i16],
+}
+
+impl<T: Element> WithSimd for RoundToSteps<'_, T> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
+        const LANES: usize = 8;
+        let unit = self.frame.scale * STEPS;
+        let dim = self.frame.center.len();
+        let stride = dim.next_multiple_of(2 * super::lanes::LANES);
+        let (centers, center_rest) = self.frame.center.as_chunks::<LANES>();
+        let mut errors = Vec::with_capacity(self.rows.len() / dim);
+        for (row, target) in self.rows.chunks_exact(dim).zip(self.target.chunks_exact_mut(stride)) {
+            let mut squares = [0.0; LANES];
+            let (row, row_rest) = row.as_chunks::<LANES>();
+            let (target, target_rest) = target[..dim].as_chunks_mut::<LANES>();
+            for ((row, center), target) in row.iter().zip(centers).zip(target) {
+                for lane in 0..LANES {
+                    let (number, error) = whole((row[lane].to_f64() - center[lane]) * unit);
+                    target[lane] = number;
+                    squares[lane] += error * error;
+                }
+            }
+            for ((value, center), target) in row_rest.iter().zip(center_rest).zip(target_rest) {
+                let (number, error) = whole((value.to_f64() - center) * unit);
+                *target = number;
+                squares[0] += error * error;
+            }
+            errors.push(squares.iter().sum::<f64>().sqrt() + ROUNDING_SLACK);
+        }
+        errors
+    }
+}
+
+/// Rounds coordinates of norm at most 1 to whole steps, compiled for each instruction set.
+struct ToSteps<'a> {
+    projected: &'a [f32],
+    count: usize,
+    target: &'a mut [i16],
+    stride: usize,
+}
+
+impl WithSimd for ToSteps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (row, target) in
+            self.projected.chunks_exact(self.count).zip(self.target.chunks_exact_mut(self.stride))
+        {
+            for (value, target) in row.iter().zip(target) {
+                *target = whole(f64::from(*value) * STEPS).0;
+            }
+        }
+    }
+}
+
+/// The nearest integer to a number of at most 15 bits, and what it differs by. Adding and subtracting a number that leaves
+/// no bits for fractions rounds on every machine alike, and without a call.
+#[inline(always)]
+fn whole(value: f64) -> (i16, f64) {
+    const NO_FRACTIONS: f64 = (3_u64 << 51) as f64;
+    let rounded = value + NO_FRACTIONS - NO_FRACTIONS;
+    (rounded as i32 as i16, value - rounded)
 }
 
 /// Means of the columns over some of the rows: any point near the samples serves as centre.
@@ -284,25 +402,80 @@ fn column_means<T: Element>(rows: Rows<'_, T>) -> Vec<f64> {
     means
 }
 
-/// Projects a block of rows; returns their norms.
+/// Projects a block of rows; returns their coordinates and norms.
 fn project<T: Element>(
     block: &[T],
     dim: usize,
     frame: &Frame,
     axes: MatRef<'_, f32>,
-    target: &mut [f32],
-) -> Vec<f64> {
+) -> (Vec<f32>, Vec<f64>) {
     let (rows, count) = (block.len() / dim, axes.ncols());
     let mut rounded = vec![0.0_f32; block.len()];
     let norms = Arch::new().dispatch(RoundRows { frame, rows: block, target: &mut rounded });
     let rounded = MatRef::from_row_major_slice(&rounded, rows, dim);
-    // One column more than is written: ρ comes later.
-    let mut target = MatMut::from_row_major_slice_mut(target, rows, count + 1).subcols_mut(0, count);
+    let mut projected = vec![0.0_f32; rows * count];
+    let mut target = MatMut::from_row_major_slice_mut(&mut projected, rows, count);
     for first in (0..dim).step_by(PIECE) {
         let piece = PIECE.min(dim - first);
         let accumulate = if first == 0 { Accum::Replace } else { Accum::Add };
         let (left, right) = (rounded.subcols(first, piece), axes.subrows(first, piece));
         matmul(target.as_mut(), accumulate, left, right, 1.0, Par::Seq);
     }
-    norms
+    (projected, norms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::neighbors::squared_distance;
+
+    const DIM: usize = 40;
+
+    fn values() -> Vec<f64> {
+        (0..120 * DIM).map(|at| (at as f64 * 0.37).sin() * (1.0 + (at % DIM) as f64)).collect()
+    }
+
+    /// ‖ẑ_p − ẑ_q‖ ≤ ‖x_p − x_q‖ + ε_p + ε_q for all pairs, in steps; the last digits are those of this sum.
+    fn assert_bounds_from_below(coordinates: &Coordinates, rows: Rows<'_, f64>) {
+        for p in 0..rows.len() {
+            for q in 0..p {
+                let differences = coordinates.row(p).iter().zip(coordinates.row(q));
+                let squared: i64 = differences.map(|(&a, &b)| (i64::from(a) - i64::from(b)).pow(2)).sum();
+                let true_distance = squared_distance(rows.row(p), rows.row(q)).sqrt() * coordinates.unit;
+                let most = true_distance + coordinates.errors[p] + coordinates.errors[q];
+                assert!((squared as f64).sqrt() <= most * (1.0 + 1e-12), "rows {p} and {q}");
+            }
+        }
+    }
+
+    #[test]
+    fn distances_are_bounded_from_below() {
+        let values = values();
+        let rows = Rows { values: &values, dim: DIM };
+        let frame = Frame::of(rows).expect("not too large");
+        assert_bounds_from_below(&Coordinates::unrotated(rows, &frame), rows);
+        let axes = Mat::from_fn(DIM, 9, |i, j| if i == DIM - 1 - j { 1.0 } else { 0.0 });
+        assert_bounds_from_below(&Coordinates::on_axes(rows, &frame, &axes), rows);
+    }
+
+    #[test]
+    fn nothing_is_lost_but_rounding_where_all_coordinates_are_there() {
+        let values = values();
+        let rows = Rows { values: &values, dim: DIM };
+        let coordinates = Coordinates::unrotated(rows, &Frame::of(rows).expect("not too large"));
+        assert!(coordinates.errors.iter().all(|&error| error <= 0.5 * (DIM as f64).sqrt() + ROUNDING_SLACK));
+        let largest = (0..rows.len()).map(|p| squared_norm(coordinates.row(p))).max().expect("rows");
+        assert!((f64::from(largest).sqrt() - STEPS).abs() < 4.0, "the largest row fills the range");
+    }
+
+    #[test]
+    fn rows_follow_their_order() {
+        let values = values();
+        let rows = Rows { values: &values, dim: DIM };
+        let plain = Coordinates::unrotated(rows, &Frame::of(rows).expect("not too large"));
+        let order: Vec<u32> = (0..120).map(|at| at * 7 % 120).collect();
+        let mut permuted = plain.clone();
+        permuted.permute(&order);
+        assert!(order.iter().enumerate().all(|(place, &p)| permuted.row(place) == plain.row(p as usize)));
+    }
 }

@@ -3,8 +3,9 @@
 //!
 //! **Idea.** Rotated to their principal axes, samples differ most in their first coordinates. With the first m of them and
 //! the norm ρ of what is left, ‖a − b‖² ≥ ‖a_m − b_m‖² + (ρ_a − ρ_b)², so (a_m, ρ_a) is a short vector whose distances
-//! never exceed the true ones. Products of these short vectors rule out almost every pair of samples; the pairs that are
-//! left are looked at with more coordinates, and what is left then is settled with
+//! never exceed the true ones. Rounded to integers of 16 bits, short vectors have exact products, at twice the speed of
+//! single precision. These rule out almost every pair of samples; the pairs that are left are looked at with more
+//! coordinates, then in single precision, and what is left then is settled with
 //! [`squared_distance`](super::squared_distance) in double precision. Nothing is decided by anything else, so the result is
 //! that of [`BruteForce`](super::BruteForce), bit by bit, for any number of threads.
 //!
@@ -12,22 +13,24 @@
 //! 1. `axes`: principal axes of a sample of the rows. Any orthonormal axes keep the result right; good ones make it fast.
 //! 2. `coordinates`: the short vectors, and how far rounding may have moved them.
 //! 3. `plan`: how many coordinates pay, measured on a few rows; all of them, unrotated, where the data have no main axes.
-//! 4. `order`: rows sorted into leaves of near samples, each with its bounding box.
-//! 5. Every row gets a first radius from its own and the adjacent leaves; then pairs of leaves are compared, each pair once
-//!    for both its sides, skipping those whose boxes lie further apart than their rows' radii (`tiles`). Radii shrink as
-//!    neighbours are found (`best`).
+//! 4. `order`: rows sorted into leaves of near samples, each with its bounding box; `panels`: their short vectors packed
+//!    for products, which `lanes` has for each instruction set.
+//! 5. Every row finds its nearest in its own leaf and those near it, so that its radius is nearly the final one; then pairs
+//!    of leaves are compared, each pair once for both its sides, skipping those whose boxes lie further apart than their
+//!    rows' radii (`tiles`). Radii shrink as neighbours are found (`best`).
 //!
 //! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` says why).
 //! If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and
-//! ‖ẑ_p − ẑ_q‖ ≤ ‖z_p − z_q‖ + ε_p + ε_q ≤ R + ε_p + ε_q. The product of short vectors of length m, in single precision and
-//! summed in any order, gives ‖ẑ_p − ẑ_q‖² up to c(‖ẑ_p‖² + ‖ẑ_q‖²), c = γ_m + 8u. Both margins are added to the bound
-//! that a pair is compared with, so no pair is dropped that brute force would keep, equal distances included.
+//! ‖ẑ_p − ẑ_q‖ ≤ ‖z_p − z_q‖ + ε_p + ε_q ≤ R + ε_p + ε_q. The left side is computed in integers, ‖ẑ_p‖² + ‖ẑ_q‖² − 2ẑ_p·ẑ_q,
+//! where nothing rounds and nothing overflows. So no pair is dropped that brute force would keep, equal distances included.
 
 mod axes;
 mod best;
 mod coordinates;
+mod lanes;
 mod low_dimensional;
 mod order;
+mod panels;
 mod plan;
 mod tiles;
 
@@ -36,8 +39,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{BruteForce, Element, NeighborLists, NeighborSearch, check_neighbors};
 use crate::{Monitor, Result, Samples, Values};
-use best::BestLists;
+use best::{BestLists, Units};
+use coordinates::Frame;
 use order::Leaves;
+use panels::Panels;
 use plan::Plan;
 use tiles::Tiles;
 
@@ -46,7 +51,10 @@ pub use low_dimensional::TreeSearch;
 /// Unit roundoff of single precision.
 const UNIT_ROUNDOFF: f64 = 1.0 / (1 << 24) as f64;
 
-/// Beyond this dimension the error bound of a product in single precision says too little.
+/// Covers the rounding of radii and distances in double precision.
+const DOUBLE_SLACK: f64 = 1.0 + 1e-10;
+
+/// Beyond this dimension sums of products of short vectors might not fit 32 bits.
 const MOST_DIMENSIONS: usize = 1 << 20;
 
 /// The default search: exact, by [`TreeSearch`] where boxes around the samples rule out most of them, by
@@ -92,9 +100,9 @@ fn found(lists: Option<NeighborLists>) -> NeighborLists {
 /// Exact search for any dimension, with most pairs ruled out by a few coordinates.
 ///
 /// # Complexity
-/// n²m operations in matrix products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
-/// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most one copy of the samples in single
-/// precision, the lists, and some blocks a thread.
+/// n²m operations in products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
+/// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the
+/// lists, and some blocks a thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductSearch;
 
@@ -123,8 +131,12 @@ impl ProductSearch {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
         match samples.values() {
-            Values::F32(values) => search(Rows { values, dim }, neighbors, most_core_seconds, monitor),
-            Values::F64(values) => search(Rows { values, dim }, neighbors, most_core_seconds, monitor),
+            Values::F32(values) => {
+                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
+            }
+            Values::F64(values) => {
+                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
+            }
         }
     }
 }
@@ -148,28 +160,34 @@ impl<'a, T: Element> Rows<'a, T> {
 }
 
 fn search<T: Element>(
+    samples: &Samples<'_>,
     rows: Rows<'_, T>,
     neighbors: usize,
     most_core_seconds: f64,
     monitor: &dyn Monitor,
 ) -> Result<Option<NeighborLists>> {
-    let Plan { mut coarse, mut fine, leaf_rows } = Plan::new(rows, neighbors);
-    let leaves = Leaves::new(&coarse, leaf_rows);
-    coarse.permute(leaves.order());
-    if let Some(fine) = &mut fine {
-        fine.permute(leaves.order());
-    }
-    let best = BestLists::new(leaves.len(), neighbors);
-    let tiles = Tiles::new(rows, coarse, fine, leaves, best);
+    let Some(frame) = Frame::of(rows) else {
+        // So large that squares do not fit.
+        return BruteForce.search(samples, neighbors, monitor).map(Some);
+    };
+    let Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves } = Plan::new(rows, &frame, neighbors);
+    let leaves = Leaves::new(&coordinates, leaf_rows);
+    coordinates.permute(leaves.order());
+    let units = Units { factor: coordinates.unit, lost: rows.dim as f64 * f64::MIN_POSITIVE };
+    let best = BestLists::new(leaves.len(), neighbors, units);
+    let (coarse, fine) = match coarse_axes {
+        Some(count) => (Panels::of_first(&coordinates, count), Some(coordinates)),
+        None => (Panels::of_all(&coordinates), None),
+    };
+    let tiles = Tiles::new(rows, coarse, fine, leaves, near_leaves, best);
 
-    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.first_radii(leaf, monitor))?;
-    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.compare_with_near(leaf, monitor))?;
+    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.search_near(leaf, monitor))?;
     if tiles.remaining_core_seconds() > most_core_seconds {
         return Ok(None);
     }
     let (done, total) = (AtomicU64::new(0), tiles.pair_count());
     (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
-        tiles.compare_with_far(leaf, monitor)?;
+        tiles.compare_with_later(leaf, monitor)?;
         let pairs = (tiles.leaf_count() - leaf) as u64;
         monitor.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
         Ok(())

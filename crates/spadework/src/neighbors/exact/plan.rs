@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::Rows;
 use super::axes::principal_axes;
 use super::coordinates::{Coordinates, Frame};
-use crate::neighbors::{Element, single_squared_distance, squared_distance};
+use crate::neighbors::{Element, squared_distance};
 
 /// Up to this dimension all coordinates are short enough.
 const FEW_DIMENSIONS: usize = 48;
@@ -20,14 +20,14 @@ const NUMBERS_PER_FINE_AXIS: usize = 6;
 /// Numbers of axes that are considered for the coarse coordinates. With ρ they fill whole vector registers.
 const COARSE_AXES: [usize; 7] = [23, 31, 47, 63, 95, 127, 191];
 /// Rows on which the choice is measured.
-const PROBES: usize = 24;
+const PROBES: usize = 12;
 
 /// Costs in nanoseconds, measured once on a machine with 512-bit vectors; only their ratios matter.
 mod cost {
     /// One coordinate of one pair in a matrix product.
     pub(super) const PRODUCT: f64 = 0.012;
     /// Scanning one product.
-    pub(super) const SCAN: f64 = 0.15;
+    pub(super) const SCAN: f64 = 0.3;
     /// Looking at a candidate, and each of its fine coordinates.
     pub(super) const FINE: (f64, f64) = (12.0, 0.08);
     /// Settling a pair, and each of its numbers.
@@ -42,35 +42,34 @@ pub(super) fn pair_nanoseconds(coordinates: usize) -> f64 {
 /// The short vectors of a search.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// Compared for every pair.
-    pub(super) coarse: Coordinates,
-    /// Compared for the pairs that the coarse ones leave; `None` where the coarse ones are all there is.
-    pub(super) fine: Option<Coordinates>,
-    /// Rows of a leaf.
+    pub(super) coordinates: Coordinates,
+    /// How many of the axes are compared for every pair, the others only for those that these leave; `None` where all
+    /// coordinates are compared at once.
+    pub(super) coarse_axes: Option<usize>,
+    /// Rows of a leaf at most.
     pub(super) leaf_rows: usize,
+    /// Leaves in which every row looks for its first radius, beside its own.
+    pub(super) near_leaves: usize,
 }
 
 impl Plan {
-    pub(super) fn new<T: Element>(rows: Rows<'_, T>, neighbors: usize) -> Self {
-        let frame = Frame::of(rows);
+    pub(super) fn new<T: Element>(rows: Rows<'_, T>, frame: &Frame, neighbors: usize) -> Self {
         if rows.dim <= FEW_DIMENSIONS || rows.len() < FEW_ROWS {
-            return Self::unrotated(rows, &frame);
+            return Self::unrotated(rows, frame);
         }
         let axes = principal_axes(rows, &frame.center, frame.scale, fine_axes(rows.dim));
-        let fine = Coordinates::on_axes(rows, &frame, &axes);
-        match best_count(rows, &fine, neighbors) {
-            Some(count) => {
-                let coarse = fine.truncated(count, rows.dim);
-                Self { coarse, fine: Some(fine), leaf_rows: 256 }
-            }
-            None => Self::unrotated(rows, &frame),
+        let coordinates = Coordinates::on_axes(rows, frame, &axes);
+        match best_count(rows, &coordinates, neighbors) {
+            Some(count) => Self { coordinates, coarse_axes: Some(count), leaf_rows: 256, near_leaves: 8 },
+            None => Self::unrotated(rows, frame),
         }
     }
 
     fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
-        // In few dimensions small boxes keep leaves apart; in many nothing does, and large products are faster.
-        let leaf_rows = if rows.dim <= FEW_DIMENSIONS { 96 } else { 256 };
-        Self { coarse: Coordinates::unrotated(rows, frame), fine: None, leaf_rows }
+        // In few dimensions small boxes keep leaves apart; in many nothing does, and looking around costs as the rest.
+        let (leaf_rows, near_leaves) = if rows.dim <= FEW_DIMENSIONS { (128, 6) } else { (256, 2) };
+        let coordinates = Coordinates::unrotated(rows, frame);
+        Self { coordinates, coarse_axes: None, leaf_rows, near_leaves }
     }
 }
 
@@ -99,7 +98,7 @@ fn best_count<T: Element>(rows: Rows<'_, T>, fine: &Coordinates, neighbors: usiz
     let pairs = rows.len() as f64 / 2.0;
     let rotated = |at: usize| {
         pairs * (cost::SCAN + cost::PRODUCT * (counts[at] + 1) as f64)
-            + mean(at) * (cost::FINE.0 + cost::FINE.1 * fine.dim as f64)
+            + mean(at) * (cost::FINE.0 + cost::FINE.1 * fine.numbers as f64)
             + mean(last) * settle
     };
     // What was spent on the axes so far is spent in either case.
@@ -118,15 +117,16 @@ struct Probe<'a> {
 
 impl<'a> Probe<'a> {
     fn new(fine: &'a Coordinates) -> Self {
-        let mut counts: Vec<usize> = COARSE_AXES.into_iter().filter(|&count| count < fine.dim - 1).collect();
-        counts.push(fine.dim - 1);
+        let last = fine.numbers - 1;
+        let mut counts: Vec<usize> = COARSE_AXES.into_iter().filter(|&count| count < last).collect();
+        counts.push(last);
         let rests = (0..fine.rows())
             .into_par_iter()
             .flat_map_iter(|p| {
                 let (row, squared) = (fine.row(p), fine.norm(p).powi(2));
-                let mut projected = 0.0;
+                let mut projected = 0;
                 segments(&counts).map(move |segment| {
-                    projected += row[segment].iter().map(|v| v * v).sum::<f32>();
+                    projected += row[segment].iter().map(|&v| i32::from(v).pow(2)).sum::<i32>();
                     (squared - f64::from(projected)).max(0.0).sqrt() as f32
                 })
             })
@@ -140,10 +140,11 @@ impl<'a> Probe<'a> {
         let (a, b) = (self.fine.row(p), self.fine.row(q));
         let rests = |p: usize| &self.rests[p * self.counts.len()..(p + 1) * self.counts.len()];
         let rests = rests(p).iter().zip(rests(q));
-        let mut distance = 0.0;
+        let mut distance = 0;
         for ((bound, segment), (rest_p, rest_q)) in bounds.iter_mut().zip(segments(&self.counts)).zip(rests) {
-            distance += single_squared_distance(&a[segment.clone()], &b[segment]);
-            *bound = distance + (rest_p - rest_q) * (rest_p - rest_q);
+            let differences = a[segment.clone()].iter().zip(&b[segment]);
+            distance += differences.map(|(&a, &b)| (i32::from(a) - i32::from(b)).pow(2)).sum::<i32>();
+            *bound = distance as f32 + (rest_p - rest_q) * (rest_p - rest_q);
         }
     }
 
@@ -160,9 +161,10 @@ impl<'a> Probe<'a> {
         let mut distances: Vec<f64> =
             nearest[..tried].iter().map(|&q| squared_distance(rows.row(p), rows.row(q))).collect();
         distances.sort_unstable_by(f64::total_cmp);
-        let radius = (distances[neighbors - 1] * self.fine.scale * self.fine.scale) as f32;
+        let radius = distances[neighbors - 1].sqrt() * self.fine.unit + 2.0 * self.fine.errors[p];
+        let squared_radius = (radius * radius) as f32;
         (0..width)
-            .map(|at| bounds.iter().skip(at).step_by(width).filter(|&&bound| bound <= radius).count())
+            .map(|at| bounds.iter().skip(at).step_by(width).filter(|&&bound| bound <= squared_radius).count())
             .collect()
     }
 }
@@ -201,17 +203,20 @@ mod tests {
         (0..2000 * 64).map(|at| noise(at + 1) * size(at)).collect()
     }
 
+    fn plan(values: &[f32]) -> Plan {
+        let rows = Rows { values, dim: 64 };
+        Plan::new(rows, &Frame::of(rows).expect("not too large"), 10)
+    }
+
     #[test]
     fn few_coordinates_are_used_where_they_pay() {
-        let values = rows_along(4);
-        let plan = Plan::new(Rows { values: &values, dim: 64 }, 10);
-        assert!(plan.fine.is_some_and(|fine| plan.coarse.dim < fine.dim));
+        let plan = plan(&rows_along(4));
+        assert!(plan.coarse_axes.is_some_and(|count| count < plan.coordinates.numbers - 1));
     }
 
     #[test]
     fn all_coordinates_are_used_where_none_says_more() {
-        let values = rows_along(64);
-        let plan = Plan::new(Rows { values: &values, dim: 64 }, 10);
-        assert!(plan.fine.is_none() && plan.coarse.dim == 64);
+        let plan = plan(&rows_along(64));
+        assert!(plan.coarse_axes.is_none() && plan.coordinates.numbers == 64);
     }
 }

@@ -1,68 +1,103 @@
 //! Comparing leaves with leaves.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, Par};
-use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::best::BestLists;
-use super::coordinates::{Coordinates, underflow};
+use super::coordinates::{Coordinates, squared_norm};
+use super::lanes::{LANES, Lanes, LanesTask, dispatch};
 use super::order::Leaves;
+use super::panels::{FAR, GROUP_BLOCKS, GROUP_ROWS, PACKED_ROWS, Panels};
 use super::plan::pair_nanoseconds;
-use super::{Rows, UNIT_ROUNDOFF};
+use super::{DOUBLE_SLACK, Rows};
 use crate::monitor::check_cancelled;
-use crate::neighbors::{Element, NeighborLists, single_squared_distance, squared_distance};
+use crate::neighbors::{Element, NeighborLists, squared_distance};
 use crate::{Monitor, Result};
 
-/// Columns of one product at most, unless a single leaf is larger.
+/// Columns compared at once at most, and their numbers, unless a single leaf has more: they stay in the nearer caches.
 const TILE_COLUMNS: usize = 1024;
-/// Up to this many neighbours are kept sorted by insertion.
-const MOST_INSERTED: usize = 64;
-/// Leaves that count as near.
-const NEAR_LEAVES: usize = 6;
-/// Columns looked at together.
-const SCAN_COLUMNS: usize = 32;
+const TILE_NUMBERS: usize = 1 << 17;
 /// Leaves from which the cost of all is estimated.
 const ESTIMATED_LEAVES: usize = 128;
-/// Covers the rounding of radii and distances in double precision.
-const DOUBLE_SLACK: f64 = 1.0 + 1e-10;
+/// More than any squared distance between short vectors.
+const EVERYTHING: f64 = 2.1e9;
+/// Rows that are put in order before any is settled, for each neighbour wanted.
+const LOOKED_AT_PER_NEIGHBOR: usize = 2;
 
 /// A search in progress: everything in the order of the leaves.
 #[derive(Debug)]
 pub(super) struct Tiles<'a, T> {
     rows: Rows<'a, T>,
-    coarse: Coordinates,
-    fine: Option<Coordinates>,
+    coarse: Panels,
+    fine: Option<Fine>,
     leaves: Leaves,
-    /// For every leaf, the later leaves near it, ascending.
+    /// For every leaf, itself and the leaves near it, ascending.
     near: Vec<Vec<usize>>,
     best: BestLists,
-    /// ‖ẑ‖²(1 − c) of the coarse vectors.
-    lower_norms: Vec<f32>,
     /// Largest ε of each leaf's coarse vectors.
     leaf_errors: Vec<f64>,
-    /// Bits of the largest radius plus ε of each leaf's rows, in the units of the coarse vectors.
+    /// Bits of the largest radius plus ε of each leaf's rows.
     leaf_reaches: Vec<AtomicU64>,
+}
+
+/// Which rows of a pair of leaves still want their neighbours from the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sides {
+    rows: bool,
+    columns: bool,
+}
+
+/// Short vectors for a closer look, with their norms.
+#[derive(Debug)]
+struct Fine {
+    coordinates: Coordinates,
+    squared_norms: Vec<i32>,
+}
+
+impl Fine {
+    fn new(coordinates: Coordinates) -> Self {
+        let squared_norms =
+            (0..coordinates.rows()).into_par_iter().map(|p| squared_norm(coordinates.row(p))).collect();
+        Self { coordinates, squared_norms }
+    }
+
+    /// ‖ẑ_p − ẑ_q‖².
+    #[inline(always)]
+    fn squared_distance<L: Lanes>(&self, lanes: L, p: usize, q: usize) -> i32 {
+        let (a, _) = self.coordinates.row(p).as_chunks();
+        let (b, _) = self.coordinates.row(q).as_chunks();
+        let mut sums = lanes.splat(0);
+        for (a, b) in a.iter().zip(b) {
+            sums = lanes.add_pair_products(sums, lanes.load_pairs(a), lanes.load_pairs(b));
+        }
+        self.squared_norms[p] + self.squared_norms[q] - 2 * lanes.total(sums)
+    }
+
+    /// Whether the samples of rows p and q may be no further apart than `radius`.
+    #[inline(always)]
+    fn within<L: Lanes>(&self, lanes: L, p: usize, q: usize, radius: f64) -> bool {
+        let reach = radius + self.coordinates.errors[p] + self.coordinates.errors[q];
+        f64::from(self.squared_distance(lanes, p, q)) <= reach * reach * DOUBLE_SLACK
+    }
 }
 
 impl<'a, T: Element> Tiles<'a, T> {
     pub(super) fn new(
         rows: Rows<'a, T>,
-        coarse: Coordinates,
+        coarse: Panels,
         fine: Option<Coordinates>,
         leaves: Leaves,
+        near_leaves: usize,
         best: BestLists,
     ) -> Self {
-        let keep = 1.0 - coarse.product_error();
-        let lower_norms =
-            coarse.squared_norms.iter().map(|norm| ((norm * keep) as f32).next_down()).collect();
         let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
         let leaf_errors =
             (0..leaves.count()).map(|leaf| largest(&coarse.errors[leaves.rows(leaf)])).collect();
         let leaf_reaches = (0..leaves.count()).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect();
-        let near = leaves.nearest_pairs(NEAR_LEAVES);
-        Self { rows, coarse, fine, leaves, near, best, lower_norms, leaf_errors, leaf_reaches }
+        let near = leaves.surroundings(near_leaves, best.neighbors() + 1);
+        let fine = fine.map(Fine::new);
+        Self { rows, coarse, fine, leaves, near, best, leaf_errors, leaf_reaches }
     }
 
     pub(super) fn leaf_count(&self) -> usize {
@@ -79,126 +114,41 @@ impl<'a, T: Element> Tiles<'a, T> {
         self.best.into_lists(self.leaves.order())
     }
 
-    /// −2 times the products of two ranges of coarse vectors, row by row.
-    fn products(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<f32> {
-        let mut tile = vec![0.0; rows.len() * columns.len()];
-        let target = MatMut::from_row_major_slice_mut(&mut tile, rows.len(), columns.len());
-        let (left, right) = (self.coarse.block(rows), self.coarse.block(columns).transpose());
-        matmul(target, Accum::Replace, left, right, -2.0, Par::Seq);
-        tile
-    }
-
     /// The sample at a place of the order.
     #[inline(always)]
     fn sample(&self, place: usize) -> &'a [T] {
         self.rows.row(self.leaves.order()[place] as usize)
     }
 
-    /// Gives the rows of a leaf their first radii: the k nearest by coarse distance in its surroundings are as many real
-    /// samples, so the k-th nearest of all is no further than the furthest of them.
-    pub(super) fn first_radii(&self, leaf: usize, monitor: &dyn Monitor) -> Result<()> {
+    /// Finds the nearest of every row of a leaf among those of the leaves near it: its radius is then nearly the final one.
+    pub(super) fn search_near(&self, leaf: usize, monitor: &dyn Monitor) -> Result<()> {
         check_cancelled(monitor)?;
-        let (rows, columns) = (self.leaves.rows(leaf), self.surroundings(leaf));
-        let tile = self.products(rows.clone(), columns.clone());
-        Arch::new().dispatch(FirstRadii { tiles: self, rows, columns, products: &tile });
+        dispatch(NearSearch { tiles: self, leaf });
         self.refresh_reach(leaf);
         Ok(())
     }
 
-    /// The leaf and those beside it, or more where they hold too few rows.
-    fn surroundings(&self, leaf: usize) -> Range<usize> {
-        let (mut first, mut last) = (leaf.saturating_sub(1), (leaf + 1).min(self.leaf_count() - 1));
-        loop {
-            let columns = self.leaves.rows(first).start..self.leaves.rows(last).end;
-            if columns.len() > self.best.neighbors() {
-                return columns;
-            }
-            (first, last) = (first.saturating_sub(1), (last + 1).min(self.leaf_count() - 1));
-        }
-    }
-
-    /// The k columns of smallest coarse distance from row `p`.
-    #[inline(always)]
-    fn nearest_by_product(&self, p: usize, columns: Range<usize>, products: &[f32]) -> Vec<(f32, usize)> {
-        let neighbors = self.best.neighbors();
-        if neighbors > MOST_INSERTED {
-            return self.nearest_by_selection(p, columns, products);
-        }
-        let mut nearest: Vec<(f32, usize)> = Vec::with_capacity(neighbors + 1);
-        let offer = |key: f32, q: usize, nearest: &mut Vec<(f32, usize)>| {
-            if q == p || (nearest.len() == neighbors && key >= nearest[neighbors - 1].0) {
-                return;
-            }
-            let place = nearest.partition_point(|held| held.0 < key);
-            nearest.truncate(neighbors - 1);
-            nearest.insert(place, (key, q));
-        };
-        let (product_chunks, product_rest) = products.as_chunks::<SCAN_COLUMNS>();
-        let (norm_chunks, norm_rest) = self.lower_norms[columns.clone()].as_chunks::<SCAN_COLUMNS>();
-        let mut q = columns.start;
-        for (products, norms) in product_chunks.iter().zip(norm_chunks) {
-            let worst = if nearest.len() < neighbors { f32::INFINITY } else { nearest[neighbors - 1].0 };
-            let mut any = false;
-            for at in 0..SCAN_COLUMNS {
-                any |= products[at] + norms[at] < worst;
-            }
-            if any {
-                for at in 0..SCAN_COLUMNS {
-                    offer(products[at] + norms[at], q + at, &mut nearest);
-                }
-            }
-            q += SCAN_COLUMNS;
-        }
-        for (at, (product, norm)) in product_rest.iter().zip(norm_rest).enumerate() {
-            offer(product + norm, q + at, &mut nearest);
-        }
-        nearest
-    }
-
-    /// The same where k is so large that inserting one by one would be slow.
-    fn nearest_by_selection(&self, p: usize, columns: Range<usize>, products: &[f32]) -> Vec<(f32, usize)> {
-        let norms = &self.lower_norms[columns.clone()];
-        let mut keys: Vec<(f32, usize)> =
-            products.iter().zip(norms).zip(columns).map(|((product, norm), q)| (product + norm, q)).collect();
-        keys.retain(|&(_, q)| q != p);
-        keys.select_nth_unstable_by(self.best.neighbors() - 1, |a, b| a.0.total_cmp(&b.0));
-        keys.truncate(self.best.neighbors());
-        keys
-    }
-
-    /// Compares a leaf with those that are near: their rows' radii are then small when the others come.
-    pub(super) fn compare_with_near(&self, leaf: usize, monitor: &dyn Monitor) -> Result<()> {
-        for &other in &self.near[leaf] {
-            check_cancelled(monitor)?;
-            if !self.apart(leaf, other) {
-                self.compare(leaf, other..other + 1);
-            }
-        }
-        Ok(())
-    }
-
-    /// Compares a leaf with all later ones that were not near.
-    pub(super) fn compare_with_far(&self, leaf: usize, monitor: &dyn Monitor) -> Result<()> {
-        let mut next = leaf;
+    /// Compares a leaf with all later ones, as far as they were not near.
+    pub(super) fn compare_with_later(&self, leaf: usize, monitor: &dyn Monitor) -> Result<()> {
+        let most_columns = TILE_COLUMNS.min(TILE_NUMBERS / self.coarse.numbers());
+        let mut next = leaf + 1;
         while next < self.leaf_count() {
             check_cancelled(monitor)?;
             let first = next;
             next += 1;
-            if self.done_or_apart(leaf, first) {
-                continue;
-            }
+            let Some(sides) = self.sides(leaf, first) else { continue };
             while next < self.leaf_count()
-                && self.leaves.rows(next).end - self.leaves.rows(first).start <= TILE_COLUMNS
-                && !self.done_or_apart(leaf, next)
+                && self.leaves.rows(next).end - self.leaves.rows(first).start <= most_columns
+                && self.sides(leaf, next) == Some(sides)
             {
                 next += 1;
             }
-            self.compare(leaf, first..next);
+            self.compare(leaf, first..next, sides);
         }
         Ok(())
     }
 
-    /// What [`Tiles::compare_with_far`] will cost for all leaves, from what it has to compare for some of them. Radii only
+    /// What [`Tiles::compare_with_later`] will cost for all leaves, from what it has to compare for some of them. Radii only
     /// shrink on the way, so it is rather less.
     pub(super) fn remaining_core_seconds(&self) -> f64 {
         let leaves = self.leaf_count();
@@ -206,18 +156,21 @@ impl<'a, T: Element> Tiles<'a, T> {
         let pairs: usize = (0..asked)
             .map(|at| {
                 let leaf = at * leaves / asked;
-                let others = (0..leaves).filter(|&other| other != leaf && !self.apart(leaf, other));
+                let others = (0..leaves).filter(|&other| other != leaf && self.sides(leaf, other).is_some());
                 self.leaves.rows(leaf).len()
                     * others.map(|other| self.leaves.rows(other).len()).sum::<usize>()
             })
             .sum();
         // Each pair of leaves is compared from one of its sides.
         let pairs = pairs as f64 / 2.0 * leaves as f64 / asked as f64;
-        pairs * pair_nanoseconds(self.coarse.dim) * 1e-9
+        pairs * pair_nanoseconds(self.coarse.numbers()) * 1e-9
     }
 
-    fn done_or_apart(&self, leaf: usize, other: usize) -> bool {
-        self.near[leaf].binary_search(&other).is_ok() || self.apart(leaf, other)
+    /// For which of two leaves the other is still to be searched; `None` where for neither.
+    fn sides(&self, leaf: usize, other: usize) -> Option<Sides> {
+        let searched = |of: usize, other: usize| self.near[of].binary_search(&other).is_ok();
+        let sides = Sides { rows: !searched(leaf, other), columns: !searched(other, leaf) };
+        ((sides.rows || sides.columns) && !self.apart(leaf, other)).then_some(sides)
     }
 
     /// Whether no row of either leaf can have a neighbour in the other.
@@ -232,42 +185,40 @@ impl<'a, T: Element> Tiles<'a, T> {
         self.leaf_reaches[leaf].fetch_min(reach.to_bits(), Ordering::Relaxed);
     }
 
-    /// The radius of a row in the units of the short vectors.
-    fn radius(&self, p: usize) -> f64 {
-        // A distance whose squares vanish in double precision is not zero for all that.
-        let lost = self.rows.dim as f64 * f64::MIN_POSITIVE;
-        (self.best.squared_radius(p) + lost).sqrt() * self.coarse.scale * DOUBLE_SLACK
-    }
-
     /// Radius plus ε: what another row's ε must be added to.
     fn reach(&self, p: usize) -> f64 {
-        self.radius(p) + self.coarse.errors[p]
+        self.best.radius(p) + self.coarse.errors[p]
     }
 
-    /// What product + ‖ẑ_q‖²(1 − c) of a neighbour q of row `p` cannot exceed, q's error being at most `error`.
-    fn limit(&self, p: usize, error: f64) -> f32 {
+    /// [`Panels::least_product`] of row `p` with neighbours whose ε is at most `error`.
+    #[inline(always)]
+    fn least_product(&self, p: usize, error: f64) -> i32 {
         let reach = self.reach(p) + error;
-        let constant = self.coarse.squared_norms[p] * (1.0 - self.coarse.product_error());
-        let slack = UNIT_ROUNDOFF * constant + 4.0 * underflow(self.coarse.dim);
-        ((reach * reach * DOUBLE_SLACK - constant + slack) as f32).next_up()
+        self.coarse.least_product(p, (reach * reach * DOUBLE_SLACK).min(EVERYTHING).ceil() as i64)
     }
 
-    /// Compares a leaf with consecutive leaves, the first of which may be itself.
-    fn compare(&self, leaf: usize, others: Range<usize>) {
+    /// The same for the rows of some blocks; more than any product where they want no neighbours.
+    fn least_products(&self, blocks: Range<usize>, error: f64, wanted: bool) -> Vec<[i32; LANES]> {
+        let rows = if wanted { self.coarse.rows() } else { 0 };
+        let least = |p: usize| if p < rows { self.least_product(p, error) } else { FAR };
+        blocks.map(|block| std::array::from_fn(|lane| least(block * LANES + lane))).collect()
+    }
+
+    /// Compares a leaf with consecutive later ones.
+    fn compare(&self, leaf: usize, others: Range<usize>, sides: Sides) {
         let rows = self.leaves.rows(leaf);
         let columns = self.leaves.rows(others.start).start..self.leaves.rows(others.end - 1).end;
-        let tile = self.products(rows.clone(), columns.clone());
         let column_error = others.clone().map(|other| self.leaf_errors[other]).fold(0.0, f64::max);
-        let row_limits: Vec<f32> = rows.clone().map(|p| self.limit(p, column_error)).collect();
-        let column_limits: Vec<f32> =
-            columns.clone().map(|q| self.limit(q, self.leaf_errors[leaf])).collect();
-        Arch::new().dispatch(Comparison {
+        let (row_blocks, column_blocks) = (Panels::blocks(&rows), Panels::blocks(&columns));
+        let row_least = self.least_products(row_blocks.clone(), column_error, sides.rows);
+        let column_least = self.least_products(column_blocks.clone(), self.leaf_errors[leaf], sides.columns);
+        dispatch(Comparison {
             tiles: self,
-            rows,
-            columns,
-            products: &tile,
-            row_limits: &row_limits,
-            column_limits: &column_limits,
+            row_blocks,
+            column_blocks,
+            row_least: &row_least,
+            column_least: &column_least,
+            sides,
         });
         self.refresh_reach(leaf);
         for other in others {
@@ -275,133 +226,231 @@ impl<'a, T: Element> Tiles<'a, T> {
         }
     }
 
-    /// Looks at a pair with more coordinates, and settles it if they leave it.
+    /// Looks at a pair with more coordinates, and settles it for the sides that want it if they leave it.
     #[inline(always)]
-    fn consider(&self, p: usize, q: usize) {
+    fn consider<L: Lanes>(&self, lanes: L, p: usize, q: usize, sides: Sides) {
         if let Some(fine) = &self.fine {
-            let distance = f64::from(single_squared_distance(fine.row(p), fine.row(q)));
-            // The sum of squares in single precision may exceed the exact one by γ_m of it.
-            let bound = |p: usize, q: usize| {
-                let reach = self.radius(p) + fine.errors[p] + fine.errors[q];
-                reach * reach * (1.0 + 2.0 * fine.product_error()) + 4.0 * underflow(fine.dim)
-            };
-            if distance > bound(p, q) && distance > bound(q, p) {
+            let radius = |p: usize, wanted: bool| if wanted { self.best.radius(p) } else { 0.0 };
+            let radius = radius(p, sides.rows).max(radius(q, sides.columns));
+            if !fine.within(lanes, p, q, radius) {
                 return;
             }
         }
-        let (at_least, _) = T::squared_distance_bounds(self.sample(p), self.sample(q));
-        if at_least > self.best.squared_radius(p) && at_least > self.best.squared_radius(q) {
+        self.settle(lanes, p, q, sides);
+    }
+
+    /// Offers each of two rows the other, on the sides that want it, unless it is too far.
+    #[inline(always)]
+    fn settle<L: Lanes>(&self, lanes: L, p: usize, q: usize, sides: Sides) {
+        let (a, b) = (self.sample(p), self.sample(q));
+        let at_least = T::least_squared_distance(lanes, a, b);
+        let wanted = |p: usize, wanted: bool| wanted && at_least <= self.best.squared_radius(p);
+        let (for_p, for_q) = (wanted(p, sides.rows), wanted(q, sides.columns));
+        if !(for_p || for_q) {
             return;
         }
-        let distance = squared_distance(self.sample(p), self.sample(q));
+        let distance = squared_distance(a, b);
         let order = self.leaves.order();
-        self.best.offer(p, distance, order[q]);
-        self.best.offer(q, distance, order[p]);
+        if for_p {
+            self.best.offer(p, distance, order[q]);
+        }
+        if for_q {
+            self.best.offer(q, distance, order[p]);
+        }
     }
 }
 
-/// The loop of [`Tiles::first_radii`], compiled for each instruction set.
-struct FirstRadii<'t, 'a, T> {
+/// The loop of [`Tiles::search_near`], compiled for each instruction set.
+struct NearSearch<'t, 'a, T> {
     tiles: &'t Tiles<'a, T>,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    products: &'t [f32],
+    leaf: usize,
 }
 
-impl<T: Element> WithSimd for FirstRadii<'_, '_, T> {
+impl<T: Element> LanesTask for NearSearch<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { tiles, rows, columns, products } = self;
-        for (p, products) in rows.zip(products.chunks_exact(columns.len())) {
-            let nearest = tiles.nearest_by_product(p, columns.clone(), products);
-            let mut radius = 0.0_f64;
-            for &(_, q) in &nearest {
-                radius = radius.max(T::squared_distance_bounds(tiles.sample(p), tiles.sample(q)).1);
+    fn run<L: Lanes>(self, lanes: L) {
+        let Self { tiles, leaf } = self;
+        let rows = tiles.leaves.rows(leaf);
+        let near = &tiles.near[leaf];
+        let blocks: Vec<usize> =
+            near.iter().flat_map(|&near| Panels::blocks(&tiles.leaves.rows(near))).collect();
+        let error = near.iter().map(|&near| tiles.leaf_errors[near]).fold(0.0, f64::max);
+        let mut nearness: [Vec<[i32; LANES]>; GROUP_ROWS] =
+            std::array::from_fn(|_| vec![[0; LANES]; blocks.len()]);
+        let mut nearest = Vec::new();
+        for first in rows.clone().step_by(GROUP_ROWS) {
+            for (at, group) in blocks.chunks_exact(GROUP_BLOCKS).enumerate() {
+                let products = tiles.coarse.products(lanes, first / LANES, first % LANES, group[0]);
+                for (row, products) in products.into_iter().enumerate() {
+                    for (column, product) in products.into_iter().enumerate() {
+                        let halves = lanes.load(tiles.coarse.halves(group[column]));
+                        nearness[row][at * GROUP_BLOCKS + column] = lanes.store(lanes.sub(product, halves));
+                    }
+                }
             }
-            tiles.best.shrink(p, radius);
+            for (p, nearness) in (first..rows.end).zip(&nearness) {
+                let keys = Nearness { p, blocks: &blocks, keys: nearness };
+                tiles.search_among(lanes, &keys, error, &mut nearest);
+            }
         }
+    }
+}
+
+/// How near some blocks of columns are to a row by their short vectors: product less half of the squared norm.
+struct Nearness<'k> {
+    p: usize,
+    blocks: &'k [usize],
+    keys: &'k [[i32; LANES]],
+}
+
+impl Nearness<'_> {
+    /// A number that at least `wanted` keys, or all of them, are not below, and not many more.
+    #[inline(always)]
+    fn threshold<L: Lanes>(&self, lanes: L, wanted: usize) -> i32 {
+        const BLOCKS: usize = PACKED_ROWS / LANES;
+        let descending = |a: &i32, b: &i32| b.cmp(a);
+        if 2 * wanted <= BLOCKS * LANES {
+            // The greatest of every lane: most of the greatest of all are among them.
+            let mut greatest = [lanes.splat(i32::MIN); BLOCKS];
+            for group in self.keys.as_chunks::<BLOCKS>().0 {
+                for at in 0..BLOCKS {
+                    greatest[at] = lanes.max(greatest[at], lanes.load(&group[at]));
+                }
+            }
+            let mut greatest = greatest.map(|numbers| lanes.store(numbers));
+            return *greatest.as_flattened_mut().select_nth_unstable_by(wanted - 1, descending).1;
+        }
+        let mut all = self.keys.as_flattened().to_vec();
+        let at = wanted.min(all.len()) - 1;
+        *all.select_nth_unstable_by(at, descending).1
+    }
+
+    /// Calls `visit` with every column other than the row itself whose key is at least `low` and below `high`.
+    #[inline(always)]
+    fn visit<L: Lanes>(&self, lanes: L, rows: usize, low: i32, high: i32, mut visit: impl FnMut(usize)) {
+        let (low, high) = (lanes.splat(low), lanes.splat(high));
+        for (&block, keys) in self.blocks.iter().zip(self.keys) {
+            let keys = lanes.load(keys);
+            let mut mask = lanes.at_least(keys, low) & !lanes.at_least(keys, high);
+            while mask != 0 {
+                let q = block * LANES + mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                if q != self.p && q < rows {
+                    visit(q);
+                }
+            }
+        }
+    }
+}
+
+impl<T: Element> Tiles<'_, T> {
+    /// Finds the nearest of a row among some columns whose ε is at most `error`.
+    #[inline(always)]
+    fn search_among<L: Lanes>(
+        &self,
+        lanes: L,
+        nearness: &Nearness<'_>,
+        error: f64,
+        nearest: &mut Vec<(i32, u32)>,
+    ) {
+        const ONLY_ROW: Sides = Sides { rows: true, columns: false };
+        let (p, rows) = (nearness.p, self.coarse.rows());
+        // Those that seem nearest come first, in the order of the finer coordinates, so that the radius is soon small.
+        // One more for the row itself.
+        let threshold = nearness.threshold(lanes, 1 + LOOKED_AT_PER_NEIGHBOR * self.best.neighbors());
+        nearest.clear();
+        nearness.visit(lanes, rows, threshold, i32::MAX, |q| {
+            let distance = self.fine.as_ref().map_or(0, |fine| fine.squared_distance(lanes, p, q));
+            nearest.push((distance, q as u32));
+        });
+        nearest.sort_unstable();
+        for &(_, q) in nearest.iter() {
+            self.consider(lanes, p, q as usize, ONLY_ROW);
+        }
+        // ⌊‖ẑ_q‖²/2⌋ has been subtracted already.
+        let least = self.least_product(p, error);
+        nearness.visit(lanes, rows, least, threshold.max(least), |q| self.consider(lanes, p, q, ONLY_ROW));
     }
 }
 
 /// The loop of [`Tiles::compare`], compiled for each instruction set.
 struct Comparison<'t, 'a, T> {
     tiles: &'t Tiles<'a, T>,
-    rows: Range<usize>,
-    columns: Range<usize>,
-    products: &'t [f32],
-    row_limits: &'t [f32],
-    column_limits: &'t [f32],
+    row_blocks: Range<usize>,
+    column_blocks: Range<usize>,
+    row_least: &'t [[i32; LANES]],
+    column_least: &'t [[i32; LANES]],
+    sides: Sides,
 }
 
-impl<T: Element> WithSimd for Comparison<'_, '_, T> {
+impl<T: Element> LanesTask for Comparison<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { tiles, rows, columns, products, row_limits, column_limits } = self;
+    fn run<L: Lanes>(self, lanes: L) {
+        let rows = self.tiles.coarse.rows();
         let mut candidates = Vec::new();
-        for ((p, products), &row_limit) in rows.zip(products.chunks_exact(columns.len())).zip(row_limits) {
-            candidates.clear();
-            // A pair of the leaf with itself is looked at from its earlier row.
-            let from = (p + 1).saturating_sub(columns.start).min(columns.len());
-            scan(
-                &products[from..],
-                &tiles.lower_norms[columns.start + from..columns.end],
-                &column_limits[from..],
-                row_limit,
-                tiles.lower_norms[p],
-                &mut candidates,
-            );
-            for &at in &candidates {
-                tiles.consider(p, columns.start + from + at as usize);
+        for row_block in self.row_blocks.clone() {
+            for first in (0..LANES).step_by(GROUP_ROWS) {
+                candidates.clear();
+                for (group, column_least) in
+                    self.column_least.as_chunks::<GROUP_BLOCKS>().0.iter().enumerate()
+                {
+                    let column_block = self.column_blocks.start + group * GROUP_BLOCKS;
+                    self.scan(lanes, row_block, first, column_block, column_least, &mut candidates);
+                }
+                for &(p, q) in &candidates {
+                    // Some rows only fill up a block.
+                    if p.max(q) < rows {
+                        self.tiles.consider(lanes, p, q, self.sides);
+                    }
+                }
             }
         }
     }
 }
 
-/// Collects the columns that may be neighbours of the row, or it of them.
-#[inline(always)]
-fn scan(
-    products: &[f32],
-    column_norms: &[f32],
-    column_limits: &[f32],
-    row_limit: f32,
-    row_norm: f32,
-    candidates: &mut Vec<u32>,
-) {
-    let (product_chunks, product_rest) = products.as_chunks::<SCAN_COLUMNS>();
-    let (norm_chunks, norm_rest) = column_norms.as_chunks::<SCAN_COLUMNS>();
-    let (limit_chunks, limit_rest) = column_limits.as_chunks::<SCAN_COLUMNS>();
-    for (chunk, ((products, norms), limits)) in
-        product_chunks.iter().zip(norm_chunks).zip(limit_chunks).enumerate()
-    {
-        // One branch a chunk: almost always none of its columns is near enough.
-        let mut any = false;
-        for at in 0..SCAN_COLUMNS {
-            any |= (products[at] + norms[at] <= row_limit) | (products[at] + row_norm <= limits[at]);
+impl<T: Element> Comparison<'_, '_, T> {
+    /// Collects the pairs of some rows and blocks of columns that may be neighbours.
+    #[inline(always)]
+    fn scan<L: Lanes>(
+        &self,
+        lanes: L,
+        row_block: usize,
+        first: usize,
+        column_block: usize,
+        column_least: &[[i32; LANES]; GROUP_BLOCKS],
+        candidates: &mut Vec<(usize, usize)>,
+    ) {
+        const COLUMNS: usize = GROUP_BLOCKS * LANES;
+        let coarse = &self.tiles.coarse;
+        let products = coarse.products(lanes, row_block, first, column_block);
+        let row_halves = coarse.halves(row_block);
+        let row_least = &self.row_least[row_block - self.row_blocks.start];
+        let column_halves =
+            [lanes.load(coarse.halves(column_block)), lanes.load(coarse.halves(column_block + 1))];
+        let column_least = [lanes.load(&column_least[0]), lanes.load(&column_least[1])];
+        // A bit for every pair, two rows in each word: few words, and so few branches that are hard to foresee.
+        let mut masks = [0_u64; GROUP_ROWS / 2];
+        for row in 0..GROUP_ROWS {
+            let at = (first + row) % LANES;
+            let (half, least) = (lanes.splat(row_halves[at]), lanes.splat(row_least[at]));
+            for block in 0..GROUP_BLOCKS {
+                let by_row = lanes.add(least, column_halves[block]);
+                let by_column = lanes.add(half, column_least[block]);
+                let mask = lanes.at_least(products[row][block], lanes.min(by_row, by_column));
+                masks[row / 2] |= u64::from(mask) << (row % 2 * COLUMNS + block * LANES);
+            }
         }
-        if any {
-            let first = chunk * SCAN_COLUMNS;
-            collect_near(first, (products, norms, limits), row_limit, row_norm, candidates);
-        }
-    }
-    let first = product_chunks.len() * SCAN_COLUMNS;
-    collect_near(first, (product_rest, norm_rest, limit_rest), row_limit, row_norm, candidates);
-}
-
-#[inline(always)]
-fn collect_near(
-    first: usize,
-    (products, norms, limits): (&[f32], &[f32], &[f32]),
-    row_limit: f32,
-    row_norm: f32,
-    candidates: &mut Vec<u32>,
-) {
-    for (at, ((product, norm), limit)) in products.iter().zip(norms).zip(limits).enumerate() {
-        if product + norm <= row_limit || product + row_norm <= *limit {
-            candidates.push((first + at) as u32);
+        for (pair, mut mask) in masks.into_iter().enumerate() {
+            while mask != 0 {
+                let bit = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                let row = first + 2 * pair + bit / COLUMNS;
+                candidates.push((row_block * LANES + row, column_block * LANES + bit % COLUMNS));
+            }
         }
     }
 }
