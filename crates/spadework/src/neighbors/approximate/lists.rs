@@ -1,5 +1,7 @@
 //! Candidates of every sample, nearest first, in one flat array.
 
+use rayon::prelude::*;
+
 /// A candidate in one word, so that words compare as (distance, index): the bits of a non-negative number are in the order
 /// of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,12 +70,36 @@ impl CandidateLists {
 
     /// For every sample the samples that have it as a candidate, the nearest of them.
     pub(super) fn reversed(&self) -> Self {
-        let mut reverse = Self::new(self.len(), self.length);
+        let filled = |p: usize| self.of(p).iter().take_while(|&&candidate| candidate != Candidate::NONE);
+        let mut ends = vec![0_usize; self.len() + 1];
         for p in 0..self.len() {
-            for &candidate in self.of(p).iter().take_while(|&&candidate| candidate != Candidate::NONE) {
-                insert(reverse.row_mut(candidate.index() as usize), candidate.seen_from(p as u32));
+            filled(p).for_each(|candidate| ends[candidate.index() as usize + 1] += 1);
+        }
+        for q in 0..self.len() {
+            ends[q + 1] += ends[q];
+        }
+        // Each row is filled from its start, so that its end is where the next began.
+        let mut held = vec![Candidate::NONE; ends[self.len()]];
+        for p in 0..self.len() {
+            for candidate in filled(p) {
+                let place = &mut ends[candidate.index() as usize];
+                held[*place] = candidate.seen_from(p as u32);
+                *place += 1;
             }
         }
+        let mut rows = Vec::with_capacity(self.len());
+        let (mut rest, mut start) = (held.as_mut_slice(), 0);
+        for &end in &ends[..self.len()] {
+            let (row, others) = rest.split_at_mut(end - start);
+            rows.push(row);
+            (rest, start) = (others, end);
+        }
+        let mut reverse = Self::new(self.len(), self.length);
+        reverse.candidates.par_chunks_exact_mut(self.length).zip(rows).for_each(|(target, row)| {
+            row.sort_unstable();
+            let kept = row.len().min(target.len());
+            target[..kept].copy_from_slice(&row[..kept]);
+        });
         reverse
     }
 

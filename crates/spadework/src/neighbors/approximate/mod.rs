@@ -32,8 +32,8 @@ use rough::{Rough, RoughDistance};
 const FEWEST_SAMPLES: usize = 4096;
 /// So is it where k is a large part of n.
 const FEWEST_SAMPLES_PER_NEIGHBOR: usize = 16;
-/// Candidates that a list holds at first, in addition to the k neighbours.
-const SPARE_CANDIDATES: usize = 10;
+/// Candidates that a list holds at first, beside k and log₂n of them.
+const SPARE_CANDIDATES: usize = 6;
 /// How long the lists become where recall falls short, in percent of before.
 const LONGER_PERCENT: usize = 130;
 /// How often they do at most: lists are then five times as long.
@@ -94,7 +94,7 @@ impl ApproximateSearch {
         let distance = RoughDistance::new(values, dim);
         let truth = recall::Truth::of_some_rows(values, dim, neighbors, self.seed, monitor)?;
         let (mut lists, order) =
-            forest::first_candidates(&distance, neighbors + SPARE_CANDIDATES, self.seed, monitor)?;
+            forest::first_candidates(&distance, first_length(distance.len(), neighbors), self.seed, monitor)?;
         let mut descent = Descent::new(&distance, &order, neighbors);
         let mut extensions = 0;
         loop {
@@ -107,6 +107,12 @@ impl ApproximateSearch {
             lists.extend_to(lists.length() * LONGER_PERCENT / 100);
         }
     }
+}
+
+/// Candidates that a list holds at first: so many that recall is mostly reached at once. Where there are more samples,
+/// there are more to miss.
+fn first_length(samples: usize, neighbors: usize) -> usize {
+    neighbors + samples.ilog2() as usize + SPARE_CANDIDATES
 }
 
 /// The k nearest of every list by the distance that decides.
