@@ -81,12 +81,35 @@ class Data:
             return rng.standard_normal(shape, np.float32)
 
         rng = np.random.default_rng(n)
-        paths = [self.cache / f"clusters_{n}{side}.npy" for side in ("", "_outputs")]
+        name = f"clusters_{n}" if dim == 64 else f"clusters_{n}x{dim}"
+        paths = [self.cache / f"{name}{side}.npy" for side in ("", "_outputs")]
         if not all(path.exists() for path in paths):
             clusters, latent, hidden, outputs = 20, 12, 64, 10
             points = normal(clusters, latent)[rng.integers(0, clusters, n)] + normal(n, latent)
             x = points @ normal(latent, dim) / np.float32(latent) ** 0.5 + 0.1 * normal(n, dim)
-            y = np.tanh(x @ normal(dim, hidden) / np.float32(dim) ** 0.5) @ normal(hidden, outputs)
-            for path, array in zip(paths, (x, y)):
+            for path, array in zip(paths, (x, random_network(x, hidden, outputs, rng))):
                 self.cached(path.stem, lambda array=array: array)
         return paths
+
+    def cifar_90k(self):
+        """As many samples as the paper's largest set: CIFAR-10 and half of it mirrored, and a small random network."""
+
+        def images():
+            x = np.load(self.cifar())
+            mirrored = x[:30_000].reshape(-1, 3, 32, 32)[:, :, :, ::-1].reshape(-1, 3072)
+            return np.concatenate([x, mirrored])
+
+        inputs = self.cached("cifar10_90k", images)
+        outputs = lambda: random_network(np.load(inputs), 64, 10, np.random.default_rng(0))
+        return inputs, self.cached("cifar10_90k_outputs", outputs)
+
+    def gaussian(self, n=10_000, dim=784):
+        """No direction says more than another: nothing to prune by."""
+        draw = lambda: np.random.default_rng(0).standard_normal((n, dim), np.float32)
+        return self.cached(f"gaussian_{n}x{dim}", draw)
+
+
+def random_network(x, hidden, outputs, rng):
+    normal = lambda *shape: rng.standard_normal(shape, np.float32)
+    dim = x.shape[1]
+    return np.tanh(x @ normal(dim, hidden) / np.float32(dim) ** 0.5) @ normal(hidden, outputs)

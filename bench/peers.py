@@ -86,37 +86,48 @@ def faiss_flat(x, k, rows):
     return work
 
 
-def hnswlib_48_100(x, k, rows):
-    import hnswlib
+def hnswlib_48_100(threads):
+    def prepare(x, k, rows):
+        import hnswlib
 
-    def work():
-        index = hnswlib.Index(space="l2", dim=x.shape[1])
-        index.init_index(max_elements=len(x), ef_construction=100, M=48, random_seed=0)
-        index.set_num_threads(1)
-        index.set_ef(100)
-        index.add_items(x, num_threads=1)
-        return without_self(index.knn_query(x[rows], k=k + 1, num_threads=1)[0].astype(np.int64), rows)
+        def work():
+            index = hnswlib.Index(space="l2", dim=x.shape[1])
+            index.init_index(max_elements=len(x), ef_construction=100, M=48, random_seed=0)
+            index.set_num_threads(threads)
+            index.set_ef(100)
+            index.add_items(x, num_threads=threads)
+            return without_self(index.knn_query(x[rows], k=k + 1, num_threads=threads)[0].astype(np.int64), rows)
 
-    return work
+        return work
+
+    return prepare
 
 
-def pynndescent_default(x, k, rows):
-    import pynndescent
+def pynndescent_search(threads, kept=None):
+    """`kept`: neighbours that it works with, of which the nearest k are taken; more of them, more recall."""
 
-    def search(x):
-        index = pynndescent.NNDescent(x, n_neighbors=k + 1, n_jobs=1, random_state=0)
-        return index.neighbor_graph[0].astype(np.int64)
+    def prepare(x, k, rows):
+        import pynndescent
 
-    search(np.ascontiguousarray(x[:2000]))  # compiles
-    return lambda: without_self(search(x), np.arange(len(x)))[rows]
+        def search(x):
+            index = pynndescent.NNDescent(x, n_neighbors=kept or k + 1, n_jobs=threads, random_state=0)
+            return index.neighbor_graph[0][:, : k + 1].astype(np.int64)
+
+        search(np.ascontiguousarray(x[:2000]))  # compiles
+        return lambda: without_self(search(x), np.arange(len(x)))[rows]
+
+    return prepare
 
 
 SEARCHES = {
     "scikit-learn brute": sklearn_search("brute"),
     "scikit-learn kd_tree": sklearn_search("kd_tree"),
     "FAISS flat": faiss_flat,
-    "hnswlib M=48 ef=100": hnswlib_48_100,
-    "pynndescent": pynndescent_default,
+    "hnswlib M=48 ef=100": hnswlib_48_100(1),
+    "pynndescent": pynndescent_search(1),
+    "hnswlib M=48 ef=100, 2 threads": hnswlib_48_100(2),
+    "pynndescent keeping 30, 2 threads": pynndescent_search(2, 30),
+    "pynndescent keeping 60, 2 threads": pynndescent_search(2, 60),
 }
 
 

@@ -12,6 +12,7 @@ TITLES = dict(
     knn="Nearest neighbours, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",
+    million="A million samples of 128 numbers (clusters), k = 10, two threads",
     scale="Cost against the number of samples (clusters, 64 numbers a row, r = 2)",
 )
 
@@ -27,6 +28,15 @@ def machine():
     return f"{model}, {os.cpu_count()} cores, {simd}"
 
 
+def made(sections):
+    """One line where all sections are of one run, one line a section where they are not."""
+    line = "Made by `{command}` on {date}; {machine}."
+    lines = [line.format(**how) for how in sections.values()]
+    if len(set(lines)) == 1:
+        return lines[:1]
+    return [f"- {TITLES[section].split(',')[0]}: {line}" for section, line in zip(sections, lines)]
+
+
 def number(value, digits=3):
     return f"{value:#.{digits}g}".rstrip(".") if value < 1000 else f"{value:,.0f}"
 
@@ -35,7 +45,7 @@ def markdown(document):
     lines = [
         "# Benchmarks",
         "",
-        f"Made by `{document['command']}` on {document['date']}; {document['machine']}.",
+        *made(document["made"]),
         "",
         "CPU seconds of the process, one thread, user and system together; loading and importing excluded except where a",
         "row says otherwise. Each figure is the best of up to three repeats. *Memory* is what the work needed in addition",
@@ -69,7 +79,7 @@ def markdown(document):
             cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
             lines.append("| " + " | ".join(cells) + " |")
     if document["skipped"]:
-        lines += ["", "## Left out", ""] + [f"- {line}" for line in document["skipped"]]
+        lines += ["", "## Left out", ""] + [f"- {entry['line']}" for entry in document["skipped"]]
     lines += ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()) + "."]
     return "\n".join(lines) + "\n"
 
@@ -146,6 +156,19 @@ def picture(width, height, style, body):
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img">'
     background = '<rect width="100%" height="100%" fill="#fff"/>'
     return "\n".join([head, f"<style>{style}</style>", background, *body, "</svg>"]) + "\n"
+
+
+def keep_other_sections(document, earlier):
+    """A document with what an earlier one has of the sections that this one does not have."""
+    mine = document["made"]
+    kept = {section: how for section, how in earlier["made"].items() if section not in mine}
+    order = [section for section in TITLES if section in mine or section in kept]
+    merged = dict(document, made={section: {**kept, **mine}[section] for section in order})
+    for part in ("targets", "rows", "skipped"):
+        both = document[part] + [entry for entry in earlier[part] if entry["section"] in kept]
+        merged[part] = sorted(both, key=lambda entry: order.index(entry["section"]))
+    merged["versions"] = {**earlier["versions"], **document["versions"]}
+    return merged
 
 
 def write(document, folder):
