@@ -433,14 +433,14 @@ def main():
     bench = Bench(options)
     earlier = options.output / "benchmarks.json"
     # One section takes the place of the same section of an earlier report.
-    earlier = json.loads(earlier.read_text()) if options.only and earlier.exists() else None
+    earlier = json.loads(earlier.read_text()) if options.only and earlier.exists() else {}
     for section in report.TITLES:
         if options.only in (None, section):
             print(report.TITLES[section], flush=True)
             bench.begin(section)
             getattr(bench, f"{section}_all")()
             document = bench.document()
-            report.write(report.keep_other_sections(document, earlier) if earlier else document, options.output)
+            report.write(report.keep_other_sections(document, earlier) if "made" in earlier else document, options.output)
     print(f"written: {options.output / 'benchmarks.md'}, .svg and .json")
 
 

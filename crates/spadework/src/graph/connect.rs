@@ -4,13 +4,11 @@
 //! makes it infinite. The paper asks connectivity of both graphs and "chooses a proper k"; here that choice has a name
 //! ([`Connectivity`]) and leaves a record ([`Connection`]).
 
-use rayon::prelude::*;
-
+use super::bridges::shortest_bridges;
 use super::components::DisjointSets;
 use super::{Components, ConnectedGraph, Graph, GraphPair};
-use crate::monitor::check_cancelled;
-use crate::neighbors::{Element, NeighborLists, squared_distance};
-use crate::{Connectivity, Error, Monitor, Result, Samples, Side, Values};
+use crate::neighbors::NeighborLists;
+use crate::{Connectivity, Error, Monitor, Result, Samples, Side};
 
 /// Entries that `grow` allows in one side's neighbour lists (12 bytes each).
 const MOST_LIST_ENTRIES: usize = 1 << 29;
@@ -163,95 +161,4 @@ pub fn connect<'a>(
     let input_graph = connected(&input, input_graph, &bridges[0])?;
     let output_graph = connected(&output, output_graph, &bridges[1])?;
     Ok((GraphPair::new(input_graph.0, output_graph)?, connection))
-}
-
-/// The shortest edges that join all components: a minimum spanning forest over them, ties to the lower nodes.
-fn shortest_bridges(
-    samples: &Samples<'_>,
-    components: &Components,
-    monitor: &dyn Monitor,
-) -> Result<Vec<(u32, u32)>> {
-    match samples.values() {
-        Values::F32(values) => boruvka(values, samples.dim(), components, monitor),
-        Values::F64(values) => boruvka(values, samples.dim(), components, monitor),
-    }
-}
-
-/// An edge with what orders it: length, then its nodes. The order is total, so the forest is unique.
-type Bridge = (f64, u32, u32);
-
-fn shorter(a: &Bridge, b: &Bridge) -> std::cmp::Ordering {
-    a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
-}
-
-/// Borůvka's rounds: every part but the largest takes its shortest edge to elsewhere, until one part is left. (The
-/// largest is reached by the others; not asking its nodes is what makes a few stray samples cheap.)
-fn boruvka<T: Element>(
-    values: &[T],
-    dim: usize,
-    components: &Components,
-    monitor: &dyn Monitor,
-) -> Result<Vec<(u32, u32)>> {
-    let mut bridges = Vec::new();
-    let mut part_of: Vec<u32> = components.of_node().to_vec();
-    let mut sizes = components.sizes().to_vec();
-    while sizes.len() > 1 {
-        let shortest = shortest_of_parts(values, dim, &part_of, &sizes, monitor)?;
-        let mut sets = DisjointSets::new(sizes.len());
-        for (_, p, q) in shortest {
-            if sets.join(part_of[p as usize], part_of[q as usize]) {
-                bridges.push((p, q));
-            }
-        }
-        let merged = sets.into_components();
-        let mut merged_sizes = vec![0; merged.count()];
-        for (part, size) in sizes.iter().enumerate() {
-            merged_sizes[merged.of_node()[part] as usize] += size;
-        }
-        sizes = merged_sizes;
-        for part in &mut part_of {
-            *part = merged.of_node()[*part as usize];
-        }
-    }
-    bridges.sort_unstable();
-    Ok(bridges)
-}
-
-/// The shortest edge that leaves each part, the largest part excepted.
-fn shortest_of_parts<T: Element>(
-    values: &[T],
-    dim: usize,
-    part_of: &[u32],
-    sizes: &[usize],
-    monitor: &dyn Monitor,
-) -> Result<Vec<Bridge>> {
-    let largest = (0..sizes.len()).max_by_key(|&part| (sizes[part], std::cmp::Reverse(part))).unwrap_or(0);
-    let outgoing = (0..part_of.len())
-        .into_par_iter()
-        .filter(|&p| part_of[p] as usize != largest)
-        .map(|p| {
-            check_cancelled(monitor)?;
-            Ok((part_of[p], shortest_outgoing(values, dim, part_of, p)))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let mut shortest: Vec<Option<Bridge>> = vec![None; sizes.len()];
-    for (part, bridge) in outgoing {
-        let best = &mut shortest[part as usize];
-        if best.as_ref().is_none_or(|best| shorter(&bridge, best).is_lt()) {
-            *best = Some(bridge);
-        }
-    }
-    Ok(shortest.into_iter().flatten().collect())
-}
-
-/// The shortest edge from `p` to another part.
-fn shortest_outgoing<T: Element>(values: &[T], dim: usize, part_of: &[u32], p: usize) -> Bridge {
-    let row = &values[p * dim..(p + 1) * dim];
-    values
-        .chunks_exact(dim)
-        .enumerate()
-        .filter(|&(q, _)| part_of[q] != part_of[p])
-        .map(|(q, other)| (squared_distance(row, other), p.min(q) as u32, p.max(q) as u32))
-        .min_by(shorter)
-        .unwrap_or((f64::INFINITY, p as u32, p as u32))
 }

@@ -1,5 +1,6 @@
 //! Graphs: G_X and G_Y as sorted compressed rows.
 
+mod bridges;
 mod components;
 mod connect;
 pub mod generators;

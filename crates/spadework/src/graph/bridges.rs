@@ -1,0 +1,352 @@
+//! The shortest edges that join the components of a graph.
+//!
+//! Borůvka's rounds: every part but the largest takes its shortest edge to elsewhere, until one part is left. Samples are
+//! kept in balls of near ones; two samples are no nearer than their balls, so most pairs of balls are ruled out by the
+//! shortest edge that a part has so far.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::Components;
+use super::components::DisjointSets;
+use crate::monitor::check_cancelled;
+use crate::neighbors::{Element, squared_distance};
+use crate::{Monitor, Result, Samples, Values};
+
+/// Samples of a ball at most.
+const BALL_SAMPLES: usize = 64;
+/// Allowed for the rounding of distances to centres, as a part of them.
+const ROUNDING: f64 = 1e-9;
+
+/// The shortest edges that join all components: a minimum spanning forest over them, ties to the lower nodes.
+pub(super) fn shortest_bridges(
+    samples: &Samples<'_>,
+    components: &Components,
+    monitor: &dyn Monitor,
+) -> Result<Vec<(u32, u32)>> {
+    if components.count() == 1 {
+        return Ok(Vec::new());
+    }
+    match samples.values() {
+        Values::F32(values) => boruvka(Rows { values, dim: samples.dim() }, components, monitor),
+        Values::F64(values) => boruvka(Rows { values, dim: samples.dim() }, components, monitor),
+    }
+}
+
+/// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.
+type Bridge = (f64, u32, u32);
+
+fn shorter(a: &Bridge, b: &Bridge) -> std::cmp::Ordering {
+    a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
+}
+
+/// The samples, row after row.
+#[derive(Debug, Clone, Copy)]
+struct Rows<'a, T> {
+    values: &'a [T],
+    dim: usize,
+}
+
+impl<'a, T: Element> Rows<'a, T> {
+    #[inline(always)]
+    fn row(&self, p: u32) -> &'a [T] {
+        &self.values[p as usize * self.dim..(p as usize + 1) * self.dim]
+    }
+}
+
+fn boruvka<T: Element>(
+    rows: Rows<'_, T>,
+    components: &Components,
+    monitor: &dyn Monitor,
+) -> Result<Vec<(u32, u32)>> {
+    let balls = Balls::new(rows, components.of_node().len(), monitor)?;
+    let mut bridges = Vec::new();
+    let mut part_of: Vec<u32> = components.of_node().to_vec();
+    let mut sizes = components.sizes().to_vec();
+    while sizes.len() > 1 {
+        let shortest = shortest_of_parts(&balls, &part_of, &sizes, monitor)?;
+        let mut sets = DisjointSets::new(sizes.len());
+        for (_, p, q) in shortest {
+            if sets.join(part_of[p as usize], part_of[q as usize]) {
+                bridges.push((p, q));
+            }
+        }
+        let merged = sets.into_components();
+        let mut merged_sizes = vec![0; merged.count()];
+        for (part, size) in sizes.iter().enumerate() {
+            merged_sizes[merged.of_node()[part] as usize] += size;
+        }
+        sizes = merged_sizes;
+        for part in &mut part_of {
+            *part = merged.of_node()[*part as usize];
+        }
+    }
+    bridges.sort_unstable();
+    Ok(bridges)
+}
+
+/// The shortest edge that leaves each part, the largest part excepted: the others reach it, and not asking its nodes is
+/// what makes a few stray samples cheap.
+fn shortest_of_parts<T: Element>(
+    balls: &Balls<'_, T>,
+    part_of: &[u32],
+    sizes: &[usize],
+    monitor: &dyn Monitor,
+) -> Result<Vec<Bridge>> {
+    let largest = (0..sizes.len()).max_by_key(|&part| (sizes[part], std::cmp::Reverse(part))).unwrap_or(0);
+    let round = Round {
+        balls,
+        part_of,
+        largest: largest as u32,
+        only_part: balls.balls.iter().map(|ball| only_part(&ball.samples, part_of)).collect(),
+        shortest: sizes.iter().map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect(),
+    };
+    let found = (0..balls.balls.len())
+        .into_par_iter()
+        .map(|ball| {
+            check_cancelled(monitor)?;
+            Ok(round.leaving(ball))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let mut shortest: Vec<Option<Bridge>> = vec![None; sizes.len()];
+    for (part, bridge) in found.into_iter().flatten() {
+        let best = &mut shortest[part as usize];
+        if best.as_ref().is_none_or(|best| shorter(&bridge, best).is_lt()) {
+            *best = Some(bridge);
+        }
+    }
+    Ok(shortest.into_iter().flatten().collect())
+}
+
+/// The part that all of some samples belong to.
+fn only_part(samples: &[u32], part_of: &[u32]) -> Option<u32> {
+    let first = part_of[samples[0] as usize];
+    samples.iter().all(|&p| part_of[p as usize] == first).then_some(first)
+}
+
+/// One round of Borůvka's.
+struct Round<'a, T> {
+    balls: &'a Balls<'a, T>,
+    part_of: &'a [u32],
+    largest: u32,
+    /// For every ball the part that all of its samples belong to, where there is one.
+    only_part: Vec<Option<u32>>,
+    /// Bits of the squared length of the shortest edge that each part has so far. Other threads may lower it at any time: a
+    /// value that is out of date is only larger.
+    shortest: Vec<AtomicU64>,
+}
+
+impl<T: Element> Round<'_, T> {
+    fn shortest(&self, part: u32) -> f64 {
+        f64::from_bits(self.shortest[part as usize].load(Ordering::Relaxed))
+    }
+
+    /// Edges from samples of a ball to other parts, at least the shortest of all of each part.
+    fn leaving(&self, ball: usize) -> Vec<(u32, Bridge)> {
+        if self.only_part[ball] == Some(self.largest) {
+            return Vec::new();
+        }
+        let of_same_part =
+            |other: usize| self.only_part[ball].is_some() && self.only_part[other] == self.only_part[ball];
+        let mut others: Vec<(f64, usize)> = (0..self.balls.balls.len())
+            .filter(|&other| !of_same_part(other))
+            .map(|other| (self.balls.gap(ball, other), other))
+            .collect();
+        // Near ones first: what they give rules out the others.
+        others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        Arch::new().dispatch(Leaving {
+            round: self,
+            samples: &self.balls.balls[ball].samples,
+            others: &others,
+        })
+    }
+}
+
+/// The loop of [`Round::leaving`], compiled for each instruction set.
+struct Leaving<'r, 'a, T> {
+    round: &'r Round<'a, T>,
+    samples: &'r [u32],
+    /// Balls by how far they are at least, nearest first.
+    others: &'r [(f64, usize)],
+}
+
+impl<T: Element> WithSimd for Leaving<'_, '_, T> {
+    type Output = Vec<(u32, Bridge)>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+        let Self { round, samples, others } = self;
+        let mut found = Vec::new();
+        for &p in samples {
+            let part = round.part_of[p as usize];
+            if part == round.largest {
+                continue;
+            }
+            for &(gap, other) in others {
+                if gap * gap > round.shortest(part) {
+                    break;
+                }
+                if round.only_part[other] == Some(part) {
+                    continue;
+                }
+                for &q in &round.balls.balls[other].samples {
+                    if round.part_of[q as usize] == part {
+                        continue;
+                    }
+                    let squared = squared_distance(round.balls.rows.row(p), round.balls.rows.row(q));
+                    if squared <= round.shortest(part) {
+                        round.shortest[part as usize].fetch_min(squared.to_bits(), Ordering::Relaxed);
+                        found.push((part, (squared, p.min(q), p.max(q))));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// All samples in balls of near ones.
+struct Balls<'a, T> {
+    rows: Rows<'a, T>,
+    balls: Vec<Ball>,
+}
+
+/// Samples that are no further than the radius from the centre.
+struct Ball {
+    samples: Vec<u32>,
+    center: Vec<f64>,
+    radius: f64,
+}
+
+impl<'a, T: Element> Balls<'a, T> {
+    fn new(rows: Rows<'a, T>, samples: usize, monitor: &dyn Monitor) -> Result<Self> {
+        let mut order: Vec<u32> = (0..samples as u32).collect();
+        Ok(Self { rows, balls: split(rows, &mut order, monitor)? })
+    }
+
+    /// A lower bound of the distance between samples of two balls; 0 or no number where there is none.
+    fn gap(&self, a: usize, b: usize) -> f64 {
+        let (a, b) = (&self.balls[a], &self.balls[b]);
+        let between = squared_distance(&a.center, &b.center).sqrt();
+        (between * (1.0 - ROUNDING) - (a.radius + b.radius) * (1.0 + ROUNDING)).max(0.0)
+    }
+}
+
+/// Splits samples at the median along the way from one sample to the furthest from it, until balls are small.
+fn split<T: Element>(rows: Rows<'_, T>, samples: &mut [u32], monitor: &dyn Monitor) -> Result<Vec<Ball>> {
+    check_cancelled(monitor)?;
+    if samples.len() <= BALL_SAMPLES {
+        return Ok(vec![Ball::around(rows, samples)]);
+    }
+    let from = rows.row(samples[0]);
+    let distance = |&p: &u32| (squared_distance(from, rows.row(p)), p);
+    let furthest = samples
+        .par_iter()
+        .with_min_len(1024)
+        .map(distance)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let to = furthest.map_or(from, |(_, p)| rows.row(p));
+    let mut places: Vec<(f64, u32)> = samples
+        .par_iter()
+        .with_min_len(1024)
+        .map(|&p| {
+            let numbers = rows.row(p).iter().zip(from.iter().zip(to));
+            (numbers.map(|(x, (from, to))| x.to_f64() * (to.to_f64() - from.to_f64())).sum(), p)
+        })
+        .collect();
+    let middle = places.len() / 2;
+    places.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for (sample, place) in samples.iter_mut().zip(&places) {
+        *sample = place.1;
+    }
+    drop(places);
+    let (left, right) = samples.split_at_mut(middle);
+    let (left, right) = rayon::join(|| split(rows, left, monitor), || split(rows, right, monitor));
+    let mut balls = left?;
+    balls.extend(right?);
+    Ok(balls)
+}
+
+impl Ball {
+    fn around<T: Element>(rows: Rows<'_, T>, samples: &[u32]) -> Self {
+        let mut center = vec![0.0; rows.dim];
+        for &p in samples {
+            for (sum, value) in center.iter_mut().zip(rows.row(p)) {
+                *sum += value.to_f64() / samples.len() as f64;
+            }
+        }
+        let distance = |&p: &u32| {
+            let row: Vec<f64> = rows.row(p).iter().map(|value| value.to_f64()).collect();
+            squared_distance(&row, &center).sqrt()
+        };
+        let radius = samples.iter().map(distance).fold(0.0, f64::max);
+        Self { samples: samples.to_vec(), center, radius }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Kruskal's algorithm over all pairs of different components, by the same order of edges.
+    fn by_all_pairs(values: &[f32], dim: usize, part_of: &[u32], parts: usize) -> Vec<(u32, u32)> {
+        let rows = Rows { values, dim };
+        let nodes = part_of.len() as u32;
+        let mut edges: Vec<Bridge> = (0..nodes)
+            .flat_map(|p| (p + 1..nodes).map(move |q| (p, q)))
+            .filter(|&(p, q)| part_of[p as usize] != part_of[q as usize])
+            .map(|(p, q)| (squared_distance(rows.row(p), rows.row(q)), p, q))
+            .collect();
+        edges.sort_unstable_by(shorter);
+        let mut sets = DisjointSets::new(parts);
+        let mut forest: Vec<(u32, u32)> = edges
+            .into_iter()
+            .filter(|&(_, p, q)| sets.join(part_of[p as usize], part_of[q as usize]))
+            .map(|(_, p, q)| (p, q))
+            .collect();
+        forest.sort_unstable();
+        forest
+    }
+
+    /// Components that are paths through the samples of each part.
+    fn components(part_of: &[u32], parts: usize) -> Components {
+        let mut sets = DisjointSets::new(part_of.len());
+        let mut last = vec![None; parts];
+        for (p, &part) in part_of.iter().enumerate() {
+            if let Some(before) = last[part as usize].replace(p as u32) {
+                sets.join(before, p as u32);
+            }
+        }
+        sets.into_components()
+    }
+
+    #[test]
+    fn bridges_are_those_of_all_pairs() {
+        // Far clusters, overlapping ones, parts mixed at random, and a grid on which most distances are equal.
+        for (case, (spread, grid)) in
+            [(30.0, false), (1.0, false), (0.0, false), (0.0, true)].into_iter().enumerate()
+        {
+            let (nodes, dim, parts) = (700, 5, 9);
+            let mut rng = ChaCha8Rng::seed_from_u64(case as u64);
+            let part_of: Vec<u32> = (0..nodes)
+                .map(|p| if p < parts { p as u32 } else { rng.random_range(0..parts as u32) })
+                .collect();
+            let values: Vec<f32> = (0..nodes * dim)
+                .map(|at| {
+                    let value =
+                        rng.random::<f32>() + spread * (part_of[at / dim] * (at % dim) as u32 % 7) as f32;
+                    if grid { (4.0 * value).floor() } else { value }
+                })
+                .collect();
+            let components = components(&part_of, parts);
+            let samples = Samples::from_f32(nodes, dim, values.as_slice()).expect("finite numbers");
+            let found = shortest_bridges(&samples, &components, &Silent).expect("nothing stops it");
+            assert_eq!(found, by_all_pairs(&values, dim, components.of_node(), parts), "case {case}");
+        }
+    }
+}
