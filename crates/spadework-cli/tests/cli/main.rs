@@ -11,6 +11,7 @@ mod help;
 mod interrupt;
 mod result_folder;
 mod score;
+mod search;
 mod select;
 mod streams;
 mod support;
