@@ -149,6 +149,7 @@ impl ModelArgs {
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
             seed: self.seed,
             threads: self.threads,
+            ..SpadeParams::default()
         }
     }
 }
