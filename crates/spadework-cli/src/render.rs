@@ -1,7 +1,7 @@
 //! Results as text for people.
 
 use spadework::Stage;
-use spadework_io::result::{LabelDocument, ScoreDocument, TimingsDocument};
+use spadework_io::result::{FullSpectrumDocument, LabelDocument, ScoreDocument, TimingsDocument};
 
 /// The whole result of `score`.
 pub(crate) fn score(document: &ScoreDocument) -> String {
@@ -46,7 +46,19 @@ fn headline(document: &ScoreDocument) -> String {
         document.output_dim,
         graphs.input.edges,
         graphs.output.edges,
-    )
+    ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
+}
+
+/// What edge and node scores are made of, where that is not the eigenpairs above.
+fn full_spectrum(scores: &FullSpectrumDocument) -> String {
+    match scores.rows {
+        Some(rows) => format!(
+            "scores        of all eigenpairs: each within {} %, with probability at least {} ({rows} random rows)\n",
+            number_short(100.0 * scores.error),
+            scores.probability
+        ),
+        None => "scores        of all eigenpairs, by solves\n".to_owned(),
+    }
 }
 
 pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
@@ -95,7 +107,7 @@ fn timings(timings: &TimingsDocument) -> String {
 }
 
 /// A table with right-aligned columns.
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines: Vec<Vec<String>> = vec![header.iter().map(|&word| word.to_owned()).collect()];
     lines.extend(rows);
     let widths: Vec<usize> = (0..header.len())
@@ -124,6 +136,11 @@ pub(crate) fn number(value: f64) -> String {
     digits(value, 6)
 }
 
+/// A number with three significant digits.
+pub(crate) fn number_short(value: f64) -> String {
+    digits(value, 3)
+}
+
 /// A number with some significant digits, in plain notation where that is readable.
 fn digits(value: f64, significant: i32) -> String {
     if value == 0.0 {
@@ -148,7 +165,7 @@ fn interval(lower: f64, upper: f64) -> String {
 }
 
 /// Text from a file without control characters: a label must not be able to move the cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

@@ -145,8 +145,16 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
-    /// A pair of nodes of which one is not there.
-    #[error("pair {index} must name two nodes below {nodes}, got {p} and {q}")]
+    /// A node that is not there.
+    #[error("a node must be below {nodes}, got {node}")]
+    BadNode {
+        /// The node.
+        node: u32,
+        /// Number of nodes of the graph.
+        nodes: usize,
+    },
+    /// A pair of nodes that is none.
+    #[error("pair {index} must name two different nodes below {nodes}, got {p} and {q}")]
     BadPair {
         /// Position of the pair in the list given.
         index: usize,

@@ -298,7 +298,8 @@ fn a_sweep_cut_is_what_it_says() {
             "the complement has the same boundary"
         );
         // No better than chance would be a defect: half of the samples at random.
-        let random: Vec<u32> = (0..graphs.nodes() as u32).filter(|p| p.wrapping_mul(2_654_435_761) % 97 < 48).collect();
+        let random: Vec<u32> =
+            (0..graphs.nodes() as u32).filter(|p| p.wrapping_mul(2_654_435_761) % 97 < 48).collect();
         assert!(cut.ratio() < 0.8 * Cut::of(graphs, &random).unwrap().ratio(), "{}", fixture.name);
     }
 }

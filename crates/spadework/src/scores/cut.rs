@@ -10,7 +10,8 @@
 
 use crate::eigen::GeneralizedEigenpairs;
 use crate::graph::{Graph, GraphPair};
-use crate::{Monitor, Result, monitor::check_cancelled};
+use crate::monitor::check_cancelled;
+use crate::{Error, Monitor, Result};
 
 /// A set of samples and its boundary in both graphs.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,10 +25,12 @@ impl Cut {
     /// The boundary of a set of samples.
     ///
     /// # Errors
-    /// [`Error::BadPair`](crate::Error::BadPair) when a sample is not there.
+    /// [`Error::BadNode`] when a sample is not there.
     pub fn of(graphs: &GraphPair, samples: &[u32]) -> Result<Self> {
-        let as_pairs: Vec<_> = samples.iter().map(|&p| (p, p)).collect();
-        graphs.input().check_pairs(&as_pairs)?;
+        let nodes = graphs.nodes();
+        if let Some(&node) = samples.iter().find(|&&p| p as usize >= nodes) {
+            return Err(Error::BadNode { node, nodes });
+        }
         let mut inside = vec![false; graphs.nodes()];
         for &p in samples {
             inside[p as usize] = true;
@@ -64,7 +67,7 @@ impl Cut {
 /// The sweep cut of smallest ζ over all eigenvectors, as its smaller side.
 ///
 /// # Errors
-/// [`Error::Cancelled`](crate::Error::Cancelled).
+/// [`Error::Cancelled`].
 ///
 /// ```
 /// use spadework::graph::{ConnectedGraph, GraphPair, generators};
