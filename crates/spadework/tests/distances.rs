@@ -12,7 +12,7 @@ use spadework::scores::{
     Cut, DistanceKind, Distances, LargestDistortion, ReverseScore, RiemannianDistance, thinnest_cut,
 };
 use spadework::{
-    ConnectedGraph, EdgeScores, EigenParams, Error, Graph, GraphPair, Laplacian, NodeScores, Silent,
+    ConnectedGraph, EdgeScores, EigenParams, Error, Graph, GraphPair, Laplacian, Monitor, NodeScores, Silent,
 };
 use support::distances::{DistanceFixture, all};
 use support::{assert_all_relative, assert_relative, edge_scores, pair, rng, solve};
@@ -62,12 +62,15 @@ fn resistances_are_those_of_a_dense_pseudo_inverse() {
     }
 }
 
+/// The resistance of a pair, by formula.
+type ClosedForm = Box<dyn Fn(&(u32, u32)) -> f64>;
+
 #[test]
 fn resistances_have_their_closed_forms() {
     for n in [5_usize, 300] {
         let pairs = node_pairs(n);
         let d = |&(p, q): &(u32, u32)| f64::from(q - p);
-        let closed: [(Graph, Box<dyn Fn(&(u32, u32)) -> f64>); 4] = [
+        let closed: [(Graph, ClosedForm); 4] = [
             (path(n), Box::new(d)),
             (cycle(n), Box::new(move |pair| d(pair) * (n as f64 - d(pair)) / n as f64)),
             (star(n), Box::new(|&(p, _)| if p == 0 { 1.0 } else { 2.0 })),
@@ -483,5 +486,35 @@ fn bounds_hold_on_random_graphs() {
         assert!(search.tightness() <= 1.0 + 1e-8, "seed {seed}: γ = {}", search.found.ratio());
         let cut = thinnest_cut(&graphs, &pairs, &Silent).unwrap();
         assert!(cut.ratio() * pairs.values()[0] >= 1.0 - 1e-8, "seed {seed}: ζ = {}", cut.ratio());
+    }
+}
+
+/// Everything that takes long asks whether to stop.
+#[test]
+fn a_caller_can_stop_every_loop() {
+    struct Stop;
+    impl Monitor for Stop {
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+    let graphs = pair(chords(800, 31), chords(800, 47));
+    let distances = Distances::new(&graphs, 0).unwrap();
+    let pairs = spadework::dominant_eigenpairs(&graphs, &EigenParams::default()).unwrap();
+    let problem = spadework::EigenProblem::new(&graphs, 0);
+    let output = graphs.connected_output();
+    let outcomes = [
+        distances.of_pairs(DistanceKind::Geodesic, &[(0, 1)], &Stop).err(),
+        distances.of_pairs(DistanceKind::Resistance, &[(0, 1)], &Stop).err(),
+        distances.of_edges(&ROUGH, &Stop).err(),
+        distances.largest(&pairs, &edge_scores(&graphs, &pairs), &Stop).err(),
+        EdgeScores::of_full_spectrum(&graphs, &ROUGH, &Stop).err(),
+        thinnest_cut(&graphs, &pairs, &Stop).err(),
+        problem.dominant_eigenpairs(&power(2, 1e-6), &Stop).err(),
+        problem.all_eigenvalues(&Stop).err(),
+        lowest_modes(output, &EigenParams::default(), &Stop).err(),
+    ];
+    for (at, outcome) in outcomes.into_iter().enumerate() {
+        assert_eq!(outcome, Some(Error::Cancelled), "{at}");
     }
 }

@@ -50,6 +50,8 @@ const BATCH: usize = 16;
 /// Where a projection would need as many rows as there are nodes, all columns of L⁺ cost less and are exact; up to this many
 /// nodes they are kept at once (n² numbers).
 const MOST_COLUMNS: usize = 4096;
+/// Residual of those columns.
+const COLUMNS: f64 = 1e-12;
 /// The first stream of random numbers that projections use; the eigenpairs and their enclosure have the first few.
 const FIRST_STREAM: u64 = 1 << 32;
 
@@ -82,10 +84,11 @@ impl SketchParams {
     /// [`Error::SketchError`] when ε is out of range or δ is no probability between 0 and 1.
     pub fn check(&self) -> Result<()> {
         let (least, most) = (Self::LEAST_ERROR, Self::MOST_ERROR);
-        if !(least..=most).contains(&self.error) || !(self.failure > 0.0 && self.failure < 1.0) {
-            return Err(Error::SketchError { least, most, got: self.error, failure: self.failure });
+        let is_probability = self.failure > 0.0 && self.failure < 1.0;
+        if (least..=most).contains(&self.error) && is_probability {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::SketchError { least, most, got: self.error, failure: self.failure })
     }
 
     /// Rows of the projection for that many numbers: ⌈2 ln(2N/δ)/(ε²/2 − ε³/3)⌉ with the projection's share of ε.
@@ -231,10 +234,11 @@ fn random_flows(graph: &Graph, rng: &mut impl Rng) -> Panel {
             (bits, left) = (rng.next_u32(), 32);
         }
         let root = weight.sqrt();
-        for lane in 0..WIDTH {
-            let flow = if bits >> lane & 1 == 1 { root } else { -root };
-            flows[p as usize][lane] += flow;
-            flows[q as usize][lane] -= flow;
+        let signed: [f64; WIDTH] =
+            std::array::from_fn(|lane| if bits >> lane & 1 == 1 { root } else { -root });
+        for (end, sign) in [(p, 1.0), (q, -1.0)] {
+            let total = &mut flows[end as usize];
+            total.iter_mut().zip(signed).for_each(|(total, flow)| *total += sign * flow);
         }
         bits >>= WIDTH;
         left -= WIDTH;
@@ -250,7 +254,7 @@ fn exact_norms(
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
     let nodes: Vec<u32> = (0..flows.nodes() as u32).collect();
-    let columns = inverse_columns(solver, &nodes, monitor)?;
+    let columns = inverse_columns(solver, &nodes, COLUMNS, monitor)?;
     let norm = |&(p, q): &(u32, u32)| {
         check_cancelled(monitor)?;
         let (p, q) = (&columns[p as usize], &columns[q as usize]);
@@ -260,20 +264,22 @@ fn exact_norms(
     pairs.par_iter().map(norm).collect()
 }
 
-/// Columns of L⁺, each of length n, to a relative residual of 10⁻¹².
+/// Columns of L⁺, each of length n, to a relative residual. What is read off them errs as the residual does, not as its
+/// square.
 pub(crate) fn inverse_columns(
     solver: &LaplacianSolver<'_>,
     nodes: &[u32],
+    tolerance: f64,
     monitor: &dyn Monitor,
 ) -> Result<Vec<Vec<f64>>> {
-    const TIGHT: CgParams = CgParams { tolerance: 1e-12, max_iterations: 2000 };
+    let params = CgParams { tolerance, max_iterations: 2000 };
     let parts = nodes.par_chunks(WIDTH).map(|nodes| {
         check_cancelled(monitor)?;
         let mut b = zeros(solver.laplacian().nodes());
         for (lane, &p) in nodes.iter().enumerate() {
             b[p as usize][lane] = 1.0;
         }
-        let x = solved(solver, &b, &TIGHT)?;
+        let x = solved(solver, &b, &params)?;
         Ok((0..nodes.len()).map(|lane| x.iter().map(|row| row[lane]).collect()).collect::<Vec<Vec<f64>>>())
     });
     Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())

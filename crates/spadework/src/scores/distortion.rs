@@ -176,6 +176,8 @@ fn paired(pairs: &[(u32, u32)], input: &[f64], output: &[f64]) -> Vec<Distortion
 
 /// Samples that the search for the largest distortion measures at most.
 pub const MOST_CANDIDATES: usize = 160;
+/// Residual of the solves that rank candidates; the best pair is measured once more, accurately.
+const CANDIDATE_TOLERANCE: f64 = 1e-7;
 /// Samples taken from either end of each of the first few eigenvectors.
 const EXTREMES: usize = 6;
 /// Eigenvectors that give candidates.
@@ -229,8 +231,8 @@ struct Candidates {
 
 impl Candidates {
     fn add(&mut self, distances: &Distances<'_>, nodes: &[u32], monitor: &dyn Monitor) -> Result<()> {
-        self.input.extend(inverse_columns(&distances.input, nodes, monitor)?);
-        self.output.extend(inverse_columns(&distances.output, nodes, monitor)?);
+        self.input.extend(inverse_columns(&distances.input, nodes, CANDIDATE_TOLERANCE, monitor)?);
+        self.output.extend(inverse_columns(&distances.output, nodes, CANDIDATE_TOLERANCE, monitor)?);
         self.nodes.extend(nodes);
         Ok(())
     }
