@@ -78,6 +78,9 @@ impl From<CoreError> for Failure {
             CoreError::MissedEigenvalue { .. } => {
                 (ILL_POSED, Some("try another --seed or a smaller --tolerance"))
             }
+            CoreError::NotConverged { what: "the power iteration", .. } => {
+                (ILL_POSED, Some("try --solver davidson"))
+            }
             CoreError::NotConverged { .. } => (ILL_POSED, Some("try a larger --tolerance or another --seed")),
             CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
                 (ILL_POSED, Some("without --certify the upper bound holds with a stated probability"))
