@@ -26,7 +26,7 @@ pub(crate) struct DistortionArgs {
     /// Also measure every edge of the input graph, resistances by a sketch (see --sketch-error)
     #[arg(long, requires = "out", help_heading = "Method")]
     pub(crate) all_edges: bool,
-    /// Write result.json, pairs.csv and cut.csv (with --all-edges also edges.csv) into this folder
+    /// Write distortion.json, pairs.csv and cut.csv (with --all-edges also edge_distances.csv) into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

@@ -93,9 +93,9 @@ fn the_folder_holds_every_pair_and_the_set() {
     assert_eq!(different.len(), 80, "no edge is in both groups");
     let set = scene.read("result/cut.csv").lines().count() - 1;
     assert_eq!(json["cut"]["samples"], set);
-    let edges = rows(&scene.read("result/edges.csv"));
+    let edges = rows(&scene.read("result/edge_distances.csv"));
     assert_eq!(json["all_edges"]["edges"], edges.len());
-    assert_eq!(scene.read_json("result/result.json")["schema"], "spadework.distortion/1");
+    assert_eq!(scene.read_json("result/distortion.json")["schema"], "spadework.distortion/1");
     // The same edge, measured by solves in both tables: few samples need no projection.
     let first = &pairs[0];
     let same = edges.iter().find(|row| row["p"] == first["p"] && row["q"] == first["q"]).unwrap();

@@ -170,11 +170,11 @@ fn write(
     measured: &Measured,
     document: &DistortionDocument,
 ) -> Result<(), Failure> {
-    write_bytes(&folder.join("result.json"), document.to_json().as_bytes())?;
+    write_bytes(&folder.join("distortion.json"), document.to_json().as_bytes())?;
     write_bytes(&folder.join("pairs.csv"), pairs_csv(measured).as_bytes())?;
     write_bytes(&folder.join("cut.csv"), cut_csv(scored, &measured.cut).as_bytes())?;
     if let Some(edges) = &measured.all_edges {
-        write_bytes(&folder.join("edges.csv"), edges_csv(scored, edges).as_bytes())?;
+        write_bytes(&folder.join("edge_distances.csv"), edges_csv(scored, edges).as_bytes())?;
     }
     Ok(())
 }
