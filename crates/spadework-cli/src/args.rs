@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use spadework::{Certainty, Connectivity, SearchMethod, SpadeParams};
+use spadework::eigen::EigenMethod;
+use spadework::{Certainty, Connectivity, SearchMethod, SpadeParams, Spectrum};
+
+use crate::distance_args::{DistortionArgs, EmbedArgs, SolversArgs};
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 const ARRAYS_HELP: &str = "\
@@ -43,6 +46,15 @@ pub(crate) enum Command {
     /// A gate: exit code 1 when the model score is too large or has grown too much
     #[command(after_long_help = ARRAYS_HELP)]
     Check(CheckArgs),
+    /// Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both
+    #[command(after_long_help = ARRAYS_HELP)]
+    Distortion(DistortionArgs),
+    /// Embed the samples by the spectra of the input graph, the output graph and both
+    #[command(after_long_help = ARRAYS_HELP)]
+    Embed(EmbedArgs),
+    /// Compare the eigensolvers on one model: eigenvalue, error, iterations, time
+    #[command(after_long_help = ARRAYS_HELP)]
+    Solvers(SolversArgs),
 }
 
 #[derive(Debug, Args)]
@@ -119,12 +131,18 @@ pub(crate) struct ModelArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
-    /// Eigenpairs, r, that edge and node scores are made of
-    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
-    pub(crate) eigenpairs: usize,
     /// How neighbors are searched
     #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
     pub(crate) search: Search,
+    /// Eigenpairs, r, that edge and node scores are made of, or `all`
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
+    pub(crate) eigenpairs: Eigenpairs,
+    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
+    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
+    pub(crate) sketch_error: f64,
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -144,10 +162,18 @@ pub(crate) struct ModelArgs {
 
 impl ModelArgs {
     pub(crate) fn params(&self) -> SpadeParams {
+        let (eigenpairs, spectrum) = match self.eigenpairs {
+            Eigenpairs::Count(count) => (count, Spectrum::Leading),
+            Eigenpairs::All => {
+                (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error })
+            }
+        };
         SpadeParams {
             neighbors: self.neighbors,
-            eigenpairs: self.eigenpairs,
             search: self.search.into(),
+            eigenpairs,
+            spectrum,
+            solver: self.solver.into(),
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
@@ -204,6 +230,38 @@ impl From<Search> for SearchMethod {
             Search::Auto => SearchMethod::Auto,
             Search::Exact => SearchMethod::Exact,
             Search::Approximate => SearchMethod::Approximate,
+        }
+    }
+}
+
+/// How many eigenpairs scores are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Eigenpairs {
+    Count(usize),
+    All,
+}
+
+fn eigenpairs(text: &str) -> Result<Eigenpairs, String> {
+    match text {
+        "all" => Ok(Eigenpairs::All),
+        _ => text.parse().map(Eigenpairs::Count).map_err(|_| "expected a whole number or `all`".to_owned()),
+    }
+}
+
+/// [`EigenMethod`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Solver {
+    /// Block Davidson iteration; a dense decomposition where there are few samples
+    Davidson,
+    /// Block power iteration, as in the paper's appendix
+    Power,
+}
+
+impl From<Solver> for EigenMethod {
+    fn from(solver: Solver) -> Self {
+        match solver {
+            Solver::Davidson => EigenMethod::Auto,
+            Solver::Power => EigenMethod::Power,
         }
     }
 }

@@ -78,11 +78,15 @@ impl From<CoreError> for Failure {
             CoreError::MissedEigenvalue { .. } => {
                 (ILL_POSED, Some("try another --seed or a smaller --tolerance"))
             }
+            CoreError::NotConverged { what: "the power iteration", .. } => {
+                (ILL_POSED, Some("try --solver davidson"))
+            }
             CoreError::NotConverged { .. } => (ILL_POSED, Some("try a larger --tolerance or another --seed")),
             CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
                 (ILL_POSED, Some("without --certify the upper bound holds with a stated probability"))
             }
-            CoreError::AllEqual { .. } => (ILL_POSED, None),
+            CoreError::AllEqual { .. } | CoreError::InputDisconnected { .. } => (ILL_POSED, None),
+            CoreError::SketchError { .. } => (USAGE, Some("set it with --sketch-error, e.g. 0.3")),
             CoreError::TooManyNeighbors { .. } => (USAGE, Some("try a smaller --neighbors")),
             CoreError::TooManyEigenpairs { .. } => (USAGE, Some("try a smaller --eigenpairs")),
             _ => (USAGE, None),

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod console;
+mod distance_args;
 mod failure;
 mod interrupt;
 mod looks;
@@ -26,6 +27,9 @@ fn main() -> ExitCode {
         Command::Score(args) => commands::score::run(args),
         Command::Select(args) => commands::select::run(args),
         Command::Check(args) => commands::check::run(args),
+        Command::Distortion(args) => commands::distortion::run(args),
+        Command::Embed(args) => commands::embed::run(args),
+        Command::Solvers(args) => commands::solvers::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,9 @@
 //! Results as text for people.
 
 use spadework::Stage;
-use spadework_io::result::{LabelDocument, ScoreDocument, SearchDocument, TimingsDocument};
+use spadework_io::result::{
+    FullSpectrumDocument, LabelDocument, ScoreDocument, SearchDocument, TimingsDocument,
+};
 
 /// The whole result of `score`.
 pub(crate) fn score(document: &ScoreDocument) -> String {
@@ -49,7 +51,19 @@ fn headline(document: &ScoreDocument) -> String {
         graphs.output.edges,
         search(&graphs.input.search),
         search(&graphs.output.search),
-    )
+    ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
+}
+
+/// What edge and node scores are made of, where that is not the eigenpairs above.
+fn full_spectrum(scores: &FullSpectrumDocument) -> String {
+    match scores.rows {
+        Some(rows) => format!(
+            "scores        of all eigenpairs: each within {} %, with probability at least {} ({rows} random rows)\n",
+            number_short(100.0 * scores.error),
+            scores.probability
+        ),
+        None => "scores        of all eigenpairs, by solves\n".to_owned(),
+    }
 }
 
 fn search(search: &SearchDocument) -> String {
@@ -105,7 +119,7 @@ fn timings(timings: &TimingsDocument) -> String {
 }
 
 /// A table with right-aligned columns.
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines: Vec<Vec<String>> = vec![header.iter().map(|&word| word.to_owned()).collect()];
     lines.extend(rows);
     let widths: Vec<usize> = (0..header.len())
@@ -134,6 +148,11 @@ pub(crate) fn number(value: f64) -> String {
     digits(value, 6)
 }
 
+/// A number with three significant digits.
+pub(crate) fn number_short(value: f64) -> String {
+    digits(value, 3)
+}
+
 /// A number with some significant digits, in plain notation where that is readable.
 fn digits(value: f64, significant: i32) -> String {
     if value == 0.0 {
@@ -158,7 +177,7 @@ fn interval(lower: f64, upper: f64) -> String {
 }
 
 /// Text from a file without control characters: a label must not be able to move the cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

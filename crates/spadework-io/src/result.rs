@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use spadework::laplacian::SketchInfo;
 use spadework::scores::{EdgeScore, LabelScore, NodeScore};
 use spadework::{Enclosure, Graph, Recall, SpadeReport, Timings};
 
@@ -38,6 +39,12 @@ pub struct ScoreDocument {
     pub connectivity: String,
     /// r.
     pub eigenpairs: usize,
+    /// `davidson`, `power` or `dense`: how the eigenpairs were found.
+    #[serde(default)]
+    pub solver: String,
+    /// How edge and node scores were obtained where they are made of all eigenpairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_spectrum: Option<FullSpectrumDocument>,
     /// Relative residual asked for.
     pub tolerance: f64,
     /// Seed.
@@ -67,6 +74,24 @@ pub struct EnclosureDocument {
     pub method: String,
     /// Probability with which the upper end holds; 1 where nothing was left to chance.
     pub probability: f64,
+}
+
+/// Scores of the full spectrum.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FullSpectrumDocument {
+    /// Rows of the random projection; none where every score was computed by solves.
+    pub rows: Option<usize>,
+    /// Relative error of every edge and node score.
+    pub error: f64,
+    /// Probability with which all of them keep it.
+    pub probability: f64,
+}
+
+impl From<SketchInfo> for FullSpectrumDocument {
+    fn from(info: SketchInfo) -> Self {
+        let SketchInfo { rows, error, probability } = info;
+        Self { rows, error, probability }
+    }
 }
 
 /// Neighbours per sample.
@@ -200,6 +225,8 @@ impl ScoreDocument {
             neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
             connectivity: connection.policy.to_string(),
             eigenpairs: diagnostics.params.eigenpairs,
+            solver: report.eigenpairs.info().method.to_string(),
+            full_spectrum: report.full_spectrum.map(FullSpectrumDocument::from),
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
             graphs: GraphsDocument::new(report),

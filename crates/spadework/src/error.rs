@@ -145,6 +145,52 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
+    /// A node that is not there.
+    #[error("a node must be below {nodes}, got {node}")]
+    BadNode {
+        /// The node.
+        node: u32,
+        /// Number of nodes of the graph.
+        nodes: usize,
+    },
+    /// A pair of nodes that is none.
+    #[error("pair {index} must name two different nodes below {nodes}, got {p} and {q}")]
+    BadPair {
+        /// Position of the pair in the list given.
+        index: usize,
+        /// One node.
+        p: u32,
+        /// The other node.
+        q: u32,
+        /// Number of nodes of the graph.
+        nodes: usize,
+    },
+    /// What was asked for needs resistances in the input graph, and that falls apart.
+    #[error(
+        "distances in the input graph need it connected, but it has {components} components (the largest has {largest} of {nodes} nodes)"
+    )]
+    InputDisconnected {
+        /// Number of components.
+        components: usize,
+        /// Nodes in the largest of them.
+        largest: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// A random projection cannot be as accurate as that.
+    #[error(
+        "the relative error of a sketch must lie between {least} and {most} and fail with a probability between 0 and 1, got {got} and {failure}"
+    )]
+    SketchError {
+        /// Smallest error accepted.
+        least: f64,
+        /// Largest error accepted.
+        most: f64,
+        /// Error asked for.
+        got: f64,
+        /// Probability of failure asked for.
+        failure: f64,
+    },
     /// Two graphs that should share their nodes do not.
     #[error("the input and output graph must have the same nodes, got {input} and {output}")]
     GraphMismatch {

@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
 use crate::graph::{Connection, GraphPair, Neighborhood, connect};
+use crate::laplacian::SketchParams;
 use crate::monitor::check_cancelled;
 use crate::neighbors::{NeighborLists, NeighborSearch, Recall, search_by};
 use crate::report::{Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
-use crate::{Error, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Stage};
+use crate::{Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage, with_threads};
 
 /// Scores a model from its inputs and outputs.
 ///
@@ -39,14 +40,7 @@ pub fn evaluate(
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
     params.check_for(samples.len())?;
-    match params.threads {
-        None => evaluate_here(samples, params, monitor),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.get())
-            .build()
-            .map_err(|_| Error::Threads { threads: threads.get() })?
-            .install(|| evaluate_here(samples, params, monitor)),
-    }
+    with_threads(params.threads, || evaluate_here(samples, params, monitor))
 }
 
 /// The method in the current thread pool.
@@ -71,7 +65,14 @@ fn evaluate_here(
     let scoring = Instant::now();
     let model_score = ModelScore(eigenpairs.values()[0]);
     let embedding = SpectralEmbedding::from_eigenpairs(&eigenpairs);
-    let edge_scores = EdgeScores::from_embedding(graphs.input(), &embedding);
+    let (edge_scores, full_spectrum) = match params.spectrum {
+        Spectrum::Leading => (EdgeScores::from_embedding(graphs.input(), &embedding), None),
+        Spectrum::Full { error } => {
+            let sketch = SketchParams { error, seed: params.seed, ..SketchParams::default() };
+            let (scores, info) = EdgeScores::of_full_spectrum(&graphs, &sketch, monitor)?;
+            (scores, Some(info))
+        }
+    };
     let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
     timings.scores = scoring.elapsed();
     timings.total = began.elapsed();
@@ -95,6 +96,7 @@ fn evaluate_here(
         graphs,
         edge_scores,
         node_scores,
+        full_spectrum,
         diagnostics,
     })
 }
@@ -152,6 +154,7 @@ fn spectrum(
         eigenpairs: params.eigenpairs,
         tolerance: params.tolerance,
         seed: params.seed,
+        method: params.solver,
         ..EigenParams::default()
     };
     let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;

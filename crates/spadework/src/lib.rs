@@ -7,6 +7,7 @@ mod monitor;
 mod params;
 mod report;
 mod samples;
+mod threads;
 
 pub mod eigen;
 pub mod graph;
@@ -23,7 +24,8 @@ pub use graph::{ConnectedGraph, Graph, GraphPair};
 pub use laplacian::Laplacian;
 pub use monitor::{Monitor, Silent, Stage};
 pub use neighbors::{ApproximateSearch, AutomaticSearch, ExactSearch, NeighborLists, NeighborSearch, Recall};
-pub use params::{Certainty, Connectivity, SearchMethod, SpadeParams, UnknownWord};
+pub use params::{Certainty, Connectivity, SearchMethod, SpadeParams, Spectrum, UnknownWord};
 pub use report::{Diagnostics, SpadeReport, Timings};
 pub use samples::{PairedSamples, Samples, Side, Values};
 pub use scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+pub use threads::with_threads;

@@ -17,6 +17,10 @@ pub enum Stage {
     Enclosure,
     /// Edge and node scores.
     Scores,
+    /// Geodesic and resistance distances.
+    Distances,
+    /// Lowest modes of a graph.
+    Modes,
 }
 
 impl fmt::Display for Stage {
@@ -27,6 +31,8 @@ impl fmt::Display for Stage {
             Stage::Eigenpairs => "eigenpairs",
             Stage::Enclosure => "enclosure",
             Stage::Scores => "scores",
+            Stage::Distances => "distances",
+            Stage::Modes => "modes",
         })
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use crate::eigen::EigenMethod;
+use crate::laplacian::SketchParams;
 use crate::{Error, Result};
 
 /// What to do with a neighbour graph that falls apart: λ_max(L_Y⁺L_X) needs a connected output graph, the paper asks
@@ -95,6 +97,20 @@ pub enum Certainty {
     Certified,
 }
 
+/// Which eigenpairs edge and node scores are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Spectrum {
+    /// The r largest ([`SpadeParams::eigenpairs`]).
+    #[default]
+    Leading,
+    /// All n − 1, by a random projection: every edge score within the relative `error`, with a probability of 0.999. The
+    /// model score and the embedding stay those of the r largest.
+    Full {
+        /// ε, as in [`SketchParams::error`].
+        error: f64,
+    },
+}
+
 /// Parameters of [`evaluate`](crate::evaluate).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpadeParams {
@@ -104,6 +120,10 @@ pub struct SpadeParams {
     pub eigenpairs: usize,
     /// How neighbours are searched.
     pub search: SearchMethod,
+    /// Whether edge and node scores are made of those or of all eigenpairs.
+    pub spectrum: Spectrum,
+    /// How eigenpairs are found.
+    pub solver: EigenMethod,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
     /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
@@ -123,6 +143,8 @@ impl Default for SpadeParams {
             neighbors: 10,
             eigenpairs: 2,
             search: SearchMethod::default(),
+            spectrum: Spectrum::default(),
+            solver: EigenMethod::default(),
             connectivity: Connectivity::default(),
             tolerance: 1e-6,
             certainty: Certainty::default(),
@@ -141,13 +163,16 @@ impl SpadeParams {
     /// Checks the parameters by themselves.
     ///
     /// # Errors
-    /// When a count is zero or the tolerance is out of range.
+    /// When a count is zero, or the tolerance or the error of the full spectrum is out of range.
     pub fn check(&self) -> Result<()> {
         if self.neighbors == 0 {
             return Err(Error::NoNeighbors);
         }
         if self.eigenpairs == 0 {
             return Err(Error::NoEigenpairs);
+        }
+        if let Spectrum::Full { error } = self.spectrum {
+            SketchParams { error, ..SketchParams::default() }.check()?;
         }
         let (least, most) = (Self::LEAST_TOLERANCE, Self::MOST_TOLERANCE);
         if !(least..=most).contains(&self.tolerance) {

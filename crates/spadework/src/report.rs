@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::eigen::{Enclosure, GeneralizedEigenpairs};
 use crate::graph::{Connection, GraphPair};
+use crate::laplacian::SketchInfo;
 use crate::neighbors::Recall;
 use crate::scores::{EdgeScores, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_scores};
 use crate::{Result, SpadeParams};
@@ -25,6 +26,9 @@ pub struct SpadeReport {
     pub edge_scores: EdgeScores,
     /// Scores of the samples.
     pub node_scores: NodeScores,
+    /// How the edge scores were obtained where they are of the full spectrum
+    /// ([`Spectrum::Full`](crate::Spectrum::Full)).
+    pub full_spectrum: Option<SketchInfo>,
     /// Parameters, what was done to connect the graphs, and times.
     pub diagnostics: Diagnostics,
 }

@@ -2,5 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod distortion;
+pub(crate) mod embed;
 pub(crate) mod score;
 pub(crate) mod select;
+pub(crate) mod solvers;

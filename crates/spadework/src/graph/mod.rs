@@ -3,9 +3,11 @@
 mod components;
 mod connect;
 pub mod generators;
+mod geodesic;
 
 pub use components::Components;
 pub use connect::{Connection, Mended, Neighborhood, connect};
+pub use geodesic::{geodesic_distances, geodesic_distances_from};
 
 use crate::neighbors::NeighborLists;
 use crate::{Error, Result};
@@ -142,6 +144,16 @@ impl Graph {
         }
     }
 
+    /// Whether both nodes of every pair are there.
+    pub(crate) fn check_pairs(&self, pairs: &[(u32, u32)]) -> Result<()> {
+        let nodes = self.nodes();
+        let stranger = pairs.iter().position(|&(p, q)| p.max(q) as usize >= nodes);
+        stranger.map_or(Ok(()), |index| {
+            let (p, q) = pairs[index];
+            Err(Error::BadPair { index, p, q, nodes })
+        })
+    }
+
     /// Every edge (p, q, weight) once, with p < q, ascending.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32, f64)> + Clone + '_ {
         (0..self.nodes()).flat_map(move |p| {
@@ -238,6 +250,41 @@ impl GraphPair {
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.input.nodes()
+    }
+
+    /// Whether the input graph is in one piece too, as distances in it need.
+    ///
+    /// # Errors
+    /// [`Error::InputDisconnected`].
+    pub fn check_input_connected(&self) -> Result<()> {
+        let components = Components::of(&self.input);
+        if components.count() == 1 {
+            return Ok(());
+        }
+        let (count, largest) = (components.count(), components.largest());
+        Err(Error::InputDisconnected { components: count, largest, nodes: self.nodes() })
+    }
+
+    /// The input graph, where it is in one piece.
+    ///
+    /// # Errors
+    /// [`Error::InputDisconnected`].
+    pub fn connected_input(&self) -> Result<ConnectedGraph> {
+        self.check_input_connected()?;
+        Ok(ConnectedGraph(self.input.clone()))
+    }
+
+    /// The output graph, as what it was proved to be.
+    pub fn connected_output(&self) -> &ConnectedGraph {
+        &self.output
+    }
+
+    /// The pair with its sides exchanged, fit for λ_max(L_X⁺L_Y).
+    ///
+    /// # Errors
+    /// [`Error::InputDisconnected`].
+    pub fn reversed(&self) -> Result<Self> {
+        Self::new(self.output.0.clone(), self.connected_input()?)
     }
 }
 

@@ -1,12 +1,21 @@
 //! Scores: what the eigenpairs say about the model, its edges, its samples and their labels.
 
+mod contrast;
+mod cut;
+mod distortion;
 mod edge;
+mod full_spectrum;
 mod label;
 mod node;
+mod riemannian;
 
+pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
+pub use cut::{Cut, thinnest_cut};
+pub use distortion::{DistanceKind, Distances, Distortion, LargestDistortion, MOST_CANDIDATES};
 pub use edge::{EdgeScore, EdgeScores};
 pub use label::{LabelScore, label_scores};
 pub use node::{NodeScore, NodeScores};
+pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
 
 use crate::eigen::GeneralizedEigenpairs;
 
