@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use crate::graph::{GraphKind, Weights};
 use crate::{Error, Result};
 
 /// What to do with a neighbour graph that falls apart: λ_max(L_Y⁺L_X) needs a connected output graph, the paper asks
@@ -67,6 +68,10 @@ pub struct SpadeParams {
     pub neighbors: usize,
     /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
     pub eigenpairs: usize,
+    /// How the graphs are made of their samples.
+    pub graph: GraphKind,
+    /// What their edges weigh.
+    pub weights: Weights,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
     /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
@@ -85,6 +90,8 @@ impl Default for SpadeParams {
         Self {
             neighbors: 10,
             eigenpairs: 2,
+            graph: GraphKind::default(),
+            weights: Weights::default(),
             connectivity: Connectivity::default(),
             tolerance: 1e-6,
             certainty: Certainty::default(),
@@ -103,7 +110,7 @@ impl SpadeParams {
     /// Checks the parameters by themselves.
     ///
     /// # Errors
-    /// When a count is zero or the tolerance is out of range.
+    /// When a count is zero, or the tolerance or a number of the graph is out of range.
     pub fn check(&self) -> Result<()> {
         if self.neighbors == 0 {
             return Err(Error::NoNeighbors);
@@ -111,6 +118,7 @@ impl SpadeParams {
         if self.eigenpairs == 0 {
             return Err(Error::NoEigenpairs);
         }
+        self.graph.check()?;
         let (least, most) = (Self::LEAST_TOLERANCE, Self::MOST_TOLERANCE);
         if !(least..=most).contains(&self.tolerance) {
             return Err(Error::Tolerance { least, most, got: self.tolerance });
@@ -127,6 +135,15 @@ impl SpadeParams {
         if self.neighbors >= samples {
             return Err(Error::TooManyNeighbors { neighbors: self.neighbors, samples });
         }
+        self.check_for_graphs(samples)
+    }
+
+    /// As [`SpadeParams::check_for`] where both graphs are given, so that k does not matter.
+    ///
+    /// # Errors
+    /// As [`SpadeParams::check`], and when r is not smaller than n.
+    pub fn check_for_graphs(&self, samples: usize) -> Result<()> {
+        self.check()?;
         if self.eigenpairs >= samples {
             return Err(Error::TooManyEigenpairs { eigenpairs: self.eigenpairs, samples });
         }

@@ -1,5 +1,7 @@
 //! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
 
+use crate::{Samples, Values};
+
 /// A number that samples are made of.
 pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
     /// The same number in double precision; exact.
@@ -62,6 +64,16 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
     add_squares(&mut lanes, padded(a_rest), padded(b_rest));
     let [s0, s1, s2, s3, s4, s5, s6, s7] = lanes;
     ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+}
+
+/// ‖x_p − x_q‖² of two samples, as the searches have it.
+pub(crate) fn distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
+    let dim = samples.dim();
+    let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
+    match samples.values() {
+        Values::F32(values) => squared_distance(&values[p], &values[q]),
+        Values::F64(values) => squared_distance(&values[p], &values[q]),
+    }
 }
 
 #[inline(always)]

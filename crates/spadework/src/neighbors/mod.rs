@@ -5,7 +5,7 @@ mod distance;
 mod exact;
 
 pub use brute_force::BruteForce;
-pub(crate) use distance::{Element, single_squared_distance, squared_distance};
+pub(crate) use distance::{Element, distance_between, single_squared_distance, squared_distance};
 pub use exact::ExactSearch;
 
 use crate::{Error, Monitor, Result, Samples};

@@ -3,10 +3,12 @@
 mod edge;
 mod label;
 mod node;
+mod ranking;
 
 pub use edge::{EdgeScore, EdgeScores};
 pub use label::{LabelScore, label_scores};
 pub use node::{NodeScore, NodeScores};
+pub use ranking::{kendall_tau, top_overlap};
 
 use crate::eigen::GeneralizedEigenpairs;
 
