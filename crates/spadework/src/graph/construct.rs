@@ -117,6 +117,8 @@ pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f
 
 /// The graph of one side as its lists give it, connected or not: the edges that `kind` chooses, weighed.
 ///
+/// A continuous graph of δ > 1 may have edges beyond the k nearest; of these it has those that the lists hold.
+///
 /// What comes before ([`project`](super::project)) and after ([`sparsify`](super::sparsify)) is for the caller.
 ///
 /// # Panics

@@ -30,7 +30,7 @@ use crate::{Monitor, Result};
 /// Stream of the generator, apart from those of the eigenproblem.
 const STREAM: u64 = 2;
 /// Rounds in which the edges of a target density are added: the worst directions change as edges come.
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 20;
 /// Nodes an edge added in a round on the way to a target κ, which is looked at after every round.
 const NODES_PER_EDGE: usize = 20;
 /// Steps t of the power iteration, and panels of four vectors that take them.
@@ -69,7 +69,7 @@ impl SparsifierInfo {
 /// When an eigenvalue does not converge, or the monitor stops the run.
 ///
 /// # Complexity
-/// Some ten near-linear solves a round; ten rounds for a density, and for κ one round for every n/20 edges.
+/// Some ten near-linear solves a round; twenty rounds for a density, and for κ one round for every n/20 edges.
 ///
 /// ```
 /// use spadework::Silent;
