@@ -20,8 +20,12 @@ pub(crate) struct Console {
 
 impl Console {
     pub(crate) fn new(args: &OutputArgs) -> Self {
-        let progress = !args.quiet && !args.no_progress && std::io::stderr().is_terminal();
-        Self { messages: !args.quiet, progress }
+        Self::saying(!args.quiet, !args.no_progress)
+    }
+
+    /// With messages or without, and with progress where there is a terminal.
+    pub(crate) fn saying(messages: bool, progress: bool) -> Self {
+        Self { messages, progress: messages && progress && std::io::stderr().is_terminal() }
     }
 
     /// Says nothing but errors.

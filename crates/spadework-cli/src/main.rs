@@ -7,7 +7,9 @@ mod failure;
 mod interrupt;
 mod looks;
 mod render;
+mod render_graphs;
 mod run;
+mod sides;
 
 use std::process::ExitCode;
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         Command::Score(args) => commands::score::run(args),
         Command::Select(args) => commands::select::run(args),
         Command::Check(args) => commands::check::run(args),
+        Command::Graphs(args) => commands::graphs::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

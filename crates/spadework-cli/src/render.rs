@@ -3,6 +3,8 @@
 use spadework::Stage;
 use spadework_io::result::{LabelDocument, ScoreDocument, TimingsDocument};
 
+use crate::render_graphs::{graph_lines, numbers_of};
+
 /// The whole result of `score`.
 pub(crate) fn score(document: &ScoreDocument) -> String {
     let mut text = headline(document);
@@ -20,32 +22,26 @@ pub(crate) fn score(document: &ScoreDocument) -> String {
 
 /// Score, certainty, spectrum and data.
 fn headline(document: &ScoreDocument) -> String {
-    let ScoreDocument { enclosure, neighbors, graphs, .. } = document;
+    let enclosure = &document.enclosure;
     let certainty = match enclosure.method.as_str() {
         "residual" => format!("with probability at least {}", enclosure.probability),
         "inertia" => "proved".to_owned(),
         _ => "all eigenvalues computed".to_owned(),
     };
     let spectrum: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
-    let used = if neighbors.used == neighbors.requested {
-        format!("{}", neighbors.used)
-    } else {
-        format!("{} ({} asked for)", neighbors.used, neighbors.requested)
-    };
     format!(
         "model score   {}   (larger is less robust)\n\
          enclosure     {}, {certainty}\n\
          eigenvalues   {}\n\
-         samples       {}, {} numbers in, {} out\n\
-         neighbors     {used}; {} input edges, {} output edges\n",
+         samples       {}, {} in, {} out\n\
+         {}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
         spectrum.join("  "),
         document.samples,
-        document.input_dim,
-        document.output_dim,
-        graphs.input.edges,
-        graphs.output.edges,
+        numbers_of(document.input_dim, "numbers"),
+        numbers_of(document.output_dim, ""),
+        graph_lines(document),
     )
 }
 
@@ -95,7 +91,7 @@ fn timings(timings: &TimingsDocument) -> String {
 }
 
 /// A table with right-aligned columns.
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines: Vec<Vec<String>> = vec![header.iter().map(|&word| word.to_owned()).collect()];
     lines.extend(rows);
     let widths: Vec<usize> = (0..header.len())

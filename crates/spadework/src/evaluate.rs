@@ -44,7 +44,7 @@ pub fn evaluate(
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
-    evaluate_manifolds(samples.into(), params, monitor)
+    evaluate_manifolds(&samples.into(), params, monitor)
 }
 
 /// Scores a model from graphs of its inputs and outputs that were made elsewhere.
@@ -68,7 +68,7 @@ pub fn evaluate_graphs(
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
-    evaluate_manifolds(graphs.into(), params, monitor)
+    evaluate_manifolds(&graphs.into(), params, monitor)
 }
 
 /// Scores a model of which each side is given as samples or as a graph.
@@ -76,7 +76,7 @@ pub fn evaluate_graphs(
 /// # Errors
 /// As [`evaluate`].
 pub fn evaluate_manifolds(
-    manifolds: ManifoldPair<'_>,
+    manifolds: &ManifoldPair<'_>,
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
@@ -85,12 +85,12 @@ pub fn evaluate_manifolds(
         _ => params.check_for(manifolds.len())?,
     }
     match params.threads {
-        None => evaluate_here(&manifolds, params, monitor),
+        None => evaluate_here(manifolds, params, monitor),
         Some(threads) => rayon::ThreadPoolBuilder::new()
             .num_threads(threads.get())
             .build()
             .map_err(|_| Error::Threads { threads: threads.get() })?
-            .install(|| evaluate_here(&manifolds, params, monitor)),
+            .install(|| evaluate_here(manifolds, params, monitor)),
     }
 }
 

@@ -346,7 +346,7 @@ fn given_graphs_score_as_the_samples_they_were_made_of() {
         (Manifold::Graph(whole.graphs.input().clone()), Manifold::Samples(data.output())),
         (Manifold::Samples(data.input()), Manifold::Graph(whole.graphs.output().clone())),
     ] {
-        let mixed = evaluate_manifolds(ManifoldPair::new(input, output).unwrap(), &params, &Silent).unwrap();
+        let mixed = evaluate_manifolds(&ManifoldPair::new(input, output).unwrap(), &params, &Silent).unwrap();
         assert_eq!(bits(mixed.node_scores.scores()), bits(whole.node_scores.scores()));
         assert_eq!(mixed.diagnostics.connection.used, 10);
         assert_ne!(mixed.diagnostics.input_graph.given, mixed.diagnostics.output_graph.given);
@@ -370,7 +370,7 @@ fn given_graphs_must_fit() {
     );
     // An input graph in two pieces leaves the problem well posed: 0–1 and 2–3 on a path keep their resistance.
     let params = SpadeParams { eigenpairs: 1, ..SpadeParams::default() };
-    let report = evaluate_manifolds(pair(halves, generators::path(4)).unwrap(), &params, &Silent).unwrap();
+    let report = evaluate_manifolds(&pair(halves, generators::path(4)).unwrap(), &params, &Silent).unwrap();
     assert_relative(report.model_score.0, 1.0, 1e-9, "two edges of a path");
     assert_eq!(report.diagnostics.connection.input.components_found, 2);
 }

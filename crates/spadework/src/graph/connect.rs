@@ -183,6 +183,9 @@ fn smallest_connecting(lists: &NeighborLists, neighbors: usize) -> Option<usize>
 ///
 /// # Errors
 /// [`Error::Disconnected`] under [`Connectivity::Error`]; [`Error::GrownTooFar`] where growing would exhaust the memory.
+///
+/// # Panics
+/// Never: two sides give two graphs.
 pub fn connect<'a>(
     input: Neighborhood<'a>,
     output: Neighborhood<'a>,

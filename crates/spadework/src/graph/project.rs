@@ -216,7 +216,9 @@ impl<'a, 's> Centered<'a, 's> {
             for (axis, &value) in axes.chunks_exact(kept).zip(&row) {
                 coordinates.iter_mut().zip(axis).for_each(|(sum, entry)| *sum += value * entry);
             }
-            coordinates.iter_mut().for_each(|value| *value *= self.scale);
+            for coordinate in &mut coordinates {
+                *coordinate *= self.scale;
+            }
             Ok(coordinates)
         });
         Ok(rows.collect::<Result<Vec<_>>>()?.concat())
@@ -227,7 +229,7 @@ fn read_row(samples: &Samples<'_>, p: usize, row: &mut [f64]) {
     let range = p * samples.dim()..(p + 1) * samples.dim();
     match samples.values() {
         Values::F32(values) => {
-            row.iter_mut().zip(&values[range]).for_each(|(to, &from)| *to = f64::from(from))
+            row.iter_mut().zip(&values[range]).for_each(|(to, &from)| *to = f64::from(from));
         }
         Values::F64(values) => row.copy_from_slice(&values[range]),
     }

@@ -68,6 +68,9 @@ impl SparsifierInfo {
 /// # Errors
 /// When an eigenvalue does not converge, or the monitor stops the run.
 ///
+/// # Panics
+/// Never: a graph with a spanning tree is connected.
+///
 /// # Complexity
 /// Some ten near-linear solves a round; twenty rounds for a density, and for κ one round for every n/20 edges.
 ///

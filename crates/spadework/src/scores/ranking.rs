@@ -49,7 +49,9 @@ pub fn kendall_tau(a: &[f64], b: &[f64]) -> Option<f64> {
 pub fn top_overlap(a: &[f64], b: &[f64], count: usize) -> f64 {
     let (of_a, of_b) = (largest(a, count), largest(b, count));
     let mut is_top = vec![false; a.len().max(b.len())];
-    of_a.iter().for_each(|&at| is_top[at] = true);
+    for &at in &of_a {
+        is_top[at] = true;
+    }
     of_b.iter().filter(|&&at| is_top[at]).count() as f64 / of_a.len().max(1) as f64
 }
 
