@@ -40,7 +40,7 @@ fn headline(document: &ScoreDocument) -> String {
         spectrum.join("  "),
         document.samples,
         numbers_of(document.input_dim, "numbers"),
-        numbers_of(document.output_dim, ""),
+        numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
         graph_lines(document),
     )
 }

@@ -121,7 +121,7 @@ fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn graph<'a>(path: &'a str, nodes: Option<usize>, console: Console) -> Result<SideFile<'a>, Failure> {
+fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
     let loaded = load_graph(path, nodes)?;
     for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
         if count > 0 {

@@ -66,6 +66,11 @@ fn check() {
 }
 
 #[test]
+fn graphs() {
+    matches_snapshot("graphs", "graphs --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -73,7 +78,9 @@ fn version() {
 
 #[test]
 fn help_is_no_wider_than_the_terminal() {
-    for arguments in ["--help", "demo --help", "score --help", "select --help", "check --help"] {
+    for arguments in
+        ["--help", "demo --help", "score --help", "select --help", "check --help", "graphs --help"]
+    {
         let text = Scene::empty().run(arguments).prints();
         // clap does not wrap the line of usage.
         for line in text.lines().filter(|line| !line.starts_with("Usage: ")) {

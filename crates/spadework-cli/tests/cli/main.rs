@@ -7,6 +7,7 @@ mod connectivity;
 mod demo;
 mod determinism;
 mod formats;
+mod graphs;
 mod help;
 mod interrupt;
 mod result_folder;

@@ -1,5 +1,6 @@
 //! Graphs as files that [`load_graph`](crate::load_graph) and others read.
 
+use std::ffi::OsStr;
 use std::io::{self, Cursor, Write};
 use std::path::Path;
 
@@ -16,8 +17,8 @@ use crate::error::{Error, Format, Result};
 /// # Errors
 /// When the ending is another, or the file cannot be written.
 pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
-    let ending = path.extension().map(|ending| ending.to_ascii_lowercase());
-    match ending.as_deref().and_then(std::ffi::OsStr::to_str) {
+    let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    match ending.as_deref() {
         Some("csv") => write_lines(path, |file| csv(graph, file)),
         Some("mtx") => write_lines(path, |file| matrix_market(graph, file)),
         Some("npz") => {

@@ -1,5 +1,7 @@
 //! From neighbour lists to the graph of one side: which pairs are edges, and what they weigh.
 
+use rayon::prelude::*;
+
 use super::{Graph, GraphKind, Weights};
 use crate::Samples;
 use crate::neighbors::{NeighborLists, distance_between, ordered};
@@ -111,8 +113,12 @@ pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f
         let exponent = if squared == 0.0 { 0.0 } else { squared / (scale(p, q) * scale(q, p)) };
         (-exponent).exp()
     };
-    let floored = graph.edges().filter(|&(p, q, _)| weight(p, q) < Weights::LEAST).count();
-    (graph.reweighted(|p, q| weight(p, q).max(Weights::LEAST)), floored)
+    let edges: Vec<(u32, u32)> = graph.edges().map(|(p, q, _)| (p, q)).collect();
+    let weighed: Vec<(u32, u32, f64)> = edges.par_iter().map(|&(p, q)| (p, q, weight(p, q))).collect();
+    let raised = weighed.iter().filter(|(.., weight)| *weight < Weights::LEAST).count();
+    let weighed: Vec<_> =
+        weighed.into_iter().map(|(p, q, weight)| (p, q, weight.max(Weights::LEAST))).collect();
+    (Graph::from_weighted_edges(graph.nodes(), &weighed).expect("the same edges, positive weights"), raised)
 }
 
 /// The graph of one side as its lists give it, connected or not: the edges that `kind` chooses, weighed.

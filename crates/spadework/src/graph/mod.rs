@@ -120,17 +120,6 @@ impl Graph {
         Self::from_pairs(self.nodes(), pairs)
     }
 
-    /// The same edges with other weights. `weight` must be positive and finite, and the same from both ends.
-    fn reweighted(&self, weight: impl Fn(u32, u32) -> f64) -> Self {
-        let of_node = |p: usize| self.neighbors(p).iter().map(move |&q| (p as u32, q));
-        let weights = (0..self.nodes()).flat_map(of_node).map(|(p, q)| weight(p, q)).collect();
-        Self {
-            row_starts: self.row_starts.clone(),
-            columns: self.columns.clone(),
-            weights: EntryWeights::Each(weights),
-        }
-    }
-
     /// Whether all weights are 1.
     pub fn is_unit(&self) -> bool {
         self.weights == EntryWeights::Unit
