@@ -126,7 +126,7 @@ pub(crate) struct ModelArgs {
         required_unless_present = "output_graph"
     )]
     pub(crate) outputs: Option<String>,
-    /// A graph of the inputs in their place: edges.csv (p,q[,weight], counted from 0), a SciPy matrix (.npz) or .mtx
+    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz) or .mtx
     #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,
     /// A graph of the outputs in their place; it must be connected
