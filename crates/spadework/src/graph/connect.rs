@@ -146,19 +146,18 @@ impl<'a> Neighborhood<'a> {
         let (mut too_small, mut enough) = (neighbors - 1, neighbors);
         loop {
             self.extend_to(enough)?;
-            let components = Components::of(&self.graph(enough));
-            if components.count() == 1 {
+            if self.rule.is_connected(&self.lists, enough) {
                 break;
             }
             // With every other sample for a neighbour only a continuous graph of small δ is still in pieces.
             if enough == most {
-                return Err(self.disconnected(&components, enough));
+                return Err(self.disconnected(&Components::of(&self.graph(enough)), enough));
             }
             (too_small, enough) = (enough, (2 * enough).min(most));
         }
         while enough - too_small > 1 {
             let middle = too_small.midpoint(enough);
-            if Components::of(&self.graph(middle)).count() == 1 {
+            if self.rule.is_connected(&self.lists, middle) {
                 enough = middle;
             } else {
                 too_small = middle;

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::components::DisjointSets;
 use super::{Graph, GraphKind, Weights};
 use crate::Samples;
 use crate::neighbors::{NeighborLists, distance_between, ordered};
@@ -51,36 +52,65 @@ impl EdgeRule {
 
     /// The graph, every edge of weight 1.
     pub(super) fn graph(self, lists: &NeighborLists, neighbors: usize) -> Graph {
+        if self == EdgeRule::Union {
+            return Graph::from_neighbors(lists, neighbors);
+        }
+        let is_edge = self.test(lists, neighbors);
+        Graph::from_pairs(lists.len(), pairs(lists, self.places(lists, neighbors), &*is_edge))
+    }
+
+    /// Whether the graph is in one piece, found without making it.
+    pub(super) fn is_connected(self, lists: &NeighborLists, neighbors: usize) -> bool {
+        let is_edge = self.test(lists, neighbors);
+        let mut sets = DisjointSets::new(lists.len());
+        pairs(lists, self.places(lists, neighbors), &*is_edge)
+            .any(|(p, q)| sets.join(p, q) && sets.count() == 1)
+    }
+
+    /// How far into the lists there may be edges.
+    fn places(self, lists: &NeighborLists, neighbors: usize) -> usize {
         match self {
-            EdgeRule::Union => Graph::from_neighbors(lists, neighbors),
-            EdgeRule::Mutual => {
-                chosen_pairs(lists, |p, rank, q| rank < neighbors && chooses(lists, q, p, rank, neighbors))
-            }
+            EdgeRule::Union | EdgeRule::Mutual => neighbors,
+            EdgeRule::Continuous { .. } => lists.neighbors(),
+        }
+    }
+
+    /// Whether a pair of the lists is an edge; asked as (p, place of q in the list of p, q).
+    fn test(self, lists: &NeighborLists, neighbors: usize) -> Box<IsEdge<'_>> {
+        match self {
+            EdgeRule::Union => Box::new(|_, _, _| true),
+            // Both have the other, so it is enough to ask the lower.
+            EdgeRule::Mutual => Box::new(move |p, place, q| p < q && chooses(lists, q, p, place, neighbors)),
             EdgeRule::Continuous { delta } => {
                 let scales = squared_scales(lists, neighbors);
-                chosen_pairs(lists, |p, rank, q| {
+                Box::new(move |p, place, q| {
                     // Roots first: a product of two squares may overflow.
                     let bound = delta * delta * (scales[p].sqrt() * scales[q].sqrt());
-                    lists.squared_distances_of(p)[rank] < bound
+                    lists.squared_distances_of(p)[place] < bound
                 })
             }
         }
     }
 }
 
-/// Pairs of the lists that are edges; asked as (p, place of q in the list of p, q).
-fn chosen_pairs(lists: &NeighborLists, is_edge: impl Fn(usize, usize, usize) -> bool + Copy) -> Graph {
-    let of_sample = |p: usize| {
-        let chosen = lists.of(p).iter().enumerate();
-        chosen.filter(move |&(rank, &q)| is_edge(p, rank, q as usize)).map(move |(_, &q)| (p as u32, q))
-    };
-    Graph::from_pairs(lists.len(), (0..lists.len()).flat_map(of_sample))
+type IsEdge<'l> = dyn Fn(usize, usize, usize) -> bool + 'l;
+
+/// Pairs among the first places of the lists that are edges.
+fn pairs<'l>(
+    lists: &'l NeighborLists,
+    places: usize,
+    is_edge: &'l IsEdge<'_>,
+) -> impl Iterator<Item = (u32, u32)> + Clone + 'l {
+    (0..lists.len()).flat_map(move |p| {
+        let known = lists.of(p)[..places].iter().enumerate();
+        known.filter(move |&(place, &q)| is_edge(p, place, q as usize)).map(move |(_, &q)| (p as u32, q))
+    })
 }
 
-/// Whether p, which has q at place `rank`, is among the first `neighbors` of q. Lists are sorted and a distance is the same
+/// Whether p, which has q at a place of its list, is among the first `neighbors` of q. Lists are sorted and a distance is the same
 /// from both ends to the last bit, so p can stand at one place only.
-fn chooses(lists: &NeighborLists, q: usize, p: usize, rank: usize, neighbors: usize) -> bool {
-    let sought = (lists.squared_distances_of(p)[rank], p as u32);
+fn chooses(lists: &NeighborLists, q: usize, p: usize, place: usize, neighbors: usize) -> bool {
+    let sought = (lists.squared_distances_of(p)[place], p as u32);
     let (indices, distances) = (lists.of(q), lists.squared_distances_of(q));
     let (mut low, mut high) = (0, neighbors);
     while low < high {
