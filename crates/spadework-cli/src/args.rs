@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::eigen::EigenMethod;
-use spadework::{Certainty, Connectivity, SearchMethod, SpadeParams, Spectrum};
+use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, Spectrum, Weights};
 
 use crate::distance_args::{DistortionArgs, EmbedArgs, SolversArgs};
 
@@ -46,6 +46,9 @@ pub(crate) enum Command {
     /// A gate: exit code 1 when the model score is too large or has grown too much
     #[command(after_long_help = ARRAYS_HELP)]
     Check(CheckArgs),
+    /// Score one model on graphs made in every way, in one table
+    #[command(after_long_help = ARRAYS_HELP)]
+    Graphs(GraphsArgs),
     /// Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both
     #[command(after_long_help = ARRAYS_HELP)]
     Distortion(DistortionArgs),
@@ -120,20 +123,33 @@ pub(crate) struct CheckRules {
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelArgs {
     /// The model's inputs
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) inputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "input_graph"
+    )]
+    pub(crate) inputs: Option<String>,
     /// The model's outputs; for a classifier the values right before the softmax
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) outputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "output_graph"
+    )]
+    pub(crate) outputs: Option<String>,
+    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz) or .mtx
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
+    pub(crate) input_graph: Option<String>,
+    /// A graph of the outputs in their place; it must be connected
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "outputs")]
+    pub(crate) output_graph: Option<String>,
     /// One integer or word a sample; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
-    /// How neighbors are searched
-    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
-    pub(crate) search: Search,
     /// Eigenpairs, r, that edge and node scores are made of, or `all`
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
     pub(crate) eigenpairs: Eigenpairs,
@@ -143,6 +159,21 @@ pub(crate) struct ModelArgs {
     /// How eigenpairs are found
     #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
     pub(crate) solver: Solver,
+    /// How neighbors are searched
+    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
+    pub(crate) search: Search,
+    /// How graphs are made: knn, mutual, pca:D, pca:SHARE, cknn:DELTA, sparse:density=EDGES or sparse:kappa=KAPPA
+    ///
+    /// knn joins two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
+    /// inputs (not the outputs) to 50 principal components, pca:0.95 to those that hold 95 % of the variance. cknn:1 joins
+    /// samples nearer than DELTA times the geometric mean of the distances to their k-th neighbors. sparse thins out knn: a
+    /// spanning tree and the edges that matter most, until there are so many edges a node, or until the condition number
+    /// beside the whole graph is KAPPA.
+    #[arg(long, help_heading = "Method", value_name = "KIND", default_value_t = GraphKind::Knn)]
+    pub(crate) graph: GraphKind,
+    /// What edges weigh: unit (1), or gaussian, by their length beside the distance to the k-th neighbors
+    #[arg(long, help_heading = "Method", value_name = "WEIGHTS", default_value_t = Weights::Unit)]
+    pub(crate) weights: Weights,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -170,10 +201,12 @@ impl ModelArgs {
         };
         SpadeParams {
             neighbors: self.neighbors,
-            search: self.search.into(),
             eigenpairs,
             spectrum,
             solver: self.solver.into(),
+            search: self.search.into(),
+            graph: self.graph,
+            weights: self.weights,
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
@@ -203,6 +236,9 @@ pub(crate) struct OutputArgs {
         requires = "out"
     )]
     pub(crate) tables: Vec<TableFormat>,
+    /// Also write both graphs into --out, as input_graph and output_graph, in these formats
+    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', requires = "out")]
+    pub(crate) save_graphs: Vec<GraphFormat>,
     /// No messages and no progress on stderr, errors excepted
     #[arg(long, short)]
     pub(crate) quiet: bool,
@@ -296,6 +332,103 @@ pub(crate) enum TableFormat {
     Parquet,
     #[value(help = "node_scores.npy, edges.npy, edge_scores.npy, embedding.npy")]
     Npy,
+}
+
+/// Formats of graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// A list of edges: p,q or p,q,weight
+    Csv,
+    /// A SciPy matrix, for scipy.sparse.load_npz
+    Npz,
+    /// Matrix Market
+    Mtx,
+}
+
+impl GraphFormat {
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            GraphFormat::Csv => "csv",
+            GraphFormat::Npz => "npz",
+            GraphFormat::Mtx => "mtx",
+        }
+    }
+}
+
+/// `spadework graphs`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct GraphsArgs {
+    /// The model's inputs
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    /// The model's outputs; for a classifier the values right before the softmax
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) outputs: String,
+    /// The ways of making graphs, separated by commas; knn is always the first, and what the others are compared with
+    #[arg(
+        long,
+        help_heading = "Method",
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "knn,mutual,pca:0.95,cknn:1,sparse:density=2"
+    )]
+    pub(crate) graph: Vec<GraphKind>,
+    /// What edges weigh, separated by commas: each way of making graphs with each of these
+    #[arg(
+        long,
+        help_heading = "Method",
+        value_name = "WEIGHTS",
+        value_delimiter = ',',
+        default_value = "unit,gaussian"
+    )]
+    pub(crate) weights: Vec<Weights>,
+    /// How many of the most fragile samples to compare
+    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 100)]
+    pub(crate) top: usize,
+    /// Neighbors per sample, k
+    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
+    pub(crate) neighbors: usize,
+    /// Eigenpairs, r, that edge and node scores are made of
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
+    pub(crate) eigenpairs: usize,
+    /// What to do when a graph is not connected
+    #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
+    pub(crate) connectivity: Policy,
+    /// Seed of everything random
+    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Write graphs.json and graphs.csv into this folder
+    #[arg(long, help_heading = "Output", value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// No messages and no progress on stderr, errors excepted
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// No progress bars
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_progress: bool,
+}
+
+impl GraphsArgs {
+    /// The parameters of one way of making graphs.
+    pub(crate) fn params(&self, graph: GraphKind, weights: Weights) -> SpadeParams {
+        SpadeParams {
+            neighbors: self.neighbors,
+            eigenpairs: self.eigenpairs,
+            graph,
+            weights,
+            connectivity: self.connectivity.into(),
+            seed: self.seed,
+            threads: self.threads,
+            ..SpadeParams::default()
+        }
+    }
 }
 
 /// More threads than this no machine has a use for; some hang over starting them.

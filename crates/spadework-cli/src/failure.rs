@@ -74,7 +74,12 @@ impl From<CoreError> for Failure {
             CoreError::Disconnected { .. } => {
                 (ILL_POSED, Some("try --connectivity grow or bridge, or more --neighbors"))
             }
-            CoreError::GrownTooFar { .. } => (ILL_POSED, Some("try --connectivity bridge")),
+            CoreError::GrownTooFar { .. } => {
+                (ILL_POSED, Some("try --connectivity bridge, or with cknn a smaller DELTA"))
+            }
+            CoreError::GivenDisconnected { .. } => {
+                (ILL_POSED, Some("give --outputs in place of the graph, and --connectivity mends it"))
+            }
             CoreError::MissedEigenvalue { .. } => {
                 (ILL_POSED, Some("try another --seed or a smaller --tolerance"))
             }

@@ -8,7 +8,9 @@ mod failure;
 mod interrupt;
 mod looks;
 mod render;
+mod render_graphs;
 mod run;
+mod sides;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Command::Distortion(args) => commands::distortion::run(args),
         Command::Embed(args) => commands::embed::run(args),
         Command::Solvers(args) => commands::solvers::run(args),
+        Command::Graphs(args) => commands::graphs::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,9 @@
 //! Results as text for people.
 
 use spadework::Stage;
-use spadework_io::result::{
-    FullSpectrumDocument, LabelDocument, ScoreDocument, SearchDocument, TimingsDocument,
-};
+use spadework_io::result::{FullSpectrumDocument, LabelDocument, ScoreDocument, TimingsDocument};
+
+use crate::render_graphs::{graph_lines, numbers_of};
 
 /// The whole result of `score`.
 pub(crate) fn score(document: &ScoreDocument) -> String {
@@ -22,35 +22,26 @@ pub(crate) fn score(document: &ScoreDocument) -> String {
 
 /// Score, certainty, spectrum and data.
 fn headline(document: &ScoreDocument) -> String {
-    let ScoreDocument { enclosure, neighbors, graphs, .. } = document;
+    let enclosure = &document.enclosure;
     let certainty = match enclosure.method.as_str() {
         "residual" => format!("with probability at least {}", enclosure.probability),
         "inertia" => "proved".to_owned(),
         _ => "all eigenvalues computed".to_owned(),
     };
     let spectrum: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
-    let used = if neighbors.used == neighbors.requested {
-        format!("{}", neighbors.used)
-    } else {
-        format!("{} ({} asked for)", neighbors.used, neighbors.requested)
-    };
     format!(
         "model score   {}   (larger is less robust)\n\
          enclosure     {}, {certainty}\n\
          eigenvalues   {}\n\
-         samples       {}, {} numbers in, {} out\n\
-         neighbors     {used}; {} input edges, {} output edges\n\
-         search        {} for inputs, {} for outputs\n",
+         samples       {}, {} in, {} out\n\
+         {}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
         spectrum.join("  "),
         document.samples,
-        document.input_dim,
-        document.output_dim,
-        graphs.input.edges,
-        graphs.output.edges,
-        search(&graphs.input.search),
-        search(&graphs.output.search),
+        numbers_of(document.input_dim, "numbers"),
+        numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
+        graph_lines(document),
     ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
 }
 
@@ -63,13 +54,6 @@ fn full_spectrum(scores: &FullSpectrumDocument) -> String {
             scores.probability
         ),
         None => "scores        of all eigenpairs, by solves\n".to_owned(),
-    }
-}
-
-fn search(search: &SearchDocument) -> String {
-    match search.measured_rows {
-        None => search.method.clone(),
-        Some(_) => format!("{} (recall {:.4})", search.method, search.recall),
     }
 }
 

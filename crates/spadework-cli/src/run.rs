@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use spadework::{Error as CoreError, PairedSamples, Recall, Samples, Side, SpadeReport, evaluate};
-use spadework_io::output::{Column, OutputDir, write_bytes, write_npy, write_parquet};
+use spadework::{Error as CoreError, Recall, Samples, SpadeReport, Weights, evaluate_manifolds};
+use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_io::result::ScoreDocument;
-use spadework_io::{Dataset, Labels, load, load_labels};
+use spadework_io::{Labels, load_labels};
 
-use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::args::{GraphFormat, ModelArgs, OutputArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
 use crate::render::csv_field;
+use crate::sides::Sides;
 
 /// A scored model with its labels.
 #[derive(Debug)]
@@ -25,20 +26,21 @@ impl Scored {
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
         let params = model.params();
         params.check()?;
-        let inputs = load(&model.inputs)?;
-        let outputs = load(&model.outputs)?;
-        let labels = labels_of(model, &inputs)?;
-        let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
-            .map_err(|error| with_files(error, &inputs, &outputs))?;
+        let sides = Sides::load(model, console)?;
+        let labels = labels_of(model, &sides)?;
+        let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
+        let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;
         if let Some(labels) = &labels
             && labels.len() != pair.len()
         {
-            let source = model.labels.as_deref().unwrap_or(&model.inputs);
+            let source = model.labels.as_deref().unwrap_or(sides.input.name());
             let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
             return Err(Failure::usage(format!("{source}: {error}")));
         }
-        tell_what_outputs_look_like(pair.output(), console);
-        let report = evaluate(&pair, &params, &console.monitor())?;
+        if let Some(outputs) = &outputs {
+            tell_what_outputs_look_like(outputs, console);
+        }
+        let report = evaluate_manifolds(&pair, &params, &console.monitor())?;
         tell_what_was_done(&report, console);
         Ok(Self { report, labels })
     }
@@ -49,21 +51,11 @@ impl Scored {
     }
 }
 
-fn labels_of(model: &ModelArgs, inputs: &Dataset) -> Result<Option<Labels>, Failure> {
+fn labels_of(model: &ModelArgs, sides: &Sides<'_>) -> Result<Option<Labels>, Failure> {
     match &model.labels {
         Some(argument) => Ok(Some(load_labels(argument)?)),
-        None => Ok(inputs.labels().cloned()),
+        None => Ok(sides.input.labels().cloned()),
     }
-}
-
-/// A mismatch of the pair concerns both files; a side without shape one of them.
-fn with_files(error: CoreError, inputs: &Dataset, outputs: &Dataset) -> Failure {
-    let file = match &error {
-        CoreError::AllEqual { side: Side::Input, .. } => inputs.name().to_owned(),
-        CoreError::AllEqual { side: Side::Output, .. } => outputs.name().to_owned(),
-        _ => format!("{} and {}", inputs.name(), outputs.name()),
-    };
-    Failure::from(error).about(&file)
 }
 
 /// Outputs that are probably not what the user meant: probabilities, labels or predictions in place of the values before
@@ -114,6 +106,19 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
             ));
         }
     }
+    if diagnostics.input_graph.given && input.components_found > 1 {
+        console.note(&format!(
+            "the input graph given has {} components; no edge between them is scored",
+            input.components_found
+        ));
+    }
+    let raised = [("input", diagnostics.input_graph), ("output", diagnostics.output_graph)];
+    for (side, count) in raised.map(|(side, made)| (side, made.weights_raised)) {
+        if count > 0 {
+            console
+                .note(&format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST));
+        }
+    }
     let decided =
         [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
     for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
@@ -130,13 +135,14 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
 pub(crate) struct ResultFolder<'a> {
     folder: OutputDir,
     tables: &'a [TableFormat],
+    graphs: &'a [GraphFormat],
 }
 
 impl<'a> ResultFolder<'a> {
     /// The folder of `--out`, where it was given.
     pub(crate) fn from_args(args: &'a OutputArgs) -> Result<Option<Self>, Failure> {
         let Some(path) = &args.out else { return Ok(None) };
-        Ok(Some(Self { folder: OutputDir::create(path)?, tables: &args.tables }))
+        Ok(Some(Self { folder: OutputDir::create(path)?, tables: &args.tables, graphs: &args.save_graphs }))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -152,6 +158,11 @@ impl<'a> ResultFolder<'a> {
                 TableFormat::Parquet => self.write_parquet(scored)?,
                 TableFormat::Npy => self.write_npy(scored)?,
             }
+        }
+        for format in self.graphs {
+            let file = |side: &str| self.path().join(format!("{side}_graph.{}", format.ending()));
+            write_graph(&file("input"), scored.report.graphs.input())?;
+            write_graph(&file("output"), scored.report.graphs.output())?;
         }
         Ok(())
     }

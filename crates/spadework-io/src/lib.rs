@@ -19,6 +19,8 @@
 //! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold, and nothing
 //! is unpacked that promises more than its packed size can hold.
 //!
+//! [`load_graph`] takes a graph that was made elsewhere: a list of edges, a SciPy matrix or a Matrix Market file.
+//!
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
@@ -28,6 +30,7 @@ mod error;
 mod formats;
 #[doc(hidden)]
 pub mod fuzzing;
+mod graph_file;
 mod keys;
 mod labels;
 mod load;
@@ -42,5 +45,6 @@ mod table;
 
 pub use dataset::Dataset;
 pub use error::{Error, Format, Result};
+pub use graph_file::{LoadedGraph, load_graph};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};

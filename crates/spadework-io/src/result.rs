@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use spadework::graph::{Mended, SparsifierInfo};
 use spadework::laplacian::SketchInfo;
 use spadework::scores::{EdgeScore, LabelScore, NodeScore};
-use spadework::{Enclosure, Graph, Recall, SpadeReport, Timings};
+use spadework::{Construction, Enclosure, Graph, GraphKind, Recall, SpadeReport, Timings, Weights};
 
 use crate::{Error, Labels};
 
@@ -29,12 +30,18 @@ pub struct ScoreDocument {
     pub enclosure: EnclosureDocument,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input.
+    /// Numbers per input; 0 where a graph was given.
     pub input_dim: usize,
-    /// Numbers per output.
+    /// Numbers per output; 0 where a graph was given.
     pub output_dim: usize,
     /// k.
     pub neighbors: NeighborsDocument,
+    /// How the graphs are made of their samples; documents of older versions do not say.
+    #[serde(default = "default_graph")]
+    pub graph: String,
+    /// What their edges weigh.
+    #[serde(default = "default_weights")]
+    pub weights: String,
     /// Connectivity policy.
     pub connectivity: String,
     /// r.
@@ -94,7 +101,7 @@ impl From<SketchInfo> for FullSpectrumDocument {
     }
 }
 
-/// Neighbours per sample.
+/// Neighbours per sample; 0 where both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighborsDocument {
     /// As asked for.
@@ -117,7 +124,7 @@ pub struct GraphsDocument {
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
-    /// Number of components of the graph that was scored; always 1.
+    /// Number of components of the graph that was scored; 1, but for an input graph that was given in pieces.
     pub components: usize,
     /// Components with the neighbours asked for, before the policy did its work.
     pub components_found: usize,
@@ -125,9 +132,24 @@ pub struct GraphDocument {
     pub bridges: usize,
     /// Samples with so many exact copies that their neighbours are decided by index alone.
     pub decided_by_index: usize,
-    /// How its neighbours were searched.
-    #[serde(default = "SearchDocument::exact")]
-    pub search: SearchDocument,
+    /// How its neighbours were searched; none where the graph was given, nor in results from before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchDocument>,
+    /// Whether it was given rather than made of samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub given: bool,
+    /// Principal components that the samples were projected to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<usize>,
+    /// The share of the variance that they hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<f64>,
+    /// Gaussian weights that were raised to the least there is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub weights_raised: usize,
+    /// What a sparsified graph was made of, and how well it stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparsifier: Option<SparsifierDocument>,
 }
 
 /// How neighbours were searched.
@@ -140,6 +162,32 @@ pub struct SearchDocument {
     /// Rows on which that was measured, where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_rows: Option<usize>,
+}
+
+/// A sparsified graph beside the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SparsifierDocument {
+    /// Edges of the whole.
+    pub edges_before: usize,
+    /// κ(L_G, L_S) = λ_max/λ_min.
+    pub kappa: f64,
+    /// λ_max of L_G v = λ L_S v.
+    pub largest: f64,
+    /// λ_min of it.
+    pub least: f64,
+}
+
+fn default_graph() -> String {
+    GraphKind::default().to_string()
+}
+
+fn default_weights() -> String {
+    Weights::default().to_string()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Mean node score of one label.
@@ -223,6 +271,8 @@ impl ScoreDocument {
             input_dim: diagnostics.input_dim,
             output_dim: diagnostics.output_dim,
             neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            graph: diagnostics.params.graph.to_string(),
+            weights: diagnostics.params.weights.to_string(),
             connectivity: connection.policy.to_string(),
             eigenpairs: diagnostics.params.eigenpairs,
             solver: report.eigenpairs.info().method.to_string(),
@@ -272,12 +322,14 @@ impl GraphsDocument {
             input: GraphDocument::new(
                 graphs.input(),
                 connection.input,
+                diagnostics.input_graph,
                 diagnostics.inputs_decided_by_index,
                 diagnostics.input_recall,
             ),
             output: GraphDocument::new(
                 graphs.output(),
                 connection.output,
+                diagnostics.output_graph,
                 diagnostics.outputs_decided_by_index,
                 diagnostics.output_recall,
             ),
@@ -297,22 +349,26 @@ impl LabelDocument {
 }
 
 impl GraphDocument {
-    fn new(graph: &Graph, mended: spadework::graph::Mended, decided_by_index: usize, recall: Recall) -> Self {
+    fn new(
+        graph: &Graph,
+        mended: Mended,
+        made: Construction,
+        decided_by_index: usize,
+        recall: Recall,
+    ) -> Self {
         Self {
             edges: graph.edge_count(),
-            components: 1,
+            components: if made.given { mended.components_found } else { 1 },
             components_found: mended.components_found,
             bridges: mended.bridges,
             decided_by_index,
-            search: recall.into(),
+            search: (!made.given).then(|| recall.into()),
+            given: made.given,
+            dimensions: made.dimensions,
+            explained: made.explained,
+            weights_raised: made.weights_raised,
+            sparsifier: made.sparsifier.map(SparsifierDocument::from),
         }
-    }
-}
-
-impl SearchDocument {
-    /// What results say that were written when every search was exact.
-    fn exact() -> Self {
-        Recall::Exact.into()
     }
 }
 
@@ -323,6 +379,13 @@ impl From<Recall> for SearchDocument {
             Recall::Sampled { rows, .. } => ("approximate", Some(rows)),
         };
         Self { method: method.to_owned(), recall: recall.share(), measured_rows }
+    }
+}
+
+impl From<SparsifierInfo> for SparsifierDocument {
+    fn from(info: SparsifierInfo) -> Self {
+        let SparsifierInfo { edges_before, largest, least } = info;
+        Self { edges_before, kappa: info.condition(), largest, least }
     }
 }
 

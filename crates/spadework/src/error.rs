@@ -1,6 +1,7 @@
 //! What can go wrong, with the numbers in it.
 
 use crate::Side;
+use crate::graph::GraphKind;
 
 /// Result of the core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -215,20 +216,64 @@ pub enum Error {
         /// Neighbours with which this was found.
         neighbors: usize,
     },
-    /// `grow` would need neighbour lists beyond the memory it allows itself.
+    /// A graph given by the caller falls apart: there are no samples to mend it with.
     #[error(
-        "the {side} graph is still disconnected with {neighbors} neighbors ({components} components), and longer neighbour lists of {samples} samples would hold more than {limit} entries"
+        "the {side} graph must be connected, but the graph given has {components} components (the largest has {largest} of {nodes} nodes)"
     )]
-    GrownTooFar {
+    GivenDisconnected {
         /// The side that falls apart.
         side: Side,
-        /// Number of components left.
+        /// Number of components.
         components: usize,
+        /// Nodes in the largest of them.
+        largest: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// A graph would need neighbour lists beyond the memory that is allowed for them.
+    #[error(
+        "the {side} graph needs more than {neighbors} neighbors, and longer neighbor lists of {samples} samples would hold more than {limit} entries"
+    )]
+    GrownTooFar {
+        /// The side.
+        side: Side,
         /// Neighbours tried last.
         neighbors: usize,
         /// Number of samples.
         samples: usize,
         /// Entries allowed.
+        limit: usize,
+    },
+    /// A number in a kind of graph is out of range.
+    #[error("`graph` must be {expected}, got {got}")]
+    GraphKind {
+        /// What would be right.
+        expected: &'static str,
+        /// The kind asked for.
+        got: GraphKind,
+    },
+    /// More principal components than there are.
+    #[error("`pca` must keep at most {most} dimensions of {samples} inputs of {dim} numbers, got {got}")]
+    TooManyDimensions {
+        /// Most components there can be.
+        most: usize,
+        /// Number of samples.
+        samples: usize,
+        /// Numbers per sample.
+        dim: usize,
+        /// Components asked for.
+        got: usize,
+    },
+    /// Principal components of so many numbers of so many samples are beyond a dense decomposition.
+    #[error(
+        "`pca` must have at most {limit} samples or {limit} numbers per sample, got {samples} samples of {dim} numbers"
+    )]
+    ProjectionTooLarge {
+        /// Number of samples.
+        samples: usize,
+        /// Numbers per sample.
+        dim: usize,
+        /// Most of the smaller of the two.
         limit: usize,
     },
     /// An iteration did not reach its tolerance.

@@ -1,15 +1,22 @@
 //! The method, top to bottom (the paper's Figure 1).
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
-use crate::graph::{Connection, GraphPair, Neighborhood, connect};
+use crate::graph::{
+    Components, ConnectedGraph, Connection, GraphKind, GraphPair, Mended, Neighborhood, Projection, Settled,
+    project, settle, sparsify,
+};
 use crate::laplacian::SketchParams;
 use crate::monitor::check_cancelled;
 use crate::neighbors::{NeighborLists, NeighborSearch, Recall, search_by};
-use crate::report::{Diagnostics, SpadeReport, Timings};
+use crate::report::{Construction, Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
-use crate::{Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage, with_threads};
+use crate::{
+    Manifold, ManifoldPair, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage,
+    with_threads,
+};
 
 /// Scores a model from its inputs and outputs.
 ///
@@ -39,22 +46,61 @@ pub fn evaluate(
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
-    params.check_for(samples.len())?;
-    with_threads(params.threads, || evaluate_here(samples, params, monitor))
+    evaluate_manifolds(&samples.into(), params, monitor)
+}
+
+/// Scores a model from graphs of its inputs and outputs that were made elsewhere.
+///
+/// `neighbors`, `graph`, `weights` and `connectivity` have nothing to say here.
+///
+/// # Errors
+/// As [`evaluate`].
+///
+/// ```
+/// use spadework::graph::{ConnectedGraph, GraphPair, generators};
+/// use spadework::{Silent, SpadeParams, evaluate_graphs};
+/// let line = ConnectedGraph::new(generators::path(40)).unwrap();
+/// let graphs = GraphPair::new(generators::cycle(40), line)?;
+/// let report = evaluate_graphs(graphs, &SpadeParams::default(), &Silent)?;
+/// assert!((report.model_score.0 - 40.0).abs() < 1e-6);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn evaluate_graphs(
+    graphs: GraphPair,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<SpadeReport> {
+    evaluate_manifolds(&graphs.into(), params, monitor)
+}
+
+/// Scores a model of which each side is given as samples or as a graph.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_manifolds(
+    manifolds: &ManifoldPair<'_>,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<SpadeReport> {
+    match (manifolds.input(), manifolds.output()) {
+        (Manifold::Graph(_), Manifold::Graph(_)) => params.check_for_graphs(manifolds.len())?,
+        _ => params.check_for(manifolds.len())?,
+    }
+    with_threads(params.threads, || evaluate_here(manifolds, params, monitor))
 }
 
 /// The method in the current thread pool.
 fn evaluate_here(
-    samples: &PairedSamples<'_>,
+    pair: &ManifoldPair<'_>,
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
     let began = Instant::now();
     let mut timings = Timings::default();
 
-    // (a) The manifolds: a connected neighbour graph of each side.
-    let Manifolds { graphs, connection, decided_by_index, recall } =
-        manifolds(samples, params, monitor, &mut timings)?;
+    // (a) The manifolds: a connected graph of each side.
+    let Manifolds { graphs, connection, constructions, decided_by_index, recall } =
+        manifolds(pair, params, monitor, &mut timings)?;
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
     let (eigenpairs, enclosure) = spectrum(&graphs, params, monitor, &mut timings)?;
@@ -79,8 +125,10 @@ fn evaluate_here(
 
     let diagnostics = Diagnostics {
         params: params.clone(),
-        input_dim: samples.input().dim(),
-        output_dim: samples.output().dim(),
+        input_dim: samples_of(pair.input()).map_or(0, Samples::dim),
+        output_dim: samples_of(pair.output()).map_or(0, Samples::dim),
+        input_graph: constructions[0],
+        output_graph: constructions[1],
         connection,
         inputs_decided_by_index: decided_by_index[0],
         outputs_decided_by_index: decided_by_index[1],
@@ -101,10 +149,11 @@ fn evaluate_here(
     })
 }
 
-/// Step (a): the graphs, and what it took to make them.
+/// Step (a): the graphs, and what it took to make them. What is in pairs has the input first.
 struct Manifolds {
     graphs: GraphPair,
     connection: Connection,
+    constructions: [Construction; 2],
     /// Samples whose neighbours are decided by index, among the inputs and among the outputs.
     decided_by_index: [usize; 2],
     /// How many of the true neighbours were found, among the inputs and among the outputs.
@@ -112,32 +161,116 @@ struct Manifolds {
 }
 
 fn manifolds(
-    samples: &PairedSamples<'_>,
+    pair: &ManifoldPair<'_>,
     params: &SpadeParams,
     monitor: &dyn Monitor,
     timings: &mut Timings,
 ) -> Result<Manifolds> {
-    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, params, monitor);
-    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, params, monitor);
-    let input_lists = search_input.run(params.neighbors)?;
-    let output_lists = search_output.run(params.neighbors)?;
-    let decided_by_index = [input_lists.samples_decided_by_index(), output_lists.samples_decided_by_index()];
-    let recall = [input_lists.recall(), output_lists.recall()];
-    let connecting = Instant::now();
-    let searched_before = search_input.took + search_output.took;
-    let (graphs, connection) = connect(
-        Neighborhood::new(Side::Input, samples.input(), input_lists, &mut |k| search_input.run(k)),
-        Neighborhood::new(Side::Output, samples.output(), output_lists, &mut |k| search_output.run(k)),
-        params.neighbors,
-        params.connectivity,
-        monitor,
-    )?;
-    timings.neighbors_input = search_input.took;
-    timings.neighbors_output = search_output.took;
+    let began = Instant::now();
+    let mut constructions = [Construction::default(); 2];
+    let projection = projected_inputs(pair.input(), params.graph, monitor, &mut constructions[0])?;
+    let projected_in = began.elapsed();
+    let samples = [
+        projection.as_ref().map(Projection::samples).or(samples_of(pair.input())),
+        samples_of(pair.output()),
+    ];
+    let stages = [Stage::NeighborsInput, Stage::NeighborsOutput];
+    let searches: [_; 2] =
+        std::array::from_fn(|at| Some(Search::new(samples[at]?, stages[at], params, monitor)));
+    let searched = || searches.iter().flatten().map(|search| search.took.get()).sum::<Duration>();
+
+    let mut decided_by_index = [0; 2];
+    let mut recall = [Recall::Exact; 2];
+    let mut sides = Vec::with_capacity(2);
+    for (at, side) in [Side::Input, Side::Output].into_iter().enumerate() {
+        let Some(search) = &searches[at] else { continue };
+        let lists = search.run(params.neighbors)?;
+        decided_by_index[at] = lists.samples_decided_by_index();
+        recall[at] = lists.recall();
+        sides.push(Neighborhood::new(side, search.samples, lists, |k| search.run(k)).with_kind(params.graph));
+    }
+
+    let (connecting, searched_before) = (Instant::now(), searched());
+    let Settled { used, graphs } = settle(&mut sides, params.neighbors, params.connectivity, monitor)?;
+    let mut settled = graphs.into_iter().zip(&sides);
+    let mut mended = [Mended { components_found: 1, bridges: 0 }; 2];
+    let mut finished = |at: usize| {
+        let ((graph, needed), side) = settled.next().expect("one graph for every side with samples");
+        mended[at] = needed;
+        finish(graph, side, used, params, monitor, &mut constructions[at])
+    };
+    let input = match pair.input() {
+        Manifold::Samples(_) => finished(0)?.into_graph(),
+        Manifold::Graph(graph) => graph.clone(),
+    };
+    let output = match pair.output() {
+        Manifold::Samples(_) => finished(1)?,
+        Manifold::Graph(graph) => ConnectedGraph::new(graph.clone()).expect("checked when it was paired"),
+    };
+    for (at, manifold) in [pair.input(), pair.output()].into_iter().enumerate() {
+        if let Manifold::Graph(graph) = manifold {
+            constructions[at].given = true;
+            mended[at].components_found = Components::of(graph).count();
+        }
+    }
+    // Where both graphs are given, nobody asked for neighbours.
+    let [requested, used] = if sides.is_empty() { [0, 0] } else { [params.neighbors, used] };
+    let connection =
+        Connection { policy: params.connectivity, requested, used, input: mended[0], output: mended[1] };
+    let [took_input, took_output] =
+        searches.each_ref().map(|search| search.as_ref().map(|search| search.took.get()));
+    timings.neighbors_input = took_input.unwrap_or_default();
+    timings.neighbors_output = took_output.unwrap_or_default();
     // Searches that `grow` repeats count as searches.
-    timings.graphs =
-        (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
-    Ok(Manifolds { graphs, connection, decided_by_index, recall })
+    timings.graphs = projected_in + (connecting.elapsed() + searched_before).saturating_sub(searched());
+    Ok(Manifolds {
+        graphs: GraphPair::new(input, output)?,
+        connection,
+        constructions,
+        decided_by_index,
+        recall,
+    })
+}
+
+fn samples_of<'a>(manifold: &Manifold<'a>) -> Option<&'a Samples<'a>> {
+    match manifold {
+        Manifold::Samples(samples) => Some(samples),
+        Manifold::Graph(_) => None,
+    }
+}
+
+/// The inputs in the coordinates of their principal components, where the kind of graph asks for it. Outputs are left as
+/// they are: a model has few of them, and they are what is to be judged.
+fn projected_inputs(
+    input: &Manifold<'_>,
+    kind: GraphKind,
+    monitor: &dyn Monitor,
+    construction: &mut Construction,
+) -> Result<Option<Projection>> {
+    let (Manifold::Samples(samples), GraphKind::Pca(dimensions)) = (input, kind) else { return Ok(None) };
+    monitor.begin(Stage::Graphs);
+    let projection = project(samples, dimensions, monitor)?;
+    construction.dimensions = Some(projection.dimensions());
+    construction.explained = Some(projection.explained());
+    Ok(Some(projection))
+}
+
+/// Weighs a connected graph and thins it out, as the parameters say.
+fn finish(
+    graph: ConnectedGraph,
+    side: &Neighborhood<'_>,
+    used: usize,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+    construction: &mut Construction,
+) -> Result<ConnectedGraph> {
+    let (graph, raised) = side.weigh(graph, used, params.weights);
+    construction.weights_raised = raised;
+    let GraphKind::Sparse(target) = params.graph else { return Ok(graph) };
+    monitor.begin(Stage::Graphs);
+    let (sparse, info) = sparsify(&graph, target, params.seed, monitor)?;
+    construction.sparsifier = Some(info);
+    Ok(sparse)
 }
 
 /// Step (b).
@@ -172,20 +305,20 @@ struct Search<'a> {
     stage: Stage,
     method: Box<dyn NeighborSearch>,
     monitor: &'a dyn Monitor,
-    took: Duration,
+    took: Cell<Duration>,
 }
 
 impl<'a> Search<'a> {
     fn new(samples: &'a Samples<'a>, stage: Stage, params: &SpadeParams, monitor: &'a dyn Monitor) -> Self {
         let method = search_by(params.search, params.seed);
-        Self { samples, stage, method, monitor, took: Duration::ZERO }
+        Self { samples, stage, method, monitor, took: Cell::default() }
     }
 
-    fn run(&mut self, neighbors: usize) -> Result<NeighborLists> {
+    fn run(&self, neighbors: usize) -> Result<NeighborLists> {
         self.monitor.begin(self.stage);
         let began = Instant::now();
         let lists = self.method.search(self.samples, neighbors, self.monitor);
-        self.took += began.elapsed();
+        self.took.set(self.took.get() + began.elapsed());
         lists
     }
 }

@@ -3,6 +3,7 @@
 
 mod error;
 mod evaluate;
+mod manifold;
 mod monitor;
 mod params;
 mod report;
@@ -19,13 +20,14 @@ pub use eigen::{
     EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs,
 };
 pub use error::{Error, Result};
-pub use evaluate::evaluate;
-pub use graph::{ConnectedGraph, Graph, GraphPair};
+pub use evaluate::{evaluate, evaluate_graphs, evaluate_manifolds};
+pub use graph::{ConnectedGraph, Graph, GraphKind, GraphPair, Weights};
 pub use laplacian::Laplacian;
+pub use manifold::{Manifold, ManifoldPair};
 pub use monitor::{Monitor, Silent, Stage};
 pub use neighbors::{ApproximateSearch, AutomaticSearch, ExactSearch, NeighborLists, NeighborSearch, Recall};
 pub use params::{Certainty, Connectivity, SearchMethod, SpadeParams, Spectrum, UnknownWord};
-pub use report::{Diagnostics, SpadeReport, Timings};
+pub use report::{Construction, Diagnostics, SpadeReport, Timings};
 pub use samples::{PairedSamples, Samples, Side, Values};
 pub use scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding, label_scores};
 pub use threads::with_threads;

@@ -11,6 +11,8 @@ pub enum Stage {
     NeighborsInput,
     /// Neighbours among the outputs.
     NeighborsOutput,
+    /// Projection before, or sparsification after the neighbour graphs.
+    Graphs,
     /// Generalized eigenpairs.
     Eigenpairs,
     /// Upper bound of the model score.
@@ -28,6 +30,7 @@ impl fmt::Display for Stage {
         f.write_str(match self {
             Stage::NeighborsInput => "input neighbors",
             Stage::NeighborsOutput => "output neighbors",
+            Stage::Graphs => "graphs",
             Stage::Eigenpairs => "eigenpairs",
             Stage::Enclosure => "enclosure",
             Stage::Scores => "scores",

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use crate::eigen::EigenMethod;
+use crate::graph::{GraphKind, Weights};
 use crate::laplacian::SketchParams;
 use crate::{Error, Result};
 
@@ -118,12 +119,16 @@ pub struct SpadeParams {
     pub neighbors: usize,
     /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
     pub eigenpairs: usize,
-    /// How neighbours are searched.
-    pub search: SearchMethod,
     /// Whether edge and node scores are made of those or of all eigenpairs.
     pub spectrum: Spectrum,
     /// How eigenpairs are found.
     pub solver: EigenMethod,
+    /// How neighbours are searched.
+    pub search: SearchMethod,
+    /// How the graphs are made of their samples.
+    pub graph: GraphKind,
+    /// What their edges weigh.
+    pub weights: Weights,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
     /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
@@ -142,9 +147,11 @@ impl Default for SpadeParams {
         Self {
             neighbors: 10,
             eigenpairs: 2,
-            search: SearchMethod::default(),
             spectrum: Spectrum::default(),
             solver: EigenMethod::default(),
+            search: SearchMethod::default(),
+            graph: GraphKind::default(),
+            weights: Weights::default(),
             connectivity: Connectivity::default(),
             tolerance: 1e-6,
             certainty: Certainty::default(),
@@ -163,7 +170,7 @@ impl SpadeParams {
     /// Checks the parameters by themselves.
     ///
     /// # Errors
-    /// When a count is zero, or the tolerance or the error of the full spectrum is out of range.
+    /// When a count is zero, or the tolerance, the error of the full spectrum or a number of the graph is out of range.
     pub fn check(&self) -> Result<()> {
         if self.neighbors == 0 {
             return Err(Error::NoNeighbors);
@@ -174,6 +181,7 @@ impl SpadeParams {
         if let Spectrum::Full { error } = self.spectrum {
             SketchParams { error, ..SketchParams::default() }.check()?;
         }
+        self.graph.check()?;
         let (least, most) = (Self::LEAST_TOLERANCE, Self::MOST_TOLERANCE);
         if !(least..=most).contains(&self.tolerance) {
             return Err(Error::Tolerance { least, most, got: self.tolerance });
@@ -190,6 +198,15 @@ impl SpadeParams {
         if self.neighbors >= samples {
             return Err(Error::TooManyNeighbors { neighbors: self.neighbors, samples });
         }
+        self.check_for_graphs(samples)
+    }
+
+    /// As [`SpadeParams::check_for`] where both graphs are given, so that k does not matter.
+    ///
+    /// # Errors
+    /// As [`SpadeParams::check`], and when r is not smaller than n.
+    pub fn check_for_graphs(&self, samples: usize) -> Result<()> {
+        self.check()?;
         if self.eigenpairs >= samples {
             return Err(Error::TooManyEigenpairs { eigenpairs: self.eigenpairs, samples });
         }

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod distortion;
 pub(crate) mod embed;
+pub(crate) mod graphs;
 pub(crate) mod score;
 pub(crate) mod select;
 pub(crate) mod solvers;

@@ -81,6 +81,11 @@ fn solvers() {
 }
 
 #[test]
+fn graphs() {
+    matches_snapshot("graphs", "graphs --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -88,7 +93,7 @@ fn version() {
 
 #[test]
 fn help_is_no_wider_than_the_terminal() {
-    let commands = ["", "demo", "score", "select", "check", "distortion", "embed", "solvers"];
+    let commands = ["", "demo", "score", "select", "check", "distortion", "embed", "solvers", "graphs"];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();
         // clap does not wrap the line of usage.

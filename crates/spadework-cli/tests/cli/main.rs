@@ -8,6 +8,7 @@ mod demo;
 mod determinism;
 mod distortion;
 mod formats;
+mod graphs;
 mod help;
 mod interrupt;
 mod result_folder;

@@ -2,12 +2,21 @@
 
 mod components;
 mod connect;
+mod construct;
 pub mod generators;
 mod geodesic;
+mod kind;
+mod project;
+mod sparsify;
 
 pub use components::Components;
 pub use connect::{Connection, Mended, Neighborhood, connect};
+pub(crate) use connect::{Settled, settle};
+pub use construct::construct;
 pub use geodesic::{geodesic_distances, geodesic_distances_from};
+pub use kind::{Dimensions, GraphKind, Sparsity, Weights};
+pub use project::{Projection, project};
+pub use sparsify::{SparsifierInfo, sparsify};
 
 use crate::neighbors::NeighborLists;
 use crate::{Error, Result};
@@ -20,12 +29,12 @@ pub struct Graph {
     /// Row p holds entries `row_starts[p]..row_starts[p + 1]`.
     row_starts: Vec<usize>,
     columns: Vec<u32>,
-    weights: Weights,
+    weights: EntryWeights,
 }
 
 /// Weights of the entries of a [`Graph`]; unit weights cost nothing.
 #[derive(Debug, Clone, PartialEq)]
-enum Weights {
+enum EntryWeights {
     Unit,
     Each(Vec<f64>),
 }
@@ -61,7 +70,7 @@ impl Graph {
             }
         }
         sort_and_deduplicate(&mut row_starts, &mut columns);
-        Self { row_starts, columns, weights: Weights::Unit }
+        Self { row_starts, columns, weights: EntryWeights::Unit }
     }
 
     /// A graph of unit weights; each edge in either direction, repetitions allowed.
@@ -102,15 +111,20 @@ impl Graph {
             row_starts[p + 1] += row_starts[p];
         }
         let columns = entries.iter().map(|&(_, q, _)| q).collect();
-        let weights = Weights::Each(entries.iter().map(|&(.., weight)| weight).collect());
+        let weights = EntryWeights::Each(entries.iter().map(|&(.., weight)| weight).collect());
         Ok(Self { row_starts, columns, weights })
     }
 
     /// The same graph with more edges of unit weight.
     pub(crate) fn with_edges(&self, more: &[(u32, u32)]) -> Self {
-        debug_assert_eq!(self.weights, Weights::Unit, "only neighbour graphs are joined");
+        debug_assert_eq!(self.weights, EntryWeights::Unit, "only neighbour graphs are joined");
         let pairs = self.edges().map(|(p, q, _)| (p, q)).chain(more.iter().copied());
         Self::from_pairs(self.nodes(), pairs)
+    }
+
+    /// Whether all weights are 1.
+    pub fn is_unit(&self) -> bool {
+        self.weights == EntryWeights::Unit
     }
 
     /// Number of nodes.
@@ -131,8 +145,8 @@ impl Graph {
     /// Weights of the edges to [`Graph::neighbors`], in the same order; `None` where all are 1.
     pub fn weights(&self, p: usize) -> Option<&[f64]> {
         match &self.weights {
-            Weights::Unit => None,
-            Weights::Each(weights) => Some(&weights[self.row_starts[p]..self.row_starts[p + 1]]),
+            EntryWeights::Unit => None,
+            EntryWeights::Each(weights) => Some(&weights[self.row_starts[p]..self.row_starts[p + 1]]),
         }
     }
 
@@ -214,6 +228,11 @@ impl ConnectedGraph {
     pub fn graph(&self) -> &Graph {
         &self.0
     }
+
+    /// The graph itself.
+    pub fn into_graph(self) -> Graph {
+        self.0
+    }
 }
 
 /// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
@@ -235,6 +254,11 @@ impl GraphPair {
             return Err(Error::GraphMismatch { input: input.nodes(), output: output.graph().nodes() });
         }
         Ok(Self { input, output })
+    }
+
+    /// Both graphs, input first.
+    pub(crate) fn into_graphs(self) -> (Graph, ConnectedGraph) {
+        (self.input, self.output)
     }
 
     /// G_X.

@@ -7,6 +7,7 @@ mod edge;
 mod full_spectrum;
 mod label;
 mod node;
+mod ranking;
 mod riemannian;
 
 pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
@@ -15,6 +16,7 @@ pub use distortion::{DistanceKind, Distances, Distortion, LargestDistortion, MOS
 pub use edge::{EdgeScore, EdgeScores};
 pub use label::{LabelScore, label_scores};
 pub use node::{NodeScore, NodeScores};
+pub use ranking::{kendall_tau, top_overlap};
 pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
 
 use crate::eigen::GeneralizedEigenpairs;
