@@ -39,13 +39,18 @@ pub fn evaluate(
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
     params.check_for(samples.len())?;
+    in_pool(params, || evaluate_here(samples, params, monitor))?
+}
+
+/// Runs work on the threads asked for.
+pub(crate) fn in_pool<T: Send>(params: &SpadeParams, work: impl FnOnce() -> T + Send) -> Result<T> {
     match params.threads {
-        None => evaluate_here(samples, params, monitor),
+        None => Ok(work()),
         Some(threads) => rayon::ThreadPoolBuilder::new()
             .num_threads(threads.get())
             .build()
-            .map_err(|_| Error::Threads { threads: threads.get() })?
-            .install(|| evaluate_here(samples, params, monitor)),
+            .map_err(|_| Error::Threads { threads: threads.get() })
+            .map(|pool| pool.install(work)),
     }
 }
 
@@ -59,8 +64,22 @@ fn evaluate_here(
     let mut timings = Timings::default();
 
     // (a) The manifolds: a connected neighbour graph of each side.
-    let Manifolds { graphs, connection, decided_by_index } =
-        manifolds(samples, params, monitor, &mut timings)?;
+    let manifolds = manifolds(samples, params, monitor, &mut timings)?;
+
+    // (b) The spectrum and (c) the scores.
+    let mut report = report_of(manifolds, params, monitor, timings)?;
+    report.diagnostics.timings.total = began.elapsed();
+    Ok(report)
+}
+
+/// Steps (b) and (c), from the graphs of one model to its report. The total time is the caller's to tell.
+pub(crate) fn report_of(
+    manifolds: Manifolds,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+    mut timings: Timings,
+) -> Result<SpadeReport> {
+    let Manifolds { graphs, dims, connection, decided_by_index } = manifolds;
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
     let (eigenpairs, enclosure) = spectrum(&graphs, params, monitor, &mut timings)?;
@@ -74,12 +93,11 @@ fn evaluate_here(
     let edge_scores = EdgeScores::from_embedding(graphs.input(), &embedding);
     let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
     timings.scores = scoring.elapsed();
-    timings.total = began.elapsed();
 
     let diagnostics = Diagnostics {
         params: params.clone(),
-        input_dim: samples.input().dim(),
-        output_dim: samples.output().dim(),
+        input_dim: dims[0],
+        output_dim: dims[1],
         connection,
         inputs_decided_by_index: decided_by_index[0],
         outputs_decided_by_index: decided_by_index[1],
@@ -98,11 +116,13 @@ fn evaluate_here(
 }
 
 /// Step (a): the graphs, and what it took to make them.
-struct Manifolds {
-    graphs: GraphPair,
-    connection: Connection,
+pub(crate) struct Manifolds {
+    pub(crate) graphs: GraphPair,
+    /// Numbers per input and per output.
+    pub(crate) dims: [usize; 2],
+    pub(crate) connection: Connection,
     /// Samples whose neighbours are decided by index, among the inputs and among the outputs.
-    decided_by_index: [usize; 2],
+    pub(crate) decided_by_index: [usize; 2],
 }
 
 fn manifolds(
@@ -130,11 +150,22 @@ fn manifolds(
     // Searches that `grow` repeats count as searches.
     timings.graphs =
         (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
-    Ok(Manifolds { graphs, connection, decided_by_index })
+    let dims = [samples.input().dim(), samples.output().dim()];
+    Ok(Manifolds { graphs, dims, connection, decided_by_index })
+}
+
+/// What of the parameters concerns the eigenproblem.
+pub(crate) fn eigen_params(params: &SpadeParams) -> EigenParams {
+    EigenParams {
+        eigenpairs: params.eigenpairs,
+        tolerance: params.tolerance,
+        seed: params.seed,
+        ..EigenParams::default()
+    }
 }
 
 /// Step (b).
-fn spectrum(
+pub(crate) fn spectrum(
     graphs: &GraphPair,
     params: &SpadeParams,
     monitor: &dyn Monitor,
@@ -143,13 +174,7 @@ fn spectrum(
     monitor.begin(Stage::Eigenpairs);
     let solving = Instant::now();
     let problem = EigenProblem::new(graphs, params.seed);
-    let eigen_params = EigenParams {
-        eigenpairs: params.eigenpairs,
-        tolerance: params.tolerance,
-        seed: params.seed,
-        ..EigenParams::default()
-    };
-    let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;
+    let eigenpairs = problem.dominant_eigenpairs(&eigen_params(params), monitor)?;
     timings.eigen = solving.elapsed();
     monitor.begin(Stage::Enclosure);
     let enclosing = Instant::now();
@@ -159,19 +184,19 @@ fn spectrum(
 }
 
 /// A neighbour search that knows its stage and how long it took.
-struct Search<'a> {
+pub(crate) struct Search<'a> {
     samples: &'a Samples<'a>,
     stage: Stage,
     monitor: &'a dyn Monitor,
-    took: Duration,
+    pub(crate) took: Duration,
 }
 
 impl<'a> Search<'a> {
-    fn new(samples: &'a Samples<'a>, stage: Stage, monitor: &'a dyn Monitor) -> Self {
+    pub(crate) fn new(samples: &'a Samples<'a>, stage: Stage, monitor: &'a dyn Monitor) -> Self {
         Self { samples, stage, monitor, took: Duration::ZERO }
     }
 
-    fn run(&mut self, neighbors: usize) -> Result<NeighborLists> {
+    pub(crate) fn run(&mut self, neighbors: usize) -> Result<NeighborLists> {
         self.monitor.begin(self.stage);
         let began = Instant::now();
         let lists = ExactSearch.search(self.samples, neighbors, self.monitor);

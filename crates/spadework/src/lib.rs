@@ -1,12 +1,16 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod compare;
 mod error;
 mod evaluate;
+mod models;
 mod monitor;
 mod params;
+mod reference;
 mod report;
 mod samples;
+mod sweep;
 
 pub mod eigen;
 pub mod graph;
@@ -17,13 +21,17 @@ pub mod scores;
 pub use eigen::{
     EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs,
 };
+pub use compare::{ComparedModel, Comparison, FRAGILE, PairAgreement, compare};
 pub use error::{Error, Result};
 pub use evaluate::evaluate;
 pub use graph::{ConnectedGraph, Graph, GraphPair};
 pub use laplacian::Laplacian;
+pub use models::{Model, ModelSet};
 pub use monitor::{Monitor, Silent, Stage};
 pub use neighbors::{ExactSearch, NeighborLists, NeighborSearch};
 pub use params::{Certainty, Connectivity, SpadeParams, UnknownWord};
+pub use reference::{NewScores, Reference};
 pub use report::{Diagnostics, SpadeReport, Timings};
 pub use samples::{PairedSamples, Samples, Side, Values};
 pub use scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+pub use sweep::{StableRange, Sweep, SweepPoint, SweepScore, SweepScores, sweep};

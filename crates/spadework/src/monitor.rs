@@ -17,6 +17,10 @@ pub enum Stage {
     Enclosure,
     /// Edge and node scores.
     Scores,
+    /// Scores of subsamples, for an interval.
+    Subsamples,
+    /// Neighbours and scores of new samples.
+    NewSamples,
 }
 
 impl fmt::Display for Stage {
@@ -27,6 +31,8 @@ impl fmt::Display for Stage {
             Stage::Eigenpairs => "eigenpairs",
             Stage::Enclosure => "enclosure",
             Stage::Scores => "scores",
+            Stage::Subsamples => "subsamples",
+            Stage::NewSamples => "new samples",
         })
     }
 }

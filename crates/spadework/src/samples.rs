@@ -171,6 +171,11 @@ impl<'a> PairedSamples<'a> {
         &self.output
     }
 
+    /// Inputs and outputs apart.
+    pub fn into_sides(self) -> (Samples<'a>, Samples<'a>) {
+        (self.input, self.output)
+    }
+
     /// Number of samples, n.
     #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
     pub fn len(&self) -> usize {

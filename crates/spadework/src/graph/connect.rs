@@ -42,6 +42,8 @@ pub struct Mended {
 /// One side while its graph is being connected: its samples, its lists, and how to search for longer ones.
 pub struct Neighborhood<'a> {
     side: Side,
+    /// The model whose outputs these are, where there are several; errors name it.
+    model: Option<&'a str>,
     samples: &'a Samples<'a>,
     lists: NeighborLists,
     search: &'a mut dyn FnMut(usize) -> Result<NeighborLists>,
@@ -55,7 +57,19 @@ impl<'a> Neighborhood<'a> {
         lists: NeighborLists,
         search: &'a mut dyn FnMut(usize) -> Result<NeighborLists>,
     ) -> Self {
-        Self { side, samples, lists, search }
+        Self { side, model: None, samples, lists, search }
+    }
+
+    /// The same side as that of one model among several.
+    pub(crate) fn of_model(self, model: &'a str) -> Self {
+        Self { model: Some(model), ..self }
+    }
+
+    fn in_model(&self, error: Error) -> Error {
+        match self.model {
+            None => error,
+            Some(model) => error.in_model(model),
+        }
     }
 
     fn graph(&self, neighbors: usize) -> Graph {
@@ -70,13 +84,13 @@ impl<'a> Neighborhood<'a> {
     }
 
     fn disconnected(&self, components: &Components, neighbors: usize) -> Error {
-        Error::Disconnected {
+        self.in_model(Error::Disconnected {
             side: self.side,
             components: components.count(),
             largest: components.largest(),
             samples: self.samples.len(),
             neighbors,
-        }
+        })
     }
 
     /// The smallest k' ≥ k that connects this side, by doubling the lists until some k' within them does.
@@ -89,13 +103,13 @@ impl<'a> Neighborhood<'a> {
             }
             let longer = (2 * self.lists.neighbors()).min(most);
             if longer.saturating_mul(self.samples.len()) > MOST_LIST_ENTRIES {
-                return Err(Error::GrownTooFar {
+                return Err(self.in_model(Error::GrownTooFar {
                     side: self.side,
                     components,
                     neighbors: self.lists.neighbors(),
                     samples: self.samples.len(),
                     limit: MOST_LIST_ENTRIES,
-                });
+                }));
             }
             self.extend_to(longer)?;
         }
@@ -121,19 +135,50 @@ fn smallest_connecting(lists: &NeighborLists, neighbors: usize) -> (Option<usize
 /// # Errors
 /// [`Error::Disconnected`] under [`Connectivity::Error`]; [`Error::GrownTooFar`] where growing would exhaust the memory.
 pub fn connect<'a>(
-    mut input: Neighborhood<'a>,
-    mut output: Neighborhood<'a>,
+    input: Neighborhood<'a>,
+    output: Neighborhood<'a>,
     neighbors: usize,
     policy: Connectivity,
     monitor: &dyn Monitor,
 ) -> Result<(GraphPair, Connection)> {
-    let mut graphs = [input.graph(neighbors), output.graph(neighbors)];
-    let found = graphs.each_ref().map(Components::of);
+    let ConnectedSides { used, input, outputs } =
+        connect_sides(&mut [input, output], neighbors, policy, monitor)?;
+    let [output] = <[ConnectedSide; 1]>::try_from(outputs).expect("one output side was given");
+    let connection =
+        Connection { policy, requested: neighbors, used, input: input.mended, output: output.mended };
+    Ok((GraphPair::new(input.graph.0, output.graph)?, connection))
+}
+
+/// An input side and any number of output sides, all connected with the same k.
+pub(crate) struct ConnectedSides {
+    /// Neighbours used, k' ≥ k.
+    pub(crate) used: usize,
+    pub(crate) input: ConnectedSide,
+    pub(crate) outputs: Vec<ConnectedSide>,
+}
+
+/// One side in one piece, and what it took.
+#[derive(Debug)]
+pub(crate) struct ConnectedSide {
+    pub(crate) graph: ConnectedGraph,
+    pub(crate) mended: Mended,
+}
+
+/// Builds the graph of every side with k = `neighbors` and connects them as the policy says; the first side is the
+/// input. `grow` takes one k' for all of them, since scores of different k cannot be compared.
+pub(crate) fn connect_sides(
+    sides: &mut [Neighborhood<'_>],
+    neighbors: usize,
+    policy: Connectivity,
+    monitor: &dyn Monitor,
+) -> Result<ConnectedSides> {
+    let mut graphs: Vec<Graph> = sides.iter().map(|side| side.graph(neighbors)).collect();
+    let found: Vec<Components> = graphs.iter().map(Components::of).collect();
     let mut used = neighbors;
-    let mut bridges = [Vec::new(), Vec::new()];
+    let mut bridges = vec![Vec::new(); sides.len()];
     match policy {
         Connectivity::Error => {
-            for (side, components) in [&input, &output].into_iter().zip(&found) {
+            for (side, components) in sides.iter().zip(&found) {
                 if components.count() > 1 {
                     return Err(side.disconnected(components, neighbors));
                 }
@@ -141,28 +186,30 @@ pub fn connect<'a>(
         }
         Connectivity::Grow if found.iter().all(|components| components.count() == 1) => {}
         Connectivity::Grow => {
-            used = input.smallest_connecting(neighbors)?.max(output.smallest_connecting(neighbors)?);
-            input.extend_to(used)?;
-            output.extend_to(used)?;
-            graphs = [input.graph(used), output.graph(used)];
+            for side in sides.iter_mut() {
+                used = used.max(side.smallest_connecting(neighbors)?);
+            }
+            for side in sides.iter_mut() {
+                side.extend_to(used)?;
+            }
+            graphs = sides.iter().map(|side| side.graph(used)).collect();
         }
         Connectivity::Bridge => {
-            bridges = [
-                shortest_bridges(input.samples, &found[0], monitor)?,
-                shortest_bridges(output.samples, &found[1], monitor)?,
-            ];
+            for ((side, components), bridges) in sides.iter().zip(&found).zip(&mut bridges) {
+                *bridges = shortest_bridges(side.samples, components, monitor)?;
+            }
         }
     }
-    let mended = |at: usize| Mended { components_found: found[at].count(), bridges: bridges[at].len() };
-    let connection = Connection { policy, requested: neighbors, used, input: mended(0), output: mended(1) };
-    let connected = |side: &Neighborhood<'a>, graph: Graph, bridges: &[(u32, u32)]| {
+    let mut connected = Vec::with_capacity(sides.len());
+    for (((side, graph), found), bridges) in sides.iter().zip(graphs).zip(&found).zip(&bridges) {
+        let mended = Mended { components_found: found.count(), bridges: bridges.len() };
         let graph = if bridges.is_empty() { graph } else { graph.with_edges(bridges) };
-        ConnectedGraph::new(graph).map_err(|components| side.disconnected(&components, used))
-    };
-    let [input_graph, output_graph] = graphs;
-    let input_graph = connected(&input, input_graph, &bridges[0])?;
-    let output_graph = connected(&output, output_graph, &bridges[1])?;
-    Ok((GraphPair::new(input_graph.0, output_graph)?, connection))
+        let graph = ConnectedGraph::new(graph).map_err(|components| side.disconnected(&components, used))?;
+        connected.push(ConnectedSide { graph, mended });
+    }
+    let outputs = connected.split_off(1);
+    let input = connected.pop().expect("the first side is the input");
+    Ok(ConnectedSides { used, input, outputs })
 }
 
 /// The shortest edges that join all components: a minimum spanning forest over them, ties to the lower nodes.

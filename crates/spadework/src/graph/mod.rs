@@ -6,6 +6,7 @@ pub mod generators;
 
 pub use components::Components;
 pub use connect::{Connection, Mended, Neighborhood, connect};
+pub(crate) use connect::{ConnectedSide, ConnectedSides, connect_sides};
 
 use crate::neighbors::NeighborLists;
 use crate::{Error, Result};
@@ -202,6 +203,22 @@ impl ConnectedGraph {
     pub fn graph(&self) -> &Graph {
         &self.0
     }
+
+    /// The same graph under other names: node p becomes `names[p]`, a permutation.
+    pub(crate) fn renamed(&self, names: &[u32]) -> Self {
+        let renamed = |(p, q, weight): (u32, u32, f64)| (names[p as usize], names[q as usize], weight);
+        let graph = match self.0.weights {
+            Weights::Unit => {
+                let pairs = self.0.edges().map(renamed).map(|(p, q, _)| (p, q));
+                Graph::from_pairs(self.0.nodes(), pairs)
+            }
+            Weights::Each(_) => {
+                let edges: Vec<_> = self.0.edges().map(renamed).collect();
+                Graph::from_weighted_edges(self.0.nodes(), &edges).expect("edges of a graph are sound")
+            }
+        };
+        Self(graph)
+    }
 }
 
 /// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
@@ -238,6 +255,11 @@ impl GraphPair {
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.input.nodes()
+    }
+
+    /// The same input graph with the nodes of the output graph under other names.
+    pub(crate) fn with_outputs_renamed(&self, names: &[u32]) -> Self {
+        Self { input: self.input.clone(), output: self.output.renamed(names) }
     }
 }
 

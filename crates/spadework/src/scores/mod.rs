@@ -1,11 +1,16 @@
 //! Scores: what the eigenpairs say about the model, its edges, its samples and their labels.
 
+mod accuracy;
+pub mod agreement;
 mod edge;
 mod label;
+mod label_pairs;
 mod node;
 
+pub use accuracy::accuracy;
 pub use edge::{EdgeScore, EdgeScores};
 pub use label::{LabelScore, label_scores};
+pub use label_pairs::{Disparity, LabelPairScore, disparity, label_pair_scores};
 pub use node::{NodeScore, NodeScores};
 
 use crate::eigen::GeneralizedEigenpairs;
@@ -37,6 +42,15 @@ impl SpectralEmbedding {
         for p in 0..samples {
             values.extend(pairs.vectors().iter().zip(&scales).map(|(vector, scale)| vector[p] * scale));
         }
+        Self { dim, values }
+    }
+
+    /// An embedding that was kept: rows of `dim` numbers, one after the other.
+    ///
+    /// # Panics
+    /// When the values are no whole rows.
+    pub fn from_rows(dim: usize, values: Vec<f64>) -> Self {
+        assert!(dim > 0 && values.len().is_multiple_of(dim), "whole rows of {dim} numbers");
         Self { dim, values }
     }
 
