@@ -7,8 +7,10 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::{Certainty, Connectivity, SpadeParams};
 
+use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+
 /// Paragraphs are one line each: clap wraps them to the terminal.
-const ARRAYS_HELP: &str = "\
+pub(crate) const ARRAYS_HELP: &str = "\
 Arrays:
   An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file \
 (t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and split \
@@ -37,6 +39,12 @@ pub(crate) enum Command {
     /// Score one model: model score, edge scores, node scores, label scores
     #[command(after_long_help = ARRAYS_HELP)]
     Score(ScoreArgs),
+    /// Compare many models on one input graph: ranked, most robust first
+    #[command(after_long_help = MODELS_HELP)]
+    Compare(CompareArgs),
+    /// Score one or more models over a range of k: is the ranking stable?
+    #[command(after_long_help = MODELS_HELP)]
+    Sweep(SweepArgs),
     /// Print the ids of the most fragile samples, for an expensive evaluation
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
@@ -61,6 +69,10 @@ pub(crate) struct ScoreArgs {
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) reference: ReferenceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -119,6 +131,13 @@ pub(crate) struct ModelArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+/// How it is scored, k excepted.
+#[derive(Debug, Args)]
+pub(crate) struct MethodArgs {
     /// Eigenpairs, r, that edge and node scores are made of
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
     pub(crate) eigenpairs: usize,
@@ -141,8 +160,14 @@ pub(crate) struct ModelArgs {
 
 impl ModelArgs {
     pub(crate) fn params(&self) -> SpadeParams {
+        self.method.params(self.neighbors)
+    }
+}
+
+impl MethodArgs {
+    pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
         SpadeParams {
-            neighbors: self.neighbors,
+            neighbors,
             eigenpairs: self.eigenpairs,
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
@@ -160,7 +185,7 @@ pub(crate) struct OutputArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write result.json and the tables of nodes and edges into this folder
+    /// Write result.json and the tables (nodes, edges, labels, models …) into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Formats of the tables in --out, separated by commas
@@ -205,18 +230,18 @@ impl From<Policy> for Connectivity {
 /// Formats of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// nodes.csv and edges.csv
+    /// nodes.csv, edges.csv and so on
     Csv,
-    /// nodes.parquet and edges.parquet
+    /// nodes.parquet, edges.parquet and so on
     Parquet,
-    #[value(help = "node_scores.npy, edges.npy, edge_scores.npy, embedding.npy")]
+    #[value(help = "arrays alone: node_scores.npy, edges.npy, edge_scores.npy; of a sweep scores.npy")]
     Npy,
 }
 
 /// More threads than this no machine has a use for; some hang over starting them.
 const MAX_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     match text.parse::<NonZeroUsize>() {
         Ok(threads) if threads.get() <= MAX_THREADS => Ok(threads),
         _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),

@@ -1,13 +1,17 @@
 //! The `spadework` command: parse, load, call the library, print.
 
 mod args;
+mod args_many;
 mod commands;
 mod console;
 mod failure;
 mod interrupt;
 mod looks;
+mod models;
 mod render;
+mod render_many;
 mod run;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -24,6 +28,8 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Score(args) => commands::score::run(args),
+        Command::Compare(args) => commands::compare::run(args),
+        Command::Sweep(args) => commands::sweep::run(args),
         Command::Select(args) => commands::select::run(args),
         Command::Check(args) => commands::check::run(args),
     };

@@ -2,22 +2,25 @@
 
 use std::path::Path;
 
-use spadework::{Error as CoreError, PairedSamples, Samples, Side, SpadeReport, evaluate};
+use spadework::{Error as CoreError, ModelSet, PairedSamples, Samples, Side, SpadeReport, evaluate};
 use spadework_io::output::{Column, OutputDir, write_bytes, write_npy, write_parquet};
-use spadework_io::result::ScoreDocument;
-use spadework_io::{Dataset, Labels, load, load_labels};
+use spadework_io::result::{ArrayDocument, DataDocument, ScoreDocument};
+use spadework_io::{Dataset, Labels, digest, load, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
 use crate::render::csv_field;
+use crate::tables;
 
 /// A scored model with its labels.
 #[derive(Debug)]
 pub(crate) struct Scored {
     pub(crate) report: SpadeReport,
     pub(crate) labels: Option<Labels>,
+    inputs: Dataset,
+    outputs: Dataset,
 }
 
 impl Scored {
@@ -37,15 +40,34 @@ impl Scored {
             let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
             return Err(Failure::usage(format!("{source}: {error}")));
         }
-        tell_what_outputs_look_like(pair.output(), console);
+        tell_what_outputs_look_like(pair.output(), "", console);
         let report = evaluate(&pair, &params, &console.monitor())?;
         tell_what_was_done(&report, console);
-        Ok(Self { report, labels })
+        drop(pair);
+        Ok(Self { report, labels, inputs, outputs })
     }
 
-    /// The document with the `top` most fragile samples and edges.
-    pub(crate) fn document(&self, top: usize) -> Result<ScoreDocument, Failure> {
-        Ok(ScoreDocument::new(&self.report, self.labels.as_ref(), top)?)
+    /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
+    /// so that new samples can be measured by it.
+    pub(crate) fn document(
+        &self,
+        top: usize,
+        folder: Option<&ResultFolder<'_>>,
+    ) -> Result<ScoreDocument, Failure> {
+        let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        if folder.is_some() {
+            let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {
+                Ok(ArrayDocument { array: data.name().to_owned(), digest: digest(&data.samples()?) })
+            };
+            document.data =
+                Some(DataDocument { inputs: array(&self.inputs)?, outputs: array(&self.outputs)? });
+        }
+        Ok(document)
+    }
+
+    /// The scored model as the only one of a set.
+    pub(crate) fn as_set(&self) -> Result<ModelSet<'_>, Failure> {
+        Ok(PairedSamples::new(self.inputs.samples()?, self.outputs.samples()?)?.into())
     }
 }
 
@@ -67,21 +89,21 @@ fn with_files(error: CoreError, inputs: &Dataset, outputs: &Dataset) -> Failure 
 }
 
 /// Outputs that are probably not what the user meant: probabilities, labels or predictions in place of the values before
-/// the softmax.
-fn tell_what_outputs_look_like(outputs: &Samples<'_>, console: Console) {
+/// the softmax. `whose` goes in front, where there are several models.
+pub(crate) fn tell_what_outputs_look_like(outputs: &Samples<'_>, whose: &str, console: Console) {
     if !console.takes_notes() {
         return;
     }
     if looks::like_probabilities(outputs) {
-        console.note(
-            "every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are meant \
-             for the values before the softmax",
-        );
+        console.note(&format!(
+            "{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are \
+             meant for the values before the softmax"
+        ));
     }
     let distinct = looks::distinct_rows(outputs);
     if distinct < outputs.len() / 2 {
         console.note(&format!(
-            "the outputs have only {distinct} different rows among {}: are these labels or predictions?",
+            "{whose}the outputs have only {distinct} different rows among {}: are these labels or predictions?",
             outputs.len()
         ));
     }
@@ -136,6 +158,8 @@ impl<'a> ResultFolder<'a> {
     /// Writes the document and the tables of nodes and edges.
     pub(crate) fn write(&self, scored: &Scored, document: &ScoreDocument) -> Result<(), Failure> {
         write_bytes(&self.path().join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+        self.write_embedding(scored)?;
+        self.write_labels(scored, document)?;
         for format in self.tables {
             match format {
                 TableFormat::Csv => self.write_csv(scored)?,
@@ -144,6 +168,11 @@ impl<'a> ResultFolder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Formats of the tables.
+    pub(crate) fn tables(&self) -> &'a [TableFormat] {
+        self.tables
     }
 
     /// Gives the finished files their place.
@@ -210,8 +239,22 @@ impl<'a> ResultFolder<'a> {
         write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
         write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
         write_npy(&file("edge_scores.npy"), &[edges], report.edge_scores.scores())?;
-        write_npy(&file("embedding.npy"), &[nodes, report.embedding.dim()], report.embedding.values())?;
         Ok(())
+    }
+
+    /// What new samples are measured by.
+    fn write_embedding(&self, scored: &Scored) -> Result<(), Failure> {
+        let embedding = &scored.report.embedding;
+        let shape = [scored.report.graphs.nodes(), embedding.dim()];
+        Ok(write_npy(&self.path().join("embedding.npy"), &shape, embedding.values())?)
+    }
+
+    /// Labels and pairs of labels, where there are labels.
+    fn write_labels(&self, scored: &Scored, document: &ScoreDocument) -> Result<(), Failure> {
+        let Some(labels) = &scored.labels else { return Ok(()) };
+        let formats = self.tables;
+        tables::write_labels(self.path(), formats, labels, &document.label_scores)?;
+        tables::write_label_pairs(self.path(), formats, labels, &document.label_pairs)
     }
 }
 

@@ -22,7 +22,9 @@
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
+pub mod comparison;
 mod dataset;
+mod digest;
 mod element;
 mod error;
 mod formats;
@@ -38,9 +40,12 @@ mod quiet;
 pub mod result;
 mod source;
 mod stream;
+pub mod sweep;
 mod table;
 
 pub use dataset::Dataset;
+pub use digest::digest;
 pub use error::{Error, Format, Result};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};
+pub use source::{default_name, names_array};

@@ -104,11 +104,11 @@ fn compare_here(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monit
             connection,
             decided_by_index: [input.decided_by_index, output.decided_by_index],
         };
-        let timings = Timings { neighbors_output: output.searched, ..Timings::default() };
+        let timings = Timings { neighbors_output: output.took, ..Timings::default() };
         let scoring = Instant::now();
-        let mut report = report_of(manifolds, params, monitor, timings)
-            .map_err(|error| error.in_model(&model.name))?;
-        report.diagnostics.timings.total = output.searched + scoring.elapsed();
+        let mut report =
+            report_of(manifolds, params, monitor, timings).map_err(|error| error.in_model(&model.name))?;
+        report.diagnostics.timings.total = output.took + scoring.elapsed();
         ranked.push(ComparedModel { name: model.name.clone(), given, report });
     }
     // The sort is stable, so that equal scores stay in the order given.
@@ -130,13 +130,12 @@ struct Shared {
 struct Searched {
     side: ConnectedSide,
     decided_by_index: usize,
-    searched: Duration,
+    took: Duration,
 }
 
 fn manifolds(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<Shared> {
     let mut searches = searches(models, monitor);
-    let lists =
-        searches.iter_mut().map(|search| search.run(params.neighbors)).collect::<Result<Vec<_>>>()?;
+    let lists = searches.iter_mut().map(|search| search.run(params.neighbors)).collect::<Result<Vec<_>>>()?;
     let decided_by_index: Vec<usize> = lists.iter().map(NeighborLists::samples_decided_by_index).collect();
     let connected = {
         let mut again: Vec<_> = searches.iter_mut().map(|search| |k| search.run(k)).collect();
@@ -146,12 +145,12 @@ fn manifolds(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monitor)
     let ConnectedSides { used, input, outputs } = connected;
     let mut facts = decided_by_index.into_iter().zip(searches.iter().map(|search| search.took));
     let mut searched = |side: ConnectedSide| {
-        let (decided_by_index, searched) = facts.next().expect("every side was searched");
-        Searched { side, decided_by_index, searched }
+        let (decided_by_index, took) = facts.next().expect("every side was searched");
+        Searched { side, decided_by_index, took }
     };
     let input = searched(input);
     let outputs = outputs.into_iter().map(searched).collect();
-    let neighbors_input = input.searched;
+    let neighbors_input = input.took;
     Ok(Shared { input, outputs, requested: params.neighbors, used, neighbors_input })
 }
 
@@ -188,7 +187,5 @@ where
 fn agreements(ranked: &[ComparedModel]) -> Vec<PairAgreement> {
     let scores = |at: usize| ranked[at].report.node_scores.scores();
     let pairs = (0..ranked.len()).flat_map(|a| (a + 1..ranked.len()).map(move |b| (a, b)));
-    pairs
-        .map(|(a, b)| PairAgreement { a, b, agreement: agreement(scores(a), scores(b), FRAGILE) })
-        .collect()
+    pairs.map(|(a, b)| PairAgreement { a, b, agreement: agreement(scores(a), scores(b), FRAGILE) }).collect()
 }

@@ -253,6 +253,16 @@ pub enum Error {
         /// The number that is not above it.
         next: usize,
     },
+    /// Half of the samples are too few for their neighbours.
+    #[error(
+        "an interval draws half of the samples, which must be more than `neighbors` ({neighbors}), got {size}"
+    )]
+    SmallSubsample {
+        /// Samples in a subsample.
+        size: usize,
+        /// Neighbours asked for.
+        neighbors: usize,
+    },
     /// New samples of another kind than the reference.
     #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]
     ReferenceDim {

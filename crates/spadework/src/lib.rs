@@ -4,6 +4,7 @@
 mod compare;
 mod error;
 mod evaluate;
+mod interval;
 mod models;
 mod monitor;
 mod params;
@@ -18,13 +19,14 @@ pub mod laplacian;
 pub mod neighbors;
 pub mod scores;
 
+pub use compare::{ComparedModel, Comparison, FRAGILE, PairAgreement, compare};
 pub use eigen::{
     EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs,
 };
-pub use compare::{ComparedModel, Comparison, FRAGILE, PairAgreement, compare};
 pub use error::{Error, Result};
 pub use evaluate::evaluate;
 pub use graph::{ConnectedGraph, Graph, GraphPair};
+pub use interval::{INTERVAL_LEVEL, Interval, Intervals, SUBSAMPLES, intervals, permuted_score};
 pub use laplacian::Laplacian;
 pub use models::{Model, ModelSet};
 pub use monitor::{Monitor, Silent, Stage};

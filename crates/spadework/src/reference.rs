@@ -16,11 +16,12 @@
 
 use rayon::prelude::*;
 
+use crate::evaluate::{Search, in_pool};
 use crate::graph::Graph;
 use crate::monitor::check_cancelled;
-use crate::neighbors::{Element, ExactSearch, NeighborLists, NeighborSearch, ordered, squared_distance};
+use crate::neighbors::{Element, NeighborLists, ordered, squared_distance};
 use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
-use crate::{Error, Monitor, PairedSamples, Result, Samples, Side, Stage, Values};
+use crate::{Error, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Stage, Values};
 
 /// The row equation is used where λ|N_Y| is at least this many times |N_X|: what neighbours' entries are off by is then
 /// multiplied by at most 3. Elsewhere (a hub of the input graph, λ hardly above 1) the mean over the output neighbours
@@ -31,7 +32,7 @@ const LEAST_DOMINANCE: f64 = 2.0;
 #[derive(Debug)]
 pub struct Reference<'a> {
     samples: PairedSamples<'a>,
-    neighbors: usize,
+    params: SpadeParams,
     eigenvalues: Vec<f64>,
     embedding: SpectralEmbedding,
     input_reach: Vec<Neighbor>,
@@ -60,7 +61,8 @@ pub struct NewScores {
 }
 
 impl<'a> Reference<'a> {
-    /// Prepares a scored model: `samples`, and the k used, the eigenvalues and the embedding of its report.
+    /// Prepares a scored model: its samples, and the eigenvalues and the embedding of its report. Of the parameters, k (the
+    /// one used) and the threads count.
     ///
     /// Finds the reach of every reference sample, the distance of its k-th neighbour, which takes a neighbour search a side.
     ///
@@ -68,26 +70,27 @@ impl<'a> Reference<'a> {
     /// When k or the embedding does not fit the samples, or the monitor stops the search.
     pub fn new(
         samples: PairedSamples<'a>,
-        neighbors: usize,
         eigenvalues: Vec<f64>,
         embedding: SpectralEmbedding,
+        params: &SpadeParams,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
         let (rows, columns) = (samples.len(), eigenvalues.len());
         if embedding.dim() != columns || embedding.values().len() != rows * columns {
             return Err(Error::WrongLength { rows, columns, got: embedding.values().len() });
         }
-        monitor.begin(Stage::NeighborsInput);
-        let inputs = ExactSearch.search(samples.input(), neighbors, monitor)?;
-        monitor.begin(Stage::NeighborsOutput);
-        let outputs = ExactSearch.search(samples.output(), neighbors, monitor)?;
-        let graph = Graph::from_neighbors(&inputs, neighbors);
+        let mut input_search = Search::new(samples.input(), Stage::NeighborsInput, monitor);
+        let mut output_search = Search::new(samples.output(), Stage::NeighborsOutput, monitor);
+        let (inputs, outputs) =
+            in_pool(params, || (input_search.run(params.neighbors), output_search.run(params.neighbors)))?;
+        let (inputs, outputs) = (inputs?, outputs?);
+        let graph = Graph::from_neighbors(&inputs, params.neighbors);
         let edges = EdgeScores::from_embedding(&graph, &embedding);
         let mut ascending = NodeScores::from_edges(&graph, &edges).scores().to_vec();
         ascending.sort_unstable_by(f64::total_cmp);
         Ok(Self {
             samples,
-            neighbors,
+            params: params.clone(),
             eigenvalues,
             embedding,
             input_reach: reach(&inputs),
@@ -121,17 +124,14 @@ impl<'a> Reference<'a> {
         check_dims(Side::Input, self.samples.input(), inputs)?;
         check_dims(Side::Output, self.samples.output(), outputs)?;
         monitor.begin(Stage::NewSamples);
-        let known = self.known(inputs, outputs, monitor)?;
-        let input =
-            neighborhoods(self.samples.input(), &self.input_reach, self.neighbors, inputs, &known, monitor)?;
-        let output = neighborhoods(
-            self.samples.output(),
-            &self.output_reach,
-            self.neighbors,
-            outputs,
-            &known,
-            monitor,
-        )?;
+        let k = self.params.neighbors;
+        let (known, input, output) = in_pool(&self.params, || {
+            let known = self.known(inputs, outputs, monitor)?;
+            let input = neighborhoods(self.samples.input(), &self.input_reach, k, inputs, &known, monitor)?;
+            let output =
+                neighborhoods(self.samples.output(), &self.output_reach, k, outputs, &known, monitor)?;
+            Ok((known, input, output))
+        })??;
         let mut averaged = 0;
         let mut values = Vec::with_capacity(inputs.len() * self.eigenvalues.len());
         let mut scores = Vec::with_capacity(inputs.len());

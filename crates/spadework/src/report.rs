@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use crate::eigen::{Enclosure, GeneralizedEigenpairs};
 use crate::graph::{Connection, GraphPair};
-use crate::scores::{EdgeScores, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+use crate::scores::{
+    EdgeScores, LabelPairScore, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_pair_scores,
+    label_scores,
+};
 use crate::{Result, SpadeParams};
 
 /// Everything [`evaluate`](crate::evaluate) found, and how.
@@ -35,6 +38,14 @@ impl SpadeReport {
     /// When there is not one label a sample.
     pub fn label_scores(&self, labels: &[i64]) -> Result<Vec<LabelScore>> {
         label_scores(&self.node_scores, labels)
+    }
+
+    /// Mean edge score between every two labels that an edge of the input graph joins.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn label_pair_scores(&self, labels: &[i64]) -> Result<Vec<LabelPairScore>> {
+        label_pair_scores(&self.edge_scores, labels)
     }
 }
 

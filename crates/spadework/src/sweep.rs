@@ -139,8 +139,7 @@ fn sweep_here(
 ) -> Result<Sweep> {
     let began = Instant::now();
     let mut searches = searches(models, monitor);
-    let lists =
-        searches.iter_mut().map(|search| search.run(params.neighbors)).collect::<Result<Vec<_>>>()?;
+    let lists = searches.iter_mut().map(|search| search.run(params.neighbors)).collect::<Result<Vec<_>>>()?;
     let mut points: Vec<SweepPoint> = Vec::with_capacity(neighbors.len());
     {
         let mut again: Vec<_> = searches.iter_mut().map(|search| |k| search.run(k)).collect();
@@ -186,19 +185,18 @@ fn scores_at(
     let same = before.iter().filter_map(|point| point.scores.as_ref().ok()).find(|known| known.used == used);
     let mut scores = Vec::with_capacity(outputs.len());
     for (at, (output, model)) in outputs.into_iter().zip(models.models()).enumerate() {
-        scores.push(match same {
-            Some(known) => SweepScore { output: output.mended, ..known.models[at].clone() },
-            None => {
-                let graphs = GraphPair::new(input.graph.graph().clone(), output.graph)?;
-                let (pairs, enclosure) = spectrum(&graphs, params, monitor, &mut Timings::default())
-                    .map_err(|error| error.in_model(&model.name))?;
-                SweepScore {
-                    eigenvalues: pairs.values().to_vec(),
-                    residuals: pairs.residuals().to_vec(),
-                    enclosure,
-                    output: output.mended,
-                }
-            }
+        if let Some(known) = same {
+            scores.push(SweepScore { output: output.mended, ..known.models[at].clone() });
+            continue;
+        }
+        let graphs = GraphPair::new(input.graph.graph().clone(), output.graph)?;
+        let (pairs, enclosure) = spectrum(&graphs, params, monitor, &mut Timings::default())
+            .map_err(|error| error.in_model(&model.name))?;
+        scores.push(SweepScore {
+            eigenvalues: pairs.values().to_vec(),
+            residuals: pairs.residuals().to_vec(),
+            enclosure,
+            output: output.mended,
         });
     }
     Ok(SweepScores { used, input: input.mended, models: scores })
@@ -233,12 +231,8 @@ mod tests {
 
     #[test]
     fn the_longest_run_of_one_ranking() {
-        let points = vec![
-            point(5, &[1.0, 2.0]),
-            point(6, &[2.0, 1.0]),
-            point(7, &[2.0, 1.5]),
-            point(9, &[3.0, 3.0]),
-        ];
+        let points =
+            vec![point(5, &[1.0, 2.0]), point(6, &[2.0, 1.0]), point(7, &[2.0, 1.5]), point(9, &[3.0, 3.0])];
         let expected = StableRange { from: 6, to: 7, points: 2, ranking: vec![1, 0] };
         assert_eq!(sweep_of(points).stable_range(), Some(expected));
     }

@@ -1,5 +1,9 @@
-//! `spadework score`: one model.
+//! `spadework score`: one model, or new samples against one.
 
+use spadework::{SUBSAMPLES, SpadeParams, intervals, permuted_score};
+use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+
+use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -7,9 +11,14 @@ use crate::render;
 use crate::run::{ResultFolder, Scored};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
+    if let Some(reference) = &args.reference.reference {
+        return new_samples::run(args, reference);
+    }
     let folder = ResultFolder::from_args(&args.output)?;
-    let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
-    let document = scored.document(args.top)?;
+    let console = Console::new(&args.output);
+    let scored = Scored::from_args(&args.model, console)?;
+    let mut document = scored.document(args.top, folder.as_ref())?;
+    add_certainty(args, &scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         folder.commit()?;
@@ -18,5 +27,35 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         Console::data(&format!("{}\n", document.to_json()))
     } else {
         Console::data(&render::score(&document))
+    }
+}
+
+/// The interval and the reference points, where asked for.
+fn add_certainty(
+    args: &ScoreArgs,
+    scored: &Scored,
+    console: Console,
+    document: &mut ScoreDocument,
+) -> Result<(), Failure> {
+    let monitor = console.monitor();
+    let params = SpadeParams { neighbors: document.neighbors.used, ..args.model.params() };
+    if args.certainty.references {
+        let permuted = permuted_score(&scored.report.graphs, &params, &monitor)?;
+        document.references = Some(ReferencesDocument { identity: 1.0, permuted });
+    }
+    if args.certainty.interval {
+        let found = intervals(&scored.as_set()?, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
+        tell_what_subsamples_needed(found.grown, document.neighbors.used, console);
+        document.interval = Some(IntervalDocument::of(&found, 0));
+    }
+    Ok(())
+}
+
+pub(crate) fn tell_what_subsamples_needed(grown: usize, neighbors: usize, console: Console) {
+    if grown > 0 {
+        console.note(&format!(
+            "{grown} of {SUBSAMPLES} subsamples needed more than {neighbors} neighbors to be connected: the interval is \
+             less certain"
+        ));
     }
 }

@@ -134,6 +134,9 @@ fn smallest_connecting(lists: &NeighborLists, neighbors: usize) -> (Option<usize
 ///
 /// # Errors
 /// [`Error::Disconnected`] under [`Connectivity::Error`]; [`Error::GrownTooFar`] where growing would exhaust the memory.
+///
+/// # Panics
+/// Never: one output side goes in and comes out.
 pub fn connect<'a>(
     input: Neighborhood<'a>,
     output: Neighborhood<'a>,

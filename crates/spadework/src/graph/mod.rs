@@ -5,8 +5,8 @@ mod connect;
 pub mod generators;
 
 pub use components::Components;
-pub use connect::{Connection, Mended, Neighborhood, connect};
 pub(crate) use connect::{ConnectedSide, ConnectedSides, connect_sides};
+pub use connect::{Connection, Mended, Neighborhood, connect};
 
 use crate::neighbors::NeighborLists;
 use crate::{Error, Result};

@@ -58,7 +58,8 @@ pub struct Disparity {
 /// The worst label and how far it is above the mean; `None` without labels.
 pub fn disparity(labels: &[LabelScore]) -> Option<Disparity> {
     let first = labels.first()?;
-    let worst = labels.iter().fold(first, |worst, label| if label.score > worst.score { label } else { worst });
+    let worst =
+        labels.iter().fold(first, |worst, label| if label.score > worst.score { label } else { worst });
     let mean = labels.iter().map(|label| label.score).sum::<f64>() / labels.len() as f64;
     let ratio = if mean > 0.0 { worst.score / mean } else { 1.0 };
     Some(Disparity { worst: worst.label, ratio })
