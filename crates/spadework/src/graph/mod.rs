@@ -286,6 +286,19 @@ mod tests {
     }
 
     #[test]
+    fn other_names_are_another_order_of_the_nodes() {
+        let names = [2, 0, 3, 1];
+        let edges = [(0, 1, 1.5), (1, 2, 2.0), (2, 3, 4.0), (0, 3, 8.0)];
+        let renamed = edges.map(|(p, q, w)| (names[p as usize], names[q as usize], w));
+        let weighted = |edges| ConnectedGraph::new(Graph::from_weighted_edges(4, edges).unwrap()).unwrap();
+        assert_eq!(weighted(&edges).renamed(&names), weighted(&renamed));
+        let unit = |edges: [(u32, u32, f64); 4]| {
+            ConnectedGraph::new(Graph::from_edges(4, &edges.map(|(p, q, _)| (p, q))).unwrap()).unwrap()
+        };
+        assert_eq!(unit(edges).renamed(&names), unit(renamed));
+    }
+
+    #[test]
     fn refuses_loops_strangers_and_bad_weights() {
         for edge in [(1, 1, 1.0), (0, 3, 1.0), (0, 1, 0.0), (0, 1, f64::NAN)] {
             let error = Graph::from_weighted_edges(3, &[(0, 1, 1.0), edge]).unwrap_err();
