@@ -43,6 +43,9 @@ pub(crate) enum Command {
     #[command(after_long_help = MODELS_HELP)]
     Compare(CompareArgs),
     /// Score one or more models over a range of k: is the ranking stable?
+    ///
+    /// Under --connectivity error, a k at which a graph is disconnected has no score; where no k has one, the sweep ends
+    /// with exit code 3.
     #[command(after_long_help = MODELS_HELP)]
     Sweep(SweepArgs),
     /// Print the ids of the most fragile samples, for an expensive evaluation
@@ -209,7 +212,7 @@ pub(crate) struct OutputArgs {
 /// [`Connectivity`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Take the smallest larger k that connects both graphs
+    /// Take the smallest larger k that connects every graph
     Grow,
     /// Keep k and join the components by the shortest edges
     Bridge,

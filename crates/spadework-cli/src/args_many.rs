@@ -29,6 +29,9 @@ Exit codes:
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,
+    /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) labels: Option<String>,
     /// Neighbors per sample, k, the same for all models
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
@@ -78,19 +81,16 @@ pub(crate) struct ModelsArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) outputs: Vec<String>,
-    /// One integer or word a sample; a data set by name brings its own
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) labels: Option<String>,
 }
 
 /// What to put beside the score.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certainty")]
 pub(crate) struct CertaintyArgs {
-    /// How far the score of as many other samples might be off: a 95 % interval from 100 half-samples
+    /// A 95 % interval of the score that as many samples of the same source typically have, from 100 half-samples
     #[arg(long)]
     pub(crate) interval: bool,
-    /// The scores of the identity (1) and of the same outputs dealt out at random
+    /// The scores of the identity (always 1) and of the same outputs dealt out to the inputs at random
     #[arg(long)]
     pub(crate) references: bool,
 }

@@ -9,9 +9,8 @@ use crate::failure::Failure;
 /// The arrays that the arguments name.
 #[derive(Debug)]
 pub(crate) struct LoadedModels {
-    pub(crate) inputs: Dataset,
+    inputs: Dataset,
     outputs: Vec<(String, Dataset)>,
-    pub(crate) labels: Option<Labels>,
 }
 
 impl LoadedModels {
@@ -29,24 +28,22 @@ impl LoadedModels {
                 Err(error) => Err(Failure::from(error).about_model(&name)),
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let labels = match &args.labels {
-            Some(argument) => Some(load_labels(argument)?),
-            None => inputs.labels().cloned(),
-        };
-        let loaded = Self { inputs, outputs, labels };
-        loaded.check_labels(args)?;
-        Ok(loaded)
+        Ok(Self { inputs, outputs })
     }
 
-    fn check_labels(&self, args: &ModelsArgs) -> Result<(), Failure> {
-        let samples = self.inputs.shape().first().copied().unwrap_or(0);
-        match &self.labels {
+    /// The labels that an argument names, or those that come with the inputs.
+    pub(crate) fn labels(&self, argument: Option<&str>) -> Result<Option<Labels>, Failure> {
+        let labels = match argument {
+            Some(argument) => Some(load_labels(argument)?),
+            None => self.inputs.labels().cloned(),
+        };
+        let samples = self.inputs.samples()?.len();
+        match &labels {
             Some(labels) if labels.len() != samples => {
-                let source = args.labels.as_deref().unwrap_or(&args.inputs);
                 let error = CoreError::LabelCount { samples, labels: labels.len() };
-                Err(Failure::usage(format!("{source}: {error}")))
+                Err(Failure::usage(format!("{}: {error}", argument.unwrap_or(self.inputs.name()))))
             }
-            _ => Ok(()),
+            _ => Ok(labels),
         }
     }
 

@@ -166,10 +166,22 @@ fn stability(document: &SweepDocument) -> String {
         format!("k = {} to {}", stable.from, stable.to)
     };
     format!(
-        "\nthe ranking is stable for {range} ({} of {} values): {ranking}\n",
+        "\nthe ranking is stable for {range} ({} of {} values): {ranking}\n{}",
         stable.points,
-        document.points.len()
+        document.points.len(),
+        first_for_every_k(document)
     )
+}
+
+/// The most robust model, where it is the same at every k though the others change places.
+fn first_for_every_k(document: &SweepDocument) -> String {
+    let mut firsts = document.points.iter().filter_map(|point| point.ranking.first());
+    match firsts.next() {
+        Some(first) if firsts.all(|other| other == first) => {
+            format!("the most robust is {} at every k\n", printable(first))
+        }
+        _ => String::new(),
+    }
 }
 
 fn disconnected(document: &SweepDocument) -> String {

@@ -18,6 +18,8 @@ const SUBSAMPLES: usize = 60;
 
 /// Inputs and outputs of one set, with their numbers per sample.
 type Set = ([Vec<f64>; 2], [usize; 2]);
+/// Draws a set.
+type Source = fn(&mut ChaCha8Rng) -> Set;
 
 /// Six normal numbers through three tanh.
 fn smooth(rng: &mut ChaCha8Rng) -> Set {
@@ -57,9 +59,9 @@ fn cut(rng: &mut ChaCha8Rng) -> Set {
 
 #[test]
 #[ignore = "an experiment of minutes"]
+#[expect(clippy::print_stdout, reason = "the figures are what it is for")]
 fn coverage() {
-    let sources: [(&str, fn(&mut ChaCha8Rng) -> Set); 3] =
-        [("smooth", smooth), ("classifier", classifier), ("cut", cut)];
+    let sources: [(&str, Source); 3] = [("smooth", smooth), ("classifier", classifier), ("cut", cut)];
     for (name, draw) in sources {
         let set = |seed: u64| {
             let ([inputs, outputs], [d, e]) = draw(&mut rng(1000 + seed));

@@ -23,16 +23,17 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output)?;
     let console = Console::new(&args.output);
     let loaded = LoadedModels::from_args(&args.models)?;
+    let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
     for model in models.models() {
         tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
     }
     let comparison = compare(&models, &params, &console.monitor())?;
     tell_what_was_done(&comparison, console);
-    let mut document = CompareDocument::new(&comparison, &models, loaded.labels.as_ref(), args.top)?;
+    let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {
-        write(&folder, &comparison, &document, loaded.labels.as_ref())?;
+        write(&folder, &comparison, &document, labels.as_ref())?;
         folder.commit()?;
     }
     if args.output.json {

@@ -56,6 +56,16 @@ fn score_in_short() {
 }
 
 #[test]
+fn compare() {
+    matches_snapshot("compare", "compare --help");
+}
+
+#[test]
+fn sweep() {
+    matches_snapshot("sweep", "sweep --help");
+}
+
+#[test]
 fn select() {
     matches_snapshot("select", "select --help");
 }
@@ -73,7 +83,15 @@ fn version() {
 
 #[test]
 fn help_is_no_wider_than_the_terminal() {
-    for arguments in ["--help", "demo --help", "score --help", "select --help", "check --help"] {
+    for arguments in [
+        "--help",
+        "demo --help",
+        "score --help",
+        "compare --help",
+        "sweep --help",
+        "select --help",
+        "check --help",
+    ] {
         let text = Scene::empty().run(arguments).prints();
         // clap does not wrap the line of usage.
         for line in text.lines().filter(|line| !line.starts_with("Usage: ")) {

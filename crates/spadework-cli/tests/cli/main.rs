@@ -3,14 +3,17 @@
 mod bad_calls;
 mod bad_files;
 mod check;
+mod compare;
 mod connectivity;
 mod demo;
 mod determinism;
 mod formats;
 mod help;
 mod interrupt;
+mod new_samples;
 mod result_folder;
 mod score;
 mod select;
 mod streams;
 mod support;
+mod sweep;
