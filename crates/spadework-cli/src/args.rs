@@ -8,7 +8,10 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::eigen::EigenMethod;
 use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, Spectrum, Weights};
 
-use crate::distance_args::{DistortionArgs, EmbedArgs, SolversArgs};
+use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
+use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
+use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 const ARRAYS_HELP: &str = "\
@@ -40,6 +43,15 @@ pub(crate) enum Command {
     /// Score one model: model score, edge scores, node scores, label scores
     #[command(after_long_help = ARRAYS_HELP)]
     Score(ScoreArgs),
+    /// Compare many models on one input graph: ranked, most robust first
+    #[command(after_long_help = MODELS_HELP)]
+    Compare(CompareArgs),
+    /// Score one or more models over a range of k: is the ranking stable?
+    ///
+    /// Under --connectivity error, a k at which a graph is disconnected has no score; where no k has one, the sweep ends
+    /// with exit code 3.
+    #[command(after_long_help = MODELS_HELP)]
+    Sweep(SweepArgs),
     /// Print the ids of the most fragile samples, for an expensive evaluation
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
@@ -73,9 +85,15 @@ pub(crate) struct ScoreArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) reference: ReferenceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -84,6 +102,8 @@ pub(crate) struct SelectArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     /// How many samples to select [default: 100, or all where there are fewer]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZeroUsize>,
@@ -98,6 +118,8 @@ pub(crate) struct CheckArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     #[command(flatten)]
     pub(crate) rules: CheckRules,
 }
@@ -150,6 +172,13 @@ pub(crate) struct ModelArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+/// How it is scored, k excepted.
+#[derive(Debug, Args)]
+pub(crate) struct MethodArgs {
     /// Eigenpairs, r, that edge and node scores are made of, or `all`
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
     pub(crate) eigenpairs: Eigenpairs,
@@ -193,6 +222,12 @@ pub(crate) struct ModelArgs {
 
 impl ModelArgs {
     pub(crate) fn params(&self) -> SpadeParams {
+        self.method.params(self.neighbors)
+    }
+}
+
+impl MethodArgs {
+    pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
         let (eigenpairs, spectrum) = match self.eigenpairs {
             Eigenpairs::Count(count) => (count, Spectrum::Leading),
             Eigenpairs::All => {
@@ -200,7 +235,7 @@ impl ModelArgs {
             }
         };
         SpadeParams {
-            neighbors: self.neighbors,
+            neighbors,
             eigenpairs,
             spectrum,
             solver: self.solver.into(),
@@ -223,7 +258,7 @@ pub(crate) struct OutputArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write result.json and the tables of nodes and edges into this folder
+    /// Write result.json and the tables (nodes, edges, labels, models …) into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Formats of the tables in --out, separated by commas
@@ -236,15 +271,33 @@ pub(crate) struct OutputArgs {
         requires = "out"
     )]
     pub(crate) tables: Vec<TableFormat>,
-    /// Also write both graphs into --out, as input_graph and output_graph, in these formats
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', requires = "out")]
-    pub(crate) save_graphs: Vec<GraphFormat>,
     /// No messages and no progress on stderr, errors excepted
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// No progress bars
     #[arg(long)]
     pub(crate) no_progress: bool,
+}
+
+/// What goes to the terminal.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct TerminalArgs {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No messages and no progress on stderr, errors excepted
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// No progress bars
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+impl TerminalArgs {
+    pub(crate) fn console(&self) -> Console {
+        Console::saying(self.quiet, self.no_progress)
+    }
 }
 
 /// [`SearchMethod`] as a word on the command line.
@@ -277,7 +330,7 @@ pub(crate) enum Eigenpairs {
     All,
 }
 
-fn eigenpairs(text: &str) -> Result<Eigenpairs, String> {
+pub(crate) fn eigenpairs(text: &str) -> Result<Eigenpairs, String> {
     match text {
         "all" => Ok(Eigenpairs::All),
         _ => text.parse().map(Eigenpairs::Count).map_err(|_| "expected a whole number or `all`".to_owned()),
@@ -305,7 +358,7 @@ impl From<Solver> for EigenMethod {
 /// [`Connectivity`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Take the smallest larger k that connects both graphs
+    /// Take the smallest larger k that connects every graph
     Grow,
     /// Keep k and join the components by the shortest edges
     Bridge,
@@ -326,115 +379,18 @@ impl From<Policy> for Connectivity {
 /// Formats of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// nodes.csv and edges.csv
+    /// nodes.csv, edges.csv and so on
     Csv,
-    /// nodes.parquet and edges.parquet
+    /// nodes.parquet, edges.parquet and so on
     Parquet,
-    #[value(help = "node_scores.npy, edges.npy, edge_scores.npy, embedding.npy")]
+    #[value(help = "arrays alone: node_scores.npy, edges.npy, edge_scores.npy; of a sweep scores.npy")]
     Npy,
-}
-
-/// Formats of graphs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum GraphFormat {
-    /// A list of edges: p,q or p,q,weight
-    Csv,
-    /// A SciPy matrix, for scipy.sparse.load_npz
-    Npz,
-    /// Matrix Market
-    Mtx,
-}
-
-impl GraphFormat {
-    pub(crate) fn ending(self) -> &'static str {
-        match self {
-            GraphFormat::Csv => "csv",
-            GraphFormat::Npz => "npz",
-            GraphFormat::Mtx => "mtx",
-        }
-    }
-}
-
-/// `spadework graphs`.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Data")]
-pub(crate) struct GraphsArgs {
-    /// The model's inputs
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) inputs: String,
-    /// The model's outputs; for a classifier the values right before the softmax
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) outputs: String,
-    /// The ways of making graphs, separated by commas; knn is always the first, and what the others are compared with
-    #[arg(
-        long,
-        help_heading = "Method",
-        value_name = "KINDS",
-        value_delimiter = ',',
-        default_value = "knn,mutual,pca:0.95,cknn:1,sparse:density=2"
-    )]
-    pub(crate) graph: Vec<GraphKind>,
-    /// What edges weigh, separated by commas: each way of making graphs with each of these
-    #[arg(
-        long,
-        help_heading = "Method",
-        value_name = "WEIGHTS",
-        value_delimiter = ',',
-        default_value = "unit,gaussian"
-    )]
-    pub(crate) weights: Vec<Weights>,
-    /// How many of the most fragile samples to compare
-    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 100)]
-    pub(crate) top: usize,
-    /// Neighbors per sample, k
-    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
-    pub(crate) neighbors: usize,
-    /// Eigenpairs, r, that edge and node scores are made of
-    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
-    pub(crate) eigenpairs: usize,
-    /// What to do when a graph is not connected
-    #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
-    pub(crate) connectivity: Policy,
-    /// Seed of everything random
-    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Threads to use; all cores by default. The result does not depend on it
-    #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// Print one JSON object instead of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Write graphs.json and graphs.csv into this folder
-    #[arg(long, help_heading = "Output", value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// No messages and no progress on stderr, errors excepted
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) quiet: bool,
-    /// No progress bars
-    #[arg(long, help_heading = "Output")]
-    pub(crate) no_progress: bool,
-}
-
-impl GraphsArgs {
-    /// The parameters of one way of making graphs.
-    pub(crate) fn params(&self, graph: GraphKind, weights: Weights) -> SpadeParams {
-        SpadeParams {
-            neighbors: self.neighbors,
-            eigenpairs: self.eigenpairs,
-            graph,
-            weights,
-            connectivity: self.connectivity.into(),
-            seed: self.seed,
-            threads: self.threads,
-            ..SpadeParams::default()
-        }
-    }
 }
 
 /// More threads than this no machine has a use for; some hang over starting them.
 const MAX_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     match text.parse::<NonZeroUsize>() {
         Ok(threads) if threads.get() <= MAX_THREADS => Ok(threads),
         _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),

@@ -35,6 +35,11 @@ impl Failure {
         self
     }
 
+    /// Puts the model that is concerned before the message.
+    pub(crate) fn about_model(self, name: &str) -> Self {
+        self.about(&format!("model `{name}`"))
+    }
+
     pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
         self
@@ -70,7 +75,12 @@ impl From<IoError> for Failure {
 
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
-        let (exit_code, hint) = match &error {
+        // What is wrong with one model is judged as it would be with a single one.
+        let cause = match &error {
+            CoreError::InModel { cause, .. } => cause,
+            error => error,
+        };
+        let (exit_code, hint) = match cause {
             CoreError::Disconnected { .. } => {
                 (ILL_POSED, Some("try --connectivity grow or bridge, or more --neighbors"))
             }
@@ -93,6 +103,10 @@ impl From<CoreError> for Failure {
             CoreError::AllEqual { .. } | CoreError::InputDisconnected { .. } => (ILL_POSED, None),
             CoreError::SketchError { .. } => (USAGE, Some("set it with --sketch-error, e.g. 0.3")),
             CoreError::TooManyNeighbors { .. } => (USAGE, Some("try a smaller --neighbors")),
+            CoreError::TooFewModels { .. } => {
+                (USAGE, Some("give --outputs once a model; `spadework score` scores a single one"))
+            }
+            CoreError::SmallSubsample { .. } => (USAGE, Some("try a smaller --neighbors, or no --interval")),
             CoreError::TooManyEigenpairs { .. } => (USAGE, Some("try a smaller --eigenpairs")),
             _ => (USAGE, None),
         };

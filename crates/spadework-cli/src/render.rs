@@ -1,7 +1,10 @@
 //! Results as text for people.
 
 use spadework::Stage;
-use spadework_io::result::{FullSpectrumDocument, LabelDocument, ScoreDocument, TimingsDocument};
+use spadework_io::result::{
+    DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument, ReferencesDocument,
+    ScoreDocument, TimingsDocument,
+};
 
 use crate::render_graphs::{graph_lines, numbers_of};
 
@@ -11,6 +14,7 @@ pub(crate) fn score(document: &ScoreDocument) -> String {
     if !document.label_scores.is_empty() {
         text.push_str("\nlabel scores, most fragile first\n");
         text.push_str(&label_table(&document.label_scores));
+        text.push_str(&between_labels(document));
     }
     text.push_str("\nmost fragile samples\n");
     text.push_str(&node_table(document));
@@ -32,11 +36,13 @@ fn headline(document: &ScoreDocument) -> String {
     format!(
         "model score   {}   (larger is less robust)\n\
          enclosure     {}, {certainty}\n\
+         {}\
          eigenvalues   {}\n\
          samples       {}, {} in, {} out\n\
          {}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
+        beside_the_score(document.interval, document.references),
         spectrum.join("  "),
         document.samples,
         numbers_of(document.input_dim, "numbers"),
@@ -57,6 +63,53 @@ fn full_spectrum(scores: &FullSpectrumDocument) -> String {
     }
 }
 
+/// The interval and the reference points, where they were asked for.
+fn beside_the_score(around: Option<IntervalDocument>, references: Option<ReferencesDocument>) -> String {
+    let around = around.map(|around| {
+        let IntervalDocument { lower, upper, level, subsample, repetitions, .. } = around;
+        let level = 100.0 * level;
+        let ends = format!("[{}, {}]", number(lower), number(upper));
+        format!("interval      {ends}, {level} %, from {repetitions} subsamples of {subsample}\n")
+    });
+    let references = references.map(|references| {
+        let permuted = number(references.permuted);
+        format!("references    1 for the identity, {permuted} for the same outputs dealt out at random\n")
+    });
+    format!("{}{}", around.unwrap_or_default(), references.unwrap_or_default())
+}
+
+/// How unevenly fragility is spread, and which two labels are torn apart.
+fn between_labels(document: &ScoreDocument) -> String {
+    const SHOWN: usize = 10;
+    let name = |id: i64| label_name(&document.label_scores, id);
+    let mut text = String::new();
+    if let Some(DisparityDocument { worst, ratio }) = document.disparity {
+        text.push_str(&format!(
+            "  worst label {}: {} times the mean label score\n",
+            name(worst),
+            digits(ratio, 3)
+        ));
+    }
+    let mut pairs: Vec<_> = document.label_pairs.iter().filter(|pair| pair.a != pair.b).collect();
+    if pairs.is_empty() {
+        return text;
+    }
+    pairs.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.a, a.b).cmp(&(b.a, b.b))));
+    let rows = pairs
+        .iter()
+        .take(SHOWN)
+        .map(|pair| vec![name(pair.a), name(pair.b), number(pair.score), pair.edges.to_string()]);
+    text.push_str("\nlabels most easily confused (mean score of the input edges between them)\n");
+    text.push_str(&table(&["label", "label", "score", "edges"], rows));
+    text
+}
+
+/// The name of a label, where it has one, its number otherwise.
+fn label_name(labels: &[LabelDocument], id: i64) -> String {
+    let known = labels.iter().find(|label| label.label == id);
+    known.and_then(|label| label.name.as_deref()).map_or_else(|| id.to_string(), printable)
+}
+
 pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
     let mut labels: Vec<&LabelDocument> = labels.iter().collect();
     labels.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.label.cmp(&b.label)));
@@ -70,10 +123,7 @@ pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
 
 fn node_table(document: &ScoreDocument) -> String {
     let labelled = document.top_nodes.iter().any(|node| node.label.is_some());
-    let name = |id: i64| {
-        let known = document.label_scores.iter().find(|label| label.label == id);
-        known.and_then(|label| label.name.as_deref()).map_or_else(|| id.to_string(), printable)
-    };
+    let name = |id: i64| label_name(&document.label_scores, id);
     let rows = document.top_nodes.iter().enumerate().map(|(rank, node)| {
         let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];
         row.extend(node.label.map(name));

@@ -82,6 +82,14 @@ impl<'a> Sides<'a> {
         Ok(Self { input, output })
     }
 
+    /// Inputs and outputs, where neither is a graph.
+    pub(crate) fn into_arrays(self) -> Option<(Dataset, Dataset)> {
+        match (self.input, self.output) {
+            (SideFile::Array(inputs), SideFile::Array(outputs)) => Some((inputs, outputs)),
+            _ => None,
+        }
+    }
+
     /// Pairs the sides; `inputs` and `outputs` are what [`SideFile::samples`] gave.
     pub(crate) fn pair<'s>(
         &self,
@@ -107,13 +115,14 @@ impl<'a> Sides<'a> {
 
 /// Options that say how to make graphs, where there is none to make, are a misunderstanding.
 fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
-    let is_default = model.graph == spadework::GraphKind::Knn && model.weights == spadework::Weights::Unit;
+    let (graph, weights) = (model.method.graph, model.method.weights);
+    let is_default = graph == spadework::GraphKind::Knn && weights == spadework::Weights::Unit;
     if model.input_graph.is_some() && model.output_graph.is_some() && !is_default {
         return Err(Failure::usage(
             "--graph and --weights make graphs of samples, but both graphs are given",
         ));
     }
-    if model.input_graph.is_some() && matches!(model.graph, spadework::GraphKind::Pca(_)) {
+    if model.input_graph.is_some() && matches!(graph, spadework::GraphKind::Pca(_)) {
         return Err(Failure::usage(
             "--graph pca: projects the inputs, but --input-graph is given in their place",
         ));

@@ -24,7 +24,9 @@
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
+pub mod comparison;
 mod dataset;
+mod digest;
 mod element;
 mod error;
 mod formats;
@@ -41,10 +43,13 @@ mod quiet;
 pub mod result;
 mod source;
 mod stream;
+pub mod sweep;
 mod table;
 
 pub use dataset::Dataset;
+pub use digest::digest;
 pub use error::{Error, Format, Result};
 pub use graph_file::{LoadedGraph, load_graph};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};
+pub use source::{default_name, names_array};

@@ -7,8 +7,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use spadework::graph::{Mended, SparsifierInfo};
 use spadework::laplacian::SketchInfo;
-use spadework::scores::{EdgeScore, LabelScore, NodeScore};
-use spadework::{Construction, Enclosure, Graph, GraphKind, Recall, SpadeReport, Timings, Weights};
+use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScore, disparity};
+use spadework::{
+    Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SpadeReport,
+    Timings, Weights,
+};
 
 use crate::{Error, Labels};
 
@@ -58,12 +61,27 @@ pub struct ScoreDocument {
     pub seed: u64,
     /// Both graphs.
     pub graphs: GraphsDocument,
+    /// How far the score may be off the typical one, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<IntervalDocument>,
+    /// Scores to hold this one against, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub references: Option<ReferencesDocument>,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
+    /// Mean edge score between labels: the pairs that an edge of the input graph joins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub label_pairs: Vec<LabelPairDocument>,
+    /// The worst label, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disparity: Option<DisparityDocument>,
     /// Most fragile samples.
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeDocument>,
+    /// What was scored, in a result that was written to a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataDocument>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
@@ -177,11 +195,11 @@ pub struct SparsifierDocument {
     pub least: f64,
 }
 
-fn default_graph() -> String {
+pub(crate) fn default_graph() -> String {
     GraphKind::default().to_string()
 }
 
-fn default_weights() -> String {
+pub(crate) fn default_weights() -> String {
     Weights::default().to_string()
 }
 
@@ -202,6 +220,72 @@ pub struct LabelDocument {
     pub score: f64,
     /// Samples that carry it.
     pub samples: usize,
+}
+
+/// Mean score of the input edges between two labels, or within one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabelPairDocument {
+    /// The lower label.
+    pub a: i64,
+    /// The upper label, or the same.
+    pub b: i64,
+    /// Mean edge score.
+    pub score: f64,
+    /// Number of edges.
+    pub edges: usize,
+}
+
+/// How unevenly fragility is spread over the labels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DisparityDocument {
+    /// The label of largest score.
+    pub worst: i64,
+    /// Its score as a multiple of the mean label score.
+    pub ratio: f64,
+}
+
+/// A subsampling interval of the model score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct IntervalDocument {
+    /// Lower end.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+    /// Nominal level.
+    pub level: f64,
+    /// Samples in a subsample.
+    pub subsample: usize,
+    /// Number of subsamples.
+    pub repetitions: usize,
+    /// Subsamples that needed more neighbours to be connected.
+    pub grown: usize,
+}
+
+/// Scores to hold a model score against.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReferencesDocument {
+    /// The score of a model that returns its input: always 1.
+    pub identity: f64,
+    /// The score of the same outputs dealt out to the inputs at random.
+    pub permuted: f64,
+}
+
+/// What was scored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataDocument {
+    /// The inputs.
+    pub inputs: ArrayDocument,
+    /// The outputs.
+    pub outputs: ArrayDocument,
+}
+
+/// An array as it was named, and how to tell it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayDocument {
+    /// What the user typed.
+    pub array: String,
+    /// Digest of its numbers (see [`digest`](crate::digest)).
+    pub digest: String,
 }
 
 /// A sample and its score.
@@ -254,7 +338,9 @@ impl ScoreDocument {
     pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
         let diagnostics = &report.diagnostics;
         let connection = &diagnostics.connection;
-        let label_scores = labels.map_or(Ok(Vec::new()), |labels| LabelDocument::all(report, labels))?;
+        let ids = labels.map(Labels::ids);
+        let label_scores = ids.map_or(Ok(Vec::new()), |ids| report.label_scores(ids))?;
+        let label_pairs = ids.map_or(Ok(Vec::new()), |ids| report.label_pair_scores(ids))?;
         let node = |node: NodeScore| NodeDocument {
             index: node.index,
             score: node.score,
@@ -280,9 +366,14 @@ impl ScoreDocument {
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
             graphs: GraphsDocument::new(report),
-            label_scores,
+            interval: None,
+            references: None,
+            disparity: disparity(&label_scores).map(Into::into),
+            label_scores: LabelDocument::named(label_scores, labels),
+            label_pairs: label_pairs.into_iter().map(Into::into).collect(),
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
+            data: None,
             timings: diagnostics.timings.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
@@ -316,39 +407,46 @@ impl ScoreDocument {
 
 impl GraphsDocument {
     fn new(report: &SpadeReport) -> Self {
-        let SpadeReport { graphs, diagnostics, .. } = report;
-        let connection = &diagnostics.connection;
-        Self {
-            input: GraphDocument::new(
-                graphs.input(),
-                connection.input,
-                diagnostics.input_graph,
-                diagnostics.inputs_decided_by_index,
-                diagnostics.input_recall,
-            ),
-            output: GraphDocument::new(
-                graphs.output(),
-                connection.output,
-                diagnostics.output_graph,
-                diagnostics.outputs_decided_by_index,
-                diagnostics.output_recall,
-            ),
-        }
+        Self { input: GraphDocument::of_inputs(report), output: GraphDocument::of_outputs(report) }
     }
 }
 
 impl LabelDocument {
-    fn all(report: &SpadeReport, labels: &Labels) -> Result<Vec<Self>, spadework::Error> {
-        Ok(report.label_scores(labels.ids())?.into_iter().map(|score| Self::new(score, labels)).collect())
-    }
-
-    fn new(score: LabelScore, labels: &Labels) -> Self {
-        let name = labels.class_name(score.label).map(str::to_owned);
-        Self { label: score.label, name, score: score.score, samples: score.samples }
+    /// Label scores with the names of the labels.
+    pub(crate) fn named(scores: Vec<LabelScore>, labels: Option<&Labels>) -> Vec<Self> {
+        let named = |score: LabelScore| Self {
+            label: score.label,
+            name: labels.and_then(|labels| labels.class_name(score.label)).map(str::to_owned),
+            score: score.score,
+            samples: score.samples,
+        };
+        scores.into_iter().map(named).collect()
     }
 }
 
 impl GraphDocument {
+    pub(crate) fn of_inputs(report: &SpadeReport) -> Self {
+        let SpadeReport { graphs, diagnostics, .. } = report;
+        Self::new(
+            graphs.input(),
+            diagnostics.connection.input,
+            diagnostics.input_graph,
+            diagnostics.inputs_decided_by_index,
+            diagnostics.input_recall,
+        )
+    }
+
+    pub(crate) fn of_outputs(report: &SpadeReport) -> Self {
+        let SpadeReport { graphs, diagnostics, .. } = report;
+        Self::new(
+            graphs.output(),
+            diagnostics.connection.output,
+            diagnostics.output_graph,
+            diagnostics.outputs_decided_by_index,
+            diagnostics.output_recall,
+        )
+    }
+
     fn new(
         graph: &Graph,
         mended: Mended,
@@ -386,6 +484,35 @@ impl From<SparsifierInfo> for SparsifierDocument {
     fn from(info: SparsifierInfo) -> Self {
         let SparsifierInfo { edges_before, largest, least } = info;
         Self { edges_before, kappa: info.condition(), largest, least }
+    }
+}
+
+impl IntervalDocument {
+    /// The interval of one model among several.
+    pub fn of(intervals: &Intervals, model: usize) -> Self {
+        let Interval { lower, upper } = intervals.models[model];
+        Self {
+            lower,
+            upper,
+            level: INTERVAL_LEVEL,
+            subsample: intervals.size,
+            repetitions: intervals.scores.len(),
+            grown: intervals.grown,
+        }
+    }
+}
+
+impl From<LabelPairScore> for LabelPairDocument {
+    fn from(pair: LabelPairScore) -> Self {
+        let LabelPairScore { a, b, score, edges } = pair;
+        Self { a, b, score, edges }
+    }
+}
+
+impl From<Disparity> for DisparityDocument {
+    fn from(disparity: Disparity) -> Self {
+        let Disparity { worst, ratio } = disparity;
+        Self { worst, ratio }
     }
 }
 

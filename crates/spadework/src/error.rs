@@ -1,7 +1,7 @@
 //! What can go wrong, with the numbers in it.
 
 use crate::Side;
-use crate::graph::GraphKind;
+use crate::graph::{GraphKind, Weights};
 
 /// Result of the core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -314,6 +314,66 @@ pub enum Error {
         /// Largest bound tried.
         tried: f64,
     },
+    /// Something about one model among several.
+    #[error("model `{model}`: {cause}")]
+    InModel {
+        /// The model's name.
+        model: String,
+        /// What is wrong.
+        cause: Box<Error>,
+    },
+    /// Two models of one name, or a model without one.
+    #[error("models must have names that differ, got {}", if name.is_empty() { "an empty one".to_owned() } else { format!("`{name}` twice") })]
+    ModelName {
+        /// The name.
+        name: String,
+    },
+    /// Fewer models than the question needs.
+    #[error("at least {needed} models are needed, got {got}")]
+    TooFewModels {
+        /// Models needed.
+        needed: usize,
+        /// Models given.
+        got: usize,
+    },
+    /// The numbers of neighbours of a sweep are not in order.
+    #[error("the numbers of neighbors of a sweep must ascend from at least 1, got {next} after {previous}")]
+    SweepOrder {
+        /// The number before; 0 at the start.
+        previous: usize,
+        /// The number that is not above it.
+        next: usize,
+    },
+    /// Half of the samples are too few for their neighbours.
+    #[error(
+        "an interval draws half of the samples, which must be more than `neighbors` ({neighbors}), got {size}"
+    )]
+    SmallSubsample {
+        /// Samples in a subsample.
+        size: usize,
+        /// Neighbours asked for.
+        neighbors: usize,
+    },
+    /// New samples against graphs that they do not know how to join.
+    #[error(
+        "new samples join knn graphs of unit weights, but those of the reference are {graph} with {weights} weights"
+    )]
+    ReferenceGraphs {
+        /// How the graphs were made.
+        graph: GraphKind,
+        /// What their edges weigh.
+        weights: Weights,
+    },
+    /// New samples of another kind than the reference.
+    #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]
+    ReferenceDim {
+        /// The side.
+        side: Side,
+        /// Numbers per sample of the reference.
+        expected: usize,
+        /// Numbers per new sample.
+        got: usize,
+    },
     /// The threads asked for could not be started.
     #[error("`threads` = {threads} could not be started")]
     Threads {
@@ -323,4 +383,15 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+impl Error {
+    /// The same error, said to be one model's. Being stopped is nobody's fault.
+    #[must_use]
+    pub fn in_model(self, model: &str) -> Self {
+        match self {
+            Error::Cancelled | Error::InModel { .. } => self,
+            cause => Error::InModel { model: model.to_owned(), cause: Box::new(cause) },
+        }
+    }
 }

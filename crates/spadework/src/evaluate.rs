@@ -1,18 +1,15 @@
 //! The method, top to bottom (the paper's Figure 1).
 
-use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
-use crate::graph::{
-    Components, ConnectedGraph, Connection, GraphKind, GraphPair, Mended, Neighborhood, Projection, Settled,
-    project, settle, sparsify,
-};
+use crate::graph::{Components, ConnectedGraph, Connection, GraphPair, Mended, Projection};
 use crate::laplacian::SketchParams;
 use crate::monitor::check_cancelled;
-use crate::neighbors::{NeighborLists, NeighborSearch, Recall, search_by};
+use crate::neighbors::Recall;
 use crate::report::{Construction, Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
+use crate::side::{MadeGraphs, Search, make_graphs, projected_inputs};
 use crate::{
     Manifold, ManifoldPair, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage,
     with_threads,
@@ -99,8 +96,22 @@ fn evaluate_here(
     let mut timings = Timings::default();
 
     // (a) The manifolds: a connected graph of each side.
-    let Manifolds { graphs, connection, constructions, decided_by_index, recall } =
-        manifolds(pair, params, monitor, &mut timings)?;
+    let manifolds = manifolds(pair, params, monitor, &mut timings)?;
+
+    // (b) The spectrum and (c) the scores.
+    let mut report = report_of(manifolds, params, monitor, timings)?;
+    report.diagnostics.timings.total = began.elapsed();
+    Ok(report)
+}
+
+/// Steps (b) and (c), from the graphs of one model to its report. The total time is the caller's to tell.
+pub(crate) fn report_of(
+    manifolds: Manifolds,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+    mut timings: Timings,
+) -> Result<SpadeReport> {
+    let Manifolds { graphs, dims, connection, constructions, decided_by_index, recall } = manifolds;
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
     let (eigenpairs, enclosure) = spectrum(&graphs, params, monitor, &mut timings)?;
@@ -121,12 +132,11 @@ fn evaluate_here(
     };
     let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
     timings.scores = scoring.elapsed();
-    timings.total = began.elapsed();
 
     let diagnostics = Diagnostics {
         params: params.clone(),
-        input_dim: samples_of(pair.input()).map_or(0, Samples::dim),
-        output_dim: samples_of(pair.output()).map_or(0, Samples::dim),
+        input_dim: dims[0],
+        output_dim: dims[1],
         input_graph: constructions[0],
         output_graph: constructions[1],
         connection,
@@ -150,14 +160,16 @@ fn evaluate_here(
 }
 
 /// Step (a): the graphs, and what it took to make them. What is in pairs has the input first.
-struct Manifolds {
-    graphs: GraphPair,
-    connection: Connection,
-    constructions: [Construction; 2],
-    /// Samples whose neighbours are decided by index, among the inputs and among the outputs.
-    decided_by_index: [usize; 2],
-    /// How many of the true neighbours were found, among the inputs and among the outputs.
-    recall: [Recall; 2],
+pub(crate) struct Manifolds {
+    pub(crate) graphs: GraphPair,
+    /// Numbers per sample; 0 where a graph was given.
+    pub(crate) dims: [usize; 2],
+    pub(crate) connection: Connection,
+    pub(crate) constructions: [Construction; 2],
+    /// Samples whose neighbours are decided by index.
+    pub(crate) decided_by_index: [usize; 2],
+    /// How many of the true neighbours were found.
+    pub(crate) recall: [Recall; 2],
 }
 
 fn manifolds(
@@ -166,65 +178,71 @@ fn manifolds(
     monitor: &dyn Monitor,
     timings: &mut Timings,
 ) -> Result<Manifolds> {
+    const SIDES: [Side; 2] = [Side::Input, Side::Output];
+    let given = [pair.input(), pair.output()];
     let began = Instant::now();
-    let mut constructions = [Construction::default(); 2];
-    let projection = projected_inputs(pair.input(), params.graph, monitor, &mut constructions[0])?;
+    let projection = match pair.input() {
+        Manifold::Samples(inputs) => projected_inputs(inputs, params.graph, monitor)?,
+        Manifold::Graph(_) => None,
+    };
     let projected_in = began.elapsed();
     let samples = [
         projection.as_ref().map(Projection::samples).or(samples_of(pair.input())),
         samples_of(pair.output()),
     ];
-    let stages = [Stage::NeighborsInput, Stage::NeighborsOutput];
     let searches: [_; 2] =
-        std::array::from_fn(|at| Some(Search::new(samples[at]?, stages[at], params, monitor)));
-    let searched = || searches.iter().flatten().map(|search| search.took.get()).sum::<Duration>();
+        std::array::from_fn(|at| Some(Search::new(samples[at]?, SIDES[at], params, monitor)));
+    let took = |at: usize| searches[at].as_ref().map_or(Duration::ZERO, Search::took);
 
     let mut decided_by_index = [0; 2];
-    let mut recall = [Recall::Exact; 2];
     let mut sides = Vec::with_capacity(2);
-    for (at, side) in [Side::Input, Side::Output].into_iter().enumerate() {
+    for at in 0..2 {
         let Some(search) = &searches[at] else { continue };
-        let lists = search.run(params.neighbors)?;
-        decided_by_index[at] = lists.samples_decided_by_index();
-        recall[at] = lists.recall();
-        sides.push(Neighborhood::new(side, search.samples, lists, |k| search.run(k)).with_kind(params.graph));
+        let side = search.begin(SIDES[at], params)?;
+        decided_by_index[at] = side.lists().samples_decided_by_index();
+        sides.push(side);
     }
 
-    let (connecting, searched_before) = (Instant::now(), searched());
-    let Settled { used, graphs } = settle(&mut sides, params.neighbors, params.connectivity, monitor)?;
-    let mut settled = graphs.into_iter().zip(&sides);
+    let (connecting, searched_before) = (Instant::now(), took(0) + took(1));
+    let MadeGraphs { used, sides: made } = make_graphs(&mut sides, params.neighbors, params, monitor)?;
+    let mut made = made.into_iter();
+    let mut constructions = [Construction::default(); 2];
     let mut mended = [Mended { components_found: 1, bridges: 0 }; 2];
-    let mut finished = |at: usize| {
-        let ((graph, needed), side) = settled.next().expect("one graph for every side with samples");
-        mended[at] = needed;
-        finish(graph, side, used, params, monitor, &mut constructions[at])
+    let mut recall = [Recall::Exact; 2];
+    let mut made_for = |at: usize| {
+        let side = made.next().expect("one graph for every side with samples");
+        (constructions[at], mended[at], recall[at]) = (side.made, side.mended, side.recall);
+        side.graph
     };
     let input = match pair.input() {
-        Manifold::Samples(_) => finished(0)?.into_graph(),
+        Manifold::Samples(_) => made_for(0).into_graph(),
         Manifold::Graph(graph) => graph.clone(),
     };
     let output = match pair.output() {
-        Manifold::Samples(_) => finished(1)?,
+        Manifold::Samples(_) => made_for(1),
         Manifold::Graph(graph) => ConnectedGraph::new(graph.clone()).expect("checked when it was paired"),
     };
-    for (at, manifold) in [pair.input(), pair.output()].into_iter().enumerate() {
-        if let Manifold::Graph(graph) = manifold {
+    for at in 0..2 {
+        if let Manifold::Graph(graph) = given[at] {
             constructions[at].given = true;
             mended[at].components_found = Components::of(graph).count();
         }
+    }
+    if let Some(projection) = &projection {
+        constructions[0] = constructions[0].of_projection(projection);
     }
     // Where both graphs are given, nobody asked for neighbours.
     let [requested, used] = if sides.is_empty() { [0, 0] } else { [params.neighbors, used] };
     let connection =
         Connection { policy: params.connectivity, requested, used, input: mended[0], output: mended[1] };
-    let [took_input, took_output] =
-        searches.each_ref().map(|search| search.as_ref().map(|search| search.took.get()));
-    timings.neighbors_input = took_input.unwrap_or_default();
-    timings.neighbors_output = took_output.unwrap_or_default();
+    timings.neighbors_input = took(0);
+    timings.neighbors_output = took(1);
     // Searches that `grow` repeats count as searches.
-    timings.graphs = projected_in + (connecting.elapsed() + searched_before).saturating_sub(searched());
+    timings.graphs =
+        projected_in + (connecting.elapsed() + searched_before).saturating_sub(took(0) + took(1));
     Ok(Manifolds {
         graphs: GraphPair::new(input, output)?,
+        dims: given.map(|side| samples_of(side).map_or(0, Samples::dim)),
         connection,
         constructions,
         decided_by_index,
@@ -239,42 +257,19 @@ fn samples_of<'a>(manifold: &Manifold<'a>) -> Option<&'a Samples<'a>> {
     }
 }
 
-/// The inputs in the coordinates of their principal components, where the kind of graph asks for it. Outputs are left as
-/// they are: a model has few of them, and they are what is to be judged.
-fn projected_inputs(
-    input: &Manifold<'_>,
-    kind: GraphKind,
-    monitor: &dyn Monitor,
-    construction: &mut Construction,
-) -> Result<Option<Projection>> {
-    let (Manifold::Samples(samples), GraphKind::Pca(dimensions)) = (input, kind) else { return Ok(None) };
-    monitor.begin(Stage::Graphs);
-    let projection = project(samples, dimensions, monitor)?;
-    construction.dimensions = Some(projection.dimensions());
-    construction.explained = Some(projection.explained());
-    Ok(Some(projection))
-}
-
-/// Weighs a connected graph and thins it out, as the parameters say.
-fn finish(
-    graph: ConnectedGraph,
-    side: &Neighborhood<'_>,
-    used: usize,
-    params: &SpadeParams,
-    monitor: &dyn Monitor,
-    construction: &mut Construction,
-) -> Result<ConnectedGraph> {
-    let (graph, raised) = side.weigh(graph, used, params.weights);
-    construction.weights_raised = raised;
-    let GraphKind::Sparse(target) = params.graph else { return Ok(graph) };
-    monitor.begin(Stage::Graphs);
-    let (sparse, info) = sparsify(&graph, target, params.seed, monitor)?;
-    construction.sparsifier = Some(info);
-    Ok(sparse)
+/// What of the parameters concerns the eigenproblem.
+pub(crate) fn eigen_params(params: &SpadeParams) -> EigenParams {
+    EigenParams {
+        eigenpairs: params.eigenpairs,
+        tolerance: params.tolerance,
+        seed: params.seed,
+        method: params.solver,
+        ..EigenParams::default()
+    }
 }
 
 /// Step (b).
-fn spectrum(
+pub(crate) fn spectrum(
     graphs: &GraphPair,
     params: &SpadeParams,
     monitor: &dyn Monitor,
@@ -283,42 +278,11 @@ fn spectrum(
     monitor.begin(Stage::Eigenpairs);
     let solving = Instant::now();
     let problem = EigenProblem::new(graphs, params.seed);
-    let eigen_params = EigenParams {
-        eigenpairs: params.eigenpairs,
-        tolerance: params.tolerance,
-        seed: params.seed,
-        method: params.solver,
-        ..EigenParams::default()
-    };
-    let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;
+    let eigenpairs = problem.dominant_eigenpairs(&eigen_params(params), monitor)?;
     timings.eigen = solving.elapsed();
     monitor.begin(Stage::Enclosure);
     let enclosing = Instant::now();
     let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
     timings.enclosure = enclosing.elapsed();
     Ok((eigenpairs, enclosure))
-}
-
-/// A neighbour search that knows its stage and how long it took.
-struct Search<'a> {
-    samples: &'a Samples<'a>,
-    stage: Stage,
-    method: Box<dyn NeighborSearch>,
-    monitor: &'a dyn Monitor,
-    took: Cell<Duration>,
-}
-
-impl<'a> Search<'a> {
-    fn new(samples: &'a Samples<'a>, stage: Stage, params: &SpadeParams, monitor: &'a dyn Monitor) -> Self {
-        let method = search_by(params.search, params.seed);
-        Self { samples, stage, method, monitor, took: Cell::default() }
-    }
-
-    fn run(&self, neighbors: usize) -> Result<NeighborLists> {
-        self.monitor.begin(self.stage);
-        let began = Instant::now();
-        let lists = self.method.search(self.samples, neighbors, self.monitor);
-        self.took.set(self.took.get() + began.elapsed());
-        lists
-    }
 }

@@ -23,6 +23,10 @@ pub enum Stage {
     Distances,
     /// Lowest modes of a graph.
     Modes,
+    /// Scores of subsamples, for an interval.
+    Subsamples,
+    /// Neighbours and scores of new samples.
+    NewSamples,
 }
 
 impl fmt::Display for Stage {
@@ -36,6 +40,8 @@ impl fmt::Display for Stage {
             Stage::Scores => "scores",
             Stage::Distances => "distances",
             Stage::Modes => "modes",
+            Stage::Subsamples => "subsamples",
+            Stage::NewSamples => "new samples",
         })
     }
 }

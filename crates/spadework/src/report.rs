@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use crate::eigen::{Enclosure, GeneralizedEigenpairs};
-use crate::graph::{Connection, GraphPair, SparsifierInfo};
+use crate::graph::{Connection, GraphPair, Projection, SparsifierInfo};
 use crate::laplacian::SketchInfo;
 use crate::neighbors::Recall;
-use crate::scores::{EdgeScores, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+use crate::scores::{
+    EdgeScores, LabelPairScore, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_pair_scores,
+    label_scores,
+};
 use crate::{Result, SpadeParams};
 
 /// Everything [`evaluate`](crate::evaluate) found, and how.
@@ -40,6 +43,14 @@ impl SpadeReport {
     /// When there is not one label a sample.
     pub fn label_scores(&self, labels: &[i64]) -> Result<Vec<LabelScore>> {
         label_scores(&self.node_scores, labels)
+    }
+
+    /// Mean edge score between every two labels that an edge of the input graph joins.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn label_pair_scores(&self, labels: &[i64]) -> Result<Vec<LabelPairScore>> {
+        label_pair_scores(&self.edge_scores, labels)
     }
 }
 
@@ -83,6 +94,14 @@ pub struct Construction {
     pub weights_raised: usize,
     /// What a sparsified graph was made of, and how well it stands for it.
     pub sparsifier: Option<SparsifierInfo>,
+}
+
+impl Construction {
+    /// The same for samples that were projected first.
+    pub(crate) fn of_projection(self, projection: &Projection) -> Self {
+        let (dimensions, explained) = (projection.dimensions(), projection.explained());
+        Self { dimensions: Some(dimensions), explained: Some(explained), ..self }
+    }
 }
 
 /// Wall-clock time by stage.

@@ -36,9 +36,9 @@ struct CheckDocument<'a> {
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     // The baseline first: a wrong file should not cost a run.
     let baseline = args.rules.baseline.as_deref().map(ScoreDocument::read).transpose()?;
-    let folder = ResultFolder::from_args(&args.output)?;
+    let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
-    let document = scored.document(TOP)?;
+    let document = scored.document(TOP, folder.as_ref())?;
     if let (Some(path), Some(baseline)) = (&args.rules.baseline, &baseline) {
         check_comparable(path, baseline, &document)?;
     }

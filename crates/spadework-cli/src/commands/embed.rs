@@ -8,8 +8,8 @@ use spadework::{EigenProblem, Error as CoreError, Monitor, SpadeReport, Stage, w
 use spadework_io::Labels;
 use spadework_io::output::{OutputFile, write_bytes, write_npy};
 
+use crate::args_distances::EmbedArgs;
 use crate::console::Console;
-use crate::distance_args::EmbedArgs;
 use crate::failure::Failure;
 use crate::render::{csv_field, number, table};
 use crate::run::{Scored, label_text};
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     let scored = Scored::from_args(&args.model, console)?;
     let monitor = console.monitor();
     let report = &scored.report;
-    let embeddings = with_threads(args.model.threads, || embed(report, args, &monitor))?;
+    let embeddings = with_threads(args.model.method.threads, || embed(report, args, &monitor))?;
     drop(monitor);
     let table = || csv(&embeddings, scored.labels.as_ref());
     match (&args.out, format) {
@@ -92,9 +92,9 @@ fn embed(report: &SpadeReport, args: &EmbedArgs, monitor: &dyn Monitor) -> Resul
     let graphs = &report.graphs;
     let params = EigenParams {
         eigenpairs: args.dims.get(),
-        tolerance: args.model.tolerance,
-        seed: args.model.seed,
-        method: args.model.solver.into(),
+        tolerance: args.model.method.tolerance,
+        seed: args.model.method.seed,
+        method: args.model.method.solver.into(),
         ..EigenParams::default()
     };
     monitor.begin(Stage::Modes);
@@ -184,7 +184,7 @@ fn to_json<'a>(
         schema: "spadework.embed/1",
         samples: scored.report.graphs.nodes(),
         dims: args.dims.get(),
-        seed: args.model.seed,
+        seed: args.model.method.seed,
         embeddings: embeddings.iter().map(one).collect(),
         version: env!("CARGO_PKG_VERSION"),
     };

@@ -3,13 +3,13 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use spadework::scores::{kendall_tau, top_overlap};
+use spadework::scores::agreement::agreement;
 use spadework::{Error as CoreError, GraphKind, PairedSamples, SpadeReport, Weights, evaluate};
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};
 use spadework_io::result::{EnclosureDocument, GraphsDocument, ScoreDocument};
 
-use crate::args::GraphsArgs;
+use crate::args_graphs::GraphsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{csv_field, number, table};
@@ -54,14 +54,14 @@ struct Scores {
     enclosure: EnclosureDocument,
     neighbors_used: usize,
     graphs: GraphsDocument,
-    /// Agreement of the node scores with those on knn graphs; none where all scores are equal.
+    /// Agreement of the node scores with those on knn graphs; none where these have no score.
     kendall_tau: Option<f64>,
     top_overlap: Option<f64>,
 }
 
 pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
     let folder = args.out.as_deref().map(OutputDir::create).transpose()?;
-    let console = Console::saying(args.quiet, args.no_progress);
+    let console = args.terminal.console();
     let (inputs, outputs) = (load(&args.inputs)?, load(&args.outputs)?);
     let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
         .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
         eigenpairs: args.eigenpairs,
         connectivity: spadework::Connectivity::from(args.connectivity).to_string(),
         seed: args.seed,
-        top: args.top.min(pair.len()),
+        top: args.top.get().min(pair.len()),
         constructions: rows(args, &pair, console)?,
         version: env!("CARGO_PKG_VERSION"),
     };
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
         write_bytes(&folder.path().join("graphs.csv"), to_csv(&document).as_bytes())?;
         folder.commit()?;
     }
-    Console::data(&if args.json { json } else { to_text(&document) })
+    Console::data(&if args.terminal.json { json } else { to_text(&document) })
 }
 
 /// Every kind with every weight, knn with unit weights first.
@@ -113,8 +113,11 @@ fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result
             Err(error) => Outcome::Failed { error: error.to_string() },
             Ok(report) => {
                 let is_first = rows.is_empty();
-                let scores =
-                    scores(&report, if is_first { Some(&report) } else { reference.as_ref() }, args.top)?;
+                let scores = scores(
+                    &report,
+                    if is_first { Some(&report) } else { reference.as_ref() },
+                    args.top.get(),
+                )?;
                 if is_first {
                     reference = Some(report);
                 }
@@ -134,15 +137,15 @@ fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result
 fn scores(report: &SpadeReport, reference: Option<&SpadeReport>, top: usize) -> Result<Scores, Failure> {
     let ScoreDocument { model_score, enclosure, neighbors, graphs, .. } =
         ScoreDocument::new(report, None, 0)?;
-    let ours = report.node_scores.scores();
-    let theirs = reference.map(|reference| reference.node_scores.scores());
+    let agreement = reference
+        .map(|reference| agreement(reference.node_scores.scores(), report.node_scores.scores(), top));
     Ok(Scores {
         model_score,
         enclosure,
         neighbors_used: neighbors.used,
         graphs,
-        kendall_tau: theirs.and_then(|theirs| kendall_tau(theirs, ours)),
-        top_overlap: theirs.map(|theirs| top_overlap(theirs, ours, top)),
+        kendall_tau: agreement.map(|agreement| agreement.kendall),
+        top_overlap: agreement.map(|agreement| agreement.overlap()),
     })
 }
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 use spadework::eigen::{EigenMethod, EigenParams};
 use spadework::{EigenProblem, Error as CoreError, Monitor, SpadeReport, Stage, with_threads};
 
+use crate::args_distances::SolversArgs;
 use crate::console::Console;
-use crate::distance_args::SolversArgs;
 use crate::failure::Failure;
 use crate::render::{number, number_short, table};
 use crate::run::Scored;
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SolversArgs) -> Result<(), Failure> {
     let scored = Scored::from_args(&args.model, console)?;
     let monitor = console.monitor();
     let report = &scored.report;
-    let document = with_threads(args.model.threads, || compare(report, &monitor))?;
+    let document = with_threads(args.model.method.threads, || compare(report, &monitor))?;
     drop(monitor);
     Console::data(&if args.terminal.json { to_json(&document) } else { to_text(&document) })
 }

@@ -49,6 +49,7 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
         listing(&scene.path().join("r")),
         [
             "edges.csv",
+            "embedding.npy",
             "input_graph.csv",
             "input_graph.mtx",
             "input_graph.npz",

@@ -56,6 +56,16 @@ fn score_in_short() {
 }
 
 #[test]
+fn compare() {
+    matches_snapshot("compare", "compare --help");
+}
+
+#[test]
+fn sweep() {
+    matches_snapshot("sweep", "sweep --help");
+}
+
+#[test]
 fn select() {
     matches_snapshot("select", "select --help");
 }
@@ -93,7 +103,19 @@ fn version() {
 
 #[test]
 fn help_is_no_wider_than_the_terminal() {
-    let commands = ["", "demo", "score", "select", "check", "distortion", "embed", "solvers", "graphs"];
+    let commands = [
+        "",
+        "demo",
+        "score",
+        "compare",
+        "sweep",
+        "select",
+        "check",
+        "graphs",
+        "distortion",
+        "embed",
+        "solvers",
+    ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();
         // clap does not wrap the line of usage.

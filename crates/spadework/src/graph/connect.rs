@@ -43,6 +43,8 @@ pub struct Mended {
 /// One side while its graph is being connected: its samples, its lists, and how to search for longer ones.
 pub struct Neighborhood<'a> {
     side: Side,
+    /// The model whose outputs these are, where there are several; errors name it.
+    model: Option<&'a str>,
     samples: &'a Samples<'a>,
     lists: NeighborLists,
     rule: EdgeRule,
@@ -57,13 +59,31 @@ impl<'a> Neighborhood<'a> {
         lists: NeighborLists,
         search: impl FnMut(usize) -> Result<NeighborLists> + 'a,
     ) -> Self {
-        Self { side, samples, lists, rule: EdgeRule::Union, search: Box::new(search) }
+        Self { side, model: None, samples, lists, rule: EdgeRule::Union, search: Box::new(search) }
     }
 
     /// The same side with the edges that a kind of graph chooses.
     #[must_use]
     pub fn with_kind(self, kind: GraphKind) -> Self {
         Self { rule: EdgeRule::of(kind), ..self }
+    }
+
+    /// The same side as that of one model among several.
+    pub(crate) fn of_model(self, model: &'a str) -> Self {
+        Self { model: Some(model), ..self }
+    }
+
+    /// An error of this side, which names the model where there are several.
+    pub(crate) fn in_model(&self, error: Error) -> Error {
+        match self.model {
+            None => error,
+            Some(model) => error.in_model(model),
+        }
+    }
+
+    /// The lists found last.
+    pub(crate) fn lists(&self) -> &NeighborLists {
+        &self.lists
     }
 
     /// Weighs the graph of this side by the lists of k = `neighbors`; also counts the weights that were raised to the least.
@@ -103,22 +123,22 @@ impl<'a> Neighborhood<'a> {
     }
 
     fn grown_too_far(&self) -> Error {
-        Error::GrownTooFar {
+        self.in_model(Error::GrownTooFar {
             side: self.side,
             neighbors: self.lists.neighbors(),
             samples: self.samples.len(),
             limit: MOST_LIST_ENTRIES,
-        }
+        })
     }
 
     fn disconnected(&self, components: &Components, neighbors: usize) -> Error {
-        Error::Disconnected {
+        self.in_model(Error::Disconnected {
             side: self.side,
             components: components.count(),
             largest: components.largest(),
             samples: self.samples.len(),
             neighbors,
-        }
+        })
     }
 
     /// The smallest k' ≥ k that connects this side.
@@ -192,28 +212,35 @@ pub fn connect<'a>(
     policy: Connectivity,
     monitor: &dyn Monitor,
 ) -> Result<(GraphPair, Connection)> {
-    let Settled { used, graphs } = settle(&mut [input, output], neighbors, policy, monitor)?;
-    let [(input_graph, input), (output_graph, output)] =
-        graphs.try_into().expect("as many graphs as there are sides");
-    let connection = Connection { policy, requested: neighbors, used, input, output };
-    Ok((GraphPair::new(input_graph.into_graph(), output_graph)?, connection))
+    let ConnectedSides { used, sides } = connect_sides(&mut [input, output], neighbors, policy, monitor)?;
+    let [input, output] = <[ConnectedSide; 2]>::try_from(sides).expect("as many graphs as there are sides");
+    let connection =
+        Connection { policy, requested: neighbors, used, input: input.mended, output: output.mended };
+    Ok((GraphPair::new(input.graph.into_graph(), output.graph)?, connection))
 }
 
-/// Connected graphs of some sides, all with the same k.
-pub(crate) struct Settled {
-    /// k'.
+/// Any number of sides in the order given, all connected with the same k.
+pub(crate) struct ConnectedSides {
+    /// Neighbours used, k' ≥ k.
     pub(crate) used: usize,
-    /// The graphs in the order of the sides, with what each needed.
-    pub(crate) graphs: Vec<(ConnectedGraph, Mended)>,
+    pub(crate) sides: Vec<ConnectedSide>,
 }
 
-/// Connects the graphs of one side or of both, which then have the same k.
-pub(crate) fn settle(
+/// One side in one piece, and what it took.
+#[derive(Debug)]
+pub(crate) struct ConnectedSide {
+    pub(crate) graph: ConnectedGraph,
+    pub(crate) mended: Mended,
+}
+
+/// Builds the graph of every side with k = `neighbors` and connects them as the policy says. `grow` takes one k' for all
+/// of them, since scores of different k cannot be compared.
+pub(crate) fn connect_sides(
     sides: &mut [Neighborhood<'_>],
     neighbors: usize,
     policy: Connectivity,
     monitor: &dyn Monitor,
-) -> Result<Settled> {
+) -> Result<ConnectedSides> {
     sides.iter_mut().try_for_each(|side| side.extend_to(neighbors))?;
     let mut graphs: Vec<Graph> = sides.iter().map(|side| side.graph(neighbors)).collect();
     let found: Vec<Components> = graphs.iter().map(Components::of).collect();
@@ -241,15 +268,15 @@ pub(crate) fn settle(
             }
         }
     }
-    let mut settled = Settled { used, graphs: Vec::with_capacity(sides.len()) };
+    let mut connected = Vec::with_capacity(sides.len());
     for (at, graph) in graphs.into_iter().enumerate() {
         let graph = if bridges[at].is_empty() { graph } else { graph.with_edges(&bridges[at]) };
         let graph =
             ConnectedGraph::new(graph).map_err(|components| sides[at].disconnected(&components, used))?;
         let mended = Mended { components_found: found[at].count(), bridges: bridges[at].len() };
-        settled.graphs.push((graph, mended));
+        connected.push(ConnectedSide { graph, mended });
     }
-    Ok(settled)
+    Ok(ConnectedSides { used, sides: connected })
 }
 
 /// The shortest edges that join all components: a minimum spanning forest over them, ties to the lower nodes.

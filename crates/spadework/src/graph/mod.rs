@@ -10,8 +10,8 @@ mod project;
 mod sparsify;
 
 pub use components::Components;
+pub(crate) use connect::{ConnectedSide, ConnectedSides, connect_sides};
 pub use connect::{Connection, Mended, Neighborhood, connect};
-pub(crate) use connect::{Settled, settle};
 pub use construct::construct;
 pub use geodesic::{geodesic_distances, geodesic_distances_from};
 pub use kind::{Dimensions, GraphKind, Sparsity, Weights};
@@ -233,6 +233,22 @@ impl ConnectedGraph {
     pub fn into_graph(self) -> Graph {
         self.0
     }
+
+    /// The same graph under other names: node p becomes `names[p]`, a permutation.
+    pub(crate) fn renamed(&self, names: &[u32]) -> Self {
+        let renamed = |(p, q, weight): (u32, u32, f64)| (names[p as usize], names[q as usize], weight);
+        let graph = match self.0.weights {
+            EntryWeights::Unit => {
+                let pairs = self.0.edges().map(renamed).map(|(p, q, _)| (p, q));
+                Graph::from_pairs(self.0.nodes(), pairs)
+            }
+            EntryWeights::Each(_) => {
+                let edges: Vec<_> = self.0.edges().map(renamed).collect();
+                Graph::from_weighted_edges(self.0.nodes(), &edges).expect("edges of a graph are sound")
+            }
+        };
+        Self(graph)
+    }
 }
 
 /// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
@@ -310,6 +326,11 @@ impl GraphPair {
     pub fn reversed(&self) -> Result<Self> {
         Self::new(self.output.0.clone(), self.connected_input()?)
     }
+
+    /// The same input graph with the nodes of the output graph under other names.
+    pub(crate) fn with_outputs_renamed(&self, names: &[u32]) -> Self {
+        Self { input: self.input.clone(), output: self.output.renamed(names) }
+    }
 }
 
 #[cfg(test)]
@@ -332,6 +353,19 @@ mod tests {
         assert_eq!(graph.weights(1), Some(&[2.0, 4.0][..]));
         assert_eq!(graph.weighted_degree(1), 6.0);
         assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 2.0), (1, 2, 4.0)]);
+    }
+
+    #[test]
+    fn other_names_are_another_order_of_the_nodes() {
+        let names = [2, 0, 3, 1];
+        let edges = [(0, 1, 1.5), (1, 2, 2.0), (2, 3, 4.0), (0, 3, 8.0)];
+        let renamed = edges.map(|(p, q, w)| (names[p as usize], names[q as usize], w));
+        let weighted = |edges| ConnectedGraph::new(Graph::from_weighted_edges(4, edges).unwrap()).unwrap();
+        assert_eq!(weighted(&edges).renamed(&names), weighted(&renamed));
+        let unit = |edges: [(u32, u32, f64); 4]| {
+            ConnectedGraph::new(Graph::from_edges(4, &edges.map(|(p, q, _)| (p, q))).unwrap()).unwrap()
+        };
+        assert_eq!(unit(edges).renamed(&names), unit(renamed));
     }
 
     #[test]

@@ -1,6 +1,4 @@
-//! How far two rankings of the same samples agree.
-
-use super::largest;
+//! Rank correlation of two sequences of scores.
 
 /// Kendall's τ_b of two sequences of scores: 1 for the same order, −1 for the reverse, about 0 for unrelated ones.
 ///
@@ -38,21 +36,6 @@ pub fn kendall_tau(a: &[f64], b: &[f64]) -> Option<f64> {
         (pairs + tied_both) as f64 - (tied_a + tied_b) as f64 - 2.0 * discordant as f64;
     let scale = ((pairs - tied_a) as f64).sqrt() * ((pairs - tied_b) as f64).sqrt();
     Some((concordant_less_discordant / scale).clamp(-1.0, 1.0))
-}
-
-/// The share of the `count` samples of largest score by `a` that are among those by `b` too; ties go to the lower index.
-///
-/// ```
-/// use spadework::scores::top_overlap;
-/// assert_eq!(top_overlap(&[9.0, 8.0, 1.0, 0.0], &[9.0, 0.0, 1.0, 8.0], 2), 0.5);
-/// ```
-pub fn top_overlap(a: &[f64], b: &[f64], count: usize) -> f64 {
-    let (of_a, of_b) = (largest(a, count), largest(b, count));
-    let mut is_top = vec![false; a.len().max(b.len())];
-    for &at in &of_a {
-        is_top[at] = true;
-    }
-    of_b.iter().filter(|&&at| is_top[at]).count() as f64 / of_a.len().max(1) as f64
 }
 
 fn pairs_of(count: u64) -> u64 {
@@ -157,12 +140,5 @@ mod tests {
     fn nothing_agrees_with_equal_scores() {
         assert_eq!(kendall_tau(&[1.0; 5], &[1.0, 2.0, 3.0, 4.0, 5.0]), None);
         assert_eq!(kendall_tau(&[], &[]), None);
-    }
-
-    #[test]
-    fn overlaps_are_shares() {
-        let scores = [5.0, 4.0, 3.0, 2.0];
-        assert_eq!(top_overlap(&scores, &scores, 100), 1.0);
-        assert_eq!(top_overlap(&scores, &[1.0, 2.0, 3.0, 4.0], 2), 0.0);
     }
 }

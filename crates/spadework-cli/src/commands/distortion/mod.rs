@@ -15,8 +15,8 @@ use spadework::scores::{
 use spadework::{Error as CoreError, Monitor, SpadeReport, Stage, with_threads};
 use spadework_io::output::{OutputDir, write_bytes};
 
+use crate::args_distances::DistortionArgs;
 use crate::console::Console;
-use crate::distance_args::DistortionArgs;
 use crate::failure::Failure;
 use crate::render::csv_field;
 use crate::run::{Scored, label_text};
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
     check_top(args.top.get(), report.edge_scores.len())?;
     check_pairs(&args.pairs, report.graphs.nodes())?;
     let monitor = console.monitor();
-    let measured = with_threads(args.model.threads, || measure(report, args, &monitor))?;
+    let measured = with_threads(args.model.method.threads, || measure(report, args, &monitor))?;
     drop(monitor);
     let document = DistortionDocument::new(&scored, &measured, args.top.get());
     if let Some(folder) = folder {
@@ -95,7 +95,7 @@ fn measure(
     monitor: &dyn Monitor,
 ) -> Result<Measured, CoreError> {
     monitor.begin(Stage::Distances);
-    let seed = args.model.seed;
+    let seed = args.model.method.seed;
     let top = args.top.get();
     let distances = Distances::new(&report.graphs, seed)?;
     let pairs = measured_pairs(report, args, &distances, monitor)?;
@@ -107,9 +107,9 @@ fn measure(
     let largest = distances.largest(&report.eigenpairs, &report.edge_scores, monitor)?;
     let cut = thinnest_cut(&report.graphs, &report.eigenpairs, monitor)?;
     let eigen = EigenParams {
-        tolerance: args.model.tolerance,
+        tolerance: args.model.method.tolerance,
         seed,
-        method: args.model.solver.into(),
+        method: args.model.method.solver.into(),
         ..EigenParams::default()
     };
     let reverse = ReverseScore::of(&report.graphs, &report.eigenpairs, &eigen, monitor)?;
@@ -128,7 +128,7 @@ fn measured_pairs(
     let top = scores.top(args.top.get());
     let position = |p: u32, q: u32| scores.edges().binary_search(&(p, q)).ok();
     let taken: Vec<usize> = top.iter().filter_map(|edge| position(edge.p, edge.q)).collect();
-    let random = draw_others(scores.len(), &taken, top.len(), args.model.seed);
+    let random = draw_others(scores.len(), &taken, top.len(), args.model.method.seed);
     let edges = taken.into_iter().map(|at| ("top", at)).chain(random.into_iter().map(|at| ("random", at)));
     let edges = edges.map(|(group, at)| (group, scores.edges()[at], Some(scores.scores()[at])));
     let asked = args.pairs.iter().map(|&(p, q)| {
@@ -157,8 +157,11 @@ fn all_edges(
     monitor: &dyn Monitor,
 ) -> Result<AllEdges, CoreError> {
     let hops = geodesic_distances(report.graphs.output(), report.edge_scores.edges(), monitor)?;
-    let sketch =
-        SketchParams { error: args.model.sketch_error, seed: args.model.seed, ..SketchParams::default() };
+    let sketch = SketchParams {
+        error: args.model.method.sketch_error,
+        seed: args.model.method.seed,
+        ..SketchParams::default()
+    };
     let (resistances, info) = distances.of_edges(&sketch, monitor)?;
     // The output graph is connected, so that there is a path for every edge.
     Ok(AllEdges { hops: hops.into_iter().flatten().collect(), resistances, info })

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::args::ModelArgs;
-use crate::console::Console;
+use crate::args::{ModelArgs, TerminalArgs};
 
 /// Help of `--sketch-error` where there is more than scores to sketch.
 const SKETCH_HELP: &str =
@@ -57,27 +56,6 @@ pub(crate) struct SolversArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) terminal: TerminalArgs,
-}
-
-/// What goes to the terminal.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub(crate) struct TerminalArgs {
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// No messages and no progress on stderr, errors excepted
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// No progress bars
-    #[arg(long)]
-    pub(crate) no_progress: bool,
-}
-
-impl TerminalArgs {
-    pub(crate) fn console(&self) -> Console {
-        Console::saying(self.quiet, self.no_progress)
-    }
 }
 
 /// Two sample numbers with a comma between them.
