@@ -46,7 +46,11 @@ pub(crate) struct CompareArgs {
     pub(crate) certainty: CertaintyArgs,
 }
 
+/// Help of `--eigenpairs` where there are no scores of edges and nodes.
+const EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find; the first eigenvalue is the model score";
+
 #[derive(Debug, Args)]
+#[command(mut_arg("eigenpairs", |arg| arg.help(EIGENPAIRS_HELP)), mut_arg("sketch_error", |arg| arg.hide(true)))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,

@@ -1,6 +1,6 @@
 //! Graphs as text for people: how they were made, and the table of `spadework graphs`.
 
-use spadework_io::result::{GraphDocument, ScoreDocument, SearchDocument};
+use spadework_io::result::{GraphDocument, NeighborsDocument, ScoreDocument, SearchDocument};
 
 use crate::render::number;
 
@@ -15,13 +15,8 @@ pub(crate) fn numbers_of(dim: usize, unit: &str) -> String {
 /// How the graphs were made, and how large they are.
 pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
     let ScoreDocument { neighbors, graphs, .. } = document;
-    let edges = format!("{} input edges, {} output edges", graphs.input.edges, graphs.output.edges);
-    let mut lines = match (neighbors.requested, neighbors.used) {
-        (0, _) => format!("graphs        given; {edges}\n"),
-        (requested, used) if requested == used => format!("neighbors     {used}; {edges}\n"),
-        (requested, used) => format!("neighbors     {used} ({requested} asked for); {edges}\n"),
-    };
-    if (document.graph.as_str(), document.weights.as_str()) != ("knn", "unit") {
+    let mut lines = edges_line(*neighbors, graphs.input.edges, graphs.output.edges);
+    if !is_plain(&document.graph, &document.weights) {
         let details = details(&graphs.input, &graphs.output);
         let details = if details.is_empty() { details } else { format!("; {details}") };
         lines.push_str(&format!("graph         {}, {} weights{details}\n", document.graph, document.weights));
@@ -37,11 +32,26 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
     lines
 }
 
+/// How many neighbors were asked for and used, and how many edges that made; or that the graphs were given.
+pub(crate) fn edges_line(neighbors: NeighborsDocument, input: usize, output: usize) -> String {
+    let edges = format!("{input} input edges, {output} output edges");
+    match (neighbors.requested, neighbors.used) {
+        (0, _) => format!("graphs        given; {edges}\n"),
+        (requested, used) if requested == used => format!("neighbors     {used}; {edges}\n"),
+        (requested, used) => format!("neighbors     {used} ({requested} asked for); {edges}\n"),
+    }
+}
+
 fn search(search: &SearchDocument) -> String {
     match search.measured_rows {
         None => search.method.clone(),
         Some(_) => format!("{} (recall {:.4})", search.method, search.recall),
     }
+}
+
+/// Whether graphs were made in the usual way, of which nothing has to be said.
+pub(crate) fn is_plain(graph: &str, weights: &str) -> bool {
+    (graph, weights) == ("knn", "unit")
 }
 
 /// [`details`] for a line of a table.

@@ -4,6 +4,7 @@ use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::render::{number, printable, table};
+use crate::render_graphs::is_plain;
 
 /// The whole result of `compare`.
 pub(crate) fn comparison(document: &CompareDocument) -> String {
@@ -28,10 +29,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
 
 /// How the graphs were made, where that is not the usual way.
 fn graphs_made(graph: &str, weights: &str) -> String {
-    match (graph, weights) {
-        ("knn", "unit") => String::new(),
-        _ => format!("; {graph} graphs, {weights} weights"),
-    }
+    if is_plain(graph, weights) { String::new() } else { format!("; {graph} graphs, {weights} weights") }
 }
 
 fn model_table(models: &[ModelDocument]) -> String {

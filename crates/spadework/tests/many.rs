@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use rand::RngExt;
 use spadework::scores::{accuracy, label_pair_scores};
 use spadework::{
-    Connectivity, Error, Model, ModelSet, Monitor, PairedSamples, Samples, Silent, SpadeParams, SpadeReport,
-    compare, evaluate, intervals, permuted_score, sweep,
+    Connectivity, Error, Model, ModelSet, Monitor, PairedSamples, Recall, Samples, SearchMethod, Silent,
+    SpadeParams, SpadeReport, Weights, compare, evaluate, intervals, permuted_score, sweep,
 };
 use support::{bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
 
@@ -114,6 +114,73 @@ fn bridges_are_those_of_every_model_alone() {
     for model in compare(&scene.all(), &bridged, &Silent).unwrap().models {
         assert_same_report(&model.report, &scene.alone(&model.name, &bridged));
     }
+}
+
+#[test]
+fn graphs_of_every_kind_are_those_of_every_model_alone() {
+    let scene = Scene::new();
+    for kind in ["mutual", "cknn:1.2", "pca:3", "sparse:density=3"] {
+        for weights in [Weights::Unit, Weights::Gaussian] {
+            let at = |neighbors| SpadeParams {
+                graph: kind.parse().unwrap(),
+                weights,
+                // Keeps k, so that a model alone has the graphs of the comparison.
+                connectivity: Connectivity::Bridge,
+                ..params(neighbors)
+            };
+            let comparison = compare(&scene.all(), &at(8), &Silent).unwrap();
+            for model in &comparison.models {
+                let alone = scene.alone(&model.name, &at(8));
+                assert_same_report(&model.report, &alone);
+                assert_eq!(model.report.diagnostics.input_graph, alone.diagnostics.input_graph, "{kind}");
+                assert_eq!(model.report.diagnostics.output_graph, alone.diagnostics.output_graph, "{kind}");
+            }
+            let found = sweep(&scene.all(), &[8, 11], &at(1), &Silent).unwrap();
+            for point in &found.points {
+                for (name, score) in found.models.iter().zip(&point.scores.as_ref().unwrap().models) {
+                    let alone = scene.alone(name, &at(point.neighbors));
+                    assert_eq!(bits(&score.eigenvalues), bits(alone.eigenpairs.values()), "{kind}: {name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_approximate_search_is_told_of_every_side() {
+    // Fewer than some four thousand samples are searched exactly whatever was asked for.
+    let samples = 4200;
+    let (inputs, smooth) = smooth_model(samples, 7);
+    let bent: Vec<f64> = smooth.iter().map(|value| value * value.abs()).collect();
+    let models = model_set(&inputs, &[("smooth", &smooth), ("bent", &bent)]);
+    let params = SpadeParams { search: SearchMethod::Approximate, ..params(10) };
+    let is_measured = |recall: &Recall| matches!(recall, Recall::Sampled { .. });
+    let comparison = compare(&models, &params, &Silent).unwrap();
+    for model in &comparison.models {
+        let told = &model.report.diagnostics;
+        assert!(is_measured(&told.input_recall) && is_measured(&told.output_recall));
+        let outputs = if model.name == "smooth" { &smooth } else { &bent };
+        let alone = evaluate(&paired(samples, &inputs, outputs), &params, &Silent).unwrap();
+        assert_same_report(&model.report, &alone);
+    }
+    let found = sweep(&models, &[10, 12], &params, &Silent).unwrap();
+    assert_eq!(found.recall.len(), 3);
+    assert!(found.recall.iter().all(is_measured));
+}
+
+#[test]
+fn intervals_are_of_the_graphs_asked_for() {
+    let scene = Scene::new();
+    let scores = |params: &SpadeParams| {
+        intervals(&scene.all(), &[1.0; 3], 3, params, &Silent).unwrap().scores.concat()
+    };
+    let plain = scores(&params(10));
+    for kind in ["mutual", "pca:3", "sparse:density=3"] {
+        let other = scores(&SpadeParams { graph: kind.parse().unwrap(), ..params(10) });
+        assert!(plain.iter().zip(&other).all(|(plain, other)| plain != other), "{kind}");
+    }
+    let weighed = scores(&SpadeParams { weights: Weights::Gaussian, ..params(10) });
+    assert!(plain.iter().zip(&weighed).all(|(plain, weighed)| plain != weighed));
 }
 
 #[test]

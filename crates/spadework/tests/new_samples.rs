@@ -4,7 +4,8 @@ mod support;
 
 use spadework::scores::agreement::agreement;
 use spadework::{
-    Error, NewScores, PairedSamples, Reference, Samples, Side, Silent, SpadeParams, SpadeReport, evaluate,
+    Error, GraphKind, NewScores, PairedSamples, Reference, Samples, Side, Silent, SpadeParams, SpadeReport,
+    Weights, evaluate,
 };
 use support::{assert_all_relative, paired, smooth_model};
 
@@ -144,4 +145,20 @@ fn new_samples_must_be_of_the_same_kind() {
     assert_eq!(error, Error::ShapeMismatch { input_rows: 50, output_rows: 100 });
     let wrong = Reference::new(few, vec![2.0, 1.0], report.embedding.clone(), &params(5), &Silent);
     assert!(matches!(wrong, Err(Error::WrongLength { rows: 50, columns: 2, got: 200 })));
+}
+
+#[test]
+fn only_plain_graphs_are_a_reference() {
+    let (inputs, outputs) = smooth_model(100, 3);
+    let samples = paired(100, &inputs, &outputs);
+    let report = evaluate(&samples, &params(8), &Silent).unwrap();
+    let refused = |params: &SpadeParams| {
+        let eigenvalues = report.eigenpairs.values().to_vec();
+        let reference =
+            Reference::new(samples.clone(), eigenvalues, report.embedding.clone(), params, &Silent);
+        matches!(reference, Err(Error::ReferenceGraphs { .. }))
+    };
+    assert!(!refused(&params(8)));
+    assert!(refused(&SpadeParams { graph: GraphKind::Mutual, ..params(8) }));
+    assert!(refused(&SpadeParams { weights: Weights::Gaussian, ..params(8) }));
 }

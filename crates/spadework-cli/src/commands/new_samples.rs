@@ -14,6 +14,7 @@ use crate::args::{ScoreArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{number, printable, table};
+use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
 use crate::tables;
 
@@ -122,7 +123,7 @@ fn check_fit(folder: &Path, document: &ScoreDocument) -> Result<(), Failure> {
     let ScoreDocument { graph, weights, graphs, full_spectrum, .. } = document;
     let reason = if graphs.input.given || graphs.output.given {
         "its graphs were given, so that it is not known how new samples would join them".to_owned()
-    } else if (graph.as_str(), weights.as_str()) != ("knn", "unit") {
+    } else if !is_plain(graph, weights) {
         format!(
             "new samples join knn graphs of unit weights, but its graphs are {graph} with {weights} weights"
         )

@@ -122,6 +122,10 @@ fn timed(
 
 fn to_text(document: &SolversDocument) -> String {
     let SolversDocument { samples, neighbors, eigenpairs, tolerance, reference, .. } = document;
+    let graphs = match neighbors {
+        0 => "graphs given".to_owned(),
+        _ => format!("{neighbors} neighbors"),
+    };
     let accuracy =
         reference.tolerance.map_or_else(String::new, |tolerance| format!(" at a residual of {tolerance:e}"));
     let rows = document.solvers.iter().map(|solver| {
@@ -136,7 +140,7 @@ fn to_text(document: &SolversDocument) -> String {
     });
     let heading = ["solver", "model score", "error", "residual", "iterations", "seconds"];
     format!(
-        "samples       {samples}, {neighbors} neighbors\n\
+        "samples       {samples}, {graphs}\n\
          asked for     {eigenpairs} eigenpairs with a residual of {tolerance:e}\n\
          reference     {} ({}{accuracy})\n\n{}",
         number(reference.eigenvalue),

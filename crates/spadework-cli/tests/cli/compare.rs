@@ -32,6 +32,38 @@ fn ranks_the_models_most_robust_first() {
 }
 
 #[test]
+fn graphs_are_made_as_for_one_model() {
+    let scene = Scene::with_model();
+    let method = "--graph cknn:1.1 --weights gaussian --search exact --solver power --connectivity bridge";
+    let json = compare(&scene, &format!("{TWO} --json {method}")).json();
+    assert_eq!((&json["graph"], &json["weights"]), (&"cknn:1.1".into(), &"gaussian".into()));
+    for (model, file) in json["models"].as_array().unwrap().iter().zip(["y.npy", "worse.npy"]) {
+        let alone = scene.run(&format!("score --json {method} --inputs x.npy --outputs {file}")).json();
+        for field in ["model_score", "eigenvalues", "enclosure", "top_nodes"] {
+            assert_eq!(model[field], alone[field], "{file}: {field}");
+        }
+        assert_eq!(json["input_graph"], alone["graphs"]["input"]);
+        assert_eq!(model["output_graph"], alone["graphs"]["output"]);
+    }
+    let text = compare(&scene, &format!("{TWO} {method}")).prints();
+    assert!(text.contains("(10 neighbors; cknn:1.1 graphs, gaussian weights)"), "{text}");
+}
+
+#[test]
+fn an_approximate_search_is_told() {
+    let scene = Scene::empty();
+    // Fewer than some four thousand samples are searched exactly whatever was asked for.
+    let points = Random::new(3).points(3 * 4200);
+    let bent: Vec<f32> = points.iter().map(|value| value * value.abs()).collect();
+    scene.write("x.npy", floats(3, &points));
+    scene.write("y.npy", floats(3, &bent));
+    let models = "--outputs same=x.npy --outputs bent=y.npy --search approximate -k 8";
+    let told = ["neighbors of the inputs", "neighbors of the outputs of `bent`", "recall", "--search exact"];
+    compare(&scene, models).notes(&told);
+    scene.run(&format!("sweep --inputs x.npy {models}")).notes(&told);
+}
+
+#[test]
 fn tells_the_accuracy_where_labels_are_classes() {
     let scene = Scene::with_model();
     let labels: String = (0..Scene::SAMPLES).map(|sample| format!("{}\n", sample % 3)).collect();
@@ -52,7 +84,7 @@ fn prints_a_table() {
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[2][..2], ["1", "good"]);
     assert_eq!(rows[3][..2], ["2", "bad"]);
-    assert!(text.contains("top 100 shared  Spearman"), "{text}");
+    assert!(text.contains("top 100 shared  Spearman  Kendall"), "{text}");
     assert!(!text.contains("accuracy") && !text.contains("interval"), "{text}");
 }
 

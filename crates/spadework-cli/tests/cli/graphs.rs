@@ -67,6 +67,7 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
         assert_eq!(given["top_nodes"], whole["top_nodes"], "{ending}");
         assert_eq!((&given["input_dim"], &given["neighbors"]["used"]), (&0.into(), &0.into()));
         assert_eq!(given["graphs"]["input"]["given"], true);
+        assert!(given["graphs"]["input"].get("search").is_none(), "nobody searched");
         let one = format!("--input-graph r/input_graph.{ending} --outputs y.npy --weights gaussian");
         assert_eq!(
             scene.run(&format!("score --json {one}")).json()["top_nodes"],
@@ -82,6 +83,15 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
     }
     let text = scene.run("score --input-graph r/input_graph.csv --output-graph r/output_graph.csv").prints();
     assert!(text.contains("samples       300, a graph in, a graph out\ngraphs        given; "), "{text}");
+    let both = "--input-graph r/input_graph.csv --output-graph r/output_graph.csv";
+    let text = scene.run(&format!("distortion {both} --top 20")).prints();
+    assert!(text.contains("\ngraphs        given; "), "{text}");
+    let text = scene.run(&format!("solvers {both}")).prints();
+    assert!(text.starts_with("samples       300, graphs given\n"), "{text}");
+    assert_eq!(
+        scene.run(&format!("embed {both}")).prints(),
+        scene.run("embed --inputs x.npy --outputs y.npy --weights gaussian").prints()
+    );
 }
 
 #[test]

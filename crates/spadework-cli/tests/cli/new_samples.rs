@@ -79,9 +79,29 @@ fn new_samples_must_be_of_the_same_kind() {
 }
 
 #[test]
+fn only_plain_graphs_and_scores_are_a_reference() {
+    let scene = Scene::with_model();
+    let new = |made: &str| {
+        scene.run(&format!("score -q --out ref {made}")).prints();
+        new(&scene, "--inputs x.npy --outputs y.npy")
+    };
+    let samples = "--inputs x.npy --outputs y.npy";
+    new(&format!("{samples} --graph mutual"))
+        .refuses(2, &["ref", "knn graphs of unit weights", "are mutual"]);
+    new(&format!("{samples} --weights gaussian")).refuses(2, &["with gaussian weights", "hint: "]);
+    new(&format!("{samples} --eigenpairs all")).refuses(2, &["all eigenpairs"]);
+    scene.score("-q --out made --save-graphs csv").prints();
+    let given = "--inputs x.npy --output-graph made/output_graph.csv";
+    new(given).refuses(2, &["its graphs were given"]);
+    scene.run(&format!("score {given} --interval")).refuses(2, &["--interval", "a graph is given"]);
+}
+
+#[test]
 fn method_options_belong_to_the_reference() {
     let scene = scored();
-    for option in ["-k 5", "-r 3", "--seed 1", "--interval", "--connectivity bridge"] {
+    let of_the_method = ["-k 5", "-r 3", "--seed 1", "--interval", "--connectivity bridge", "--graph mutual"];
+    let of_graphs = ["--weights gaussian", "--solver power", "--out d --save-graphs csv"];
+    for option in of_the_method.into_iter().chain(of_graphs) {
         new(&scene, &format!("--inputs x.npy --outputs y.npy {option}")).misused(&["--reference"]);
     }
     scene.score("--reference-inputs x.npy").misused(&["--reference <RESULT>"]);

@@ -26,6 +26,20 @@ fn every_k_scores_as_alone() {
 }
 
 #[test]
+fn graphs_are_made_as_for_one_model() {
+    let scene = Scene::with_model();
+    let method = "--graph pca:4 --weights gaussian";
+    let json = sweep(&scene, &format!("--outputs y.npy -k 8,12 --json {method}")).json();
+    assert_eq!((&json["graph"], &json["weights"]), (&"pca:4".into(), &"gaussian".into()));
+    assert_eq!(json["input_search"]["method"], "exact");
+    for (point, k) in json["points"].as_array().unwrap().iter().zip([8, 12]) {
+        let alone = scene.score(&format!("--json -k {k} {method}")).json();
+        assert_eq!(point["scores"][0]["eigenvalues"], alone["eigenvalues"], "{k}");
+    }
+    sweep(&scene, "--outputs y.npy --eigenpairs all").refuses(2, &["--eigenpairs all", "model scores alone"]);
+}
+
+#[test]
 fn both_ends_are_in_and_five_to_twenty_is_the_default() {
     let scene = Scene::with_model();
     let json = sweep(&scene, "--outputs y.npy --json").json();

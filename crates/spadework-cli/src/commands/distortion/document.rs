@@ -17,6 +17,8 @@ pub(super) struct DistortionDocument {
     pub(super) model_score: f64,
     pub(super) samples: usize,
     pub(super) neighbors: NeighborsDocument,
+    pub(super) graph: String,
+    pub(super) weights: String,
     /// Edges of the input and of the output graph.
     pub(super) input_edges: usize,
     pub(super) output_edges: usize,
@@ -132,6 +134,8 @@ impl DistortionDocument {
             model_score: report.model_score.0,
             samples: report.graphs.nodes(),
             neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            graph: report.diagnostics.params.graph.to_string(),
+            weights: report.diagnostics.params.weights.to_string(),
             input_edges: report.graphs.input().edge_count(),
             output_edges: report.graphs.output().edge_count(),
             eigenpairs: report.diagnostics.params.eigenpairs,

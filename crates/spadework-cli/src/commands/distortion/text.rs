@@ -2,6 +2,7 @@
 
 use super::document::{CutLabelDocument, DistortionDocument, MeanDocument};
 use crate::render::{number, number_short, printable, table};
+use crate::render_graphs::{edges_line, is_plain};
 
 /// Labels named beside the thinnest boundary.
 const LABELS: usize = 5;
@@ -17,15 +18,19 @@ pub(super) fn render(document: &DistortionDocument) -> String {
 }
 
 fn headline(document: &DistortionDocument) -> String {
+    let DistortionDocument { graph, weights, .. } = document;
+    let made = if is_plain(graph, weights) {
+        String::new()
+    } else {
+        format!("graph         {graph}, {weights} weights\n")
+    };
     format!(
         "model score   {}   (no pair is farther apart by more than this, by resistance)\n\
          samples       {}\n\
-         neighbors     {}; {} input edges, {} output edges\n",
+         {}{made}",
         number(document.model_score),
         document.samples,
-        document.neighbors.used,
-        document.input_edges,
-        document.output_edges,
+        edges_line(document.neighbors, document.input_edges, document.output_edges),
     )
 }
 
