@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the fixtures of crates/spadework-io/tests/fixtures with tools other than ours.
 
-Needs numpy, pyarrow and safetensors. Each file is listed in expected.json with the shape and values that numpy says the reader must
+Needs numpy, scipy, pyarrow and safetensors. Each file is listed in expected.json with the shape and values that numpy says the reader must
 give: uint8 divided by 255 in single precision, everything else by value. Run it again only to add cases.
 """
 
@@ -13,6 +13,8 @@ import struct
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.io
+import scipy.sparse
 from safetensors.numpy import save_file
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "crates" / "spadework-io" / "tests" / "fixtures"
@@ -160,9 +162,60 @@ def cifar():
     record("batch.bin", images, "u1")
 
 
+def graphs():
+    """Adjacency matrices as SciPy writes them, and the edges that they must read as: either direction, the larger weight."""
+    folder = OUT / "graphs"
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(4)
+    dense = np.where(rng.random((12, 12)) < 0.3, np.round(rng.random((12, 12)) * 64 + 1) / 8, 0.0)
+    directed = scipy.sparse.csr_array(dense)
+    hollow = dense.copy()
+    np.fill_diagonal(hollow, 0)
+    undirected = scipy.sparse.csr_array(np.maximum(hollow, hollow.T))
+    pattern = scipy.sparse.csr_array((undirected != 0).astype(np.uint8))
+    whole = scipy.sparse.csr_array((undirected * 8).astype(np.int64))
+    cases = []
+
+    def case(file, matrix):
+        matrix = matrix.toarray().astype(float)
+        loops = int((np.diag(matrix) != 0).sum())
+        np.fill_diagonal(matrix, 0)
+        matrix = np.triu(np.maximum(matrix, matrix.T))
+        edges = [[int(p), int(q), float(matrix[p, q])] for p, q in zip(*np.nonzero(matrix))]
+        cases.append({"file": file, "nodes": 12, "loops": loops, "edges": edges})
+
+    for name, matrix in [("directed", directed), ("undirected", undirected), ("pattern", pattern), ("whole", whole)]:
+        scipy.sparse.save_npz(folder / f"{name}.npz", matrix, compressed=name != "undirected")
+        case(f"{name}.npz", matrix)
+        scipy.io.mmwrite(folder / f"{name}.mtx", matrix, symmetry="general")
+        case(f"{name}.mtx", matrix)
+    scipy.sparse.save_npz(folder / "columns.npz", directed.tocsc())
+    case("columns.npz", directed)
+    scipy.io.mmwrite(folder / "symmetric.mtx", undirected, symmetry="symmetric")
+    case("symmetric.mtx", undirected)
+    scipy.io.mmwrite(folder / "symmetric_pattern.mtx", pattern, field="pattern", symmetry="symmetric")
+    case("symmetric_pattern.mtx", pattern)
+    (folder / "packed.mtx.gz").write_bytes(gzip.compress((folder / "symmetric.mtx").read_bytes(), mtime=0))
+    case("packed.mtx.gz", undirected)
+    entries = directed.tocoo()
+    rows = np.column_stack([entries.coords[0], entries.coords[1], entries.data])
+    np.savetxt(folder / "weighted.csv", rows, delimiter=",", fmt=["%d", "%d", "%.17g"])
+    case("weighted.csv", directed)
+    np.savetxt(folder / "header.tsv", rows, delimiter="\t", fmt=["%d", "%d", "%.17g"], header="source\ttarget\tweight", comments="")
+    case("header.tsv", directed)
+    np.savetxt(folder / "pairs.csv", rows[:, :2], delimiter=",", fmt="%d")
+    case("pairs.csv", scipy.sparse.csr_array((directed != 0).astype(float)))
+    scipy.sparse.save_npz(folder / "refused_coo.npz", directed.tocoo())
+    scipy.sparse.save_npz(folder / "refused_wide.npz", directed[:5])
+    scipy.sparse.save_npz(folder / "refused_negative.npz", -undirected)
+    scipy.io.mmwrite(folder / "refused_dense.mtx", dense)
+    scipy.io.mmwrite(folder / "refused_complex.mtx", directed.astype(complex))
+    (folder / "expected.json").write_text("[\n" + ",\n".join(json.dumps(record) for record in cases) + "\n]\n")
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
-    for make in [npy, npz, tensors, text, parquet, idx, cifar]:
+    for make in [npy, npz, tensors, text, parquet, idx, cifar, graphs]:
         make()
     # One case a line: a change of one fixture is one line of a diff.
     lines = ",\n".join(json.dumps(case) for case in expected)

@@ -5,7 +5,13 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use spadework::{Certainty, Connectivity, SearchMethod, SpadeParams};
+use spadework::eigen::EigenMethod;
+use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, Spectrum, Weights};
+
+use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
+use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
+use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 const ARRAYS_HELP: &str = "\
@@ -37,12 +43,33 @@ pub(crate) enum Command {
     /// Score one model: model score, edge scores, node scores, label scores
     #[command(after_long_help = ARRAYS_HELP)]
     Score(ScoreArgs),
+    /// Compare many models on one input graph: ranked, most robust first
+    #[command(after_long_help = MODELS_HELP)]
+    Compare(CompareArgs),
+    /// Score one or more models over a range of k: is the ranking stable?
+    ///
+    /// Under --connectivity error, a k at which a graph is disconnected has no score; where no k has one, the sweep ends
+    /// with exit code 3.
+    #[command(after_long_help = MODELS_HELP)]
+    Sweep(SweepArgs),
     /// Print the ids of the most fragile samples, for an expensive evaluation
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
     /// A gate: exit code 1 when the model score is too large or has grown too much
     #[command(after_long_help = ARRAYS_HELP)]
     Check(CheckArgs),
+    /// Score one model on graphs made in every way, in one table
+    #[command(after_long_help = ARRAYS_HELP)]
+    Graphs(GraphsArgs),
+    /// Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both
+    #[command(after_long_help = ARRAYS_HELP)]
+    Distortion(DistortionArgs),
+    /// Embed the samples by the spectra of the input graph, the output graph and both
+    #[command(after_long_help = ARRAYS_HELP)]
+    Embed(EmbedArgs),
+    /// Compare the eigensolvers on one model: eigenvalue, error, iterations, time
+    #[command(after_long_help = ARRAYS_HELP)]
+    Solvers(SolversArgs),
 }
 
 #[derive(Debug, Args)]
@@ -58,9 +85,15 @@ pub(crate) struct ScoreArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) reference: ReferenceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -69,6 +102,8 @@ pub(crate) struct SelectArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     /// How many samples to select [default: 100, or all where there are fewer]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZeroUsize>,
@@ -83,6 +118,8 @@ pub(crate) struct CheckArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     #[command(flatten)]
     pub(crate) rules: CheckRules,
 }
@@ -108,23 +145,64 @@ pub(crate) struct CheckRules {
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelArgs {
     /// The model's inputs
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) inputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "input_graph"
+    )]
+    pub(crate) inputs: Option<String>,
     /// The model's outputs; for a classifier the values right before the softmax
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) outputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "output_graph"
+    )]
+    pub(crate) outputs: Option<String>,
+    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz) or .mtx
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
+    pub(crate) input_graph: Option<String>,
+    /// A graph of the outputs in their place; it must be connected
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "outputs")]
+    pub(crate) output_graph: Option<String>,
     /// One integer or word a sample; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
-    /// Eigenpairs, r, that edge and node scores are made of
-    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
-    pub(crate) eigenpairs: usize,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+/// How it is scored, k excepted.
+#[derive(Debug, Args)]
+pub(crate) struct MethodArgs {
+    /// Eigenpairs, r, that edge and node scores are made of, or `all`
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
+    pub(crate) eigenpairs: Eigenpairs,
+    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
+    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
+    pub(crate) sketch_error: f64,
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
     /// How neighbors are searched
     #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
     pub(crate) search: Search,
+    /// How graphs are made: knn, mutual, pca:D, pca:SHARE, cknn:DELTA, sparse:density=EDGES or sparse:kappa=KAPPA
+    ///
+    /// knn joins two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
+    /// inputs (not the outputs) to 50 principal components, pca:0.95 to those that hold 95 % of the variance. cknn:1 joins
+    /// samples nearer than DELTA times the geometric mean of the distances to their k-th neighbors. sparse thins out knn: a
+    /// spanning tree and the edges that matter most, until there are so many edges a node, or until the condition number
+    /// beside the whole graph is KAPPA.
+    #[arg(long, help_heading = "Method", value_name = "KIND", default_value_t = GraphKind::Knn)]
+    pub(crate) graph: GraphKind,
+    /// What edges weigh: unit (1), or gaussian, by their length beside the distance to the k-th neighbors
+    #[arg(long, help_heading = "Method", value_name = "WEIGHTS", default_value_t = Weights::Unit)]
+    pub(crate) weights: Weights,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -144,10 +222,26 @@ pub(crate) struct ModelArgs {
 
 impl ModelArgs {
     pub(crate) fn params(&self) -> SpadeParams {
+        self.method.params(self.neighbors)
+    }
+}
+
+impl MethodArgs {
+    pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
+        let (eigenpairs, spectrum) = match self.eigenpairs {
+            Eigenpairs::Count(count) => (count, Spectrum::Leading),
+            Eigenpairs::All => {
+                (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error })
+            }
+        };
         SpadeParams {
-            neighbors: self.neighbors,
-            eigenpairs: self.eigenpairs,
+            neighbors,
+            eigenpairs,
+            spectrum,
+            solver: self.solver.into(),
             search: self.search.into(),
+            graph: self.graph,
+            weights: self.weights,
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
@@ -164,7 +258,7 @@ pub(crate) struct OutputArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write result.json and the tables of nodes and edges into this folder
+    /// Write result.json and the tables (nodes, edges, labels, models …) into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Formats of the tables in --out, separated by commas
@@ -183,6 +277,27 @@ pub(crate) struct OutputArgs {
     /// No progress bars
     #[arg(long)]
     pub(crate) no_progress: bool,
+}
+
+/// What goes to the terminal.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct TerminalArgs {
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// No messages and no progress on stderr, errors excepted
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// No progress bars
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+impl TerminalArgs {
+    pub(crate) fn console(&self) -> Console {
+        Console::saying(self.quiet, self.no_progress)
+    }
 }
 
 /// [`SearchMethod`] as a word on the command line.
@@ -208,10 +323,42 @@ impl From<Search> for SearchMethod {
     }
 }
 
+/// How many eigenpairs scores are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Eigenpairs {
+    Count(usize),
+    All,
+}
+
+pub(crate) fn eigenpairs(text: &str) -> Result<Eigenpairs, String> {
+    match text {
+        "all" => Ok(Eigenpairs::All),
+        _ => text.parse().map(Eigenpairs::Count).map_err(|_| "expected a whole number or `all`".to_owned()),
+    }
+}
+
+/// [`EigenMethod`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Solver {
+    /// Block Davidson iteration; a dense decomposition where there are few samples
+    Davidson,
+    /// Block power iteration, as in the paper's appendix
+    Power,
+}
+
+impl From<Solver> for EigenMethod {
+    fn from(solver: Solver) -> Self {
+        match solver {
+            Solver::Davidson => EigenMethod::Auto,
+            Solver::Power => EigenMethod::Power,
+        }
+    }
+}
+
 /// [`Connectivity`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Take the smallest larger k that connects both graphs
+    /// Take the smallest larger k that connects every graph
     Grow,
     /// Keep k and join the components by the shortest edges
     Bridge,
@@ -232,18 +379,18 @@ impl From<Policy> for Connectivity {
 /// Formats of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// nodes.csv and edges.csv
+    /// nodes.csv, edges.csv and so on
     Csv,
-    /// nodes.parquet and edges.parquet
+    /// nodes.parquet, edges.parquet and so on
     Parquet,
-    #[value(help = "node_scores.npy, edges.npy, edge_scores.npy, embedding.npy")]
+    #[value(help = "arrays alone: node_scores.npy, edges.npy, edge_scores.npy; of a sweep scores.npy")]
     Npy,
 }
 
 /// More threads than this no machine has a use for; some hang over starting them.
 const MAX_THREADS: usize = 1024;
 
-fn threads(text: &str) -> Result<NonZeroUsize, String> {
+pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     match text.parse::<NonZeroUsize>() {
         Ok(threads) if threads.get() <= MAX_THREADS => Ok(threads),
         _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),

@@ -20,8 +20,13 @@ pub(crate) struct Console {
 
 impl Console {
     pub(crate) fn new(args: &OutputArgs) -> Self {
-        let progress = !args.quiet && !args.no_progress && std::io::stderr().is_terminal();
-        Self { messages: !args.quiet, progress }
+        Self::saying(args.quiet, args.no_progress)
+    }
+
+    /// As `--quiet` and `--no-progress` say.
+    pub(crate) fn saying(quiet: bool, no_progress: bool) -> Self {
+        let progress = !quiet && !no_progress && std::io::stderr().is_terminal();
+        Self { messages: !quiet, progress }
     }
 
     /// Says nothing but errors.

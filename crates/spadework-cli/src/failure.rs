@@ -35,6 +35,11 @@ impl Failure {
         self
     }
 
+    /// Puts the model that is concerned before the message.
+    pub(crate) fn about_model(self, name: &str) -> Self {
+        self.about(&format!("model `{name}`"))
+    }
+
     pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
         self
@@ -70,20 +75,38 @@ impl From<IoError> for Failure {
 
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
-        let (exit_code, hint) = match &error {
+        // What is wrong with one model is judged as it would be with a single one.
+        let cause = match &error {
+            CoreError::InModel { cause, .. } => cause,
+            error => error,
+        };
+        let (exit_code, hint) = match cause {
             CoreError::Disconnected { .. } => {
                 (ILL_POSED, Some("try --connectivity grow or bridge, or more --neighbors"))
             }
-            CoreError::GrownTooFar { .. } => (ILL_POSED, Some("try --connectivity bridge")),
+            CoreError::GrownTooFar { .. } => {
+                (ILL_POSED, Some("try --connectivity bridge, or with cknn a smaller DELTA"))
+            }
+            CoreError::GivenDisconnected { .. } => {
+                (ILL_POSED, Some("give --outputs in place of the graph, and --connectivity mends it"))
+            }
             CoreError::MissedEigenvalue { .. } => {
                 (ILL_POSED, Some("try another --seed or a smaller --tolerance"))
+            }
+            CoreError::NotConverged { what: "the power iteration", .. } => {
+                (ILL_POSED, Some("try --solver davidson"))
             }
             CoreError::NotConverged { .. } => (ILL_POSED, Some("try a larger --tolerance or another --seed")),
             CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
                 (ILL_POSED, Some("without --certify the upper bound holds with a stated probability"))
             }
-            CoreError::AllEqual { .. } => (ILL_POSED, None),
+            CoreError::AllEqual { .. } | CoreError::InputDisconnected { .. } => (ILL_POSED, None),
+            CoreError::SketchError { .. } => (USAGE, Some("set it with --sketch-error, e.g. 0.3")),
             CoreError::TooManyNeighbors { .. } => (USAGE, Some("try a smaller --neighbors")),
+            CoreError::TooFewModels { .. } => {
+                (USAGE, Some("give --outputs once a model; `spadework score` scores a single one"))
+            }
+            CoreError::SmallSubsample { .. } => (USAGE, Some("try a smaller --neighbors, or no --interval")),
             CoreError::TooManyEigenpairs { .. } => (USAGE, Some("try a smaller --eigenpairs")),
             _ => (USAGE, None),
         };

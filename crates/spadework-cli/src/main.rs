@@ -1,13 +1,21 @@
 //! The `spadework` command: parse, load, call the library, print.
 
 mod args;
+mod args_distances;
+mod args_graphs;
+mod args_many;
 mod commands;
 mod console;
 mod failure;
 mod interrupt;
 mod looks;
+mod models;
 mod render;
+mod render_graphs;
+mod render_many;
 mod run;
+mod sides;
+mod tables;
 
 use std::process::ExitCode;
 
@@ -24,8 +32,14 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Score(args) => commands::score::run(args),
+        Command::Compare(args) => commands::compare::run(args),
+        Command::Sweep(args) => commands::sweep::run(args),
         Command::Select(args) => commands::select::run(args),
         Command::Check(args) => commands::check::run(args),
+        Command::Distortion(args) => commands::distortion::run(args),
+        Command::Embed(args) => commands::embed::run(args),
+        Command::Solvers(args) => commands::solvers::run(args),
+        Command::Graphs(args) => commands::graphs::run(args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,7 +1,12 @@
 //! Results as text for people.
 
 use spadework::Stage;
-use spadework_io::result::{LabelDocument, ScoreDocument, SearchDocument, TimingsDocument};
+use spadework_io::result::{
+    DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument, ReferencesDocument,
+    ScoreDocument, TimingsDocument,
+};
+
+use crate::render_graphs::{graph_lines, numbers_of};
 
 /// The whole result of `score`.
 pub(crate) fn score(document: &ScoreDocument) -> String {
@@ -9,6 +14,7 @@ pub(crate) fn score(document: &ScoreDocument) -> String {
     if !document.label_scores.is_empty() {
         text.push_str("\nlabel scores, most fragile first\n");
         text.push_str(&label_table(&document.label_scores));
+        text.push_str(&between_labels(document));
     }
     text.push_str("\nmost fragile samples\n");
     text.push_str(&node_table(document));
@@ -20,43 +26,88 @@ pub(crate) fn score(document: &ScoreDocument) -> String {
 
 /// Score, certainty, spectrum and data.
 fn headline(document: &ScoreDocument) -> String {
-    let ScoreDocument { enclosure, neighbors, graphs, .. } = document;
+    let enclosure = &document.enclosure;
     let certainty = match enclosure.method.as_str() {
         "residual" => format!("with probability at least {}", enclosure.probability),
         "inertia" => "proved".to_owned(),
         _ => "all eigenvalues computed".to_owned(),
     };
     let spectrum: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
-    let used = if neighbors.used == neighbors.requested {
-        format!("{}", neighbors.used)
-    } else {
-        format!("{} ({} asked for)", neighbors.used, neighbors.requested)
-    };
     format!(
         "model score   {}   (larger is less robust)\n\
          enclosure     {}, {certainty}\n\
+         {}\
          eigenvalues   {}\n\
-         samples       {}, {} numbers in, {} out\n\
-         neighbors     {used}; {} input edges, {} output edges\n\
-         search        {} for inputs, {} for outputs\n",
+         samples       {}, {} in, {} out\n\
+         {}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
+        beside_the_score(document.interval, document.references),
         spectrum.join("  "),
         document.samples,
-        document.input_dim,
-        document.output_dim,
-        graphs.input.edges,
-        graphs.output.edges,
-        search(&graphs.input.search),
-        search(&graphs.output.search),
-    )
+        numbers_of(document.input_dim, "numbers"),
+        numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
+        graph_lines(document),
+    ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
 }
 
-fn search(search: &SearchDocument) -> String {
-    match search.measured_rows {
-        None => search.method.clone(),
-        Some(_) => format!("{} (recall {:.4})", search.method, search.recall),
+/// What edge and node scores are made of, where that is not the eigenpairs above.
+fn full_spectrum(scores: &FullSpectrumDocument) -> String {
+    match scores.rows {
+        Some(rows) => format!(
+            "scores        of all eigenpairs: each within {} %, with probability at least {} ({rows} random rows)\n",
+            number_short(100.0 * scores.error),
+            scores.probability
+        ),
+        None => "scores        of all eigenpairs, by solves\n".to_owned(),
     }
+}
+
+/// The interval and the reference points, where they were asked for.
+fn beside_the_score(around: Option<IntervalDocument>, references: Option<ReferencesDocument>) -> String {
+    let around = around.map(|around| {
+        let IntervalDocument { lower, upper, level, subsample, repetitions, .. } = around;
+        let level = 100.0 * level;
+        let ends = format!("[{}, {}]", number(lower), number(upper));
+        format!("interval      {ends}, {level} %, from {repetitions} subsamples of {subsample}\n")
+    });
+    let references = references.map(|references| {
+        let permuted = number(references.permuted);
+        format!("references    1 for the identity, {permuted} for the same outputs dealt out at random\n")
+    });
+    format!("{}{}", around.unwrap_or_default(), references.unwrap_or_default())
+}
+
+/// How unevenly fragility is spread, and which two labels are torn apart.
+fn between_labels(document: &ScoreDocument) -> String {
+    const SHOWN: usize = 10;
+    let name = |id: i64| label_name(&document.label_scores, id);
+    let mut text = String::new();
+    if let Some(DisparityDocument { worst, ratio }) = document.disparity {
+        text.push_str(&format!(
+            "  worst label {}: {} times the mean label score\n",
+            name(worst),
+            digits(ratio, 3)
+        ));
+    }
+    let mut pairs: Vec<_> = document.label_pairs.iter().filter(|pair| pair.a != pair.b).collect();
+    if pairs.is_empty() {
+        return text;
+    }
+    pairs.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.a, a.b).cmp(&(b.a, b.b))));
+    let rows = pairs
+        .iter()
+        .take(SHOWN)
+        .map(|pair| vec![name(pair.a), name(pair.b), number(pair.score), pair.edges.to_string()]);
+    text.push_str("\nlabels most easily confused (mean score of the input edges between them)\n");
+    text.push_str(&table(&["label", "label", "score", "edges"], rows));
+    text
+}
+
+/// The name of a label, where it has one, its number otherwise.
+fn label_name(labels: &[LabelDocument], id: i64) -> String {
+    let known = labels.iter().find(|label| label.label == id);
+    known.and_then(|label| label.name.as_deref()).map_or_else(|| id.to_string(), printable)
 }
 
 pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
@@ -72,10 +123,7 @@ pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
 
 fn node_table(document: &ScoreDocument) -> String {
     let labelled = document.top_nodes.iter().any(|node| node.label.is_some());
-    let name = |id: i64| {
-        let known = document.label_scores.iter().find(|label| label.label == id);
-        known.and_then(|label| label.name.as_deref()).map_or_else(|| id.to_string(), printable)
-    };
+    let name = |id: i64| label_name(&document.label_scores, id);
     let rows = document.top_nodes.iter().enumerate().map(|(rank, node)| {
         let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];
         row.extend(node.label.map(name));
@@ -105,7 +153,7 @@ fn timings(timings: &TimingsDocument) -> String {
 }
 
 /// A table with right-aligned columns.
-fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines: Vec<Vec<String>> = vec![header.iter().map(|&word| word.to_owned()).collect()];
     lines.extend(rows);
     let widths: Vec<usize> = (0..header.len())
@@ -134,6 +182,11 @@ pub(crate) fn number(value: f64) -> String {
     digits(value, 6)
 }
 
+/// A number with three significant digits.
+pub(crate) fn number_short(value: f64) -> String {
+    digits(value, 3)
+}
+
 /// A number with some significant digits, in plain notation where that is readable.
 fn digits(value: f64, significant: i32) -> String {
     if value == 0.0 {
@@ -158,7 +211,7 @@ fn interval(lower: f64, upper: f64) -> String {
 }
 
 /// Text from a file without control characters: a label must not be able to move the cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

@@ -2,22 +2,29 @@
 
 use std::path::Path;
 
-use spadework::{Error as CoreError, PairedSamples, Recall, Samples, Side, SpadeReport, evaluate};
-use spadework_io::output::{Column, OutputDir, write_bytes, write_npy, write_parquet};
-use spadework_io::result::ScoreDocument;
-use spadework_io::{Dataset, Labels, load, load_labels};
+use spadework::{
+    Error as CoreError, ModelSet, PairedSamples, Recall, Samples, SpadeReport, Weights, evaluate_manifolds,
+};
+use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
+use spadework_io::result::{ArrayDocument, DataDocument, ScoreDocument};
+use spadework_io::{Dataset, Labels, digest, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::args_graphs::GraphFormat;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
 use crate::render::csv_field;
+use crate::sides::Sides;
+use crate::tables;
 
 /// A scored model with its labels.
 #[derive(Debug)]
 pub(crate) struct Scored {
     pub(crate) report: SpadeReport,
     pub(crate) labels: Option<Labels>,
+    /// Inputs and outputs, where neither is a graph.
+    arrays: Option<(Dataset, Dataset)>,
 }
 
 impl Scored {
@@ -25,63 +32,74 @@ impl Scored {
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
         let params = model.params();
         params.check()?;
-        let inputs = load(&model.inputs)?;
-        let outputs = load(&model.outputs)?;
-        let labels = labels_of(model, &inputs)?;
-        let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
-            .map_err(|error| with_files(error, &inputs, &outputs))?;
+        let sides = Sides::load(model, console)?;
+        let labels = labels_of(model, &sides)?;
+        let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
+        let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;
         if let Some(labels) = &labels
             && labels.len() != pair.len()
         {
-            let source = model.labels.as_deref().unwrap_or(&model.inputs);
+            let source = model.labels.as_deref().unwrap_or(sides.input.name());
             let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
             return Err(Failure::usage(format!("{source}: {error}")));
         }
-        tell_what_outputs_look_like(pair.output(), console);
-        let report = evaluate(&pair, &params, &console.monitor())?;
+        if let Some(outputs) = &outputs {
+            tell_what_outputs_look_like(outputs, "", console);
+        }
+        let report = evaluate_manifolds(&pair, &params, &console.monitor())?;
         tell_what_was_done(&report, console);
-        Ok(Self { report, labels })
+        drop(pair);
+        drop((inputs, outputs));
+        Ok(Self { report, labels, arrays: sides.into_arrays() })
     }
 
-    /// The document with the `top` most fragile samples and edges.
-    pub(crate) fn document(&self, top: usize) -> Result<ScoreDocument, Failure> {
-        Ok(ScoreDocument::new(&self.report, self.labels.as_ref(), top)?)
+    /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
+    /// so that new samples can be measured by it.
+    pub(crate) fn document(
+        &self,
+        top: usize,
+        folder: Option<&ResultFolder<'_>>,
+    ) -> Result<ScoreDocument, Failure> {
+        let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
+            let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {
+                Ok(ArrayDocument { array: data.name().to_owned(), digest: digest(&data.samples()?) })
+            };
+            document.data = Some(DataDocument { inputs: array(inputs)?, outputs: array(outputs)? });
+        }
+        Ok(document)
+    }
+
+    /// The scored model as the only one of a set; none where a side is a graph.
+    pub(crate) fn as_set(&self) -> Result<Option<ModelSet<'_>>, Failure> {
+        let Some((inputs, outputs)) = &self.arrays else { return Ok(None) };
+        Ok(Some(PairedSamples::new(inputs.samples()?, outputs.samples()?)?.into()))
     }
 }
 
-fn labels_of(model: &ModelArgs, inputs: &Dataset) -> Result<Option<Labels>, Failure> {
+fn labels_of(model: &ModelArgs, sides: &Sides<'_>) -> Result<Option<Labels>, Failure> {
     match &model.labels {
         Some(argument) => Ok(Some(load_labels(argument)?)),
-        None => Ok(inputs.labels().cloned()),
+        None => Ok(sides.input.labels().cloned()),
     }
-}
-
-/// A mismatch of the pair concerns both files; a side without shape one of them.
-fn with_files(error: CoreError, inputs: &Dataset, outputs: &Dataset) -> Failure {
-    let file = match &error {
-        CoreError::AllEqual { side: Side::Input, .. } => inputs.name().to_owned(),
-        CoreError::AllEqual { side: Side::Output, .. } => outputs.name().to_owned(),
-        _ => format!("{} and {}", inputs.name(), outputs.name()),
-    };
-    Failure::from(error).about(&file)
 }
 
 /// Outputs that are probably not what the user meant: probabilities, labels or predictions in place of the values before
-/// the softmax.
-fn tell_what_outputs_look_like(outputs: &Samples<'_>, console: Console) {
+/// the softmax. `whose` goes in front, where there are several models.
+pub(crate) fn tell_what_outputs_look_like(outputs: &Samples<'_>, whose: &str, console: Console) {
     if !console.takes_notes() {
         return;
     }
     if looks::like_probabilities(outputs) {
-        console.note(
-            "every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are meant \
-             for the values before the softmax",
-        );
+        console.note(&format!(
+            "{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are \
+             meant for the values before the softmax"
+        ));
     }
     let distinct = looks::distinct_rows(outputs);
     if distinct < outputs.len() / 2 {
         console.note(&format!(
-            "the outputs have only {distinct} different rows among {}: are these labels or predictions?",
+            "{whose}the outputs have only {distinct} different rows among {}: are these labels or predictions?",
             outputs.len()
         ));
     }
@@ -104,14 +122,19 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
             input.bridges, output.bridges, connection.requested
         ));
     }
-    for (side, recall) in [("inputs", diagnostics.input_recall), ("outputs", diagnostics.output_recall)] {
-        if let Recall::Sampled { rows, .. } = recall {
-            console.note(&format!(
-                "the neighbors of the {side} were searched approximately: recall {:.4}, measured on {rows} rows. A few \
-                 missing neighbors can move the model score by percents (5.6 % has been seen at recall 0.998); `--search \
-                 exact` leaves none out",
-                recall.share()
-            ));
+    tell_what_was_missed("inputs", diagnostics.input_recall, console);
+    tell_what_was_missed("outputs", diagnostics.output_recall, console);
+    if diagnostics.input_graph.given && input.components_found > 1 {
+        console.note(&format!(
+            "the input graph given has {} components; no edge between them is scored",
+            input.components_found
+        ));
+    }
+    let raised = [("input", diagnostics.input_graph), ("output", diagnostics.output_graph)];
+    for (side, count) in raised.map(|(side, made)| (side, made.weights_raised)) {
+        if count > 0 {
+            console
+                .note(&format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST));
         }
     }
     let decided =
@@ -125,18 +148,34 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
     }
 }
 
+/// What an approximate search may have cost.
+pub(crate) fn tell_what_was_missed(side: &str, recall: Recall, console: Console) {
+    if let Recall::Sampled { rows, .. } = recall {
+        console.note(&format!(
+            "the neighbors of the {side} were searched approximately: recall {:.4}, measured on {rows} rows. A few missing \
+             neighbors can move the model score by percents (5.6 % has been seen at recall 0.998); `--search exact` leaves \
+             none out",
+            recall.share()
+        ));
+    }
+}
+
 /// A folder for the results, made before the work begins so that a place that cannot be written is found out early.
 #[derive(Debug)]
 pub(crate) struct ResultFolder<'a> {
     folder: OutputDir,
     tables: &'a [TableFormat],
+    graphs: &'a [GraphFormat],
 }
 
 impl<'a> ResultFolder<'a> {
-    /// The folder of `--out`, where it was given.
-    pub(crate) fn from_args(args: &'a OutputArgs) -> Result<Option<Self>, Failure> {
+    /// The folder of `--out`, where it was given, and the formats in which graphs go into it.
+    pub(crate) fn from_args(
+        args: &'a OutputArgs,
+        graphs: &'a [GraphFormat],
+    ) -> Result<Option<Self>, Failure> {
         let Some(path) = &args.out else { return Ok(None) };
-        Ok(Some(Self { folder: OutputDir::create(path)?, tables: &args.tables }))
+        Ok(Some(Self { folder: OutputDir::create(path)?, tables: &args.tables, graphs }))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -146,6 +185,8 @@ impl<'a> ResultFolder<'a> {
     /// Writes the document and the tables of nodes and edges.
     pub(crate) fn write(&self, scored: &Scored, document: &ScoreDocument) -> Result<(), Failure> {
         write_bytes(&self.path().join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+        self.write_embedding(scored)?;
+        self.write_labels(scored, document)?;
         for format in self.tables {
             match format {
                 TableFormat::Csv => self.write_csv(scored)?,
@@ -153,7 +194,17 @@ impl<'a> ResultFolder<'a> {
                 TableFormat::Npy => self.write_npy(scored)?,
             }
         }
+        for format in self.graphs {
+            let file = |side: &str| self.path().join(format!("{side}_graph.{}", format.ending()));
+            write_graph(&file("input"), scored.report.graphs.input())?;
+            write_graph(&file("output"), scored.report.graphs.output())?;
+        }
         Ok(())
+    }
+
+    /// Formats of the tables.
+    pub(crate) fn tables(&self) -> &'a [TableFormat] {
+        self.tables
     }
 
     /// Gives the finished files their place.
@@ -220,8 +271,22 @@ impl<'a> ResultFolder<'a> {
         write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
         write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
         write_npy(&file("edge_scores.npy"), &[edges], report.edge_scores.scores())?;
-        write_npy(&file("embedding.npy"), &[nodes, report.embedding.dim()], report.embedding.values())?;
         Ok(())
+    }
+
+    /// What new samples are measured by.
+    fn write_embedding(&self, scored: &Scored) -> Result<(), Failure> {
+        let embedding = &scored.report.embedding;
+        let shape = [scored.report.graphs.nodes(), embedding.dim()];
+        Ok(write_npy(&self.path().join("embedding.npy"), &shape, embedding.values())?)
+    }
+
+    /// Labels and pairs of labels, where there are labels.
+    fn write_labels(&self, scored: &Scored, document: &ScoreDocument) -> Result<(), Failure> {
+        let Some(labels) = &scored.labels else { return Ok(()) };
+        let formats = self.tables;
+        tables::write_labels(self.path(), formats, labels, &document.label_scores)?;
+        tables::write_label_pairs(self.path(), formats, labels, &document.label_pairs)
     }
 }
 

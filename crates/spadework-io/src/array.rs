@@ -87,6 +87,45 @@ impl<'a> RawArray<'a> {
         }
     }
 
+    /// Calls `take(position, value)` for every value of an array of integers, which is never held a second time.
+    pub(crate) fn for_each_integer(
+        &self,
+        name: &str,
+        mut take: impl FnMut(usize, i128) -> Result<()>,
+    ) -> Result<()> {
+        const TOGETHER: usize = 4096;
+        let Description { element, endian, .. } = self.description;
+        for (at, chunk) in self.bytes.chunks(TOGETHER * element.size()).enumerate() {
+            let integers = element.integers(chunk, endian).ok_or_else(|| Error::ElementType {
+                name: name.to_owned(),
+                got: element.name().to_owned(),
+                accepted: "whole numbers",
+            })?;
+            for (value, position) in integers.into_iter().zip(at * TOGETHER..) {
+                take(position, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values by what they are, bytes not taken for pixels.
+    pub(crate) fn plain_numbers(&self, name: &str) -> Result<Vec<f64>> {
+        match self.description.element {
+            Element::F16 | Element::Bf16 | Element::F32 | Element::F64 => Ok(match self.numbers() {
+                Numbers::F32(values) => values.into_iter().map(f64::from).collect(),
+                Numbers::F64(values) => values,
+            }),
+            _ => {
+                let mut values = Vec::new();
+                self.for_each_integer(name, |_, value| {
+                    values.push(value as f64);
+                    Ok(())
+                })?;
+                Ok(values)
+            }
+        }
+    }
+
     /// The values as labels: integers of shape `[n]` or `[n, 1]`, for which both layouts are the same.
     pub(crate) fn labels(&self, name: &str) -> Result<Labels> {
         let Description { shape, element, endian, .. } = &self.description;

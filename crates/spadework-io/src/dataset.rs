@@ -123,15 +123,28 @@ impl Dataset {
     /// # Errors
     /// When the core refuses them: fewer than two, no columns, or a value that is not finite.
     pub fn samples(&self) -> Result<Samples<'_>> {
+        let samples = self.few_samples()?;
+        if samples.len() < 2 {
+            let cause = spadework::Error::TooFewSamples { samples: samples.len() };
+            return Err(Error::Samples { name: self.name.clone(), cause });
+        }
+        Ok(samples)
+    }
+
+    /// As [`Dataset::samples`], but one will do: for samples that are looked up among others.
+    ///
+    /// # Errors
+    /// As [`Dataset::samples`], a single sample excepted.
+    pub fn few_samples(&self) -> Result<Samples<'_>> {
         let (len, dim) = self.rows_and_columns()?;
         let samples = match &self.store {
-            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values.as_slice()),
-            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values.as_slice()),
+            Store::Owned(Numbers::F32(values)) => Samples::few_from_f32(len, dim, values.as_slice()),
+            Store::Owned(Numbers::F64(values)) => Samples::few_from_f64(len, dim, values.as_slice()),
             Store::Mapped { file, offset, element } => {
                 let bytes = file.get(*offset..).unwrap_or_default();
                 match element {
-                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes)),
-                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes)),
+                    Element::F32 => Samples::few_from_f32(len, dim, cast::<f32>(bytes)),
+                    _ => Samples::few_from_f64(len, dim, cast::<f64>(bytes)),
                 }
             }
         };

@@ -149,6 +149,23 @@ pub enum Error {
     #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display(), schema = crate::result::SCHEMA)]
     Result { path: PathBuf, reason: String },
 
+    /// Neither extension nor content of a graph file is known.
+    #[error(
+        "{name}: expected a graph as .csv or .tsv (edges), .npz (SciPy) or .mtx (Matrix Market), got a file that begins with {begins}"
+    )]
+    UnknownGraphFormat { name: String, begins: String },
+    /// A name under which no graph can be written.
+    #[error("{path}: a graph is written as .csv, .npz or .mtx", path = path.display())]
+    GraphEnding { path: PathBuf },
+    /// An edge that no graph of samples has.
+    #[error("{name}: {place}: {expected}, got {got}")]
+    GraphEntry { name: String, place: String, expected: &'static str, got: String },
+    /// A matrix that is no adjacency matrix of a graph over the samples.
+    #[error("{name}: {expected}, got {got}")]
+    GraphShape { name: String, expected: String, got: String },
+    /// A graph without edges.
+    #[error("{name}: a graph must have at least one edge, got none")]
+    NoEdges { name: String },
     /// The array was read, but the core cannot take it.
     #[error("{name}: {cause}")]
     Samples { name: String, cause: spadework::Error },

@@ -3,7 +3,8 @@
 use crate::Dataset;
 use crate::array::{RawArray, checked_product};
 use crate::error::Result;
-use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
+use crate::formats::{cifar, csv, graph_csv, graph_mtx, graph_npz, idx, npy, npz, parquet, safetensors};
+use crate::graph_file::EdgeList;
 use crate::table::Table;
 
 /// Reads bytes as a NumPy file.
@@ -45,6 +46,36 @@ pub fn cifar(bytes: &[u8]) {
     if let Ok((images, labels)) = cifar::parse(bytes, "fuzz") {
         assert_eq!(images.shape().first(), Some(&labels.len()), "one label per image");
         check_raw(Ok(images));
+    }
+}
+
+/// Reads bytes as edges in text.
+pub fn graph_csv(bytes: &[u8]) {
+    check_graph(|edges| graph_csv::parse(bytes, edges));
+}
+
+/// Reads bytes as a Matrix Market file.
+pub fn graph_mtx(bytes: &[u8]) {
+    check_graph(|edges| graph_mtx::parse(bytes, edges));
+}
+
+/// Reads bytes as a SciPy matrix.
+pub fn graph_npz(bytes: &[u8]) {
+    check_graph(|edges| graph_npz::parse(bytes, edges));
+}
+
+fn check_graph(read: impl Fn(&mut EdgeList<'_>) -> Result<()>) {
+    for nodes in [None, Some(12)] {
+        let mut edges = EdgeList::new("fuzz", nodes);
+        if read(&mut edges).is_ok()
+            && let Ok(loaded) = edges.finish()
+        {
+            assert!(
+                nodes.is_none_or(|nodes| nodes == loaded.graph.nodes()),
+                "as many nodes as there are samples"
+            );
+            assert!(loaded.graph.edge_count() > 0, "a graph has edges");
+        }
     }
 }
 

@@ -19,15 +19,20 @@
 //! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold, and nothing
 //! is unpacked that promises more than its packed size can hold.
 //!
+//! [`load_graph`] takes a graph that was made elsewhere: a list of edges, a SciPy matrix or a Matrix Market file.
+//!
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
+pub mod comparison;
 mod dataset;
+mod digest;
 mod element;
 mod error;
 mod formats;
 #[doc(hidden)]
 pub mod fuzzing;
+mod graph_file;
 mod keys;
 mod labels;
 mod load;
@@ -38,9 +43,13 @@ mod quiet;
 pub mod result;
 mod source;
 mod stream;
+pub mod sweep;
 mod table;
 
 pub use dataset::Dataset;
+pub use digest::digest;
 pub use error::{Error, Format, Result};
+pub use graph_file::{LoadedGraph, load_graph};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};
+pub use source::{default_name, names_array};

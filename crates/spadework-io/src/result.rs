@@ -5,8 +5,13 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{EdgeScore, LabelScore, NodeScore};
-use spadework::{Enclosure, Graph, Recall, SpadeReport, Timings};
+use spadework::graph::{Mended, SparsifierInfo};
+use spadework::laplacian::SketchInfo;
+use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScore, disparity};
+use spadework::{
+    Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SpadeReport,
+    Timings, Weights,
+};
 
 use crate::{Error, Labels};
 
@@ -28,28 +33,55 @@ pub struct ScoreDocument {
     pub enclosure: EnclosureDocument,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input.
+    /// Numbers per input; 0 where a graph was given.
     pub input_dim: usize,
-    /// Numbers per output.
+    /// Numbers per output; 0 where a graph was given.
     pub output_dim: usize,
     /// k.
     pub neighbors: NeighborsDocument,
+    /// How the graphs are made of their samples; documents of older versions do not say.
+    #[serde(default = "default_graph")]
+    pub graph: String,
+    /// What their edges weigh.
+    #[serde(default = "default_weights")]
+    pub weights: String,
     /// Connectivity policy.
     pub connectivity: String,
     /// r.
     pub eigenpairs: usize,
+    /// `davidson`, `power` or `dense`: how the eigenpairs were found.
+    #[serde(default)]
+    pub solver: String,
+    /// How edge and node scores were obtained where they are made of all eigenpairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_spectrum: Option<FullSpectrumDocument>,
     /// Relative residual asked for.
     pub tolerance: f64,
     /// Seed.
     pub seed: u64,
     /// Both graphs.
     pub graphs: GraphsDocument,
+    /// How far the score may be off the typical one, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<IntervalDocument>,
+    /// Scores to hold this one against, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub references: Option<ReferencesDocument>,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
+    /// Mean edge score between labels: the pairs that an edge of the input graph joins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub label_pairs: Vec<LabelPairDocument>,
+    /// The worst label, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disparity: Option<DisparityDocument>,
     /// Most fragile samples.
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeDocument>,
+    /// What was scored, in a result that was written to a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataDocument>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
@@ -69,7 +101,25 @@ pub struct EnclosureDocument {
     pub probability: f64,
 }
 
-/// Neighbours per sample.
+/// Scores of the full spectrum.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct FullSpectrumDocument {
+    /// Rows of the random projection; none where every score was computed by solves.
+    pub rows: Option<usize>,
+    /// Relative error of every edge and node score.
+    pub error: f64,
+    /// Probability with which all of them keep it.
+    pub probability: f64,
+}
+
+impl From<SketchInfo> for FullSpectrumDocument {
+    fn from(info: SketchInfo) -> Self {
+        let SketchInfo { rows, error, probability } = info;
+        Self { rows, error, probability }
+    }
+}
+
+/// Neighbours per sample; 0 where both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighborsDocument {
     /// As asked for.
@@ -92,7 +142,7 @@ pub struct GraphsDocument {
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
-    /// Number of components of the graph that was scored; always 1.
+    /// Number of components of the graph that was scored; 1, but for an input graph that was given in pieces.
     pub components: usize,
     /// Components with the neighbours asked for, before the policy did its work.
     pub components_found: usize,
@@ -100,9 +150,24 @@ pub struct GraphDocument {
     pub bridges: usize,
     /// Samples with so many exact copies that their neighbours are decided by index alone.
     pub decided_by_index: usize,
-    /// How its neighbours were searched.
-    #[serde(default = "SearchDocument::exact")]
-    pub search: SearchDocument,
+    /// How its neighbours were searched; none where the graph was given, nor in results from before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchDocument>,
+    /// Whether it was given rather than made of samples.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub given: bool,
+    /// Principal components that the samples were projected to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<usize>,
+    /// The share of the variance that they hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<f64>,
+    /// Gaussian weights that were raised to the least there is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub weights_raised: usize,
+    /// What a sparsified graph was made of, and how well it stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sparsifier: Option<SparsifierDocument>,
 }
 
 /// How neighbours were searched.
@@ -117,6 +182,32 @@ pub struct SearchDocument {
     pub measured_rows: Option<usize>,
 }
 
+/// A sparsified graph beside the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SparsifierDocument {
+    /// Edges of the whole.
+    pub edges_before: usize,
+    /// κ(L_G, L_S) = λ_max/λ_min.
+    pub kappa: f64,
+    /// λ_max of L_G v = λ L_S v.
+    pub largest: f64,
+    /// λ_min of it.
+    pub least: f64,
+}
+
+pub(crate) fn default_graph() -> String {
+    GraphKind::default().to_string()
+}
+
+pub(crate) fn default_weights() -> String {
+    Weights::default().to_string()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// Mean node score of one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabelDocument {
@@ -129,6 +220,72 @@ pub struct LabelDocument {
     pub score: f64,
     /// Samples that carry it.
     pub samples: usize,
+}
+
+/// Mean score of the input edges between two labels, or within one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LabelPairDocument {
+    /// The lower label.
+    pub a: i64,
+    /// The upper label, or the same.
+    pub b: i64,
+    /// Mean edge score.
+    pub score: f64,
+    /// Number of edges.
+    pub edges: usize,
+}
+
+/// How unevenly fragility is spread over the labels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DisparityDocument {
+    /// The label of largest score.
+    pub worst: i64,
+    /// Its score as a multiple of the mean label score.
+    pub ratio: f64,
+}
+
+/// A subsampling interval of the model score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct IntervalDocument {
+    /// Lower end.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+    /// Nominal level.
+    pub level: f64,
+    /// Samples in a subsample.
+    pub subsample: usize,
+    /// Number of subsamples.
+    pub repetitions: usize,
+    /// Subsamples that needed more neighbours to be connected.
+    pub grown: usize,
+}
+
+/// Scores to hold a model score against.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReferencesDocument {
+    /// The score of a model that returns its input: always 1.
+    pub identity: f64,
+    /// The score of the same outputs dealt out to the inputs at random.
+    pub permuted: f64,
+}
+
+/// What was scored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataDocument {
+    /// The inputs.
+    pub inputs: ArrayDocument,
+    /// The outputs.
+    pub outputs: ArrayDocument,
+}
+
+/// An array as it was named, and how to tell it again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayDocument {
+    /// What the user typed.
+    pub array: String,
+    /// Digest of its numbers (see [`digest`](crate::digest)).
+    pub digest: String,
 }
 
 /// A sample and its score.
@@ -181,7 +338,9 @@ impl ScoreDocument {
     pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
         let diagnostics = &report.diagnostics;
         let connection = &diagnostics.connection;
-        let label_scores = labels.map_or(Ok(Vec::new()), |labels| LabelDocument::all(report, labels))?;
+        let ids = labels.map(Labels::ids);
+        let label_scores = ids.map_or(Ok(Vec::new()), |ids| report.label_scores(ids))?;
+        let label_pairs = ids.map_or(Ok(Vec::new()), |ids| report.label_pair_scores(ids))?;
         let node = |node: NodeScore| NodeDocument {
             index: node.index,
             score: node.score,
@@ -198,14 +357,23 @@ impl ScoreDocument {
             input_dim: diagnostics.input_dim,
             output_dim: diagnostics.output_dim,
             neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            graph: diagnostics.params.graph.to_string(),
+            weights: diagnostics.params.weights.to_string(),
             connectivity: connection.policy.to_string(),
             eigenpairs: diagnostics.params.eigenpairs,
+            solver: report.eigenpairs.info().method.to_string(),
+            full_spectrum: report.full_spectrum.map(FullSpectrumDocument::from),
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
             graphs: GraphsDocument::new(report),
-            label_scores,
+            interval: None,
+            references: None,
+            disparity: disparity(&label_scores).map(Into::into),
+            label_scores: LabelDocument::named(label_scores, labels),
+            label_pairs: label_pairs.into_iter().map(Into::into).collect(),
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
+            data: None,
             timings: diagnostics.timings.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
@@ -239,53 +407,66 @@ impl ScoreDocument {
 
 impl GraphsDocument {
     fn new(report: &SpadeReport) -> Self {
-        let SpadeReport { graphs, diagnostics, .. } = report;
-        let connection = &diagnostics.connection;
-        Self {
-            input: GraphDocument::new(
-                graphs.input(),
-                connection.input,
-                diagnostics.inputs_decided_by_index,
-                diagnostics.input_recall,
-            ),
-            output: GraphDocument::new(
-                graphs.output(),
-                connection.output,
-                diagnostics.outputs_decided_by_index,
-                diagnostics.output_recall,
-            ),
-        }
+        Self { input: GraphDocument::of_inputs(report), output: GraphDocument::of_outputs(report) }
     }
 }
 
 impl LabelDocument {
-    fn all(report: &SpadeReport, labels: &Labels) -> Result<Vec<Self>, spadework::Error> {
-        Ok(report.label_scores(labels.ids())?.into_iter().map(|score| Self::new(score, labels)).collect())
-    }
-
-    fn new(score: LabelScore, labels: &Labels) -> Self {
-        let name = labels.class_name(score.label).map(str::to_owned);
-        Self { label: score.label, name, score: score.score, samples: score.samples }
+    /// Label scores with the names of the labels.
+    pub(crate) fn named(scores: Vec<LabelScore>, labels: Option<&Labels>) -> Vec<Self> {
+        let named = |score: LabelScore| Self {
+            label: score.label,
+            name: labels.and_then(|labels| labels.class_name(score.label)).map(str::to_owned),
+            score: score.score,
+            samples: score.samples,
+        };
+        scores.into_iter().map(named).collect()
     }
 }
 
 impl GraphDocument {
-    fn new(graph: &Graph, mended: spadework::graph::Mended, decided_by_index: usize, recall: Recall) -> Self {
+    pub(crate) fn of_inputs(report: &SpadeReport) -> Self {
+        let SpadeReport { graphs, diagnostics, .. } = report;
+        Self::new(
+            graphs.input(),
+            diagnostics.connection.input,
+            diagnostics.input_graph,
+            diagnostics.inputs_decided_by_index,
+            diagnostics.input_recall,
+        )
+    }
+
+    pub(crate) fn of_outputs(report: &SpadeReport) -> Self {
+        let SpadeReport { graphs, diagnostics, .. } = report;
+        Self::new(
+            graphs.output(),
+            diagnostics.connection.output,
+            diagnostics.output_graph,
+            diagnostics.outputs_decided_by_index,
+            diagnostics.output_recall,
+        )
+    }
+
+    fn new(
+        graph: &Graph,
+        mended: Mended,
+        made: Construction,
+        decided_by_index: usize,
+        recall: Recall,
+    ) -> Self {
         Self {
             edges: graph.edge_count(),
-            components: 1,
+            components: if made.given { mended.components_found } else { 1 },
             components_found: mended.components_found,
             bridges: mended.bridges,
             decided_by_index,
-            search: recall.into(),
+            search: (!made.given).then(|| recall.into()),
+            given: made.given,
+            dimensions: made.dimensions,
+            explained: made.explained,
+            weights_raised: made.weights_raised,
+            sparsifier: made.sparsifier.map(SparsifierDocument::from),
         }
-    }
-}
-
-impl SearchDocument {
-    /// What results say that were written when every search was exact.
-    fn exact() -> Self {
-        Recall::Exact.into()
     }
 }
 
@@ -296,6 +477,42 @@ impl From<Recall> for SearchDocument {
             Recall::Sampled { rows, .. } => ("approximate", Some(rows)),
         };
         Self { method: method.to_owned(), recall: recall.share(), measured_rows }
+    }
+}
+
+impl From<SparsifierInfo> for SparsifierDocument {
+    fn from(info: SparsifierInfo) -> Self {
+        let SparsifierInfo { edges_before, largest, least } = info;
+        Self { edges_before, kappa: info.condition(), largest, least }
+    }
+}
+
+impl IntervalDocument {
+    /// The interval of one model among several.
+    pub fn of(intervals: &Intervals, model: usize) -> Self {
+        let Interval { lower, upper } = intervals.models[model];
+        Self {
+            lower,
+            upper,
+            level: INTERVAL_LEVEL,
+            subsample: intervals.size,
+            repetitions: intervals.scores.len(),
+            grown: intervals.grown,
+        }
+    }
+}
+
+impl From<LabelPairScore> for LabelPairDocument {
+    fn from(pair: LabelPairScore) -> Self {
+        let LabelPairScore { a, b, score, edges } = pair;
+        Self { a, b, score, edges }
+    }
+}
+
+impl From<Disparity> for DisparityDocument {
+    fn from(disparity: Disparity) -> Self {
+        let Disparity { worst, ratio } = disparity;
+        Self { worst, ratio }
     }
 }
 

@@ -32,6 +32,32 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
     Err(Error::NotFound { path: argument.to_owned() })
 }
 
+/// Whether an argument names a file that is there, an array in one, or a data set.
+pub fn names_array(argument: &str) -> bool {
+    resolve(argument).is_ok()
+}
+
+/// A short name for what an argument names: the key of an array in a file, the file's name without its endings, or a
+/// data set's name.
+pub fn default_name(argument: &str) -> String {
+    match resolve(argument) {
+        Ok(Source::File { key: Some(key), .. }) => key.to_owned(),
+        Ok(Source::Named { set, .. }) => set.name().to_owned(),
+        // A file that is not there is told by its own error, under the name it would have.
+        Ok(Source::File { path, .. }) => stem(&path),
+        Err(_) => stem(Path::new(argument)),
+    }
+}
+
+/// `logits.npy.gz` is `logits`, `lenet5_eps0.4.npy` is `lenet5_eps0.4`.
+fn stem(path: &Path) -> String {
+    let unpacked = match path.extension() {
+        Some(ending) if ending.eq_ignore_ascii_case("gz") => path.with_extension(""),
+        _ => path.to_owned(),
+    };
+    unpacked.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 fn named<'a>(argument: &str, set: NamedSet, rest: &str) -> Result<Source<'a>> {
     let unknown = |got| Error::UnknownSplit { name: argument.to_owned(), set: set.name(), got };
     let Some((folder, split)) = rest.rsplit_once(':') else {
@@ -54,6 +80,18 @@ mod tests {
         assert_eq!(resolve(&odd).unwrap(), Source::File { path: (&odd).into(), key: None });
         let keyed = format!("{odd}:x:y");
         assert_eq!(resolve(&keyed).unwrap(), Source::File { path: odd.into(), key: Some("x:y") });
+    }
+
+    #[test]
+    fn short_names() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.b.npy", "packed.csv.gz", "c.npz"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let name = |file: &str| default_name(&format!("{}/{file}", folder.path().display()));
+        assert_eq!([name("a.b.npy"), name("packed.csv.gz"), name("c.npz:k")], ["a.b", "packed", "k"]);
+        assert_eq!((default_name("mnist:D:test"), default_name("gone/x.npy")), ("mnist".into(), "x".into()));
+        assert!(names_array("mnist:D:test") && !names_array("gone.npy"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use spadework_io::fuzzing;
 /// A reader, and fixtures that are valid for it.
 type Reader = (fn(&[u8]), &'static [&'static str]);
 
-const READERS: [Reader; 7] = [
+const READERS: [Reader; 10] = [
     (fuzzing::npy, &["f4_le_C.npy", "i2_be_F.npy", "cube_F.npy", "version3.npy"]),
     (fuzzing::npz, &["stored.npz", "deflated.npz", "single.npz"]),
     (fuzzing::csv, &["comma.csv", "tab_header.tsv", "packed.csv.gz"]),
@@ -21,6 +21,9 @@ const READERS: [Reader; 7] = [
     (fuzzing::safetensors, &["all.safetensors", "single.safetensors"]),
     (fuzzing::idx, &["u1-idx3-ubyte", "f8-idx3-ubyte.gz"]),
     (fuzzing::cifar, &["batch.bin"]),
+    (fuzzing::graph_csv, &["graphs/weighted.csv", "graphs/header.tsv", "graphs/pairs.csv"]),
+    (fuzzing::graph_mtx, &["graphs/directed.mtx", "graphs/symmetric_pattern.mtx", "graphs/packed.mtx.gz"]),
+    (fuzzing::graph_npz, &["graphs/directed.npz", "graphs/undirected.npz", "graphs/whole.npz"]),
 ];
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -28,13 +31,14 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// What each format begins with, so that arbitrary bytes get past the first check.
-const BEGINNINGS: [&[u8]; 6] = [
+const BEGINNINGS: [&[u8]; 7] = [
     b"",
     b"\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', ",
     b"PK\x03\x04",
     b"PAR1",
     b"\x00\x00\x08\x02",
     b"\x1f\x8b\x08\x00",
+    b"%%MatrixMarket matrix coordinate real general\n3 3 2\n",
 ];
 
 proptest! {
@@ -70,6 +74,7 @@ proptest! {
     #[test]
     fn text_of_all_sorts(text in "([0-9a-z.,;\t\"+-]{0,8}[\r\n]?){0,12}") {
         fuzzing::csv(text.as_bytes());
+        fuzzing::graph_csv(text.as_bytes());
     }
 }
 

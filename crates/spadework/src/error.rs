@@ -1,6 +1,7 @@
 //! What can go wrong, with the numbers in it.
 
 use crate::Side;
+use crate::graph::{GraphKind, Weights};
 
 /// Result of the core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -145,6 +146,52 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
+    /// A node that is not there.
+    #[error("a node must be below {nodes}, got {node}")]
+    BadNode {
+        /// The node.
+        node: u32,
+        /// Number of nodes of the graph.
+        nodes: usize,
+    },
+    /// A pair of nodes that is none.
+    #[error("pair {index} must name two different nodes below {nodes}, got {p} and {q}")]
+    BadPair {
+        /// Position of the pair in the list given.
+        index: usize,
+        /// One node.
+        p: u32,
+        /// The other node.
+        q: u32,
+        /// Number of nodes of the graph.
+        nodes: usize,
+    },
+    /// What was asked for needs resistances in the input graph, and that falls apart.
+    #[error(
+        "distances in the input graph need it connected, but it has {components} components (the largest has {largest} of {nodes} nodes)"
+    )]
+    InputDisconnected {
+        /// Number of components.
+        components: usize,
+        /// Nodes in the largest of them.
+        largest: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// A random projection cannot be as accurate as that.
+    #[error(
+        "the relative error of a sketch must lie between {least} and {most} and fail with a probability between 0 and 1, got {got} and {failure}"
+    )]
+    SketchError {
+        /// Smallest error accepted.
+        least: f64,
+        /// Largest error accepted.
+        most: f64,
+        /// Error asked for.
+        got: f64,
+        /// Probability of failure asked for.
+        failure: f64,
+    },
     /// Two graphs that should share their nodes do not.
     #[error("the input and output graph must have the same nodes, got {input} and {output}")]
     GraphMismatch {
@@ -169,20 +216,64 @@ pub enum Error {
         /// Neighbours with which this was found.
         neighbors: usize,
     },
-    /// `grow` would need neighbour lists beyond the memory it allows itself.
+    /// A graph given by the caller falls apart: there are no samples to mend it with.
     #[error(
-        "the {side} graph is still disconnected with {neighbors} neighbors ({components} components), and longer neighbour lists of {samples} samples would hold more than {limit} entries"
+        "the {side} graph must be connected, but the graph given has {components} components (the largest has {largest} of {nodes} nodes)"
     )]
-    GrownTooFar {
+    GivenDisconnected {
         /// The side that falls apart.
         side: Side,
-        /// Number of components left.
+        /// Number of components.
         components: usize,
+        /// Nodes in the largest of them.
+        largest: usize,
+        /// Number of nodes.
+        nodes: usize,
+    },
+    /// A graph would need neighbour lists beyond the memory that is allowed for them.
+    #[error(
+        "the {side} graph needs more than {neighbors} neighbors, and longer neighbor lists of {samples} samples would hold more than {limit} entries"
+    )]
+    GrownTooFar {
+        /// The side.
+        side: Side,
         /// Neighbours tried last.
         neighbors: usize,
         /// Number of samples.
         samples: usize,
         /// Entries allowed.
+        limit: usize,
+    },
+    /// A number in a kind of graph is out of range.
+    #[error("`graph` must be {expected}, got {got}")]
+    GraphKind {
+        /// What would be right.
+        expected: &'static str,
+        /// The kind asked for.
+        got: GraphKind,
+    },
+    /// More principal components than there are.
+    #[error("`pca` must keep at most {most} dimensions of {samples} inputs of {dim} numbers, got {got}")]
+    TooManyDimensions {
+        /// Most components there can be.
+        most: usize,
+        /// Number of samples.
+        samples: usize,
+        /// Numbers per sample.
+        dim: usize,
+        /// Components asked for.
+        got: usize,
+    },
+    /// Principal components of so many numbers of so many samples are beyond a dense decomposition.
+    #[error(
+        "`pca` must have at most {limit} samples or {limit} numbers per sample, got {samples} samples of {dim} numbers"
+    )]
+    ProjectionTooLarge {
+        /// Number of samples.
+        samples: usize,
+        /// Numbers per sample.
+        dim: usize,
+        /// Most of the smaller of the two.
         limit: usize,
     },
     /// An iteration did not reach its tolerance.
@@ -223,6 +314,66 @@ pub enum Error {
         /// Largest bound tried.
         tried: f64,
     },
+    /// Something about one model among several.
+    #[error("model `{model}`: {cause}")]
+    InModel {
+        /// The model's name.
+        model: String,
+        /// What is wrong.
+        cause: Box<Error>,
+    },
+    /// Two models of one name, or a model without one.
+    #[error("models must have names that differ, got {}", if name.is_empty() { "an empty one".to_owned() } else { format!("`{name}` twice") })]
+    ModelName {
+        /// The name.
+        name: String,
+    },
+    /// Fewer models than the question needs.
+    #[error("at least {needed} models are needed, got {got}")]
+    TooFewModels {
+        /// Models needed.
+        needed: usize,
+        /// Models given.
+        got: usize,
+    },
+    /// The numbers of neighbours of a sweep are not in order.
+    #[error("the numbers of neighbors of a sweep must ascend from at least 1, got {next} after {previous}")]
+    SweepOrder {
+        /// The number before; 0 at the start.
+        previous: usize,
+        /// The number that is not above it.
+        next: usize,
+    },
+    /// Half of the samples are too few for their neighbours.
+    #[error(
+        "an interval draws half of the samples, which must be more than `neighbors` ({neighbors}), got {size}"
+    )]
+    SmallSubsample {
+        /// Samples in a subsample.
+        size: usize,
+        /// Neighbours asked for.
+        neighbors: usize,
+    },
+    /// New samples against graphs that they do not know how to join.
+    #[error(
+        "new samples join knn graphs of unit weights, but those of the reference are {graph} with {weights} weights"
+    )]
+    ReferenceGraphs {
+        /// How the graphs were made.
+        graph: GraphKind,
+        /// What their edges weigh.
+        weights: Weights,
+    },
+    /// New samples of another kind than the reference.
+    #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]
+    ReferenceDim {
+        /// The side.
+        side: Side,
+        /// Numbers per sample of the reference.
+        expected: usize,
+        /// Numbers per new sample.
+        got: usize,
+    },
     /// The threads asked for could not be started.
     #[error("`threads` = {threads} could not be started")]
     Threads {
@@ -232,4 +383,15 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+impl Error {
+    /// The same error, said to be one model's. Being stopped is nobody's fault.
+    #[must_use]
+    pub fn in_model(self, model: &str) -> Self {
+        match self {
+            Error::Cancelled | Error::InModel { .. } => self,
+            cause => Error::InModel { model: model.to_owned(), cause: Box::new(cause) },
+        }
+    }
 }

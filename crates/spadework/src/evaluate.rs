@@ -3,12 +3,17 @@
 use std::time::{Duration, Instant};
 
 use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
-use crate::graph::{Connection, GraphPair, Neighborhood, connect};
+use crate::graph::{Components, ConnectedGraph, Connection, GraphPair, Mended, Projection};
+use crate::laplacian::SketchParams;
 use crate::monitor::check_cancelled;
-use crate::neighbors::{NeighborLists, NeighborSearch, Recall, search_by};
-use crate::report::{Diagnostics, SpadeReport, Timings};
+use crate::neighbors::Recall;
+use crate::report::{Construction, Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
-use crate::{Error, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Stage};
+use crate::side::{MadeGraphs, Search, make_graphs, projected_inputs};
+use crate::{
+    Manifold, ManifoldPair, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage,
+    with_threads,
+};
 
 /// Scores a model from its inputs and outputs.
 ///
@@ -38,29 +43,75 @@ pub fn evaluate(
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
-    params.check_for(samples.len())?;
-    match params.threads {
-        None => evaluate_here(samples, params, monitor),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.get())
-            .build()
-            .map_err(|_| Error::Threads { threads: threads.get() })?
-            .install(|| evaluate_here(samples, params, monitor)),
+    evaluate_manifolds(&samples.into(), params, monitor)
+}
+
+/// Scores a model from graphs of its inputs and outputs that were made elsewhere.
+///
+/// `neighbors`, `graph`, `weights` and `connectivity` have nothing to say here.
+///
+/// # Errors
+/// As [`evaluate`].
+///
+/// ```
+/// use spadework::graph::{ConnectedGraph, GraphPair, generators};
+/// use spadework::{Silent, SpadeParams, evaluate_graphs};
+/// let line = ConnectedGraph::new(generators::path(40)).unwrap();
+/// let graphs = GraphPair::new(generators::cycle(40), line)?;
+/// let report = evaluate_graphs(graphs, &SpadeParams::default(), &Silent)?;
+/// assert!((report.model_score.0 - 40.0).abs() < 1e-6);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn evaluate_graphs(
+    graphs: GraphPair,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<SpadeReport> {
+    evaluate_manifolds(&graphs.into(), params, monitor)
+}
+
+/// Scores a model of which each side is given as samples or as a graph.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_manifolds(
+    manifolds: &ManifoldPair<'_>,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<SpadeReport> {
+    match (manifolds.input(), manifolds.output()) {
+        (Manifold::Graph(_), Manifold::Graph(_)) => params.check_for_graphs(manifolds.len())?,
+        _ => params.check_for(manifolds.len())?,
     }
+    with_threads(params.threads, || evaluate_here(manifolds, params, monitor))
 }
 
 /// The method in the current thread pool.
 fn evaluate_here(
-    samples: &PairedSamples<'_>,
+    pair: &ManifoldPair<'_>,
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
     let began = Instant::now();
     let mut timings = Timings::default();
 
-    // (a) The manifolds: a connected neighbour graph of each side.
-    let Manifolds { graphs, connection, decided_by_index, recall } =
-        manifolds(samples, params, monitor, &mut timings)?;
+    // (a) The manifolds: a connected graph of each side.
+    let manifolds = manifolds(pair, params, monitor, &mut timings)?;
+
+    // (b) The spectrum and (c) the scores.
+    let mut report = report_of(manifolds, params, monitor, timings)?;
+    report.diagnostics.timings.total = began.elapsed();
+    Ok(report)
+}
+
+/// Steps (b) and (c), from the graphs of one model to its report. The total time is the caller's to tell.
+pub(crate) fn report_of(
+    manifolds: Manifolds,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+    mut timings: Timings,
+) -> Result<SpadeReport> {
+    let Manifolds { graphs, dims, connection, constructions, decided_by_index, recall } = manifolds;
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
     let (eigenpairs, enclosure) = spectrum(&graphs, params, monitor, &mut timings)?;
@@ -71,15 +122,23 @@ fn evaluate_here(
     let scoring = Instant::now();
     let model_score = ModelScore(eigenpairs.values()[0]);
     let embedding = SpectralEmbedding::from_eigenpairs(&eigenpairs);
-    let edge_scores = EdgeScores::from_embedding(graphs.input(), &embedding);
+    let (edge_scores, full_spectrum) = match params.spectrum {
+        Spectrum::Leading => (EdgeScores::from_embedding(graphs.input(), &embedding), None),
+        Spectrum::Full { error } => {
+            let sketch = SketchParams { error, seed: params.seed, ..SketchParams::default() };
+            let (scores, info) = EdgeScores::of_full_spectrum(&graphs, &sketch, monitor)?;
+            (scores, Some(info))
+        }
+    };
     let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
     timings.scores = scoring.elapsed();
-    timings.total = began.elapsed();
 
     let diagnostics = Diagnostics {
         params: params.clone(),
-        input_dim: samples.input().dim(),
-        output_dim: samples.output().dim(),
+        input_dim: dims[0],
+        output_dim: dims[1],
+        input_graph: constructions[0],
+        output_graph: constructions[1],
         connection,
         inputs_decided_by_index: decided_by_index[0],
         outputs_decided_by_index: decided_by_index[1],
@@ -95,51 +154,122 @@ fn evaluate_here(
         graphs,
         edge_scores,
         node_scores,
+        full_spectrum,
         diagnostics,
     })
 }
 
-/// Step (a): the graphs, and what it took to make them.
-struct Manifolds {
-    graphs: GraphPair,
-    connection: Connection,
-    /// Samples whose neighbours are decided by index, among the inputs and among the outputs.
-    decided_by_index: [usize; 2],
-    /// How many of the true neighbours were found, among the inputs and among the outputs.
-    recall: [Recall; 2],
+/// Step (a): the graphs, and what it took to make them. What is in pairs has the input first.
+pub(crate) struct Manifolds {
+    pub(crate) graphs: GraphPair,
+    /// Numbers per sample; 0 where a graph was given.
+    pub(crate) dims: [usize; 2],
+    pub(crate) connection: Connection,
+    pub(crate) constructions: [Construction; 2],
+    /// Samples whose neighbours are decided by index.
+    pub(crate) decided_by_index: [usize; 2],
+    /// How many of the true neighbours were found.
+    pub(crate) recall: [Recall; 2],
 }
 
 fn manifolds(
-    samples: &PairedSamples<'_>,
+    pair: &ManifoldPair<'_>,
     params: &SpadeParams,
     monitor: &dyn Monitor,
     timings: &mut Timings,
 ) -> Result<Manifolds> {
-    let mut search_input = Search::new(samples.input(), Stage::NeighborsInput, params, monitor);
-    let mut search_output = Search::new(samples.output(), Stage::NeighborsOutput, params, monitor);
-    let input_lists = search_input.run(params.neighbors)?;
-    let output_lists = search_output.run(params.neighbors)?;
-    let decided_by_index = [input_lists.samples_decided_by_index(), output_lists.samples_decided_by_index()];
-    let recall = [input_lists.recall(), output_lists.recall()];
-    let connecting = Instant::now();
-    let searched_before = search_input.took + search_output.took;
-    let (graphs, connection) = connect(
-        Neighborhood::new(Side::Input, samples.input(), input_lists, &mut |k| search_input.run(k)),
-        Neighborhood::new(Side::Output, samples.output(), output_lists, &mut |k| search_output.run(k)),
-        params.neighbors,
-        params.connectivity,
-        monitor,
-    )?;
-    timings.neighbors_input = search_input.took;
-    timings.neighbors_output = search_output.took;
+    const SIDES: [Side; 2] = [Side::Input, Side::Output];
+    let given = [pair.input(), pair.output()];
+    let began = Instant::now();
+    let projection = match pair.input() {
+        Manifold::Samples(inputs) => projected_inputs(inputs, params.graph, monitor)?,
+        Manifold::Graph(_) => None,
+    };
+    let projected_in = began.elapsed();
+    let samples = [
+        projection.as_ref().map(Projection::samples).or(samples_of(pair.input())),
+        samples_of(pair.output()),
+    ];
+    let searches: [_; 2] =
+        std::array::from_fn(|at| Some(Search::new(samples[at]?, SIDES[at], params, monitor)));
+    let took = |at: usize| searches[at].as_ref().map_or(Duration::ZERO, Search::took);
+
+    let mut decided_by_index = [0; 2];
+    let mut sides = Vec::with_capacity(2);
+    for at in 0..2 {
+        let Some(search) = &searches[at] else { continue };
+        let side = search.begin(SIDES[at], params)?;
+        decided_by_index[at] = side.lists().samples_decided_by_index();
+        sides.push(side);
+    }
+
+    let (connecting, searched_before) = (Instant::now(), took(0) + took(1));
+    let MadeGraphs { used, sides: made } = make_graphs(&mut sides, params.neighbors, params, monitor)?;
+    let mut made = made.into_iter();
+    let mut constructions = [Construction::default(); 2];
+    let mut mended = [Mended { components_found: 1, bridges: 0 }; 2];
+    let mut recall = [Recall::Exact; 2];
+    let mut made_for = |at: usize| {
+        let side = made.next().expect("one graph for every side with samples");
+        (constructions[at], mended[at], recall[at]) = (side.made, side.mended, side.recall);
+        side.graph
+    };
+    let input = match pair.input() {
+        Manifold::Samples(_) => made_for(0).into_graph(),
+        Manifold::Graph(graph) => graph.clone(),
+    };
+    let output = match pair.output() {
+        Manifold::Samples(_) => made_for(1),
+        Manifold::Graph(graph) => ConnectedGraph::new(graph.clone()).expect("checked when it was paired"),
+    };
+    for at in 0..2 {
+        if let Manifold::Graph(graph) = given[at] {
+            constructions[at].given = true;
+            mended[at].components_found = Components::of(graph).count();
+        }
+    }
+    if let Some(projection) = &projection {
+        constructions[0] = constructions[0].of_projection(projection);
+    }
+    // Where both graphs are given, nobody asked for neighbours.
+    let [requested, used] = if sides.is_empty() { [0, 0] } else { [params.neighbors, used] };
+    let connection =
+        Connection { policy: params.connectivity, requested, used, input: mended[0], output: mended[1] };
+    timings.neighbors_input = took(0);
+    timings.neighbors_output = took(1);
     // Searches that `grow` repeats count as searches.
     timings.graphs =
-        (connecting.elapsed() + searched_before).saturating_sub(search_input.took + search_output.took);
-    Ok(Manifolds { graphs, connection, decided_by_index, recall })
+        projected_in + (connecting.elapsed() + searched_before).saturating_sub(took(0) + took(1));
+    Ok(Manifolds {
+        graphs: GraphPair::new(input, output)?,
+        dims: given.map(|side| samples_of(side).map_or(0, Samples::dim)),
+        connection,
+        constructions,
+        decided_by_index,
+        recall,
+    })
+}
+
+fn samples_of<'a>(manifold: &Manifold<'a>) -> Option<&'a Samples<'a>> {
+    match manifold {
+        Manifold::Samples(samples) => Some(samples),
+        Manifold::Graph(_) => None,
+    }
+}
+
+/// What of the parameters concerns the eigenproblem.
+pub(crate) fn eigen_params(params: &SpadeParams) -> EigenParams {
+    EigenParams {
+        eigenpairs: params.eigenpairs,
+        tolerance: params.tolerance,
+        seed: params.seed,
+        method: params.solver,
+        ..EigenParams::default()
+    }
 }
 
 /// Step (b).
-fn spectrum(
+pub(crate) fn spectrum(
     graphs: &GraphPair,
     params: &SpadeParams,
     monitor: &dyn Monitor,
@@ -148,41 +278,11 @@ fn spectrum(
     monitor.begin(Stage::Eigenpairs);
     let solving = Instant::now();
     let problem = EigenProblem::new(graphs, params.seed);
-    let eigen_params = EigenParams {
-        eigenpairs: params.eigenpairs,
-        tolerance: params.tolerance,
-        seed: params.seed,
-        ..EigenParams::default()
-    };
-    let eigenpairs = problem.dominant_eigenpairs(&eigen_params, monitor)?;
+    let eigenpairs = problem.dominant_eigenpairs(&eigen_params(params), monitor)?;
     timings.eigen = solving.elapsed();
     monitor.begin(Stage::Enclosure);
     let enclosing = Instant::now();
     let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
     timings.enclosure = enclosing.elapsed();
     Ok((eigenpairs, enclosure))
-}
-
-/// A neighbour search that knows its stage and how long it took.
-struct Search<'a> {
-    samples: &'a Samples<'a>,
-    stage: Stage,
-    method: Box<dyn NeighborSearch>,
-    monitor: &'a dyn Monitor,
-    took: Duration,
-}
-
-impl<'a> Search<'a> {
-    fn new(samples: &'a Samples<'a>, stage: Stage, params: &SpadeParams, monitor: &'a dyn Monitor) -> Self {
-        let method = search_by(params.search, params.seed);
-        Self { samples, stage, method, monitor, took: Duration::ZERO }
-    }
-
-    fn run(&mut self, neighbors: usize) -> Result<NeighborLists> {
-        self.monitor.begin(self.stage);
-        let began = Instant::now();
-        let lists = self.method.search(self.samples, neighbors, self.monitor);
-        self.took += began.elapsed();
-        lists
-    }
 }

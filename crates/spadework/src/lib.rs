@@ -1,12 +1,20 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod compare;
 mod error;
 mod evaluate;
+mod interval;
+mod manifold;
+mod models;
 mod monitor;
 mod params;
+mod reference;
 mod report;
 mod samples;
+mod side;
+mod sweep;
+mod threads;
 
 pub mod eigen;
 pub mod graph;
@@ -14,16 +22,23 @@ pub mod laplacian;
 pub mod neighbors;
 pub mod scores;
 
+pub use compare::{ComparedModel, Comparison, FRAGILE, PairAgreement, compare};
 pub use eigen::{
     EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs,
 };
 pub use error::{Error, Result};
-pub use evaluate::evaluate;
-pub use graph::{ConnectedGraph, Graph, GraphPair};
+pub use evaluate::{evaluate, evaluate_graphs, evaluate_manifolds};
+pub use graph::{ConnectedGraph, Graph, GraphKind, GraphPair, Weights};
+pub use interval::{INTERVAL_LEVEL, Interval, Intervals, SUBSAMPLES, intervals, permuted_score};
 pub use laplacian::Laplacian;
+pub use manifold::{Manifold, ManifoldPair};
+pub use models::{Model, ModelSet};
 pub use monitor::{Monitor, Silent, Stage};
 pub use neighbors::{ApproximateSearch, AutomaticSearch, ExactSearch, NeighborLists, NeighborSearch, Recall};
-pub use params::{Certainty, Connectivity, SearchMethod, SpadeParams, UnknownWord};
-pub use report::{Diagnostics, SpadeReport, Timings};
+pub use params::{Certainty, Connectivity, SearchMethod, SpadeParams, Spectrum, UnknownWord};
+pub use reference::{NewScores, Reference};
+pub use report::{Construction, Diagnostics, SpadeReport, Timings};
 pub use samples::{PairedSamples, Samples, Side, Values};
 pub use scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+pub use sweep::{StableRange, Sweep, SweepPoint, SweepScore, SweepScores, sweep};
+pub use threads::with_threads;

@@ -11,12 +11,22 @@ pub enum Stage {
     NeighborsInput,
     /// Neighbours among the outputs.
     NeighborsOutput,
+    /// Projection before, or sparsification after the neighbour graphs.
+    Graphs,
     /// Generalized eigenpairs.
     Eigenpairs,
     /// Upper bound of the model score.
     Enclosure,
     /// Edge and node scores.
     Scores,
+    /// Geodesic and resistance distances.
+    Distances,
+    /// Lowest modes of a graph.
+    Modes,
+    /// Scores of subsamples, for an interval.
+    Subsamples,
+    /// Neighbours and scores of new samples.
+    NewSamples,
 }
 
 impl fmt::Display for Stage {
@@ -24,9 +34,14 @@ impl fmt::Display for Stage {
         f.write_str(match self {
             Stage::NeighborsInput => "input neighbors",
             Stage::NeighborsOutput => "output neighbors",
+            Stage::Graphs => "graphs",
             Stage::Eigenpairs => "eigenpairs",
             Stage::Enclosure => "enclosure",
             Stage::Scores => "scores",
+            Stage::Distances => "distances",
+            Stage::Modes => "modes",
+            Stage::Subsamples => "subsamples",
+            Stage::NewSamples => "new samples",
         })
     }
 }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
+use crate::eigen::EigenMethod;
+use crate::graph::{GraphKind, Weights};
+use crate::laplacian::SketchParams;
 use crate::{Error, Result};
 
 /// What to do with a neighbour graph that falls apart: λ_max(L_Y⁺L_X) needs a connected output graph, the paper asks
@@ -95,6 +98,20 @@ pub enum Certainty {
     Certified,
 }
 
+/// Which eigenpairs edge and node scores are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Spectrum {
+    /// The r largest ([`SpadeParams::eigenpairs`]).
+    #[default]
+    Leading,
+    /// All n − 1, by a random projection: every edge score within the relative `error`, with a probability of 0.999. The
+    /// model score and the embedding stay those of the r largest.
+    Full {
+        /// ε, as in [`SketchParams::error`].
+        error: f64,
+    },
+}
+
 /// Parameters of [`evaluate`](crate::evaluate).
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpadeParams {
@@ -102,8 +119,16 @@ pub struct SpadeParams {
     pub neighbors: usize,
     /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
     pub eigenpairs: usize,
+    /// Whether edge and node scores are made of those or of all eigenpairs.
+    pub spectrum: Spectrum,
+    /// How eigenpairs are found.
+    pub solver: EigenMethod,
     /// How neighbours are searched.
     pub search: SearchMethod,
+    /// How the graphs are made of their samples.
+    pub graph: GraphKind,
+    /// What their edges weigh.
+    pub weights: Weights,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
     /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
@@ -122,7 +147,11 @@ impl Default for SpadeParams {
         Self {
             neighbors: 10,
             eigenpairs: 2,
+            spectrum: Spectrum::default(),
+            solver: EigenMethod::default(),
             search: SearchMethod::default(),
+            graph: GraphKind::default(),
+            weights: Weights::default(),
             connectivity: Connectivity::default(),
             tolerance: 1e-6,
             certainty: Certainty::default(),
@@ -141,7 +170,7 @@ impl SpadeParams {
     /// Checks the parameters by themselves.
     ///
     /// # Errors
-    /// When a count is zero or the tolerance is out of range.
+    /// When a count is zero, or the tolerance, the error of the full spectrum or a number of the graph is out of range.
     pub fn check(&self) -> Result<()> {
         if self.neighbors == 0 {
             return Err(Error::NoNeighbors);
@@ -149,6 +178,10 @@ impl SpadeParams {
         if self.eigenpairs == 0 {
             return Err(Error::NoEigenpairs);
         }
+        if let Spectrum::Full { error } = self.spectrum {
+            SketchParams { error, ..SketchParams::default() }.check()?;
+        }
+        self.graph.check()?;
         let (least, most) = (Self::LEAST_TOLERANCE, Self::MOST_TOLERANCE);
         if !(least..=most).contains(&self.tolerance) {
             return Err(Error::Tolerance { least, most, got: self.tolerance });
@@ -165,6 +198,15 @@ impl SpadeParams {
         if self.neighbors >= samples {
             return Err(Error::TooManyNeighbors { neighbors: self.neighbors, samples });
         }
+        self.check_for_graphs(samples)
+    }
+
+    /// As [`SpadeParams::check_for`] where both graphs are given, so that k does not matter.
+    ///
+    /// # Errors
+    /// As [`SpadeParams::check`], and when r is not smaller than n.
+    pub fn check_for_graphs(&self, samples: usize) -> Result<()> {
+        self.check()?;
         if self.eigenpairs >= samples {
             return Err(Error::TooManyEigenpairs { eigenpairs: self.eigenpairs, samples });
         }

@@ -3,9 +3,13 @@
 use std::time::Duration;
 
 use crate::eigen::{Enclosure, GeneralizedEigenpairs};
-use crate::graph::{Connection, GraphPair};
+use crate::graph::{Connection, GraphPair, Projection, SparsifierInfo};
+use crate::laplacian::SketchInfo;
 use crate::neighbors::Recall;
-use crate::scores::{EdgeScores, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+use crate::scores::{
+    EdgeScores, LabelPairScore, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_pair_scores,
+    label_scores,
+};
 use crate::{Result, SpadeParams};
 
 /// Everything [`evaluate`](crate::evaluate) found, and how.
@@ -25,6 +29,9 @@ pub struct SpadeReport {
     pub edge_scores: EdgeScores,
     /// Scores of the samples.
     pub node_scores: NodeScores,
+    /// How the edge scores were obtained where they are of the full spectrum
+    /// ([`Spectrum::Full`](crate::Spectrum::Full)).
+    pub full_spectrum: Option<SketchInfo>,
     /// Parameters, what was done to connect the graphs, and times.
     pub diagnostics: Diagnostics,
 }
@@ -37,6 +44,14 @@ impl SpadeReport {
     pub fn label_scores(&self, labels: &[i64]) -> Result<Vec<LabelScore>> {
         label_scores(&self.node_scores, labels)
     }
+
+    /// Mean edge score between every two labels that an edge of the input graph joins.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn label_pair_scores(&self, labels: &[i64]) -> Result<Vec<LabelPairScore>> {
+        label_pair_scores(&self.edge_scores, labels)
+    }
 }
 
 /// How a report came about.
@@ -44,22 +59,49 @@ impl SpadeReport {
 pub struct Diagnostics {
     /// The parameters.
     pub params: SpadeParams,
-    /// Numbers per input sample.
+    /// Numbers per input sample; 0 where a graph was given.
     pub input_dim: usize,
-    /// Numbers per output sample.
+    /// Numbers per output sample; 0 where a graph was given.
     pub output_dim: usize,
+    /// How the input graph was made.
+    pub input_graph: Construction,
+    /// How the output graph was made.
+    pub output_graph: Construction,
     /// What was done to connect the graphs.
     pub connection: Connection,
     /// Input samples with so many exact copies that their neighbours are decided by index alone.
     pub inputs_decided_by_index: usize,
     /// The same for outputs.
     pub outputs_decided_by_index: usize,
-    /// How many of the true neighbours among the inputs were found.
+    /// How many of the true neighbours among the inputs were found; all where a graph was given.
     pub input_recall: Recall,
     /// The same for outputs.
     pub output_recall: Recall,
     /// Times by stage.
     pub timings: Timings,
+}
+
+/// How one graph was made, beyond what [`SpadeParams`] asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Construction {
+    /// Whether the caller gave the graph; then nothing else was done to it.
+    pub given: bool,
+    /// Principal components the samples were projected to.
+    pub dimensions: Option<usize>,
+    /// The share of the variance that they hold.
+    pub explained: Option<f64>,
+    /// Gaussian weights that were raised to [`Weights::LEAST`](crate::Weights::LEAST).
+    pub weights_raised: usize,
+    /// What a sparsified graph was made of, and how well it stands for it.
+    pub sparsifier: Option<SparsifierInfo>,
+}
+
+impl Construction {
+    /// The same for samples that were projected first.
+    pub(crate) fn of_projection(self, projection: &Projection) -> Self {
+        let (dimensions, explained) = (projection.dimensions(), projection.explained());
+        Self { dimensions: Some(dimensions), explained: Some(explained), ..self }
+    }
 }
 
 /// Wall-clock time by stage.

@@ -34,7 +34,8 @@ pub enum Values<'a> {
 
 /// n samples of d numbers each, one row a sample.
 ///
-/// Holding one proves: 2 ≤ n < 2³², d ≥ 1, every value finite, and small enough that no squared distance overflows.
+/// Holding one proves: 2 ≤ n < 2³² (a single one only by [`Samples::few_from_f32`] and its twin), d ≥ 1, every value
+/// finite, and small enough that no squared distance overflows.
 #[derive(Debug, Clone)]
 pub struct Samples<'a> {
     len: usize,
@@ -58,10 +59,8 @@ impl<'a> Samples<'a> {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn from_f32(len: usize, dim: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
-        let values = values.into();
-        check_shape(len, dim, values.len())?;
-        check_values(dim, &values, f64::from)?;
-        Ok(Self { len, dim, values: Values::F32(values) })
+        check_count(len, dim)?;
+        Self::few_from_f32(len, dim, values)
     }
 
     /// Samples in double precision.
@@ -69,6 +68,27 @@ impl<'a> Samples<'a> {
     /// # Errors
     /// As [`Samples::from_f32`].
     pub fn from_f64(len: usize, dim: usize, values: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
+        check_count(len, dim)?;
+        Self::few_from_f64(len, dim, values)
+    }
+
+    /// As [`Samples::from_f32`], but one will do: for samples that are looked up among others. Whatever needs
+    /// neighbours refuses a single sample.
+    ///
+    /// # Errors
+    /// As [`Samples::from_f32`], a single row excepted.
+    pub fn few_from_f32(len: usize, dim: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
+        let values = values.into();
+        check_shape(len, dim, values.len())?;
+        check_values(dim, &values, f64::from)?;
+        Ok(Self { len, dim, values: Values::F32(values) })
+    }
+
+    /// As [`Samples::few_from_f32`], in double precision.
+    ///
+    /// # Errors
+    /// As [`Samples::few_from_f32`].
+    pub fn few_from_f64(len: usize, dim: usize, values: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
         let values = values.into();
         check_shape(len, dim, values.len())?;
         check_values(dim, &values, |value| value)?;
@@ -91,6 +111,32 @@ impl<'a> Samples<'a> {
         &self.values
     }
 
+    /// Some of the rows, in the order of `indices`.
+    ///
+    /// # Errors
+    /// When there are fewer than two.
+    ///
+    /// # Panics
+    /// When an index is not below n.
+    pub fn rows(&self, indices: &[u32]) -> Result<Samples<'static>> {
+        fn gathered<T: Copy>(values: &[T], dim: usize, indices: &[u32]) -> Vec<T> {
+            let mut rows = Vec::with_capacity(indices.len() * dim);
+            for &index in indices {
+                rows.extend_from_slice(&values[index as usize * dim..(index as usize + 1) * dim]);
+            }
+            rows
+        }
+        let (len, dim) = (indices.len(), self.dim);
+        check_count(len, dim)?;
+        check_shape(len, dim, len * dim)?;
+        // Values of samples are finite.
+        let values = match &self.values {
+            Values::F32(values) => Values::F32(gathered(values, dim, indices).into()),
+            Values::F64(values) => Values::F64(gathered(values, dim, indices).into()),
+        };
+        Ok(Samples { len, dim, values })
+    }
+
     /// Whether all rows are the same point.
     pub fn all_equal(&self) -> bool {
         fn rows_equal<T: PartialEq>(values: &[T], dim: usize) -> bool {
@@ -103,15 +149,17 @@ impl<'a> Samples<'a> {
     }
 }
 
+/// Neighbours need at least two samples; an empty array has a message of its own.
+fn check_count(len: usize, dim: usize) -> Result<()> {
+    if len == 1 && dim > 0 { Err(Error::TooFewSamples { samples: len }) } else { Ok(()) }
+}
+
 fn check_shape(len: usize, dim: usize, got: usize) -> Result<()> {
     if len == 0 || dim == 0 {
         return Err(Error::Empty { rows: len, columns: dim });
     }
     if len.checked_mul(dim) != Some(got) {
         return Err(Error::WrongLength { rows: len, columns: dim, got });
-    }
-    if len < 2 {
-        return Err(Error::TooFewSamples { samples: len });
     }
     let limit = u32::MAX as usize;
     if len > limit {
@@ -169,6 +217,11 @@ impl<'a> PairedSamples<'a> {
     /// The model's outputs.
     pub fn output(&self) -> &Samples<'a> {
         &self.output
+    }
+
+    /// Inputs and outputs apart.
+    pub fn into_sides(self) -> (Samples<'a>, Samples<'a>) {
+        (self.input, self.output)
     }
 
     /// Number of samples, n.

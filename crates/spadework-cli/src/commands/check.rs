@@ -36,9 +36,9 @@ struct CheckDocument<'a> {
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     // The baseline first: a wrong file should not cost a run.
     let baseline = args.rules.baseline.as_deref().map(ScoreDocument::read).transpose()?;
-    let folder = ResultFolder::from_args(&args.output)?;
+    let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
-    let document = scored.document(TOP)?;
+    let document = scored.document(TOP, folder.as_ref())?;
     if let (Some(path), Some(baseline)) = (&args.rules.baseline, &baseline) {
         check_comparable(path, baseline, &document)?;
     }
@@ -66,11 +66,22 @@ fn check_comparable(path: &Path, baseline: &ScoreDocument, document: &ScoreDocum
     let different = facts.into_iter().find(|(_, theirs, ours)| theirs != ours);
     let reason = different
         .map(|(fact, theirs, ours)| format!("the same {fact} ({ours}), got {theirs}"))
+        .or_else(|| made_otherwise(baseline, document))
         .or_else(|| mended_otherwise(baseline, document));
     let Some(reason) = reason else { return Ok(()) };
     Err(Failure::usage(format!("{}: the baseline must have {reason}", path.display())).with_hint(
-        "make the baseline anew with `spadework score --out DIR`, the same inputs, --neighbors and --connectivity",
+        "make the baseline anew with `spadework score --out DIR`, the same inputs, --neighbors, --graph, --weights and --connectivity",
     ))
+}
+
+/// How the baseline's graphs were made, where that is not how ours were.
+fn made_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
+    let facts = [
+        ("kind of graph", &baseline.graph, &document.graph),
+        ("weights", &baseline.weights, &document.weights),
+    ];
+    let different = facts.into_iter().find(|(_, theirs, ours)| theirs != ours);
+    different.map(|(fact, theirs, ours)| format!("the same {fact} ({ours}), got {theirs}"))
 }
 
 /// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had

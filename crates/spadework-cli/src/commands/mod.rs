@@ -1,6 +1,13 @@
 //! One file a command.
 
 pub(crate) mod check;
+pub(crate) mod compare;
 pub(crate) mod demo;
+pub(crate) mod distortion;
+pub(crate) mod embed;
+pub(crate) mod graphs;
+pub(crate) mod new_samples;
 pub(crate) mod score;
 pub(crate) mod select;
+pub(crate) mod solvers;
+pub(crate) mod sweep;

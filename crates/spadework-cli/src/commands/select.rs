@@ -27,10 +27,10 @@ struct SelectDocument<'a> {
 }
 
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
-    let folder = ResultFolder::from_args(&args.output)?;
+    let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
     let top = number_to_select(args.top, scored.report.graphs.nodes())?;
-    let document = scored.document(top)?;
+    let document = scored.document(top, folder.as_ref())?;
     let table = with_scores(&scored, &document);
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;

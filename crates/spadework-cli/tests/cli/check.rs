@@ -82,7 +82,10 @@ fn json_tells_every_rule() {
 fn a_failed_gate_still_writes_its_result() {
     let scene = Scene::with_model();
     fails(&check(&scene, "y.npy", "--max-score 0.001 --out result"));
-    assert_eq!(listing(&scene.path().join("result")), ["edges.csv", "nodes.csv", "result.json"]);
+    assert_eq!(
+        listing(&scene.path().join("result")),
+        ["edges.csv", "embedding.npy", "nodes.csv", "result.json"]
+    );
 }
 
 #[test]

@@ -56,6 +56,16 @@ fn score_in_short() {
 }
 
 #[test]
+fn compare() {
+    matches_snapshot("compare", "compare --help");
+}
+
+#[test]
+fn sweep() {
+    matches_snapshot("sweep", "sweep --help");
+}
+
+#[test]
 fn select() {
     matches_snapshot("select", "select --help");
 }
@@ -66,6 +76,26 @@ fn check() {
 }
 
 #[test]
+fn distortion() {
+    matches_snapshot("distortion", "distortion --help");
+}
+
+#[test]
+fn embed() {
+    matches_snapshot("embed", "embed --help");
+}
+
+#[test]
+fn solvers() {
+    matches_snapshot("solvers", "solvers --help");
+}
+
+#[test]
+fn graphs() {
+    matches_snapshot("graphs", "graphs --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -73,8 +103,21 @@ fn version() {
 
 #[test]
 fn help_is_no_wider_than_the_terminal() {
-    for arguments in ["--help", "demo --help", "score --help", "select --help", "check --help"] {
-        let text = Scene::empty().run(arguments).prints();
+    let commands = [
+        "",
+        "demo",
+        "score",
+        "compare",
+        "sweep",
+        "select",
+        "check",
+        "graphs",
+        "distortion",
+        "embed",
+        "solvers",
+    ];
+    for arguments in commands.map(|command| format!("{command} --help")) {
+        let text = Scene::empty().run(&arguments).prints();
         // clap does not wrap the line of usage.
         for line in text.lines().filter(|line| !line.starts_with("Usage: ")) {
             assert!(line.chars().count() <= 100, "{arguments}: {line}");

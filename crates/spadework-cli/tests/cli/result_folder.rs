@@ -24,15 +24,18 @@ fn without_timings(mut json: Value) -> Value {
 fn holds_the_object_and_both_tables() {
     let scene = Scene::with_model();
     scene.score("--out result").prints();
-    assert_eq!(listing(&scene.path().join("result")), ["edges.csv", "nodes.csv", "result.json"]);
+    let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json"];
+    assert_eq!(listing(&scene.path().join("result")), expected);
     assert_eq!(listing(scene.path()), ["labels.npy", "result", "worse.npy", "x.npy", "y.npy"]);
 }
 
 #[test]
 fn the_object_is_the_one_printed() {
     let scene = Scene::with_model();
-    let printed = scene.score("--labels labels.npy --json --out result").json();
+    let mut printed = scene.score("--labels labels.npy --json --out result").json();
     assert_eq!(printed, scene.read_json("result/result.json"));
+    // Only a result that is kept says what it was made of.
+    printed.as_object_mut().unwrap().remove("data").expect("data");
     let again = scene.score("--labels labels.npy --json").json();
     assert_eq!(without_timings(printed), without_timings(again));
 }
@@ -79,6 +82,10 @@ fn tables_come_in_three_formats() {
         "edges.npy",
         "edges.parquet",
         "embedding.npy",
+        "label_pairs.csv",
+        "label_pairs.parquet",
+        "labels.csv",
+        "labels.parquet",
         "node_scores.npy",
         "nodes.csv",
         "nodes.parquet",
@@ -86,7 +93,10 @@ fn tables_come_in_three_formats() {
     ];
     assert_eq!(listing(&scene.path().join("result")), expected);
     scene.score("--out other --tables parquet").prints();
-    assert_eq!(listing(&scene.path().join("other")), ["edges.parquet", "nodes.parquet", "result.json"]);
+    assert_eq!(
+        listing(&scene.path().join("other")),
+        ["edges.parquet", "embedding.npy", "nodes.parquet", "result.json"]
+    );
 }
 
 #[test]
@@ -113,7 +123,7 @@ fn a_new_result_replaces_the_old_one_and_nothing_else() {
     scene.write("result/notes.txt", "mine");
     scene.write("result/nodes.csv", "old");
     scene.score("--out result").prints();
-    let expected = ["edges.csv", "nodes.csv", "notes.txt", "plots", "result.json"];
+    let expected = ["edges.csv", "embedding.npy", "nodes.csv", "notes.txt", "plots", "result.json"];
     assert_eq!(listing(&scene.path().join("result")), expected);
     assert_eq!(scene.read("result/notes.txt"), "mine");
     assert!(scene.read("result/nodes.csv").starts_with("index,label,"));
@@ -154,7 +164,8 @@ fn a_failure_keeps_the_old_result() {
     let before = scene.read("result/result.json");
     scene.score("-k 300 --out result").refuses(2, &["neighbors"]);
     assert_eq!(scene.read("result/result.json"), before);
-    assert_eq!(listing(&scene.path().join("result")), ["edges.csv", "nodes.csv", "result.json"]);
+    let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json"];
+    assert_eq!(listing(&scene.path().join("result")), expected);
 }
 
 #[test]

@@ -180,3 +180,46 @@ fn a_proof_on_request() {
     assert!(bound("upper") - bound("lower") <= 1e-3 * score, "{json}");
     assert!(scene.score("--certify").prints().contains("], proved\n"));
 }
+
+#[test]
+fn labels_tell_pairs_and_the_worst() {
+    let scene = Scene::with_model();
+    let json = scene.score("--json --labels labels.npy --out result").json();
+    let pairs = json["label_pairs"].as_array().unwrap();
+    let edges: u64 = pairs.iter().map(|pair| pair["edges"].as_u64().unwrap()).sum();
+    assert_eq!(json["graphs"]["input"]["edges"], edges);
+    let labels = json["label_scores"].as_array().unwrap();
+    let score = |label: &serde_json::Value| label["score"].as_f64().unwrap();
+    let worst = labels.iter().max_by(|a, b| score(a).total_cmp(&score(b))).unwrap();
+    assert_eq!(json["disparity"]["worst"], worst["label"]);
+    let mean = labels.iter().map(score).sum::<f64>() / labels.len() as f64;
+    // The same sum and division.
+    assert!((json["disparity"]["ratio"].as_f64().unwrap() - score(worst) / mean).abs() < 1e-12);
+    let text = scene.score("--labels labels.npy").prints();
+    assert!(text.contains("labels most easily confused") && text.contains("worst label"), "{text}");
+    assert!(scene.read("result/label_pairs.csv").starts_with("a,b,score,edges\n0,0,"));
+    assert!(scene.read("result/labels.csv").starts_with("label,score,samples\n0,"));
+    assert!(scene.score("--json").json().get("label_pairs").is_none());
+}
+
+#[test]
+fn certainty_on_request() {
+    let scene = Scene::with_model();
+    let json = scene.score("--json --interval --references").json();
+    let score = json["model_score"].as_f64().unwrap();
+    let ends = ["lower", "upper"].map(|end| json["interval"][end].as_f64().unwrap());
+    assert!(ends[0] < score && score < ends[1]);
+    assert_eq!(
+        (&json["interval"]["repetitions"], &json["interval"]["subsample"]),
+        (&100.into(), &150.into())
+    );
+    assert!(json["references"]["permuted"].as_f64().unwrap() > score);
+    assert_eq!(json["interval"], scene.score("--json --interval --threads 1").json()["interval"]);
+    let text = scene.score("--interval --references").prints();
+    assert!(
+        text.contains("\ninterval      [") && text.contains("\nreferences    1 for the identity, "),
+        "{text}"
+    );
+    let plain = scene.score("--json").json();
+    assert!(plain.get("interval").is_none() && plain.get("references").is_none());
+}

@@ -76,7 +76,7 @@ fn json_lists_ids_and_scores() {
 fn the_folder_holds_the_selection() {
     let scene = Scene::with_model();
     let printed = select(&scene, "--top 5 --scores --out result").prints();
-    let expected = ["edges.csv", "nodes.csv", "result.json", "selected.csv"];
+    let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json", "selected.csv"];
     assert_eq!(listing(&scene.path().join("result")), expected);
     assert_eq!(scene.read("result/selected.csv"), printed);
 }

@@ -102,7 +102,7 @@ fn push_numbers(line: &Line, columns: &Range<usize>, name: &str, values: &mut Ve
 }
 
 /// Unpacked, and without the mark that some editors put in front of UTF-8.
-fn plain_text<'a>(bytes: &'a [u8], name: &str) -> Result<Cow<'a, [u8]>> {
+pub(super) fn plain_text<'a>(bytes: &'a [u8], name: &str) -> Result<Cow<'a, [u8]>> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.starts_with(GZIP_MAGIC) {
         let text = gunzip(bytes, name)?;

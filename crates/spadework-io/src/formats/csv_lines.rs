@@ -52,7 +52,7 @@ pub(super) struct Line {
 }
 
 /// Lines that all have the width of the first.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     text: &'a [u8],
     reader: csv::Reader<&'a [u8]>,
     width: usize,
@@ -60,7 +60,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn open(text: &'a [u8], name: &'a str) -> Self {
+    pub(super) fn open(text: &'a [u8], name: &'a str) -> Self {
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)

@@ -1,7 +1,7 @@
 //! NumPy archives (`.npz`): a ZIP file with one `.npy` member per array, stored or deflated.
 
 use std::borrow::Cow;
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -27,6 +27,29 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawAr
         format: Format::Npz,
         reason: cause.to_string(),
     })
+}
+
+/// Keys of the arrays.
+pub(crate) fn keys(bytes: &[u8], name: &str) -> Result<Vec<String>> {
+    let archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| decoder(&e, name))?;
+    Ok(members(&archive, name)?.into_iter().map(|(key, _)| key).collect())
+}
+
+/// A word that NumPy stored as a scalar of bytes (`S3`) or of text (`<U3`), such as the format of a SciPy matrix.
+pub(crate) fn word(bytes: &[u8], key: &str, name: &str) -> Result<String> {
+    /// A header and a word of text take a fraction of it.
+    const MOST: u64 = 1 << 12;
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| decoder(&e, name))?;
+    let mut content = Vec::new();
+    let member = archive.by_name(&format!("{key}.npy")).map_err(|e| decoder(&e, name))?;
+    member.take(MOST).read_to_end(&mut content).map_err(|cause| Error::Decoder {
+        name: name.to_owned(),
+        format: Format::Npz,
+        reason: cause.to_string(),
+    })?;
+    // The header of a file ends with a line feed, and text has four bytes a letter.
+    let value = content.iter().position(|&byte| byte == b'\n').map_or(&[][..], |end| &content[end + 1..]);
+    Ok(value.iter().filter(|&&byte| byte != 0).map(|&byte| char::from(byte)).collect())
 }
 
 /// Keys and positions of the arrays. NumPy names the members `KEY.npy`.

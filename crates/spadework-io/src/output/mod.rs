@@ -3,10 +3,12 @@
 //! Everything is written to a temporary sibling and renamed when it is complete. What is dropped before is removed, and
 //! [`remove_unfinished`] removes what a program that is interrupted leaves behind.
 
+mod graph;
 mod npy;
 mod parquet;
 mod temporary;
 
+pub use graph::write_graph;
 pub use npy::{NpyValues, write_npy};
 pub use parquet::{Column, write_parquet};
 pub use temporary::{OutputDir, OutputFile, remove_unfinished, write_bytes};

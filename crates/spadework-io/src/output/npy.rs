@@ -20,6 +20,8 @@ pub enum NpyValues<'a> {
     F64(&'a [f64]),
     /// Integers, for indices and labels.
     I64(&'a [i64]),
+    /// A word of ASCII letters, one value.
+    Word(&'a [u8]),
 }
 
 impl<'a> From<&'a [f32]> for NpyValues<'a> {
@@ -46,14 +48,16 @@ impl NpyValues<'_> {
             NpyValues::F32(values) => values.len(),
             NpyValues::F64(values) => values.len(),
             NpyValues::I64(values) => values.len(),
+            NpyValues::Word(_) => 1,
         }
     }
 
-    fn descr(&self) -> &'static str {
+    fn descr(&self) -> String {
         match self {
-            NpyValues::F32(_) => "<f4",
-            NpyValues::F64(_) => "<f8",
-            NpyValues::I64(_) => "<i8",
+            NpyValues::F32(_) => "<f4".to_owned(),
+            NpyValues::F64(_) => "<f8".to_owned(),
+            NpyValues::I64(_) => "<i8".to_owned(),
+            NpyValues::Word(word) => format!("|S{}", word.len()),
         }
     }
 
@@ -62,6 +66,7 @@ impl NpyValues<'_> {
             NpyValues::F32(values) => values.iter().try_for_each(|v| writer.write_all(&v.to_le_bytes())),
             NpyValues::F64(values) => values.iter().try_for_each(|v| writer.write_all(&v.to_le_bytes())),
             NpyValues::I64(values) => values.iter().try_for_each(|v| writer.write_all(&v.to_le_bytes())),
+            NpyValues::Word(word) => writer.write_all(word),
         }
     }
 }
@@ -72,7 +77,7 @@ impl NpyValues<'_> {
 /// When the shape does not hold the values, or the file cannot be written.
 pub fn write_npy<'a>(path: &Path, shape: &[usize], values: impl Into<NpyValues<'a>>) -> Result<()> {
     let values = values.into();
-    let header = header(shape, values.descr());
+    let header = header(shape, &values.descr());
     let length = u16::try_from(header.len()).ok().filter(|_| checked_product(shape) == Some(values.len()));
     let Some(length) = length else {
         return Err(Error::OutputShape {
@@ -90,6 +95,16 @@ pub fn write_npy<'a>(path: &Path, shape: &[usize], values: impl Into<NpyValues<'
     })();
     written.map_err(|cause| file.error(cause))?;
     file.commit()
+}
+
+/// A whole file in memory, for archives; the shape is that of the values.
+pub(super) fn npy_bytes(shape: &[usize], values: NpyValues<'_>) -> Vec<u8> {
+    let header = header(shape, &values.descr());
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    values.write(&mut bytes).expect("memory can be written to");
+    bytes
 }
 
 /// The dictionary, padded with blanks to the alignment and ended by a line feed.

@@ -29,7 +29,9 @@ pub enum Column<'a> {
 }
 
 impl Column<'_> {
-    fn len(&self) -> usize {
+    /// Number of rows.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
         match self {
             Column::I64(values) => values.len(),
             Column::F64(values) => values.len(),

@@ -20,7 +20,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenInfo, EigenMethod, EigenParams, EigenProblem, GeneralizedEigenpairs, RitzPair};
+use super::{EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair};
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
     Panel, Square, WIDTH, add_products, center, dots, gram, multiply, negated, random, scale_add, zeros,
@@ -57,7 +57,7 @@ pub(super) fn fewest_nodes(eigenpairs: usize) -> usize {
 
 /// The loop.
 pub(super) fn eigenpairs(
-    problem: &EigenProblem<'_>,
+    problem: &dyn Pencil,
     params: &EigenParams,
     monitor: &dyn Monitor,
 ) -> Result<GeneralizedEigenpairs> {
@@ -73,7 +73,7 @@ pub(super) fn eigenpairs(
         let targets = accepted.targets(&ritz.values);
         let residual = basis.residual(&ritz, targets);
         direction = zeros(residual.len());
-        problem.solver.precondition(&residual, &mut direction);
+        problem.solver().precondition(&residual, &mut direction);
         accepted.update(&ritz.values, targets, dots(&residual, &direction));
         if accepted.all(&ritz.values) {
             let pairs = basis.measured_pairs(&ritz, kept_panels(params.eigenpairs));
@@ -99,12 +99,12 @@ pub(super) fn eigenpairs(
 }
 
 /// A random block after one step of the power method, M⁻¹ L_X: most of what is not wanted is gone at once.
-fn start(problem: &EigenProblem<'_>, rng: &mut ChaCha8Rng) -> Panel {
+fn start(problem: &dyn Pencil, rng: &mut ChaCha8Rng) -> Panel {
     let noise = random(problem.nodes(), rng);
     let mut product = zeros(problem.nodes());
-    problem.input.apply_panel(&noise, &mut product);
+    problem.apply_left(&noise, &mut product);
     let mut direction = noise;
-    problem.solver.precondition(&product, &mut direction);
+    problem.solver().precondition(&product, &mut direction);
     direction
 }
 
@@ -159,8 +159,8 @@ struct Ritz {
 }
 
 /// An L_Y-orthonormal basis V with L_X V, L_Y V and VᵀL_XV.
-struct Basis<'p, 'g> {
-    problem: &'p EigenProblem<'g>,
+struct Basis<'p> {
+    problem: &'p dyn Pencil,
     vectors: Vec<Panel>,
     input_products: Vec<Panel>,
     output_products: Vec<Panel>,
@@ -169,8 +169,8 @@ struct Basis<'p, 'g> {
     previous: Option<Mat<f64>>,
 }
 
-impl<'p, 'g> Basis<'p, 'g> {
-    fn new(problem: &'p EigenProblem<'g>) -> Self {
+impl<'p> Basis<'p> {
+    fn new(problem: &'p dyn Pencil) -> Self {
         Self {
             problem,
             vectors: Vec::new(),
@@ -189,7 +189,7 @@ impl<'p, 'g> Basis<'p, 'g> {
     fn expand(&mut self, mut direction: Panel, rng: &mut ChaCha8Rng) {
         let output_product = self.orthonormalize(&mut direction, rng);
         let mut input_product = zeros(direction.len());
-        self.problem.input.apply_panel(&direction, &mut input_product);
+        self.problem.apply_left(&direction, &mut input_product);
         let old = self.columns();
         self.vectors.push(direction);
         self.output_products.push(output_product);
@@ -224,7 +224,7 @@ impl<'p, 'g> Basis<'p, 'g> {
             }
             add_products(direction, &overlaps);
             center(direction);
-            self.problem.output().apply_panel(direction, &mut product);
+            self.problem.right().apply_panel(direction, &mut product);
             let (whitening, dependent) = whitening(&gram(direction, &product));
             multiply(direction, &whitening);
             multiply(&mut product, &whitening);
@@ -266,7 +266,7 @@ impl<'p, 'g> Basis<'p, 'g> {
             .flat_map(|panel| {
                 let targets: [usize; WIDTH] = std::array::from_fn(|lane| panel * WIDTH + lane);
                 let residual = self.residual(ritz, targets);
-                let (solution, info) = self.problem.solver.solve_panel(&residual, &MEASURE);
+                let (solution, info) = self.problem.solver().solve_panel(&residual, &MEASURE);
                 // rᵀx falls short of rᵀL_Y⁺r by what the solve leaves; one that failed says nothing.
                 let part = if info.converged(&MEASURE) { MEASURED_PART } else { 0.0 };
                 let squared = dots(&residual, &solution).map(|squared| squared.max(0.0) / part);
@@ -300,8 +300,8 @@ impl<'p, 'g> Basis<'p, 'g> {
             };
             self.vectors.iter().map(apply).collect::<Vec<_>>()
         };
-        let input_products = applied(&|x, y| self.problem.input.apply_panel(x, y));
-        let output_products = applied(&|x, y| self.problem.output().apply_panel(x, y));
+        let input_products = applied(&|x, y| self.problem.apply_left(x, y));
+        let output_products = applied(&|x, y| self.problem.right().apply_panel(x, y));
         (self.input_products, self.output_products) = (input_products, output_products);
         self.projected = coefficients.transpose() * &self.projected * &coefficients;
         self.previous = None;

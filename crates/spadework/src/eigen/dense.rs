@@ -5,11 +5,12 @@
 //! eigenvalues.
 
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Mat, Par, Side};
+use faer::{Mat, MatRef, Par, Side};
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenInfo, EigenMethod, EigenParams, EigenProblem, GeneralizedEigenpairs, RitzPair};
+use super::{EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair};
 use crate::laplacian::Laplacian;
+use crate::laplacian::panel::{Panel, zeros};
 use crate::monitor::check_cancelled;
 use crate::{Error, Monitor, Result};
 
@@ -17,26 +18,15 @@ use crate::{Error, Monitor, Result};
 pub(super) const COMFORTABLE_NODES: usize = 200;
 
 pub(super) fn eigenpairs(
-    problem: &EigenProblem<'_>,
+    problem: &dyn Pencil,
     params: &EigenParams,
     monitor: &dyn Monitor,
 ) -> Result<GeneralizedEigenpairs> {
     check_cancelled(monitor)?;
-    let not_converged = |residuals: Vec<f64>| Error::NotConverged {
-        what: "the dense eigenvalue decomposition",
-        iterations: 0,
-        residuals,
-        tolerance: params.tolerance,
-    };
-    let failed = || not_converged(vec![f64::INFINITY; params.eigenpairs]);
-    let mut input = grounded(problem.input());
-    let factor = grounded(problem.output()).llt(Side::Lower).map_err(|_| failed())?;
+    let failed = || not_converged(vec![f64::INFINITY; params.eigenpairs], params.tolerance);
+    let factor = grounded(problem.right()).llt(Side::Lower).map_err(|_| failed())?;
     let lower = factor.L();
-    // C⁻¹ (L_X C⁻ᵀ): the second solve works on the transpose of the first, which is symmetric in the end.
-    solve_lower_triangular_in_place(lower, input.as_mut(), Par::Seq);
-    let mut whitened = input.transpose().to_owned();
-    solve_lower_triangular_in_place(lower, whitened.as_mut(), Par::Seq);
-    let spectrum = symmetric_eigen(whitened.as_ref()).ok_or_else(failed)?;
+    let spectrum = symmetric_eigen(whitened(problem, lower).as_ref()).ok_or_else(failed)?;
     let mut vectors = spectrum.vectors.subcols(0, params.eigenpairs).to_owned();
     solve_upper_triangular_in_place(lower.transpose(), vectors.as_mut(), Par::Seq);
     let pairs: Vec<RitzPair> = (0..params.eigenpairs)
@@ -50,25 +40,52 @@ pub(super) fn eigenpairs(
         })
         .collect();
     if pairs.iter().any(|pair| pair.residual > params.tolerance * pair.value) {
-        return Err(not_converged(pairs.iter().map(RitzPair::relative_residual).collect()));
+        let residuals = pairs.iter().map(RitzPair::relative_residual).collect();
+        return Err(not_converged(residuals, params.tolerance));
     }
     check_cancelled(monitor)?;
     let info = EigenInfo { method: EigenMethod::Dense, iterations: 0 };
     Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info))
 }
 
-/// ‖L_X v − λ L_Y v‖ in the norm of L_Y⁺: rᵀL_Y⁺r = ‖C⁻¹r‖² for the grounded r, since r sums to zero.
-fn residual(problem: &EigenProblem<'_>, vector: &[f64], whiten: impl Fn(&mut Mat<f64>)) -> f64 {
-    let norm = problem.output().quadratic_form(vector);
-    let value = problem.input().quadratic_form(vector) / norm;
-    let (input, output) = (problem.input().apply(vector), problem.output().apply(vector));
-    let mut residual = Mat::from_fn(vector.len() - 1, 1, |p, _| input[p] - value * output[p]);
+/// All n − 1 eigenvalues, largest first.
+pub(super) fn eigenvalues(problem: &dyn Pencil, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+    check_cancelled(monitor)?;
+    let failed = || not_converged(vec![f64::INFINITY], 0.0);
+    let factor = grounded(problem.right()).llt(Side::Lower).map_err(|_| failed())?;
+    let spectrum = symmetric_eigen(whitened(problem, factor.L()).as_ref()).ok_or_else(failed)?;
+    check_cancelled(monitor)?;
+    Ok(spectrum.values)
+}
+
+fn not_converged(residuals: Vec<f64>, tolerance: f64) -> Error {
+    Error::NotConverged { what: "the dense eigenvalue decomposition", iterations: 0, residuals, tolerance }
+}
+
+/// C⁻¹ A C⁻ᵀ: the second solve works on the transpose of the first, which is symmetric in the end.
+fn whitened(problem: &dyn Pencil, lower: MatRef<'_, f64>) -> Mat<f64> {
+    let mut left = problem.grounded_left();
+    solve_lower_triangular_in_place(lower, left.as_mut(), Par::Seq);
+    let mut whitened = left.transpose().to_owned();
+    solve_lower_triangular_in_place(lower, whitened.as_mut(), Par::Seq);
+    whitened
+}
+
+/// ‖A v − λ L_Y v‖ in the norm of L_Y⁺: rᵀL_Y⁺r = ‖C⁻¹r‖² for the grounded r, since r sums to zero.
+fn residual(problem: &dyn Pencil, vector: &[f64], whiten: impl Fn(&mut Mat<f64>)) -> f64 {
+    let norm = problem.right().quadratic_form(vector);
+    let value = problem.left_form(vector) / norm;
+    let panel: Panel = vector.iter().map(|&entry| [entry, 0.0, 0.0, 0.0]).collect();
+    let mut left = zeros(vector.len());
+    problem.apply_left(&panel, &mut left);
+    let right = problem.right().apply(vector);
+    let mut residual = Mat::from_fn(vector.len() - 1, 1, |p, _| left[p][0] - value * right[p]);
     whiten(&mut residual);
     residual.norm_l2() / norm.sqrt()
 }
 
 /// The Laplacian without its last node, dense.
-fn grounded(laplacian: &Laplacian<'_>) -> Mat<f64> {
+pub(super) fn grounded(laplacian: &Laplacian<'_>) -> Mat<f64> {
     let size = laplacian.nodes() - 1;
     let mut matrix = Mat::zeros(size, size);
     for p in 0..size {

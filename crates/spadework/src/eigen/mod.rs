@@ -4,11 +4,17 @@ mod certificate;
 mod davidson;
 mod dense;
 mod enclosure;
+mod modes;
+mod power;
 mod symmetric;
 
 pub use enclosure::{Enclosure, EnclosureMethod};
+pub use modes::{LaplacianModes, lowest_modes};
+
+use faer::Mat;
 
 use crate::graph::{Components, GraphPair};
+use crate::laplacian::panel::Panel;
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::{Certainty, Error, Monitor, Result};
 
@@ -41,8 +47,21 @@ pub enum EigenMethod {
     Auto,
     /// Dense decomposition: O(n³), all eigenvalues.
     Dense,
-    /// Block Davidson iteration.
+    /// Block Davidson iteration; dense where n is too small for its basis.
     Davidson,
+    /// Power iteration with a block of vectors (the paper's A.5); dense where n is too small for the block.
+    Power,
+}
+
+impl std::fmt::Display for EigenMethod {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            EigenMethod::Auto => "auto",
+            EigenMethod::Dense => "dense",
+            EigenMethod::Davidson => "davidson",
+            EigenMethod::Power => "power",
+        })
+    }
 }
 
 /// λ_1 ≥ … ≥ λ_r > 0 with their vectors.
@@ -79,7 +98,7 @@ impl RitzPair {
 pub struct EigenInfo {
     /// The method that was used; never [`EigenMethod::Auto`].
     pub method: EigenMethod,
-    /// Iterations of the Davidson method; 0 for the dense one.
+    /// Iterations of an iterative method; 0 for the dense one.
     pub iterations: usize,
 }
 
@@ -111,10 +130,10 @@ impl GeneralizedEigenpairs {
     }
 
     /// Sorts pairs by value and brings the vectors into their normal form.
-    fn new(problem: &EigenProblem<'_>, mut pairs: Vec<RitzPair>, wanted: usize, info: EigenInfo) -> Self {
+    fn new(problem: &dyn Pencil, mut pairs: Vec<RitzPair>, wanted: usize, info: EigenInfo) -> Self {
         for pair in &mut pairs {
-            normalize(problem.output(), &mut pair.vector);
-            pair.value = problem.input().quadratic_form(&pair.vector);
+            normalize(problem.right(), &mut pair.vector);
+            pair.value = problem.left_form(&pair.vector);
         }
         pairs.sort_by(|a, b| b.value.total_cmp(&a.value));
         let guards = pairs.split_off(wanted);
@@ -136,6 +155,55 @@ fn normalize(output: &Laplacian<'_>, vector: &mut [f64]) {
     let scale = output.quadratic_form(vector).sqrt().recip().copysign(largest);
     for entry in vector.iter_mut() {
         *entry *= scale;
+    }
+}
+
+/// A v = λ L v with the Laplacian L of a connected graph and a positive semidefinite A that ignores constants: what the
+/// methods of this module solve. The two that there are: A = L_X ([`EigenProblem`]) and A = the identity on vectors of
+/// mean zero, which asks for the smallest eigenvalues of L ([`lowest_modes`]).
+trait Pencil: Sync {
+    /// Solves with L.
+    fn solver(&self) -> &LaplacianSolver<'_>;
+
+    /// y = A x.
+    fn apply_left(&self, x: &Panel, y: &mut Panel);
+
+    /// xᵀAx, accurate to the last digits.
+    fn left_form(&self, x: &[f64]) -> f64;
+
+    /// A without its last row and column, dense.
+    fn grounded_left(&self) -> Mat<f64>;
+
+    /// L.
+    fn right(&self) -> &Laplacian<'_> {
+        self.solver().laplacian()
+    }
+
+    fn nodes(&self) -> usize {
+        self.right().nodes()
+    }
+}
+
+/// The r largest eigenpairs of a pencil by the method asked for, or densely where that needs more room than there is.
+fn solve_pencil(
+    pencil: &dyn Pencil,
+    params: &EigenParams,
+    monitor: &dyn Monitor,
+) -> Result<GeneralizedEigenpairs> {
+    let (nodes, eigenpairs) = (pencil.nodes(), params.eigenpairs);
+    let method = match params.method {
+        EigenMethod::Auto if nodes <= dense::COMFORTABLE_NODES => EigenMethod::Dense,
+        EigenMethod::Auto => EigenMethod::Davidson,
+        method => method,
+    };
+    match method {
+        EigenMethod::Power if nodes > power::fewest_nodes(eigenpairs) => {
+            power::eigenpairs(pencil, params, monitor)
+        }
+        EigenMethod::Davidson if nodes > davidson::fewest_nodes(eigenpairs) => {
+            davidson::eigenpairs(pencil, params, monitor)
+        }
+        _ => dense::eigenpairs(pencil, params, monitor),
     }
 }
 
@@ -193,17 +261,19 @@ impl<'g> EigenProblem<'g> {
         if eigenpairs > positive {
             return Err(Error::TooFewEigenvalues { eigenpairs, positive });
         }
-        let dense = match params.method {
-            EigenMethod::Dense => true,
-            // The iteration needs room for its basis.
-            EigenMethod::Davidson => samples <= davidson::fewest_nodes(eigenpairs),
-            EigenMethod::Auto => samples <= dense::COMFORTABLE_NODES.max(davidson::fewest_nodes(eigenpairs)),
-        };
-        if dense {
-            dense::eigenpairs(self, params, monitor)
-        } else {
-            davidson::eigenpairs(self, params, monitor)
-        }
+        solve_pencil(self, params, monitor)
+    }
+
+    /// All n − 1 eigenvalues, largest first, by a dense decomposition; as many are 0 as the input graph has components
+    /// beyond the first.
+    ///
+    /// # Errors
+    /// [`Error::NotConverged`] when the decomposition fails; [`Error::Cancelled`].
+    ///
+    /// # Complexity
+    /// O(n³) time, some four matrices of n² numbers.
+    pub fn all_eigenvalues(&self, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        dense::eigenvalues(self, monitor)
     }
 
     /// An enclosure of λ_1 around eigenpairs of this problem.
@@ -221,6 +291,24 @@ impl<'g> EigenProblem<'g> {
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
             Certainty::Certified => certificate::certified(self, pairs, monitor),
         }
+    }
+}
+
+impl Pencil for EigenProblem<'_> {
+    fn solver(&self) -> &LaplacianSolver<'_> {
+        &self.solver
+    }
+
+    fn apply_left(&self, x: &Panel, y: &mut Panel) {
+        self.input.apply_panel(x, y);
+    }
+
+    fn left_form(&self, x: &[f64]) -> f64 {
+        self.input.quadratic_form(x)
+    }
+
+    fn grounded_left(&self) -> Mat<f64> {
+        dense::grounded(&self.input)
     }
 }
 

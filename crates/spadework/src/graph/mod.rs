@@ -3,10 +3,21 @@
 mod bridges;
 mod components;
 mod connect;
+mod construct;
 pub mod generators;
+mod geodesic;
+mod kind;
+mod project;
+mod sparsify;
 
 pub use components::Components;
+pub(crate) use connect::{ConnectedSide, ConnectedSides, connect_sides};
 pub use connect::{Connection, Mended, Neighborhood, connect};
+pub use construct::construct;
+pub use geodesic::{geodesic_distances, geodesic_distances_from};
+pub use kind::{Dimensions, GraphKind, Sparsity, Weights};
+pub use project::{Projection, project};
+pub use sparsify::{SparsifierInfo, sparsify};
 
 use crate::neighbors::NeighborLists;
 use crate::{Error, Result};
@@ -19,12 +30,12 @@ pub struct Graph {
     /// Row p holds entries `row_starts[p]..row_starts[p + 1]`.
     row_starts: Vec<usize>,
     columns: Vec<u32>,
-    weights: Weights,
+    weights: EntryWeights,
 }
 
 /// Weights of the entries of a [`Graph`]; unit weights cost nothing.
 #[derive(Debug, Clone, PartialEq)]
-enum Weights {
+enum EntryWeights {
     Unit,
     Each(Vec<f64>),
 }
@@ -60,7 +71,7 @@ impl Graph {
             }
         }
         sort_and_deduplicate(&mut row_starts, &mut columns);
-        Self { row_starts, columns, weights: Weights::Unit }
+        Self { row_starts, columns, weights: EntryWeights::Unit }
     }
 
     /// A graph of unit weights; each edge in either direction, repetitions allowed.
@@ -101,15 +112,20 @@ impl Graph {
             row_starts[p + 1] += row_starts[p];
         }
         let columns = entries.iter().map(|&(_, q, _)| q).collect();
-        let weights = Weights::Each(entries.iter().map(|&(.., weight)| weight).collect());
+        let weights = EntryWeights::Each(entries.iter().map(|&(.., weight)| weight).collect());
         Ok(Self { row_starts, columns, weights })
     }
 
     /// The same graph with more edges of unit weight.
     pub(crate) fn with_edges(&self, more: &[(u32, u32)]) -> Self {
-        debug_assert_eq!(self.weights, Weights::Unit, "only neighbour graphs are joined");
+        debug_assert_eq!(self.weights, EntryWeights::Unit, "only neighbour graphs are joined");
         let pairs = self.edges().map(|(p, q, _)| (p, q)).chain(more.iter().copied());
         Self::from_pairs(self.nodes(), pairs)
+    }
+
+    /// Whether all weights are 1.
+    pub fn is_unit(&self) -> bool {
+        self.weights == EntryWeights::Unit
     }
 
     /// Number of nodes.
@@ -130,8 +146,8 @@ impl Graph {
     /// Weights of the edges to [`Graph::neighbors`], in the same order; `None` where all are 1.
     pub fn weights(&self, p: usize) -> Option<&[f64]> {
         match &self.weights {
-            Weights::Unit => None,
-            Weights::Each(weights) => Some(&weights[self.row_starts[p]..self.row_starts[p + 1]]),
+            EntryWeights::Unit => None,
+            EntryWeights::Each(weights) => Some(&weights[self.row_starts[p]..self.row_starts[p + 1]]),
         }
     }
 
@@ -141,6 +157,16 @@ impl Graph {
             None => self.neighbors(p).len() as f64,
             Some(weights) => weights.iter().sum(),
         }
+    }
+
+    /// Whether both nodes of every pair are there.
+    pub(crate) fn check_pairs(&self, pairs: &[(u32, u32)]) -> Result<()> {
+        let nodes = self.nodes();
+        let stranger = pairs.iter().position(|&(p, q)| p.max(q) as usize >= nodes);
+        stranger.map_or(Ok(()), |index| {
+            let (p, q) = pairs[index];
+            Err(Error::BadPair { index, p, q, nodes })
+        })
     }
 
     /// Every edge (p, q, weight) once, with p < q, ascending.
@@ -203,6 +229,27 @@ impl ConnectedGraph {
     pub fn graph(&self) -> &Graph {
         &self.0
     }
+
+    /// The graph itself.
+    pub fn into_graph(self) -> Graph {
+        self.0
+    }
+
+    /// The same graph under other names: node p becomes `names[p]`, a permutation.
+    pub(crate) fn renamed(&self, names: &[u32]) -> Self {
+        let renamed = |(p, q, weight): (u32, u32, f64)| (names[p as usize], names[q as usize], weight);
+        let graph = match self.0.weights {
+            EntryWeights::Unit => {
+                let pairs = self.0.edges().map(renamed).map(|(p, q, _)| (p, q));
+                Graph::from_pairs(self.0.nodes(), pairs)
+            }
+            EntryWeights::Each(_) => {
+                let edges: Vec<_> = self.0.edges().map(renamed).collect();
+                Graph::from_weighted_edges(self.0.nodes(), &edges).expect("edges of a graph are sound")
+            }
+        };
+        Self(graph)
+    }
 }
 
 /// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
@@ -226,6 +273,11 @@ impl GraphPair {
         Ok(Self { input, output })
     }
 
+    /// Both graphs, input first.
+    pub(crate) fn into_graphs(self) -> (Graph, ConnectedGraph) {
+        (self.input, self.output)
+    }
+
     /// G_X.
     pub fn input(&self) -> &Graph {
         &self.input
@@ -239,6 +291,46 @@ impl GraphPair {
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.input.nodes()
+    }
+
+    /// Whether the input graph is in one piece too, as distances in it need.
+    ///
+    /// # Errors
+    /// [`Error::InputDisconnected`].
+    pub fn check_input_connected(&self) -> Result<()> {
+        let components = Components::of(&self.input);
+        if components.count() == 1 {
+            return Ok(());
+        }
+        let (count, largest) = (components.count(), components.largest());
+        Err(Error::InputDisconnected { components: count, largest, nodes: self.nodes() })
+    }
+
+    /// The input graph, where it is in one piece.
+    ///
+    /// # Errors
+    /// [`Error::InputDisconnected`].
+    pub fn connected_input(&self) -> Result<ConnectedGraph> {
+        self.check_input_connected()?;
+        Ok(ConnectedGraph(self.input.clone()))
+    }
+
+    /// The output graph, as what it was proved to be.
+    pub fn connected_output(&self) -> &ConnectedGraph {
+        &self.output
+    }
+
+    /// The pair with its sides exchanged, fit for λ_max(L_X⁺L_Y).
+    ///
+    /// # Errors
+    /// [`Error::InputDisconnected`].
+    pub fn reversed(&self) -> Result<Self> {
+        Self::new(self.output.0.clone(), self.connected_input()?)
+    }
+
+    /// The same input graph with the nodes of the output graph under other names.
+    pub(crate) fn with_outputs_renamed(&self, names: &[u32]) -> Self {
+        Self { input: self.input.clone(), output: self.output.renamed(names) }
     }
 }
 
@@ -262,6 +354,19 @@ mod tests {
         assert_eq!(graph.weights(1), Some(&[2.0, 4.0][..]));
         assert_eq!(graph.weighted_degree(1), 6.0);
         assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 2.0), (1, 2, 4.0)]);
+    }
+
+    #[test]
+    fn other_names_are_another_order_of_the_nodes() {
+        let names = [2, 0, 3, 1];
+        let edges = [(0, 1, 1.5), (1, 2, 2.0), (2, 3, 4.0), (0, 3, 8.0)];
+        let renamed = edges.map(|(p, q, w)| (names[p as usize], names[q as usize], w));
+        let weighted = |edges| ConnectedGraph::new(Graph::from_weighted_edges(4, edges).unwrap()).unwrap();
+        assert_eq!(weighted(&edges).renamed(&names), weighted(&renamed));
+        let unit = |edges: [(u32, u32, f64); 4]| {
+            ConnectedGraph::new(Graph::from_edges(4, &edges.map(|(p, q, _)| (p, q))).unwrap()).unwrap()
+        };
+        assert_eq!(unit(edges).renamed(&names), unit(renamed));
     }
 
     #[test]

@@ -3,9 +3,12 @@
 mod approximate_cholesky;
 mod cg;
 pub(crate) mod panel;
+mod resistance;
 
 pub use approximate_cholesky::ApproximateCholesky;
 pub use cg::{CgInfo, CgParams, LaplacianSolver};
+pub use resistance::{RESISTANCE_ERROR, SketchInfo, SketchParams, edge_resistances, resistances};
+pub(crate) use resistance::{flow_norms, inverse_columns};
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -2,6 +2,8 @@
 
 use pulp::Simd;
 
+use crate::{Samples, Values};
+
 /// A number that samples are made of.
 pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
     /// The same number in double precision; exact.
@@ -62,6 +64,16 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
     // Keeps the compiler from breaking the whole loop into the pairs of this sum.
     let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
     ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
+}
+
+/// ‖x_p − x_q‖² of two samples, as the searches have it.
+pub(crate) fn distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
+    let dim = samples.dim();
+    let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
+    match samples.values() {
+        Values::F32(values) => squared_distance(&values[p], &values[q]),
+        Values::F64(values) => squared_distance(&values[p], &values[q]),
+    }
 }
 
 #[inline(always)]

@@ -10,7 +10,7 @@ pub use approximate::ApproximateSearch;
 pub use automatic::AutomaticSearch;
 pub(crate) use automatic::search_by;
 pub use brute_force::BruteForce;
-pub(crate) use distance::{Element, single_squared_distance, squared_distance};
+pub(crate) use distance::{Element, distance_between, single_squared_distance, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
 
 use crate::{Error, Monitor, Result, Samples};

@@ -34,6 +34,12 @@ impl EdgeScores {
         Self { edges, scores }
     }
 
+    /// Scores that were computed for the edges of an input graph.
+    pub(super) fn new(edges: Vec<(u32, u32)>, scores: Vec<f64>) -> Self {
+        debug_assert_eq!(edges.len(), scores.len(), "one score an edge");
+        Self { edges, scores }
+    }
+
     /// Number of edges.
     #[expect(clippy::len_without_is_empty, reason = "a graph of samples has edges")]
     pub fn len(&self) -> usize {

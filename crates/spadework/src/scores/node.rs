@@ -30,6 +30,11 @@ impl NodeScores {
         Self(sums)
     }
 
+    /// Scores that were found in another way, one a sample.
+    pub(crate) fn from_scores(scores: Vec<f64>) -> Self {
+        Self(scores)
+    }
+
     /// The scores, one a sample.
     pub fn scores(&self) -> &[f64] {
         &self.0

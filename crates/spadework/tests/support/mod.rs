@@ -1,6 +1,7 @@
 //! What several test files share.
 #![allow(dead_code, reason = "each test file is a crate of its own and uses its part")]
 
+pub(crate) mod distances;
 pub(crate) mod fixtures;
 pub(crate) mod real;
 pub(crate) mod resistance;

@@ -1,0 +1,117 @@
+//! What a user may type about graphs: `spadework graphs`, and which graphs to keep.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use spadework::{GraphKind, SpadeParams, Weights};
+
+use crate::args::{Policy, Search, Solver, TerminalArgs, threads};
+
+/// Which graphs to keep.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct SaveGraphsArgs {
+    /// Also write both graphs into --out, as input_graph and output_graph, in these formats
+    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', requires = "out")]
+    pub(crate) save_graphs: Vec<GraphFormat>,
+}
+
+/// Formats of graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphFormat {
+    /// A list of edges: p,q or p,q,weight
+    Csv,
+    /// A SciPy matrix, for scipy.sparse.load_npz
+    Npz,
+    /// Matrix Market
+    Mtx,
+}
+
+impl GraphFormat {
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            GraphFormat::Csv => "csv",
+            GraphFormat::Npz => "npz",
+            GraphFormat::Mtx => "mtx",
+        }
+    }
+}
+
+/// `spadework graphs`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct GraphsArgs {
+    /// The model's inputs
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    /// The model's outputs; for a classifier the values right before the softmax
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) outputs: String,
+    /// The ways of making graphs, separated by commas; knn is always the first, and what the others are compared with
+    #[arg(
+        long,
+        help_heading = "Method",
+        value_name = "KINDS",
+        value_delimiter = ',',
+        default_value = "knn,mutual,pca:0.95,cknn:1,sparse:density=2"
+    )]
+    pub(crate) graph: Vec<GraphKind>,
+    /// What edges weigh, separated by commas: each way of making graphs with each of these
+    #[arg(
+        long,
+        help_heading = "Method",
+        value_name = "WEIGHTS",
+        value_delimiter = ',',
+        default_value = "unit,gaussian"
+    )]
+    pub(crate) weights: Vec<Weights>,
+    /// How many of the most fragile samples to compare
+    #[arg(long, help_heading = "Method", value_name = "N", default_value = "100")]
+    pub(crate) top: NonZeroUsize,
+    /// Neighbors per sample, k
+    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
+    pub(crate) neighbors: usize,
+    /// Eigenpairs, r, that edge and node scores are made of
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
+    pub(crate) eigenpairs: usize,
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
+    /// How neighbors are searched
+    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
+    pub(crate) search: Search,
+    /// What to do when a graph is not connected
+    #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
+    pub(crate) connectivity: Policy,
+    /// Seed of everything random
+    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Write graphs.json and graphs.csv into this folder
+    #[arg(long, help_heading = "Output", value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+impl GraphsArgs {
+    /// The parameters of one way of making graphs.
+    pub(crate) fn params(&self, graph: GraphKind, weights: Weights) -> SpadeParams {
+        SpadeParams {
+            neighbors: self.neighbors,
+            eigenpairs: self.eigenpairs,
+            solver: self.solver.into(),
+            search: self.search.into(),
+            graph,
+            weights,
+            connectivity: self.connectivity.into(),
+            seed: self.seed,
+            threads: self.threads,
+            ..SpadeParams::default()
+        }
+    }
+}

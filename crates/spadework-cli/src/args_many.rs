@@ -1,0 +1,182 @@
+//! What a user may type about many models, certainty and new samples.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::args::{MethodArgs, OutputArgs};
+
+/// Paragraphs are one line each: clap wraps them to the terminal.
+pub(crate) const MODELS_HELP: &str = "\
+Models:
+  --outputs is given once a model, as NAME=ARRAY or ARRAY alone; the name is then that of the file without its ending, or \
+the key of the array in it. A file whose name has an = in it is found first: name its model too where that is not meant \
+(a=b.npy is the file a=b.npy where there is one, else the file b.npy of the model a).
+
+Arrays:
+  An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file, a CIFAR-10 binary \
+batch, or a data set by name, folder and split (mnist:DIR:test), which also supplies labels. `spadework score --help` \
+says more.
+
+Exit codes:
+    0  done
+    2  the call or its files are wrong
+    3  the problem has no answer as posed
+  130  interrupted";
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) models: ModelsArgs,
+    /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) labels: Option<String>,
+    /// Neighbors per sample, k, the same for all models
+    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
+    pub(crate) neighbors: usize,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// How many of the most fragile samples of each model to name in the result
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) certainty: CertaintyArgs,
+}
+
+/// Help of `--eigenpairs` where there are no scores of edges and nodes.
+const EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find; the first eigenvalue is the model score";
+
+#[derive(Debug, Args)]
+#[command(mut_arg("eigenpairs", |arg| arg.help(EIGENPAIRS_HELP)), mut_arg("sketch_error", |arg| arg.hide(true)))]
+pub(crate) struct SweepArgs {
+    #[command(flatten)]
+    pub(crate) models: ModelsArgs,
+    /// Every k: FROM..TO with both ends in it (5..20 is 5, 6, … 20), FROM..TO:STEP, or a list such as 5,10,20
+    #[arg(
+        short = 'k',
+        long,
+        help_heading = "Method",
+        value_name = "RANGE",
+        default_value = "5..20",
+        value_parser = range
+    )]
+    pub(crate) neighbors: Range,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// The inputs, and the outputs of one or more models.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct ModelsArgs {
+    /// The inputs that all models were given
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    /// A model's outputs, once a model; for a classifier the values right before the softmax
+    #[arg(
+        long,
+        required = true,
+        value_name = "[NAME=]ARRAY",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) outputs: Vec<String>,
+}
+
+/// What to put beside the score.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Certainty")]
+pub(crate) struct CertaintyArgs {
+    /// A 95 % interval of the score that as many samples of the same source typically have, from 100 half-samples
+    #[arg(long)]
+    pub(crate) interval: bool,
+    /// The scores of the identity (always 1) and of the same outputs dealt out to the inputs at random
+    #[arg(long)]
+    pub(crate) references: bool,
+}
+
+/// New samples against a scored model.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "New samples")]
+pub(crate) struct ReferenceArgs {
+    /// Score new samples against the model in this folder, made with `score --out`; k, eigenpairs and graphs are its own
+    #[arg(
+        long,
+        value_name = "RESULT",
+        conflicts_with_all = [
+            "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
+            "connectivity", "tolerance", "certify", "seed", "interval", "references", "save_graphs"
+        ]
+    )]
+    pub(crate) reference: Option<PathBuf>,
+    /// The inputs that RESULT was made of, where they are not found under their old name
+    #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) reference_inputs: Option<String>,
+    /// The outputs that RESULT was made of, where they are not found under their old name
+    #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) reference_outputs: Option<String>,
+}
+
+/// Numbers of neighbors, ascending, at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Range(pub(crate) Vec<usize>);
+
+/// More points than this nobody reads; a range this long is a slip of the finger.
+const MOST_POINTS: usize = 1000;
+
+fn range(text: &str) -> Result<Range, String> {
+    let expected =
+        || "expected FROM..TO, FROM..TO:STEP or a list such as 5,10,20, of whole numbers from 1".to_owned();
+    let number = |text: &str| match text.trim().parse::<usize>() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(expected()),
+    };
+    let Some((from, rest)) = text.split_once("..") else {
+        let numbers = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+        if let Some(&[before, after]) = numbers.array_windows().find(|[before, after]| before >= after) {
+            return Err(format!("a list must ascend, got {after} after {before}"));
+        }
+        return Ok(Range(numbers));
+    };
+    let (to, step) = rest.split_once(':').unwrap_or((rest, "1"));
+    // 5..=20 says with other signs what 5..20 says here.
+    let (from, to, step) = (number(from)?, number(to.strip_prefix('=').unwrap_or(to))?, number(step)?);
+    if from > to {
+        return Err(format!("a range must ascend, got {from}..{to}"));
+    }
+    if (to - from) / step >= MOST_POINTS {
+        return Err(format!("a range may have at most {MOST_POINTS} numbers"));
+    }
+    Ok(Range((from..=to).step_by(step).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_include_both_ends() {
+        let of = |text: &str| range(text).unwrap().0;
+        assert_eq!(of("5..8"), [5, 6, 7, 8]);
+        assert_eq!(of("5..=8"), [5, 6, 7, 8]);
+        assert_eq!(of("5..20:5"), [5, 10, 15, 20]);
+        assert_eq!(of("5..19:5"), [5, 10, 15]);
+        assert_eq!(of("7..7"), [7]);
+        assert_eq!(of("5, 10,20"), [5, 10, 20]);
+        assert_eq!(of("12"), [12]);
+    }
+
+    #[test]
+    fn wrong_ranges_say_what_is_wrong() {
+        for wrong in ["", "x", "5..", "..5", "0..5", "5..20:0", "5,,6", "-3..5", "5..20:5:5", "5...20"] {
+            assert!(range(wrong).unwrap_err().starts_with("expected FROM..TO"), "{wrong}");
+        }
+        assert_eq!(range("20..5").unwrap_err(), "a range must ascend, got 20..5");
+        assert_eq!(range("5,10,10").unwrap_err(), "a list must ascend, got 10 after 10");
+        assert!(range("1..18446744073709551615").unwrap_err().contains("at most 1000"));
+    }
+}

@@ -1,0 +1,198 @@
+//! `spadework compare`: many models on one input graph.
+
+use std::path::Path;
+
+use spadework::{Comparison, ModelSet, SUBSAMPLES, SpadeParams, compare, intervals, permuted_score};
+use spadework_io::Labels;
+use spadework_io::comparison::{CompareDocument, ModelDocument};
+use spadework_io::output::{Column, write_bytes, write_npy};
+use spadework_io::result::{IntervalDocument, ReferencesDocument};
+
+use super::score::tell_what_subsamples_needed;
+use crate::args::TableFormat;
+use crate::args_many::CompareArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::models::LoadedModels;
+use crate::run::{ResultFolder, label_text, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::{render_many, tables};
+
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    let params = args.method.params(args.neighbors);
+    params.check()?;
+    let folder = ResultFolder::from_args(&args.output, &[])?;
+    let console = Console::new(&args.output);
+    let loaded = LoadedModels::from_args(&args.models)?;
+    let labels = loaded.labels(args.labels.as_deref())?;
+    let models = loaded.set()?;
+    for model in models.models() {
+        tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
+    }
+    let comparison = compare(&models, &params, &console.monitor())?;
+    tell_what_was_done(&comparison, console);
+    let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
+    add_certainty(args, &models, &comparison, console, &mut document)?;
+    if let Some(folder) = folder {
+        write(&folder, &comparison, &document, labels.as_ref())?;
+        folder.commit()?;
+    }
+    if args.output.json {
+        Console::data(&format!("{}\n", document.to_json()))
+    } else {
+        Console::data(&render_many::comparison(&document))
+    }
+}
+
+/// What a reader of the scores must know, beside them.
+fn tell_what_was_done(comparison: &Comparison, console: Console) {
+    tell_what_was_missed("inputs", comparison.models[0].report.diagnostics.input_recall, console);
+    for model in &comparison.models {
+        let whose = format!("outputs of `{}`", model.name);
+        tell_what_was_missed(&whose, model.report.diagnostics.output_recall, console);
+    }
+    let connection = comparison.models[0].report.diagnostics.connection;
+    let apart = comparison.models.iter().filter(|model| {
+        let output = model.report.diagnostics.connection.output;
+        output.components_found > 1
+    });
+    let apart: Vec<String> = apart.map(|model| format!("`{}`", model.name)).collect();
+    let input = (connection.input.components_found > 1).then(|| "the inputs".to_owned());
+    let apart: Vec<String> = input.into_iter().chain(apart).collect();
+    if apart.is_empty() {
+        return;
+    }
+    let graphs = apart.join(", ");
+    if connection.used > connection.requested {
+        console.note(&format!(
+            "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models",
+            connection.requested, connection.used
+        ));
+    } else {
+        console.note(&format!(
+            "bridges join what {} neighbors leave in pieces ({graphs})",
+            connection.requested
+        ));
+    }
+}
+
+/// Intervals and reference points, where asked for.
+fn add_certainty(
+    args: &CompareArgs,
+    models: &ModelSet<'_>,
+    comparison: &Comparison,
+    console: Console,
+    document: &mut CompareDocument,
+) -> Result<(), Failure> {
+    let monitor = console.monitor();
+    let params = SpadeParams { neighbors: document.neighbors.used, ..args.method.params(args.neighbors) };
+    if args.certainty.references {
+        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
+            let permuted = permuted_score(&compared.report.graphs, &params, &monitor)
+                .map_err(|error| error.in_model(&compared.name))?;
+            model.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        }
+    }
+    if args.certainty.interval {
+        let mut scores = vec![0.0; comparison.models.len()];
+        for model in &comparison.models {
+            scores[model.given] = model.report.model_score.0;
+        }
+        let found = intervals(models, &scores, SUBSAMPLES, &params, &monitor)?;
+        tell_what_subsamples_needed(found.grown, document.neighbors.used, console);
+        let given = |at: usize| comparison.models[at].given;
+        for (at, model) in document.models.iter_mut().enumerate() {
+            model.interval = Some(IntervalDocument::of(&found, given(at)));
+        }
+        for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
+            pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
+        }
+    }
+    Ok(())
+}
+
+/// result.json, and the tables of models, of pairs of models and of samples.
+fn write(
+    folder: &ResultFolder<'_>,
+    comparison: &Comparison,
+    document: &CompareDocument,
+    labels: Option<&Labels>,
+) -> Result<(), Failure> {
+    let (path, formats) = (folder.path(), folder.tables());
+    write_bytes(&path.join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+    write_models(path, formats, document)?;
+    write_agreement(path, formats, document)?;
+    write_nodes(path, formats, comparison, labels)
+}
+
+fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
+    let of = |value: fn(&ModelDocument) -> f64| -> Vec<f64> { document.models.iter().map(value).collect() };
+    let ranks: Vec<i64> = (1..=document.models.len() as i64).collect();
+    let names: Vec<String> = document.models.iter().map(|model| model.name.clone()).collect();
+    let scores = of(|model| model.model_score);
+    let lower = of(|model| model.enclosure.lower);
+    let upper = of(|model| model.enclosure.upper);
+    let accuracies = of(|model| model.accuracy.unwrap_or(f64::NAN));
+    let interval_lower = of(|model| model.interval.map_or(f64::NAN, |interval| interval.lower));
+    let interval_upper = of(|model| model.interval.map_or(f64::NAN, |interval| interval.upper));
+    let permuted = of(|model| model.references.map_or(f64::NAN, |references| references.permuted));
+    let columns = [
+        ("rank", Column::I64(&ranks)),
+        ("name", Column::Utf8(&names)),
+        ("model_score", Column::F64(&scores)),
+        ("enclosure_lower", Column::F64(&lower)),
+        ("enclosure_upper", Column::F64(&upper)),
+        ("accuracy", Column::F64(&accuracies)),
+        ("interval_lower", Column::F64(&interval_lower)),
+        ("interval_upper", Column::F64(&interval_upper)),
+        ("permuted", Column::F64(&permuted)),
+    ];
+    tables::write(path, "models", formats, &columns)
+}
+
+fn write_agreement(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
+    let pairs = &document.agreement;
+    let a: Vec<String> = pairs.iter().map(|pair| pair.a.clone()).collect();
+    let b: Vec<String> = pairs.iter().map(|pair| pair.b.clone()).collect();
+    let top: Vec<i64> = pairs.iter().map(|pair| pair.top as i64).collect();
+    let overlap: Vec<f64> = pairs.iter().map(|pair| pair.overlap).collect();
+    let spearman: Vec<f64> = pairs.iter().map(|pair| pair.spearman).collect();
+    let kendall: Vec<f64> = pairs.iter().map(|pair| pair.kendall).collect();
+    let in_order: Vec<f64> = pairs.iter().map(|pair| pair.subsamples_in_order.unwrap_or(f64::NAN)).collect();
+    let columns = [
+        ("a", Column::Utf8(&a)),
+        ("b", Column::Utf8(&b)),
+        ("top", Column::I64(&top)),
+        ("overlap", Column::F64(&overlap)),
+        ("spearman", Column::F64(&spearman)),
+        ("kendall", Column::F64(&kendall)),
+        ("subsamples_in_order", Column::F64(&in_order)),
+    ];
+    tables::write(path, "agreement", formats, &columns)
+}
+
+/// A sample a row, the score of every model a column, most robust model first.
+fn write_nodes(
+    path: &Path,
+    formats: &[TableFormat],
+    comparison: &Comparison,
+    labels: Option<&Labels>,
+) -> Result<(), Failure> {
+    let samples = comparison.models[0].report.graphs.nodes();
+    let indices: Vec<i64> = (0..samples as i64).collect();
+    let words: Option<Vec<String>> =
+        labels.map(|labels| (0..samples).map(|index| label_text(labels, index)).collect());
+    let names: Vec<String> = comparison.models.iter().map(|model| format!("score_{}", model.name)).collect();
+    let mut columns = vec![("index", Column::I64(&indices))];
+    columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
+    for (name, model) in names.iter().zip(&comparison.models) {
+        columns.push((name, Column::F64(model.report.node_scores.scores())));
+    }
+    tables::write(path, "nodes", formats, &columns)?;
+    if formats.contains(&TableFormat::Npy) {
+        let rows = (0..samples)
+            .flat_map(|p| comparison.models.iter().map(move |model| model.report.node_scores.scores()[p]));
+        let values: Vec<f64> = rows.collect();
+        write_npy(&path.join("node_scores.npy"), &[samples, comparison.models.len()], values.as_slice())?;
+    }
+    Ok(())
+}

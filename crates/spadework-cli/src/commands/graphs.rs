@@ -1,0 +1,238 @@
+//! `spadework graphs`: one model on graphs made in every way.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use spadework::scores::agreement::agreement;
+use spadework::{Error as CoreError, GraphKind, PairedSamples, SpadeReport, Weights, evaluate};
+use spadework_io::load;
+use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::result::{EnclosureDocument, GraphsDocument, ScoreDocument};
+
+use crate::args_graphs::GraphsArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::render::{csv_field, number, table};
+use crate::render_graphs::brief;
+
+#[derive(Debug, Serialize)]
+struct Document {
+    schema: &'static str,
+    samples: usize,
+    input_dim: usize,
+    output_dim: usize,
+    neighbors: usize,
+    eigenpairs: usize,
+    connectivity: String,
+    seed: u64,
+    /// Samples compared by `top_overlap`.
+    top: usize,
+    constructions: Vec<Row>,
+    version: &'static str,
+}
+
+/// One way of making graphs: what came of it, or why nothing did.
+#[derive(Debug, Serialize)]
+struct Row {
+    graph: String,
+    weights: String,
+    #[serde(flatten)]
+    outcome: Outcome,
+    seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Outcome {
+    Scored(Box<Scores>),
+    Failed { error: String },
+}
+
+#[derive(Debug, Serialize)]
+struct Scores {
+    model_score: f64,
+    enclosure: EnclosureDocument,
+    neighbors_used: usize,
+    graphs: GraphsDocument,
+    /// Agreement of the node scores with those on knn graphs; none where these have no score.
+    kendall_tau: Option<f64>,
+    top_overlap: Option<f64>,
+}
+
+pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
+    let folder = args.out.as_deref().map(OutputDir::create).transpose()?;
+    let console = args.terminal.console();
+    let (inputs, outputs) = (load(&args.inputs)?, load(&args.outputs)?);
+    let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
+        .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;
+    args.params(GraphKind::Knn, Weights::Unit).check_for(pair.len())?;
+    let document = Document {
+        schema: "spadework.graphs/1",
+        samples: pair.len(),
+        input_dim: pair.input().dim(),
+        output_dim: pair.output().dim(),
+        neighbors: args.neighbors,
+        eigenpairs: args.eigenpairs,
+        connectivity: spadework::Connectivity::from(args.connectivity).to_string(),
+        seed: args.seed,
+        top: args.top.get().min(pair.len()),
+        constructions: rows(args, &pair, console)?,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    let json =
+        serde_json::to_string_pretty(&document).expect("numbers and words can be written as JSON") + "\n";
+    if let Some(folder) = folder {
+        write_bytes(&folder.path().join("graphs.json"), json.as_bytes())?;
+        write_bytes(&folder.path().join("graphs.csv"), to_csv(&document).as_bytes())?;
+        folder.commit()?;
+    }
+    Console::data(&if args.terminal.json { json } else { to_text(&document) })
+}
+
+/// Every kind with every weight, knn with unit weights first.
+fn constructions(args: &GraphsArgs) -> Vec<(GraphKind, Weights)> {
+    let mut all = vec![(GraphKind::Knn, Weights::Unit)];
+    for &kind in &args.graph {
+        for &weights in &args.weights {
+            if !all.contains(&(kind, weights)) {
+                all.push((kind, weights));
+            }
+        }
+    }
+    all
+}
+
+fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result<Vec<Row>, Failure> {
+    let mut reference: Option<SpadeReport> = None;
+    let mut rows = Vec::new();
+    for (kind, weights) in constructions(args) {
+        let began = Instant::now();
+        let outcome = match evaluate(pair, &args.params(kind, weights), &console.monitor()) {
+            Err(CoreError::Cancelled) => return Err(CoreError::Cancelled.into()),
+            // One way that fails says nothing about the others.
+            Err(error) => Outcome::Failed { error: error.to_string() },
+            Ok(report) => {
+                let is_first = rows.is_empty();
+                let scores = scores(
+                    &report,
+                    if is_first { Some(&report) } else { reference.as_ref() },
+                    args.top.get(),
+                )?;
+                if is_first {
+                    reference = Some(report);
+                }
+                Outcome::Scored(Box::new(scores))
+            }
+        };
+        rows.push(Row {
+            graph: kind.to_string(),
+            weights: weights.to_string(),
+            outcome,
+            seconds: began.elapsed().as_secs_f64(),
+        });
+    }
+    Ok(rows)
+}
+
+fn scores(report: &SpadeReport, reference: Option<&SpadeReport>, top: usize) -> Result<Scores, Failure> {
+    let ScoreDocument { model_score, enclosure, neighbors, graphs, .. } =
+        ScoreDocument::new(report, None, 0)?;
+    let agreement = reference
+        .map(|reference| agreement(reference.node_scores.scores(), report.node_scores.scores(), top));
+    Ok(Scores {
+        model_score,
+        enclosure,
+        neighbors_used: neighbors.used,
+        graphs,
+        kendall_tau: agreement.map(|agreement| agreement.kendall),
+        top_overlap: agreement.map(|agreement| agreement.overlap()),
+    })
+}
+
+fn to_text(document: &Document) -> String {
+    let overlap = format!("top {}", document.top);
+    let header = [
+        "graph",
+        "weights",
+        "score",
+        "k",
+        "input edges",
+        "output edges",
+        "components",
+        "tau",
+        &overlap,
+        "seconds",
+        "",
+    ];
+    let lines = document.constructions.iter().map(|row| {
+        let seconds = format!("{:.2}", row.seconds);
+        let mut line = vec![row.graph.clone(), row.weights.clone()];
+        match &row.outcome {
+            Outcome::Scored(scores) => {
+                let (input, output) = (&scores.graphs.input, &scores.graphs.output);
+                line.extend([
+                    number(scores.model_score),
+                    scores.neighbors_used.to_string(),
+                    input.edges.to_string(),
+                    output.edges.to_string(),
+                    format!("{}, {}", input.components_found, output.components_found),
+                    scores.kendall_tau.map_or_else(|| "-".to_owned(), |tau| format!("{tau:.3}")),
+                    scores
+                        .top_overlap
+                        .map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part)),
+                    seconds,
+                    brief(input, output),
+                ]);
+            }
+            Outcome::Failed { error } => {
+                line.extend(std::iter::repeat_n("-".to_owned(), 7));
+                line.extend([seconds, error.clone()]);
+            }
+        }
+        line
+    });
+    format!(
+        "{} samples, {} numbers in, {} out; {} neighbors, connectivity {}\n\n{}\n\
+         components: pieces of the input and output graph with {} neighbors, before the policy joins them\n\
+         tau: Kendall's rank correlation of the node scores with those on knn graphs of unit weights\n\
+         {overlap}: the share of the most fragile samples in common with those\n",
+        document.samples,
+        document.input_dim,
+        document.output_dim,
+        document.neighbors,
+        document.connectivity,
+        table(&header, lines),
+        document.neighbors,
+    )
+}
+
+fn to_csv(document: &Document) -> String {
+    let mut text = String::from(
+        "graph,weights,model_score,neighbors_used,input_edges,output_edges,input_components,output_components,\
+         input_bridges,output_bridges,kendall_tau,top_overlap,seconds,error\n",
+    );
+    for row in &document.constructions {
+        let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+        let (cells, error) = match &row.outcome {
+            Outcome::Scored(scores) => {
+                let (input, output) = (&scores.graphs.input, &scores.graphs.output);
+                let cells = [
+                    scores.model_score.to_string(),
+                    scores.neighbors_used.to_string(),
+                    input.edges.to_string(),
+                    output.edges.to_string(),
+                    input.components_found.to_string(),
+                    output.components_found.to_string(),
+                    input.bridges.to_string(),
+                    output.bridges.to_string(),
+                    optional(scores.kendall_tau),
+                    optional(scores.top_overlap),
+                ];
+                (cells.join(","), String::new())
+            }
+            Outcome::Failed { error } => (",".repeat(9), csv_field(error)),
+        };
+        text.push_str(&format!("{},{},{cells},{},{error}\n", row.graph, row.weights, row.seconds));
+    }
+    text
+}

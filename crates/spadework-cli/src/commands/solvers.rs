@@ -1,0 +1,155 @@
+//! `spadework solvers`: the eigensolvers side by side (the paper's Table 6).
+
+use std::time::Instant;
+
+use serde::Serialize;
+use spadework::eigen::{EigenMethod, EigenParams};
+use spadework::{EigenProblem, Error as CoreError, Monitor, SpadeReport, Stage, with_threads};
+
+use crate::args_distances::SolversArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::render::{number, number_short, table};
+use crate::run::Scored;
+
+/// Up to this many samples a dense decomposition is the reference, and one of the solvers.
+const MOST_DENSE_SAMPLES: usize = 1000;
+/// Residual of the reference beyond that; the error of its eigenvalue is at most this, and as a rule about its square.
+const REFERENCE_TOLERANCE: f64 = 1e-10;
+
+#[derive(Debug, Serialize)]
+struct SolversDocument {
+    schema: &'static str,
+    samples: usize,
+    neighbors: usize,
+    eigenpairs: usize,
+    tolerance: f64,
+    seed: u64,
+    reference: ReferenceDocument,
+    solvers: Vec<SolverDocument>,
+    version: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct ReferenceDocument {
+    solver: String,
+    /// None for the dense one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<f64>,
+    eigenvalue: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct SolverDocument {
+    solver: String,
+    eigenvalue: f64,
+    /// |λ − reference| / reference.
+    error: f64,
+    /// Largest relative residual of the eigenpairs.
+    residual: f64,
+    iterations: usize,
+    /// Preconditioner and eigenpairs.
+    seconds: f64,
+}
+
+pub(crate) fn run(args: &SolversArgs) -> Result<(), Failure> {
+    let console = args.terminal.console();
+    let scored = Scored::from_args(&args.model, console)?;
+    let monitor = console.monitor();
+    let report = &scored.report;
+    let document = with_threads(args.model.method.threads, || compare(report, &monitor))?;
+    drop(monitor);
+    Console::data(&if args.terminal.json { to_json(&document) } else { to_text(&document) })
+}
+
+fn compare(report: &SpadeReport, monitor: &dyn Monitor) -> Result<SolversDocument, CoreError> {
+    let params = &report.diagnostics.params;
+    let samples = report.graphs.nodes();
+    let eigen = |method: EigenMethod, tolerance: f64| EigenParams {
+        eigenpairs: params.eigenpairs,
+        tolerance,
+        seed: params.seed,
+        method,
+        ..EigenParams::default()
+    };
+    let dense = samples <= MOST_DENSE_SAMPLES;
+    let (reference, tight) = if dense {
+        (EigenMethod::Dense, params.tolerance)
+    } else {
+        (EigenMethod::Davidson, REFERENCE_TOLERANCE.min(params.tolerance))
+    };
+    let exact = timed(report, &eigen(reference, tight), None, monitor)?;
+    let methods = [EigenMethod::Davidson, EigenMethod::Power].into_iter().chain(dense.then_some(reference));
+    let measured = |method| timed(report, &eigen(method, params.tolerance), Some(exact.eigenvalue), monitor);
+    Ok(SolversDocument {
+        schema: "spadework.solvers/1",
+        samples,
+        neighbors: report.diagnostics.connection.used,
+        eigenpairs: params.eigenpairs,
+        tolerance: params.tolerance,
+        seed: params.seed,
+        solvers: methods.map(measured).collect::<Result<_, _>>()?,
+        reference: ReferenceDocument {
+            solver: exact.solver,
+            tolerance: (!dense).then_some(tight),
+            eigenvalue: exact.eigenvalue,
+        },
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+fn timed(
+    report: &SpadeReport,
+    params: &EigenParams,
+    reference: Option<f64>,
+    monitor: &dyn Monitor,
+) -> Result<SolverDocument, CoreError> {
+    monitor.begin(Stage::Eigenpairs);
+    let began = Instant::now();
+    let pairs = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(params, monitor)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let eigenvalue = pairs.values()[0];
+    Ok(SolverDocument {
+        // Few samples are solved densely whatever was asked for.
+        solver: pairs.info().method.to_string(),
+        eigenvalue,
+        error: reference.map_or(0.0, |reference| (eigenvalue / reference - 1.0).abs()),
+        residual: pairs.residuals().iter().copied().fold(0.0, f64::max),
+        iterations: pairs.info().iterations,
+        seconds,
+    })
+}
+
+fn to_text(document: &SolversDocument) -> String {
+    let SolversDocument { samples, neighbors, eigenpairs, tolerance, reference, .. } = document;
+    let graphs = match neighbors {
+        0 => "graphs given".to_owned(),
+        _ => format!("{neighbors} neighbors"),
+    };
+    let accuracy =
+        reference.tolerance.map_or_else(String::new, |tolerance| format!(" at a residual of {tolerance:e}"));
+    let rows = document.solvers.iter().map(|solver| {
+        vec![
+            solver.solver.clone(),
+            format!("{:.8}", solver.eigenvalue),
+            number_short(solver.error),
+            number_short(solver.residual),
+            solver.iterations.to_string(),
+            format!("{:.3}", solver.seconds),
+        ]
+    });
+    let heading = ["solver", "model score", "error", "residual", "iterations", "seconds"];
+    format!(
+        "samples       {samples}, {graphs}\n\
+         asked for     {eigenpairs} eigenpairs with a residual of {tolerance:e}\n\
+         reference     {} ({}{accuracy})\n\n{}",
+        number(reference.eigenvalue),
+        reference.solver,
+        table(&heading, rows)
+    )
+}
+
+fn to_json(document: &SolversDocument) -> String {
+    let text = serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON");
+    format!("{text}\n")
+}

@@ -1,0 +1,87 @@
+//! `spadework sweep`: the score over k.
+
+use spadework::{SpadeParams, Spectrum, Sweep, sweep};
+use spadework_io::output::{Column, write_bytes, write_npy};
+use spadework_io::sweep::SweepDocument;
+
+use crate::args::TableFormat;
+use crate::args_many::{Range, SweepArgs};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::models::LoadedModels;
+use crate::run::{ResultFolder, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::{render_many, tables};
+
+pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
+    let Range(neighbors) = &args.neighbors;
+    let params: SpadeParams = args.method.params(neighbors[0]);
+    params.check()?;
+    if params.spectrum != Spectrum::Leading {
+        return Err(Failure::usage(
+            "--eigenpairs all makes edge and node scores, but a sweep has model scores alone",
+        ));
+    }
+    let folder = ResultFolder::from_args(&args.output, &[])?;
+    let console = Console::new(&args.output);
+    let loaded = LoadedModels::from_args(&args.models)?;
+    let models = loaded.set()?;
+    for model in models.models() {
+        tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
+    }
+    let found = sweep(&models, neighbors, &params, &console.monitor())?;
+    tell_what_was_done(&found, console);
+    let document = SweepDocument::new(&found, &params, models.len());
+    if let Some(folder) = folder {
+        write(&folder, &document)?;
+        folder.commit()?;
+    }
+    if args.output.json {
+        Console::data(&format!("{}\n", document.to_json()))
+    } else {
+        Console::data(&render_many::sweep(&document))
+    }
+}
+
+fn tell_what_was_done(sweep: &Sweep, console: Console) {
+    let outputs = sweep.models.iter().map(|name| format!("outputs of `{name}`"));
+    for (side, &recall) in std::iter::once("inputs".to_owned()).chain(outputs).zip(&sweep.recall) {
+        tell_what_was_missed(&side, recall, console);
+    }
+}
+
+/// result.json, and a table with a row for every k and model.
+fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Failure> {
+    let (path, formats) = (folder.path(), folder.tables());
+    write_bytes(&path.join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+    let cells: Vec<_> = document
+        .points
+        .iter()
+        .flat_map(|point| document.models.iter().enumerate().map(move |(at, name)| (point, at, name)))
+        .collect();
+    let score = |of: fn(&spadework_io::sweep::PointScore) -> f64| -> Vec<f64> {
+        cells.iter().map(|(point, at, _)| point.scores.get(*at).map_or(f64::NAN, of)).collect()
+    };
+    let neighbors: Vec<i64> = cells.iter().map(|(point, ..)| point.neighbors as i64).collect();
+    let used: Vec<f64> =
+        cells.iter().map(|(point, ..)| point.used.map_or(f64::NAN, |used| used as f64)).collect();
+    let names: Vec<String> = cells.iter().map(|(.., name)| (*name).clone()).collect();
+    let (scores, lower, upper) = (
+        score(|score| score.model_score),
+        score(|score| score.enclosure.lower),
+        score(|score| score.enclosure.upper),
+    );
+    let columns = [
+        ("neighbors", Column::I64(&neighbors)),
+        ("used", Column::F64(&used)),
+        ("name", Column::Utf8(&names)),
+        ("model_score", Column::F64(&scores)),
+        ("enclosure_lower", Column::F64(&lower)),
+        ("enclosure_upper", Column::F64(&upper)),
+    ];
+    tables::write(path, "sweep", formats, &columns)?;
+    if formats.contains(&TableFormat::Npy) {
+        let shape = [document.points.len(), document.models.len()];
+        write_npy(&path.join("scores.npy"), &shape, scores.as_slice())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Several models on one input, as `compare` and `sweep` load them.
+
+use spadework::{Error as CoreError, Model, ModelSet, Side};
+use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
+
+use crate::args_many::ModelsArgs;
+use crate::failure::Failure;
+
+/// The arrays that the arguments name.
+#[derive(Debug)]
+pub(crate) struct LoadedModels {
+    inputs: Dataset,
+    outputs: Vec<(String, Dataset)>,
+}
+
+impl LoadedModels {
+    pub(crate) fn from_args(args: &ModelsArgs) -> Result<Self, Failure> {
+        let named = args.outputs.iter().map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
+        if let Some(name) = first_repeated(&named) {
+            let message = format!("models must have names that differ, got `{name}` twice");
+            return Err(Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY"));
+        }
+        let inputs = load(&args.inputs)?;
+        let outputs = named
+            .into_iter()
+            .map(|(name, array)| match load(array) {
+                Ok(outputs) => Ok((name, outputs)),
+                Err(error) => Err(Failure::from(error).about_model(&name)),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { inputs, outputs })
+    }
+
+    /// The labels that an argument names, or those that come with the inputs.
+    pub(crate) fn labels(&self, argument: Option<&str>) -> Result<Option<Labels>, Failure> {
+        let labels = match argument {
+            Some(argument) => Some(load_labels(argument)?),
+            None => self.inputs.labels().cloned(),
+        };
+        let samples = self.inputs.samples()?.len();
+        match &labels {
+            Some(labels) if labels.len() != samples => {
+                let error = CoreError::LabelCount { samples, labels: labels.len() };
+                Err(Failure::usage(format!("{}: {error}", argument.unwrap_or(self.inputs.name()))))
+            }
+            _ => Ok(labels),
+        }
+    }
+
+    /// The models, checked against the inputs.
+    pub(crate) fn set<'a>(&'a self) -> Result<ModelSet<'a>, Failure> {
+        let model = |(name, outputs): &'a (String, Dataset)| match outputs.samples() {
+            Ok(outputs) => Ok(Model { name: name.clone(), outputs }),
+            Err(error) => Err(Failure::from(error).about_model(name)),
+        };
+        let models = self.outputs.iter().map(model).collect::<Result<_, _>>()?;
+        ModelSet::new(self.inputs.samples()?, models).map_err(|error| self.with_files(error))
+    }
+
+    /// An error about a side names its file too.
+    fn with_files(&self, error: CoreError) -> Failure {
+        let inputs = self.inputs.name();
+        match &error {
+            CoreError::AllEqual { side: Side::Input, .. } => Failure::from(error).about(inputs),
+            CoreError::InModel { model, .. } => {
+                let file = self.outputs.iter().find(|(name, _)| name == model).map(|(_, data)| data.name());
+                let files = match file {
+                    Some(outputs) => format!("{inputs} and {outputs}"),
+                    None => inputs.to_owned(),
+                };
+                Failure::from(error).about(&files)
+            }
+            _ => Failure::from(error),
+        }
+    }
+}
+
+/// `NAME=ARRAY`, or an array alone. Like a colon, an = may be part of a path, so what exists under the whole argument
+/// goes before any other reading of it.
+fn named(argument: &str) -> Result<(String, &str), Failure> {
+    match argument.split_once('=') {
+        Some((name, array)) if !names_array(argument) => {
+            if name.is_empty() || array.is_empty() {
+                return Err(Failure::usage(format!(
+                    "--outputs must be NAME=ARRAY or an array, got `{argument}`"
+                )));
+            }
+            Ok((name.to_owned(), array))
+        }
+        _ => Ok((default_name(argument), argument)),
+    }
+}
+
+fn first_repeated<'a>(models: &'a [(String, &str)]) -> Option<&'a str> {
+    let mut names: Vec<&str> = models.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}

@@ -1,0 +1,78 @@
+//! Graphs as text for people: how they were made, and the table of `spadework graphs`.
+
+use spadework_io::result::{GraphDocument, NeighborsDocument, ScoreDocument, SearchDocument};
+
+use crate::render::number;
+
+/// `784 numbers`, or `a graph` where there are no samples.
+pub(crate) fn numbers_of(dim: usize, unit: &str) -> String {
+    match dim {
+        0 => "a graph".to_owned(),
+        _ => format!("{dim} {unit}").trim_end().to_owned(),
+    }
+}
+
+/// How the graphs were made, and how large they are.
+pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
+    let ScoreDocument { neighbors, graphs, .. } = document;
+    let mut lines = edges_line(*neighbors, graphs.input.edges, graphs.output.edges);
+    if !is_plain(&document.graph, &document.weights) {
+        let details = details(&graphs.input, &graphs.output);
+        let details = if details.is_empty() { details } else { format!("; {details}") };
+        lines.push_str(&format!("graph         {}, {} weights{details}\n", document.graph, document.weights));
+    }
+    let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
+    let searches: Vec<String> = sides
+        .into_iter()
+        .filter_map(|(side, graph)| Some(format!("{} for {side}", search(graph.search.as_ref()?))))
+        .collect();
+    if !searches.is_empty() {
+        lines.push_str(&format!("search        {}\n", searches.join(", ")));
+    }
+    lines
+}
+
+/// How many neighbors were asked for and used, and how many edges that made; or that the graphs were given.
+pub(crate) fn edges_line(neighbors: NeighborsDocument, input: usize, output: usize) -> String {
+    let edges = format!("{input} input edges, {output} output edges");
+    match (neighbors.requested, neighbors.used) {
+        (0, _) => format!("graphs        given; {edges}\n"),
+        (requested, used) if requested == used => format!("neighbors     {used}; {edges}\n"),
+        (requested, used) => format!("neighbors     {used} ({requested} asked for); {edges}\n"),
+    }
+}
+
+fn search(search: &SearchDocument) -> String {
+    match search.measured_rows {
+        None => search.method.clone(),
+        Some(_) => format!("{} (recall {:.4})", search.method, search.recall),
+    }
+}
+
+/// Whether graphs were made in the usual way, of which nothing has to be said.
+pub(crate) fn is_plain(graph: &str, weights: &str) -> bool {
+    (graph, weights) == ("knn", "unit")
+}
+
+/// [`details`] for a line of a table.
+pub(crate) fn brief(input: &GraphDocument, output: &GraphDocument) -> String {
+    let dimensions = input.dimensions.map(|dimensions| format!("{dimensions} dimensions"));
+    let kappa = |graph: &GraphDocument| graph.sparsifier.map(|sparsifier| format!("{:.1}", sparsifier.kappa));
+    let kappas = kappa(input).zip(kappa(output)).map(|(input, output)| format!("kappa {input}, {output}"));
+    dimensions.or(kappas).unwrap_or_default()
+}
+
+/// What a projection or sparsification kept.
+fn details(input: &GraphDocument, output: &GraphDocument) -> String {
+    let mut parts = Vec::new();
+    if let (Some(dimensions), Some(explained)) = (input.dimensions, input.explained) {
+        parts.push(format!("{dimensions} dimensions hold {:.1} % of the variance", 100.0 * explained));
+    }
+    for (side, graph) in [("input", input), ("output", output)] {
+        if let Some(sparsifier) = graph.sparsifier {
+            let kappa = number(sparsifier.kappa);
+            parts.push(format!("{side} kappa {kappa} beside {} edges", sparsifier.edges_before));
+        }
+    }
+    parts.join(", ")
+}

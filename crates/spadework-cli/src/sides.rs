@@ -1,0 +1,141 @@
+//! The two sides of a model as files: arrays, or graphs in their place.
+
+use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples, Side};
+use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
+
+use crate::args::ModelArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// One side.
+pub(crate) enum SideFile<'a> {
+    Array(Dataset),
+    Graph { name: &'a str, loaded: LoadedGraph },
+}
+
+impl SideFile<'_> {
+    /// What the user typed.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            SideFile::Array(dataset) => dataset.name(),
+            SideFile::Graph { name, .. } => name,
+        }
+    }
+
+    pub(crate) fn labels(&self) -> Option<&Labels> {
+        match self {
+            SideFile::Array(dataset) => dataset.labels(),
+            SideFile::Graph { .. } => None,
+        }
+    }
+
+    /// The samples of an array.
+    pub(crate) fn samples(&self) -> Result<Option<Samples<'_>>, Failure> {
+        match self {
+            SideFile::Array(dataset) => Ok(Some(dataset.samples()?)),
+            SideFile::Graph { .. } => Ok(None),
+        }
+    }
+
+    /// Number of samples, as far as the file says it.
+    fn len(&self) -> Option<usize> {
+        match self {
+            SideFile::Array(dataset) => dataset.shape().first().copied(),
+            SideFile::Graph { loaded, .. } => Some(loaded.graph.nodes()),
+        }
+    }
+
+    fn manifold<'s>(&self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
+        match (self, samples) {
+            (SideFile::Graph { loaded, .. }, _) => Manifold::Graph(loaded.graph.clone()),
+            (SideFile::Array(_), Some(samples)) => Manifold::Samples(samples),
+            (SideFile::Array(_), None) => unreachable!("an array has samples"),
+        }
+    }
+}
+
+/// Both sides.
+pub(crate) struct Sides<'a> {
+    pub(crate) input: SideFile<'a>,
+    pub(crate) output: SideFile<'a>,
+}
+
+impl<'a> Sides<'a> {
+    /// Loads the files that the arguments name.
+    pub(crate) fn load(model: &'a ModelArgs, console: Console) -> Result<Self, Failure> {
+        check_sense(model)?;
+        let array = |argument: &Option<String>| argument.as_deref().map(load).transpose();
+        let (inputs, outputs) = (array(&model.inputs)?, array(&model.outputs)?);
+        let samples =
+            |dataset: &Option<Dataset>| dataset.as_ref().and_then(|set| set.shape().first().copied());
+        // The output graph first: it is connected, so it names every sample, which a list of input edges need not.
+        let output = match (outputs, &model.output_graph) {
+            (None, Some(path)) => graph(path, samples(&inputs), console)?,
+            (Some(outputs), _) => SideFile::Array(outputs),
+            (None, None) => unreachable!("the command line demands one of the two"),
+        };
+        let input = match (inputs, &model.input_graph) {
+            (None, Some(path)) => graph(path, output.len(), console)?,
+            (Some(inputs), _) => SideFile::Array(inputs),
+            (None, None) => unreachable!("the command line demands one of the two"),
+        };
+        Ok(Self { input, output })
+    }
+
+    /// Inputs and outputs, where neither is a graph.
+    pub(crate) fn into_arrays(self) -> Option<(Dataset, Dataset)> {
+        match (self.input, self.output) {
+            (SideFile::Array(inputs), SideFile::Array(outputs)) => Some((inputs, outputs)),
+            _ => None,
+        }
+    }
+
+    /// Pairs the sides; `inputs` and `outputs` are what [`SideFile::samples`] gave.
+    pub(crate) fn pair<'s>(
+        &self,
+        inputs: Option<&'s Samples<'s>>,
+        outputs: Option<&'s Samples<'s>>,
+    ) -> Result<ManifoldPair<'s>, Failure> {
+        ManifoldPair::new(self.input.manifold(inputs), self.output.manifold(outputs))
+            .map_err(|error| self.with_files(error))
+    }
+
+    /// A mismatch of the pair concerns both files; a side without shape one of them.
+    fn with_files(&self, error: CoreError) -> Failure {
+        let file = match &error {
+            CoreError::AllEqual { side, .. } | CoreError::GivenDisconnected { side, .. } => match side {
+                Side::Input => self.input.name().to_owned(),
+                Side::Output => self.output.name().to_owned(),
+            },
+            _ => format!("{} and {}", self.input.name(), self.output.name()),
+        };
+        Failure::from(error).about(&file)
+    }
+}
+
+/// Options that say how to make graphs, where there is none to make, are a misunderstanding.
+fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
+    let (graph, weights) = (model.method.graph, model.method.weights);
+    let is_default = graph == spadework::GraphKind::Knn && weights == spadework::Weights::Unit;
+    if model.input_graph.is_some() && model.output_graph.is_some() && !is_default {
+        return Err(Failure::usage(
+            "--graph and --weights make graphs of samples, but both graphs are given",
+        ));
+    }
+    if model.input_graph.is_some() && matches!(graph, spadework::GraphKind::Pca(_)) {
+        return Err(Failure::usage(
+            "--graph pca: projects the inputs, but --input-graph is given in their place",
+        ));
+    }
+    Ok(())
+}
+
+fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
+    let loaded = load_graph(path, nodes)?;
+    for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
+        if count > 0 {
+            console.note(&format!("{path}: {count} entries {what} are no edges and are left out"));
+        }
+    }
+    Ok(SideFile::Graph { name: path, loaded })
+}

@@ -1,0 +1,230 @@
+//! `spadework compare`: many models on one input graph.
+
+use crate::support::arrays::{Random, floats, npz};
+use crate::support::{Outcome, Scene, listing};
+
+fn compare(scene: &Scene, options: &str) -> Outcome {
+    scene.run(&format!("compare --inputs x.npy {options}"))
+}
+
+const TWO: &str = "--outputs bad=worse.npy --outputs good=y.npy";
+
+#[test]
+fn ranks_the_models_most_robust_first() {
+    let scene = Scene::with_model();
+    let json = compare(&scene, &format!("{TWO} --json --labels labels.npy")).json();
+    assert_eq!(json["schema"], "spadework.compare/1");
+    let models = json["models"].as_array().unwrap();
+    assert_eq!((&models[0]["name"], &models[1]["name"]), (&"good".into(), &"bad".into()));
+    assert!(models[0]["model_score"].as_f64() < models[1]["model_score"].as_f64());
+    // Four labels and three outputs do not go together.
+    assert!(models[0].get("accuracy").is_none());
+    assert_eq!(json["agreement"][0]["top"], 100);
+    for (model, file) in models.iter().zip(["y.npy", "worse.npy"]) {
+        let alone =
+            scene.run(&format!("score --json --labels labels.npy --inputs x.npy --outputs {file}")).json();
+        for field in ["model_score", "eigenvalues", "enclosure", "label_scores", "top_nodes", "disparity"] {
+            assert_eq!(model[field], alone[field], "{file}: {field}");
+        }
+        assert_eq!(json["input_graph"], alone["graphs"]["input"]);
+        assert_eq!(model["output_graph"], alone["graphs"]["output"]);
+    }
+}
+
+#[test]
+fn graphs_are_made_as_for_one_model() {
+    let scene = Scene::with_model();
+    let method = "--graph cknn:1.1 --weights gaussian --search exact --solver power --connectivity bridge";
+    let json = compare(&scene, &format!("{TWO} --json {method}")).json();
+    assert_eq!((&json["graph"], &json["weights"]), (&"cknn:1.1".into(), &"gaussian".into()));
+    for (model, file) in json["models"].as_array().unwrap().iter().zip(["y.npy", "worse.npy"]) {
+        let alone = scene.run(&format!("score --json {method} --inputs x.npy --outputs {file}")).json();
+        for field in ["model_score", "eigenvalues", "enclosure", "top_nodes"] {
+            assert_eq!(model[field], alone[field], "{file}: {field}");
+        }
+        assert_eq!(json["input_graph"], alone["graphs"]["input"]);
+        assert_eq!(model["output_graph"], alone["graphs"]["output"]);
+    }
+    let text = compare(&scene, &format!("{TWO} {method}")).prints();
+    assert!(text.contains("(10 neighbors; cknn:1.1 graphs, gaussian weights)"), "{text}");
+}
+
+#[test]
+fn an_approximate_search_is_told() {
+    let scene = Scene::empty();
+    // Fewer than some four thousand samples are searched exactly whatever was asked for.
+    let points = Random::new(3).points(3 * 4200);
+    let bent: Vec<f32> = points.iter().map(|value| value * value.abs()).collect();
+    scene.write("x.npy", floats(3, &points));
+    scene.write("y.npy", floats(3, &bent));
+    let models = "--outputs same=x.npy --outputs bent=y.npy --search approximate -k 8";
+    let told = ["neighbors of the inputs", "neighbors of the outputs of `bent`", "recall", "--search exact"];
+    compare(&scene, models).notes(&told);
+    scene.run(&format!("sweep --inputs x.npy {models}")).notes(&told);
+}
+
+#[test]
+fn tells_the_accuracy_where_labels_are_classes() {
+    let scene = Scene::with_model();
+    let labels: String = (0..Scene::SAMPLES).map(|sample| format!("{}\n", sample % 3)).collect();
+    scene.write("classes.csv", labels);
+    let json = compare(&scene, &format!("{TWO} --json --labels classes.csv")).json();
+    // Labels by position say nothing about smooth outputs: about a third is right.
+    let accuracy = json["models"][0]["accuracy"].as_f64().unwrap();
+    assert!((0.2..0.5).contains(&accuracy), "{accuracy}");
+    let text = compare(&scene, &format!("{TWO} --labels classes.csv")).prints();
+    assert!(text.contains("accuracy") && text.contains(&format!("{:.2} %", 100.0 * accuracy)), "{text}");
+}
+
+#[test]
+fn prints_a_table() {
+    let scene = Scene::with_model();
+    let text = compare(&scene, TWO).prints();
+    assert!(text.starts_with("2 models on 300 samples, most robust first (10 neighbors)\n"), "{text}");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[2][..2], ["1", "good"]);
+    assert_eq!(rows[3][..2], ["2", "bad"]);
+    assert!(text.contains("top 100 shared  Spearman  Kendall"), "{text}");
+    assert!(!text.contains("accuracy") && !text.contains("interval"), "{text}");
+}
+
+#[test]
+fn certainty_stands_beside_every_model() {
+    let scene = Scene::with_model();
+    let json = compare(&scene, &format!("{TWO} --json --interval --references")).json();
+    for model in json["models"].as_array().unwrap() {
+        let score = model["model_score"].as_f64().unwrap();
+        let ends = ["lower", "upper"].map(|end| model["interval"][end].as_f64().unwrap());
+        assert!(ends[0] < score && score < ends[1]);
+        assert_eq!(
+            (&model["interval"]["level"], &model["interval"]["subsample"]),
+            (&0.95.into(), &150.into())
+        );
+        assert_eq!(model["references"]["identity"], 1.0);
+        assert!(model["references"]["permuted"].as_f64().unwrap() > score);
+    }
+    let part = json["agreement"][0]["subsamples_in_order"].as_f64().unwrap();
+    assert!((0.5..=1.0).contains(&part), "{part}");
+    let text = compare(&scene, &format!("{TWO} --interval --references")).prints();
+    for word in ["95 % interval", "permuted", "in this order"] {
+        assert!(text.contains(word), "{word} in {text}");
+    }
+}
+
+#[test]
+fn tables_are_written() {
+    let scene = Scene::with_model();
+    compare(&scene, &format!("{TWO} --out result --labels labels.npy --tables csv,npy,parquet")).prints();
+    let expected = [
+        "agreement.csv",
+        "agreement.parquet",
+        "models.csv",
+        "models.parquet",
+        "node_scores.npy",
+        "nodes.csv",
+        "nodes.parquet",
+        "result.json",
+    ];
+    assert_eq!(listing(&scene.path().join("result")), expected);
+    let models = scene.read("result/models.csv");
+    assert!(
+        models.starts_with("rank,name,model_score,enclosure_lower,enclosure_upper,accuracy,"),
+        "{models}"
+    );
+    assert!(models.lines().nth(1).unwrap().starts_with("1,good,"), "{models}");
+    let nodes = scene.read("result/nodes.csv");
+    assert!(nodes.starts_with("index,label,score_good,score_bad\n0,0,"), "{}", &nodes[..80]);
+    assert_eq!(nodes.lines().count(), Scene::SAMPLES + 1);
+    assert!(
+        scene
+            .read("result/agreement.csv")
+            .starts_with("a,b,top,overlap,spearman,kendall,subsamples_in_order\ngood,bad,100,")
+    );
+    let json = scene.read_json("result/result.json");
+    assert_eq!(json["schema"], "spadework.compare/1");
+}
+
+#[test]
+fn names_come_from_files_and_keys() {
+    let scene = Scene::with_model();
+    let array = |file: &str| std::fs::read(scene.path().join(file)).unwrap();
+    scene.write("both.npz", npz(&[("first", array("y.npy")), ("second", array("worse.npy"))]));
+    let names = |options: &str| -> Vec<String> {
+        let json = compare(&scene, &format!("{options} --json")).json();
+        json["models"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("--outputs y.npy --outputs worse.npy"), ["y", "worse"]);
+    assert_eq!(names("--outputs both.npz:first --outputs both.npz:second"), ["first", "second"]);
+    assert_eq!(names("--outputs a=both.npz:first --outputs b:c=both.npz:second"), ["a", "b:c"]);
+}
+
+#[test]
+fn an_equals_sign_may_be_part_of_a_path() {
+    let scene = Scene::with_model();
+    scene.make_folder("eps=0.1");
+    for (from, to) in [("y.npy", "eps=0.1/y.npy"), ("worse.npy", "lr=3.npy")] {
+        scene.write(to, std::fs::read(scene.path().join(from)).unwrap());
+    }
+    let json = compare(&scene, "--json --outputs eps=0.1/y.npy --outputs lr=3.npy").json();
+    assert_eq!((&json["models"][0]["name"], &json["models"][1]["name"]), (&"y".into(), &"lr=3".into()));
+    let json = compare(&scene, "--json --outputs a=eps=0.1/y.npy --outputs b=lr=3.npy").json();
+    assert_eq!((&json["models"][0]["name"], &json["models"][1]["name"]), (&"a".into(), &"b".into()));
+}
+
+#[test]
+fn wrong_models_are_named() {
+    let scene = Scene::with_model();
+    compare(&scene, "--outputs a=y.npy").refuses(2, &["at least 2 models", "got 1", "hint: "]);
+    compare(&scene, "--outputs y.npy --outputs y.npy").refuses(2, &["`y` twice", "hint: "]);
+    compare(&scene, "--outputs a=y.npy --outputs a=worse.npy").refuses(2, &["`a` twice"]);
+    compare(&scene, "--outputs a=y.npy --outputs b=none.npy")
+        .refuses(2, &["model `b`", "none.npy: no such file"]);
+    compare(&scene, "--outputs =y.npy --outputs b=y.npy")
+        .refuses(2, &["--outputs", "NAME=ARRAY", "`=y.npy`"]);
+    compare(&scene, "--outputs a= --outputs b=y.npy").refuses(2, &["--outputs", "`a=`"]);
+    scene.write("short.npy", floats(3, &[0.5; 30]));
+    compare(&scene, "--outputs a=y.npy --outputs b=short.npy")
+        .refuses(2, &["x.npy and short.npy", "model `b`", "300 inputs and 10 outputs"]);
+    let mut nan = vec![0.5; 900];
+    nan[7] = f32::NAN;
+    scene.write("nan.npy", floats(3, &nan));
+    compare(&scene, "--outputs a=y.npy --outputs c=nan.npy").refuses(2, &["model `c`", "nan.npy", "row 2"]);
+    scene.write("flat.npy", floats(3, &[0.5; 900]));
+    compare(&scene, "--outputs a=y.npy --outputs d=flat.npy").refuses(3, &["model `d`", "flat.npy", "equal"]);
+    compare(&scene, &format!("{TWO} --labels short.npy")).refuses(2, &["short.npy"]);
+    compare(&scene, "").misused(&["--outputs"]);
+    compare(&scene, &format!("{TWO} -k 300")).refuses(2, &["neighbors", "got 300"]);
+    compare(&scene, &format!("{TWO} -k 150 --interval")).refuses(2, &["half of the samples", "150"]);
+}
+
+/// Every fiftieth output of one model is far away from the others.
+fn scene_in_pieces() -> Scene {
+    let scene = Scene::with_model();
+    let outputs: Vec<f32> = Random::new(5)
+        .points(900)
+        .iter()
+        .enumerate()
+        .map(|(at, value)| if (at / 3).is_multiple_of(50) { value + 40.0 } else { *value })
+        .collect();
+    scene.write("pieces.npy", floats(3, &outputs));
+    scene
+}
+
+#[test]
+fn one_k_connects_all_and_is_told() {
+    let scene = scene_in_pieces();
+    let call = "--outputs a=y.npy --outputs far=pieces.npy -k 5";
+    let json: serde_json::Value =
+        serde_json::from_str(&compare(&scene, &format!("{call} --json")).notes(&["5 neighbors", "`far`"]))
+            .unwrap();
+    let used = json["neighbors"]["used"].as_u64().unwrap();
+    assert!(used > 5);
+    let alone = scene.score(&format!("--json -k {used}")).json();
+    assert_eq!(
+        alone["model_score"],
+        json["models"].as_array().unwrap().iter().find(|m| m["name"] == "a").unwrap()["model_score"]
+    );
+    compare(&scene, &format!("{call} --connectivity error"))
+        .refuses(3, &["model `far`", "components", "hint: "]);
+    compare(&scene, &format!("{call} --connectivity bridge")).notes(&["bridges", "`far`"]);
+}

@@ -1,0 +1,180 @@
+//! Ways of making graphs, graphs in place of samples, and the table of all constructions.
+
+use serde_json::Value;
+
+use crate::support::{Scene, listing};
+
+#[test]
+fn every_kind_is_recorded_with_what_it_kept() {
+    let scene = Scene::with_model();
+    let json = |options: &str| scene.score(&format!("--json -q {options}")).json();
+    let plain = json("");
+    assert_eq!((&plain["graph"], &plain["weights"]), (&"knn".into(), &"unit".into()));
+    assert!(plain["graphs"]["input"].get("sparsifier").is_none());
+    let projected = json("--graph pca:0.8");
+    let (dimensions, explained) =
+        (&projected["graphs"]["input"]["dimensions"], &projected["graphs"]["input"]["explained"]);
+    assert!((1..6).contains(&dimensions.as_u64().unwrap()) && explained.as_f64().unwrap() >= 0.8);
+    assert!(projected["graphs"]["output"].get("dimensions").is_none(), "outputs are not projected");
+    let sparse = json("--graph sparse:density=2 --weights gaussian");
+    assert_eq!(sparse["weights"], "gaussian");
+    for side in ["input", "output"] {
+        let graph = &sparse["graphs"][side];
+        assert_eq!(graph["edges"], 600);
+        assert_eq!(graph["sparsifier"]["edges_before"], plain["graphs"][side]["edges"]);
+        assert!(graph["sparsifier"]["kappa"].as_f64().unwrap() > 1.0);
+    }
+    let text = scene.score("-q --graph sparse:kappa=20").prints();
+    assert!(text.contains("graph         sparse:kappa=20, unit weights; input kappa "), "{text}");
+    let used = |graph: &str| json(&format!("-k 5 --graph {graph}"))["neighbors"]["used"].as_u64().unwrap();
+    assert!(used("mutual") > used("knn"), "a mutual graph needs more neighbors to hold together");
+}
+
+#[test]
+fn wrong_kinds_say_what_was_expected() {
+    let scene = Scene::with_model();
+    scene.score("--graph hnsw").misused(&["--graph", "knn, mutual, pca:D"]);
+    scene.score("--graph pca").misused(&["pca:0.95"]);
+    scene.score("--graph sparse:kappa=0.5").misused(&["condition number above 1"]);
+    scene.score("--weights heat").misused(&["--weights", "unit or gaussian"]);
+    scene.score("--graph pca:7").refuses(2, &["at most 6 dimensions", "got 7"]);
+    scene.score("--save-graphs npz").misused(&["--out"]);
+}
+
+#[test]
+fn saved_graphs_can_be_given_in_place_of_the_samples() {
+    let scene = Scene::with_model();
+    let whole = scene.score("--json --weights gaussian --out r --save-graphs csv,npz,mtx").json();
+    assert_eq!(
+        listing(&scene.path().join("r")),
+        [
+            "edges.csv",
+            "embedding.npy",
+            "input_graph.csv",
+            "input_graph.mtx",
+            "input_graph.npz",
+            "nodes.csv",
+            "output_graph.csv",
+            "output_graph.mtx",
+            "output_graph.npz",
+            "result.json"
+        ]
+    );
+    for ending in ["csv", "npz", "mtx"] {
+        let both = format!("--input-graph r/input_graph.{ending} --output-graph r/output_graph.{ending}");
+        let given = scene.run(&format!("score --json {both}")).json();
+        assert_eq!(given["model_score"], whole["model_score"], "{ending}");
+        assert_eq!(given["top_nodes"], whole["top_nodes"], "{ending}");
+        assert_eq!((&given["input_dim"], &given["neighbors"]["used"]), (&0.into(), &0.into()));
+        assert_eq!(given["graphs"]["input"]["given"], true);
+        assert!(given["graphs"]["input"].get("search").is_none(), "nobody searched");
+        let one = format!("--input-graph r/input_graph.{ending} --outputs y.npy --weights gaussian");
+        assert_eq!(
+            scene.run(&format!("score --json {one}")).json()["top_nodes"],
+            whole["top_nodes"],
+            "{ending}"
+        );
+        let other = format!("--inputs x.npy --output-graph r/output_graph.{ending} --weights gaussian");
+        assert_eq!(
+            scene.run(&format!("score --json {other}")).json()["top_nodes"],
+            whole["top_nodes"],
+            "{ending}"
+        );
+    }
+    let text = scene.run("score --input-graph r/input_graph.csv --output-graph r/output_graph.csv").prints();
+    assert!(text.contains("samples       300, a graph in, a graph out\ngraphs        given; "), "{text}");
+    let both = "--input-graph r/input_graph.csv --output-graph r/output_graph.csv";
+    let text = scene.run(&format!("distortion {both} --top 20")).prints();
+    assert!(text.contains("\ngraphs        given; "), "{text}");
+    let text = scene.run(&format!("solvers {both}")).prints();
+    assert!(text.starts_with("samples       300, graphs given\n"), "{text}");
+    assert_eq!(
+        scene.run(&format!("embed {both}")).prints(),
+        scene.run("embed --inputs x.npy --outputs y.npy --weights gaussian").prints()
+    );
+}
+
+#[test]
+fn given_graphs_must_fit_and_make_sense() {
+    let scene = Scene::with_model();
+    scene.write("pieces.csv", "0,1\n2,3\n");
+    scene.write("loop.csv", "p,q,weight\n0,1,1\n1,1,2\n1,2,0\n1,2,3\n");
+    let run = |arguments: &str| scene.run(&format!("score {arguments}"));
+    run("--inputs x.npy --output-graph pieces.csv").refuses(3, &["pieces.csv", "298 components", "hint: "]);
+    run("--outputs y.npy").misused(&["--inputs"]);
+    run("--inputs x.npy --input-graph pieces.csv --outputs y.npy").misused(&["--input-graph"]);
+    run("--input-graph absent.csv --outputs y.npy").refuses(2, &["absent.csv: no such file"]);
+    run("--input-graph x.npy --outputs y.npy").refuses(2, &["x.npy: expected a graph as .csv"]);
+    run("--input-graph pieces.csv --outputs y.npy --graph pca:2").refuses(2, &["--graph pca:"]);
+    run("--input-graph loop.csv --output-graph loop.csv --graph mutual")
+        .refuses(2, &["both graphs are given"]);
+    let notes = ["loop.csv: 1 entries on the diagonal", "loop.csv: 1 entries of weight 0"];
+    run("--input-graph loop.csv --output-graph loop.csv -r 1").notes(&notes);
+    // An input graph in pieces is well posed.
+    run("--input-graph pieces.csv --outputs y.npy -r 1").notes(&["298 components"]);
+}
+
+#[test]
+fn a_baseline_must_be_made_the_same_way() {
+    let scene = Scene::with_model();
+    scene.score("-q --out r").prints();
+    let check = |options: &str| {
+        scene.run(&format!("check -q --inputs x.npy --outputs y.npy --baseline r/result.json {options}"))
+    };
+    check("").prints();
+    check("--graph sparse:density=3")
+        .refuses(2, &["same kind of graph (sparse:density=3), got knn", "hint: "]);
+    check("--weights gaussian").refuses(2, &["same weights (gaussian), got unit"]);
+    // Documents of older versions say nothing of graphs: they are knn with unit weights.
+    let old: Vec<String> = scene.read("r/result.json").lines().map(str::to_owned).collect();
+    let old: Vec<_> = old
+        .into_iter()
+        .filter(|line| !line.starts_with("  \"graph\"") && !line.contains("\"weights\""))
+        .collect();
+    scene.write("r/result.json", old.join("\n"));
+    check("").prints();
+}
+
+#[test]
+fn the_table_has_every_construction() {
+    let scene = Scene::with_model();
+    let arguments = "graphs --inputs x.npy --outputs y.npy -q";
+    let json = scene.run(&format!("{arguments} --json --out g")).json();
+    assert_eq!(json["schema"], "spadework.graphs/1");
+    let rows = json["constructions"].as_array().unwrap();
+    assert_eq!(rows.len(), 10);
+    let plain = scene.score("--json").json();
+    assert_eq!(rows[0]["graph"], "knn");
+    assert_eq!((&rows[0]["model_score"], &rows[0]["graphs"]), (&plain["model_score"], &plain["graphs"]));
+    assert_eq!((&rows[0]["kendall_tau"], &rows[0]["top_overlap"]), (&1.0.into(), &1.0.into()));
+    for row in rows {
+        let options = format!(
+            "--json -q --graph {} --weights {}",
+            row["graph"].as_str().unwrap(),
+            row["weights"].as_str().unwrap()
+        );
+        assert_eq!(scene.score(&options).json()["model_score"], row["model_score"], "{options}");
+        assert!((-1.0..=1.0).contains(&row["kendall_tau"].as_f64().unwrap()));
+    }
+    assert_eq!(listing(&scene.path().join("g")), ["graphs.csv", "graphs.json"]);
+    assert_eq!(scene.read("g/graphs.csv").lines().count(), 11);
+    let written: Value = scene.read_json("g/graphs.json");
+    assert_eq!(written, json);
+    let text = scene.run(&format!("{arguments} --graph pca:3 --weights unit --top 7")).prints();
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[2].contains("top 7") && lines[3].contains("knn") && lines[4].contains("pca:3"), "{text}");
+}
+
+#[test]
+fn one_construction_that_fails_does_not_end_the_table() {
+    let scene = Scene::with_model();
+    let arguments = "graphs --inputs x.npy --outputs y.npy -q --weights unit --graph pca:9,cknn:1e-9 --connectivity error";
+    let json = scene.run(&format!("{arguments} --json")).json();
+    let rows = json["constructions"].as_array().unwrap();
+    assert!(rows[0]["model_score"].is_f64());
+    assert!(rows[1]["error"].as_str().unwrap().contains("at most 6 dimensions"));
+    assert!(rows[2]["error"].as_str().unwrap().contains("300 components"));
+    assert!(rows[2].get("model_score").is_none());
+    scene.run(arguments).prints();
+    scene.run("graphs --inputs x.npy --outputs y.npy -k 300").refuses(2, &["neighbors", "got 300"]);
+}

@@ -1,0 +1,216 @@
+//! The result of a comparison as a document: what `compare --json` prints.
+//!
+//! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
+
+use serde::{Deserialize, Serialize};
+use spadework::scores::{accuracy, disparity, label_scores};
+use spadework::{ComparedModel, Comparison, ModelSet, SpadeReport};
+
+use crate::Labels;
+use crate::result::{
+    DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument, NeighborsDocument,
+    NodeDocument, ReferencesDocument,
+};
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.compare/1";
+
+/// Several models on the same inputs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompareDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The models, most robust first.
+    pub models: Vec<ModelDocument>,
+    /// How far every two models agree on which samples are fragile.
+    pub agreement: Vec<AgreementDocument>,
+    /// Number of samples.
+    pub samples: usize,
+    /// Numbers per input.
+    pub input_dim: usize,
+    /// k, the same for all models.
+    pub neighbors: NeighborsDocument,
+    /// How the graphs were made.
+    pub graph: String,
+    /// What their edges weigh.
+    pub weights: String,
+    /// Connectivity policy.
+    pub connectivity: String,
+    /// r.
+    pub eigenpairs: usize,
+    /// Relative residual asked for.
+    pub tolerance: f64,
+    /// Seed.
+    pub seed: u64,
+    /// G_X, which all models share.
+    pub input_graph: GraphDocument,
+    /// Wall-clock seconds.
+    pub timings: CompareTimings,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// One model of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelDocument {
+    /// Its name.
+    pub name: String,
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// λ_1 ≥ … ≥ λ_r.
+    pub eigenvalues: Vec<f64>,
+    /// Relative residual of each eigenpair.
+    pub residuals: Vec<f64>,
+    /// Bounds of the model score.
+    pub enclosure: EnclosureDocument,
+    /// Part of the samples whose largest output is that of their label, where labels and outputs go together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// How far the score may be off the typical one, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<IntervalDocument>,
+    /// Scores to hold this one against, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub references: Option<ReferencesDocument>,
+    /// Numbers per output.
+    pub output_dim: usize,
+    /// G_Y.
+    pub output_graph: GraphDocument,
+    /// Mean node score of every label; empty where no labels were given.
+    pub label_scores: Vec<LabelDocument>,
+    /// The worst label, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disparity: Option<DisparityDocument>,
+    /// Most fragile samples.
+    pub top_nodes: Vec<NodeDocument>,
+    /// Wall-clock seconds, without what all models share.
+    pub total_s: f64,
+}
+
+/// How far two models agree on which samples are fragile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgreementDocument {
+    /// The more robust model.
+    pub a: String,
+    /// The less robust model.
+    pub b: String,
+    /// How many most fragile samples of each were compared.
+    pub top: usize,
+    /// The part of them that both share, 0 to 1.
+    pub overlap: f64,
+    /// Spearman's rank correlation of all node scores.
+    pub spearman: f64,
+    /// Kendall's rank correlation τ_b of all node scores.
+    pub kendall: f64,
+    /// The part of the subsamples in which `a` scores below `b`, where an interval was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subsamples_in_order: Option<f64>,
+}
+
+/// Wall-clock seconds of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CompareTimings {
+    /// Neighbours among the inputs.
+    pub neighbors_input_s: f64,
+    /// All of it, reading and writing files not counted.
+    pub total_s: f64,
+}
+
+impl CompareDocument {
+    /// The document of a comparison, with the `top` most fragile samples of each model.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    ///
+    /// # Panics
+    /// When the comparison is not one of these models.
+    pub fn new(
+        comparison: &Comparison,
+        models: &ModelSet<'_>,
+        labels: Option<&Labels>,
+        top: usize,
+    ) -> Result<Self, spadework::Error> {
+        let first = &comparison.models[0].report;
+        let diagnostics = &first.diagnostics;
+        let connection = &diagnostics.connection;
+        let name = |at: usize| comparison.models[at].name.clone();
+        let agreement = comparison.agreement.iter().map(|pair| AgreementDocument {
+            a: name(pair.a),
+            b: name(pair.b),
+            top: pair.agreement.top,
+            overlap: pair.agreement.overlap(),
+            spearman: pair.agreement.spearman,
+            kendall: pair.agreement.kendall,
+            subsamples_in_order: None,
+        });
+        let model = |model: &ComparedModel| {
+            let outputs = &models.models()[model.given].outputs;
+            let accuracy = labels.map(|labels| accuracy(outputs, labels.ids())).transpose()?.flatten();
+            ModelDocument::new(model, accuracy, labels, top)
+        };
+        Ok(Self {
+            schema: SCHEMA.to_owned(),
+            models: comparison.models.iter().map(model).collect::<Result<_, spadework::Error>>()?,
+            agreement: agreement.collect(),
+            samples: first.graphs.nodes(),
+            input_dim: diagnostics.input_dim,
+            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            graph: diagnostics.params.graph.to_string(),
+            weights: diagnostics.params.weights.to_string(),
+            connectivity: connection.policy.to_string(),
+            eigenpairs: diagnostics.params.eigenpairs,
+            tolerance: diagnostics.params.tolerance,
+            seed: diagnostics.params.seed,
+            input_graph: GraphDocument::of_inputs(first),
+            timings: CompareTimings {
+                neighbors_input_s: comparison.neighbors_input.as_secs_f64(),
+                total_s: comparison.total.as_secs_f64(),
+            },
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+
+    /// The document as indented JSON.
+    ///
+    /// # Panics
+    /// Never: every field can be written.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON")
+    }
+}
+
+impl ModelDocument {
+    fn new(
+        model: &ComparedModel,
+        accuracy: Option<f64>,
+        labels: Option<&Labels>,
+        top: usize,
+    ) -> Result<Self, spadework::Error> {
+        let report: &SpadeReport = &model.report;
+        let label_scores = match labels {
+            None => Vec::new(),
+            Some(labels) => label_scores(&report.node_scores, labels.ids())?,
+        };
+        let node = |node: spadework::scores::NodeScore| NodeDocument {
+            index: node.index,
+            score: node.score,
+            label: labels.map(|labels| labels.ids()[node.index]),
+        };
+        Ok(Self {
+            name: model.name.clone(),
+            model_score: report.model_score.0,
+            eigenvalues: report.eigenpairs.values().to_vec(),
+            residuals: report.eigenpairs.residuals().to_vec(),
+            enclosure: report.enclosure.into(),
+            accuracy,
+            interval: None,
+            references: None,
+            output_dim: report.diagnostics.output_dim,
+            output_graph: GraphDocument::of_outputs(report),
+            disparity: disparity(&label_scores).map(Into::into),
+            label_scores: LabelDocument::named(label_scores, labels),
+            top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
+            total_s: report.diagnostics.timings.total.as_secs_f64(),
+        })
+    }
+}

@@ -1,0 +1,139 @@
+//! Graphs that were made elsewhere.
+
+use std::path::Path;
+
+use spadework::Graph;
+
+use crate::error::{Error, Result, begins};
+use crate::formats::{graph_csv, graph_mtx, graph_npz};
+use crate::mapping::{FileBytes, MAP_FROM};
+
+/// Nodes that any file may claim; beyond, half as many entries must be there, as every edge has two ends.
+const FREE_NODES: u64 = 1 << 20;
+
+/// A graph from a file, and what was left out of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedGraph {
+    /// The graph.
+    pub graph: Graph,
+    /// Entries on the diagonal, which are no edges.
+    pub loops: usize,
+    /// Entries of weight 0, which are no edges.
+    pub zeros: usize,
+}
+
+/// Loads a graph: edges as text (`.csv`, `.tsv`: `p,q` or `p,q,weight`, counted from 0), a SciPy matrix
+/// (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc) or a Matrix Market file (`.mtx`), text packed with gzip or not.
+///
+/// Node i is sample i. Weights are strengths, not distances. Whichever way an edge is told, from one end or from both, it is
+/// one edge; of several weights the largest counts. Diagonal entries and zeros are left out and counted. `nodes`, where it is
+/// known, is the number of samples; otherwise it is the matrix that says it, or the largest node of the list.
+///
+/// # Errors
+/// When there is no such file, its contents do not follow the format, or a weight is negative or not finite.
+pub fn load_graph(path: &str, nodes: Option<usize>) -> Result<LoadedGraph> {
+    if !Path::new(path).exists() {
+        return Err(Error::NotFound { path: path.to_owned() });
+    }
+    let file = FileBytes::open(Path::new(path), MAP_FROM)?;
+    let mut edges = EdgeList::new(path, nodes);
+    let lower = path.to_lowercase();
+    let by_name = lower.strip_suffix(".gz").unwrap_or(&lower).rsplit_once('.').map(|(_, ending)| ending);
+    match by_name {
+        Some("csv" | "tsv") => graph_csv::parse(&file, &mut edges)?,
+        Some("npz") => graph_npz::parse(&file, &mut edges)?,
+        Some("mtx") => graph_mtx::parse(&file, &mut edges)?,
+        _ if file.starts_with(graph_mtx::MAGIC) => graph_mtx::parse(&file, &mut edges)?,
+        _ => return Err(Error::UnknownGraphFormat { name: path.to_owned(), begins: begins(&file) }),
+    }
+    edges.finish()
+}
+
+/// Edges as they come out of a file.
+pub(crate) struct EdgeList<'a> {
+    name: &'a str,
+    nodes: Option<usize>,
+    /// (lower node, upper node, weight).
+    edges: Vec<(u32, u32, f64)>,
+    loops: usize,
+    zeros: usize,
+}
+
+impl<'a> EdgeList<'a> {
+    pub(crate) fn new(name: &'a str, nodes: Option<usize>) -> Self {
+        Self { name, nodes, edges: Vec::new(), loops: 0, zeros: 0 }
+    }
+
+    pub(crate) fn name(&self) -> &'a str {
+        self.name
+    }
+
+    pub(crate) fn wrong(&self, place: String, expected: &'static str, got: String) -> Error {
+        Error::GraphEntry { name: self.name.to_owned(), place, expected, got }
+    }
+
+    pub(crate) fn misshapen(&self, expected: String, got: String) -> Error {
+        Error::GraphShape { name: self.name.to_owned(), expected, got }
+    }
+
+    /// What a matrix says about its size.
+    pub(crate) fn set_shape(&mut self, rows: u64, columns: u64) -> Result<()> {
+        if rows != columns {
+            let expected = "the matrix of a graph must be square".to_owned();
+            return Err(self.misshapen(expected, format!("{rows} × {columns}")));
+        }
+        if let Some(nodes) = self.nodes.filter(|&nodes| nodes as u64 != rows) {
+            let expected = format!("the graph must have one node a sample ({nodes})");
+            return Err(self.misshapen(expected, rows.to_string()));
+        }
+        if rows >= u64::from(u32::MAX) {
+            return Err(
+                self.misshapen(format!("a graph must have fewer than {} nodes", u32::MAX), rows.to_string())
+            );
+        }
+        self.nodes = Some(rows as usize);
+        Ok(())
+    }
+
+    pub(crate) fn push(&mut self, p: u64, q: u64, weight: f64, place: impl Fn() -> String) -> Result<()> {
+        let limit = self.nodes.map_or(u64::from(u32::MAX), |nodes| nodes as u64);
+        if p.max(q) >= limit {
+            let got = p.max(q).to_string();
+            return Err(match self.nodes {
+                Some(_) => self.wrong(place(), "a node must be below the number of samples", got),
+                None => self.wrong(place(), "a node must be below 4294967295", got),
+            });
+        }
+        if !(weight >= 0.0 && weight.is_finite()) {
+            return Err(self.wrong(place(), "a weight must be positive and finite", weight.to_string()));
+        }
+        if p == q {
+            self.loops += 1;
+        } else if weight == 0.0 {
+            self.zeros += 1;
+        } else {
+            self.edges.push((p.min(q) as u32, p.max(q) as u32, weight));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> Result<LoadedGraph> {
+        let Some(largest) = self.edges.iter().map(|&(_, q, _)| q).max() else {
+            return Err(Error::NoEdges { name: self.name.to_owned() });
+        };
+        let nodes = self.nodes.unwrap_or(largest as usize + 1);
+        if nodes as u64 > FREE_NODES.max(2 * self.edges.len() as u64) {
+            let expected = format!("{nodes} nodes must have at least half as many edges");
+            return Err(self.misshapen(expected, self.edges.len().to_string()));
+        }
+        self.edges.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.total_cmp(&a.2)));
+        self.edges.dedup_by_key(|&mut (p, q, _)| (p, q));
+        let graph = if self.edges.iter().all(|&(.., weight)| weight == 1.0) {
+            Graph::from_edges(nodes, &self.edges.iter().map(|&(p, q, _)| (p, q)).collect::<Vec<_>>())
+        } else {
+            Graph::from_weighted_edges(nodes, &self.edges)
+        };
+        let graph = graph.map_err(|cause| Error::Samples { name: self.name.to_owned(), cause })?;
+        Ok(LoadedGraph { graph, loops: self.loops, zeros: self.zeros })
+    }
+}

@@ -1,0 +1,202 @@
+//! The result of a sweep as a document: what `sweep --json` prints.
+//!
+//! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
+
+use serde::{Deserialize, Serialize};
+use spadework::graph::Mended;
+use spadework::{SpadeParams, Sweep, SweepPoint, SweepScore, SweepScores};
+
+use crate::result::{EnclosureDocument, SearchDocument};
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.sweep/1";
+
+/// Scores of models over k.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SweepDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Names of the models, in the order given.
+    pub models: Vec<String>,
+    /// One point for every k, ascending.
+    pub points: Vec<PointDocument>,
+    /// The longest range of k over which the models keep their order; only with several models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stable: Option<StableDocument>,
+    /// Every k at which a graph was not connected.
+    pub disconnected: Vec<usize>,
+    /// Number of samples.
+    pub samples: usize,
+    /// How the graphs were made.
+    pub graph: String,
+    /// What their edges weigh.
+    pub weights: String,
+    /// How the neighbours of the inputs were searched.
+    pub input_search: SearchDocument,
+    /// How the neighbours of the outputs of every model were searched.
+    pub output_searches: Vec<SearchDocument>,
+    /// Connectivity policy.
+    pub connectivity: String,
+    /// r.
+    pub eigenpairs: usize,
+    /// Relative residual asked for.
+    pub tolerance: f64,
+    /// Seed.
+    pub seed: u64,
+    /// Wall-clock seconds.
+    pub timings: SweepTimings,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// One k.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointDocument {
+    /// k.
+    pub neighbors: usize,
+    /// Neighbours used; larger where the policy `grow` had to. Not there where this k was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<usize>,
+    /// Components of the input graph with k neighbours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_components: Option<usize>,
+    /// Bridges added to the input graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_bridges: Option<usize>,
+    /// The models in the order given; empty where this k was refused.
+    pub scores: Vec<PointScore>,
+    /// Names of the models, most robust first.
+    pub ranking: Vec<String>,
+    /// Why there is no score under the policy `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+/// One model at one k.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PointScore {
+    /// The model's name.
+    pub name: String,
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// λ_1 ≥ … ≥ λ_r.
+    pub eigenvalues: Vec<f64>,
+    /// Relative residual of each eigenpair.
+    pub residuals: Vec<f64>,
+    /// Bounds of the model score.
+    pub enclosure: EnclosureDocument,
+    /// Components of the output graph with k neighbours.
+    pub output_components: usize,
+    /// Bridges added to the output graph.
+    pub output_bridges: usize,
+}
+
+/// A range of k over which the models keep their order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StableDocument {
+    /// The smallest k.
+    pub from: usize,
+    /// The largest k.
+    pub to: usize,
+    /// How many of the k swept lie in it.
+    pub points: usize,
+    /// Names of the models, most robust first.
+    pub ranking: Vec<String>,
+}
+
+/// Wall-clock seconds of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SweepTimings {
+    /// All neighbour searches.
+    pub neighbors_s: f64,
+    /// All of it, reading and writing files not counted.
+    pub total_s: f64,
+}
+
+impl SweepDocument {
+    /// The document of a sweep of `samples` samples.
+    ///
+    /// # Panics
+    /// Never: a sweep has searched its inputs.
+    pub fn new(sweep: &Sweep, params: &SpadeParams, samples: usize) -> Self {
+        let named = |ranking: &[usize]| -> Vec<String> {
+            ranking.iter().map(|&model| sweep.models[model].clone()).collect()
+        };
+        let stable = sweep.stable_range().map(|range| StableDocument {
+            from: range.from,
+            to: range.to,
+            points: range.points,
+            ranking: named(&range.ranking),
+        });
+        let mut searches = sweep.recall.iter().map(|&recall| SearchDocument::from(recall));
+        Self {
+            schema: SCHEMA.to_owned(),
+            models: sweep.models.clone(),
+            points: sweep.points.iter().map(|point| PointDocument::new(point, &sweep.models)).collect(),
+            stable,
+            disconnected: disconnected(sweep),
+            samples,
+            graph: params.graph.to_string(),
+            weights: params.weights.to_string(),
+            input_search: searches.next().expect("the inputs were searched"),
+            output_searches: searches.collect(),
+            connectivity: params.connectivity.to_string(),
+            eigenpairs: params.eigenpairs,
+            tolerance: params.tolerance,
+            seed: params.seed,
+            timings: SweepTimings {
+                neighbors_s: sweep.searching.as_secs_f64(),
+                total_s: sweep.total.as_secs_f64(),
+            },
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// The document as indented JSON.
+    ///
+    /// # Panics
+    /// Never: every field can be written.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON")
+    }
+}
+
+fn disconnected(sweep: &Sweep) -> Vec<usize> {
+    let fell_apart = |mended: Mended| mended.components_found > 1;
+    let is_disconnected = |point: &&SweepPoint| match &point.scores {
+        Err(_) => true,
+        Ok(scores) => fell_apart(scores.input) || scores.models.iter().any(|model| fell_apart(model.output)),
+    };
+    sweep.points.iter().filter(is_disconnected).map(|point| point.neighbors).collect()
+}
+
+impl PointDocument {
+    fn new(point: &SweepPoint, names: &[String]) -> Self {
+        let scores = point.scores.as_ref();
+        let ranking = scores.map(SweepScores::ranking).unwrap_or_default();
+        let models = scores.map_or(&[][..], |scores| &scores.models);
+        Self {
+            neighbors: point.neighbors,
+            used: scores.ok().map(|scores| scores.used),
+            input_components: scores.ok().map(|scores| scores.input.components_found),
+            input_bridges: scores.ok().map(|scores| scores.input.bridges),
+            scores: models.iter().zip(names).map(|(score, name)| PointScore::new(score, name)).collect(),
+            ranking: ranking.into_iter().map(|model| names[model].clone()).collect(),
+            refused: scores.err().map(ToString::to_string),
+        }
+    }
+}
+
+impl PointScore {
+    fn new(score: &SweepScore, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            model_score: score.model_score(),
+            eigenvalues: score.eigenvalues.clone(),
+            residuals: score.residuals.clone(),
+            enclosure: score.enclosure.into(),
+            output_components: score.output.components_found,
+            output_bridges: score.output.bridges,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Many models on one input graph (the paper's Table 1): the method of [`evaluate`](crate::evaluate), with the inputs
+//! searched once and one k for all.
+
+use std::time::{Duration, Instant};
+
+use crate::evaluate::{Manifolds, report_of};
+use crate::graph::{Connection, GraphPair, Neighborhood, Projection};
+use crate::report::{SpadeReport, Timings};
+use crate::scores::agreement::{Agreement, agreement};
+use crate::side::{MadeGraph, MadeGraphs, Search, make_graphs, projected_inputs};
+use crate::{Error, ModelSet, Monitor, Result, Side, SpadeParams, with_threads};
+
+/// Fragile samples whose overlap is told, or all where there are fewer.
+pub const FRAGILE: usize = 100;
+
+/// Models side by side.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// The models, most robust (smallest score) first; ties in the order given.
+    pub models: Vec<ComparedModel>,
+    /// How far every pair of models agrees on which samples are fragile; pairs of positions in `models`, a < b.
+    pub agreement: Vec<PairAgreement>,
+    /// Time of the neighbour search among the inputs, which all models share.
+    pub neighbors_input: Duration,
+    /// Time of all of it.
+    pub total: Duration,
+}
+
+/// One model of a comparison.
+#[derive(Debug, Clone)]
+pub struct ComparedModel {
+    /// Its name.
+    pub name: String,
+    /// Its position among the models as they were given.
+    pub given: usize,
+    /// What [`evaluate`](crate::evaluate) says of it with the k of the comparison. Its times leave out the search among
+    /// the inputs.
+    pub report: SpadeReport,
+}
+
+/// How far two models agree on which samples are fragile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PairAgreement {
+    /// The more robust model, a position in [`Comparison::models`].
+    pub a: usize,
+    /// The less robust one.
+    pub b: usize,
+    /// How far their node scores agree.
+    pub agreement: Agreement,
+}
+
+/// Scores several models on one input graph and ranks them.
+///
+/// k is the same for all: under [`Connectivity::Grow`](crate::Connectivity::Grow) the smallest k' ≥ k that connects the
+/// input graph and every output graph. At that k, each model's scores are those of [`evaluate`](crate::evaluate), bit by
+/// bit.
+///
+/// # Errors
+/// When there are fewer than two models, and as [`evaluate`](crate::evaluate); what concerns one model names it.
+///
+/// ```
+/// use spadework::{Model, ModelSet, Samples, Silent, SpadeParams, compare};
+/// // Forty points on a circle; one model turns the circle, the other cuts it open.
+/// let angle = |i: usize| i as f64 / 40.0 * std::f64::consts::TAU;
+/// let circle = |turn: f64| (0..40).flat_map(|i| [(angle(i) + turn).cos(), (angle(i) + turn).sin()]).collect::<Vec<_>>();
+/// let line: Vec<f64> = (0..40).map(angle).collect();
+/// let models = vec![
+///     Model { name: "cut".into(), outputs: Samples::from_f64(40, 1, line)? },
+///     Model { name: "turn".into(), outputs: Samples::from_f64(40, 2, circle(1.0))? },
+/// ];
+/// let models = ModelSet::new(Samples::from_f64(40, 2, circle(0.0))?, models)?;
+/// let comparison = compare(&models, &SpadeParams { neighbors: 2, ..SpadeParams::default() }, &Silent)?;
+/// assert_eq!(comparison.models[0].name, "turn");
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn compare(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<Comparison> {
+    if models.models().len() < 2 {
+        return Err(Error::TooFewModels { needed: 2, got: models.models().len() });
+    }
+    params.check_for(models.len())?;
+    with_threads(params.threads, || compare_here(models, params, monitor))
+}
+
+/// The comparison in the current thread pool.
+fn compare_here(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<Comparison> {
+    let began = Instant::now();
+
+    // (a) The manifolds: one input graph, an output graph a model, all connected with one k.
+    let Shared { input, outputs, requested, used, neighbors_input } = manifolds(models, params, monitor)?;
+
+    // (b), (c) The spectrum and the scores of every model.
+    let mut ranked = Vec::with_capacity(outputs.len());
+    for (given, (output, model)) in outputs.into_iter().zip(models.models()).enumerate() {
+        let connection = Connection {
+            policy: params.connectivity,
+            requested,
+            used,
+            input: input.graph.mended,
+            output: output.graph.mended,
+        };
+        let manifolds = Manifolds {
+            graphs: GraphPair::new(input.graph.graph.graph().clone(), output.graph.graph)?,
+            dims: [models.inputs().dim(), model.outputs.dim()],
+            connection,
+            constructions: [input.graph.made, output.graph.made],
+            decided_by_index: [input.decided_by_index, output.decided_by_index],
+            recall: [input.graph.recall, output.graph.recall],
+        };
+        let timings = Timings { neighbors_output: output.took, ..Timings::default() };
+        let scoring = Instant::now();
+        let mut report =
+            report_of(manifolds, params, monitor, timings).map_err(|error| error.in_model(&model.name))?;
+        report.diagnostics.timings.total = output.took + scoring.elapsed();
+        ranked.push(ComparedModel { name: model.name.clone(), given, report });
+    }
+    // The sort is stable, so that equal scores stay in the order given.
+    ranked.sort_by(|a, b| a.report.model_score.0.total_cmp(&b.report.model_score.0));
+    let agreement = agreements(&ranked);
+    Ok(Comparison { models: ranked, agreement, neighbors_input, total: began.elapsed() })
+}
+
+/// Step (a) for all models.
+struct Shared {
+    input: Searched,
+    outputs: Vec<Searched>,
+    requested: usize,
+    used: usize,
+    neighbors_input: Duration,
+}
+
+/// One side, and what its search had to tell.
+struct Searched {
+    graph: MadeGraph,
+    decided_by_index: usize,
+    took: Duration,
+}
+
+fn manifolds(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<Shared> {
+    let projection = projected_inputs(models.inputs(), params.graph, monitor)?;
+    let searches = searches(models, projection.as_ref(), params, monitor);
+    let mut sides = sides(models, &searches, params)?;
+    let decided_by_index: Vec<usize> =
+        sides.iter().map(|side| side.lists().samples_decided_by_index()).collect();
+    let MadeGraphs { used, sides: made } = make_graphs(&mut sides, params.neighbors, params, monitor)?;
+    let facts = decided_by_index.into_iter().zip(&searches);
+    let mut searched = made.into_iter().zip(facts).map(|(graph, (decided_by_index, search))| Searched {
+        graph,
+        decided_by_index,
+        took: search.took(),
+    });
+    let mut input = searched.next().expect("the first side is the input");
+    if let Some(projection) = &projection {
+        input.graph.made = input.graph.made.of_projection(projection);
+    }
+    let outputs = searched.collect();
+    let neighbors_input = input.took;
+    Ok(Shared { input, outputs, requested: params.neighbors, used, neighbors_input })
+}
+
+/// A search a side: the inputs first, projected where that was asked for, then the outputs of every model.
+pub(crate) fn searches<'a>(
+    models: &'a ModelSet<'a>,
+    projection: Option<&'a Projection>,
+    params: &SpadeParams,
+    monitor: &'a dyn Monitor,
+) -> Vec<Search<'a>> {
+    let inputs = match projection {
+        Some(projection) => projection.samples(),
+        None => models.inputs(),
+    };
+    let input = Search::new(inputs, Side::Input, params, monitor);
+    let outputs =
+        models.models().iter().map(|model| Search::new(&model.outputs, Side::Output, params, monitor));
+    std::iter::once(input).chain(outputs).collect()
+}
+
+/// The sides of all models with their neighbours, ready to be connected, in the order of [`searches`].
+pub(crate) fn sides<'a>(
+    models: &'a ModelSet<'a>,
+    searches: &'a [Search<'a>],
+    params: &SpadeParams,
+) -> Result<Vec<Neighborhood<'a>>> {
+    let owners = std::iter::once(None).chain(models.models().iter().map(Some));
+    owners
+        .zip(searches)
+        .map(|(owner, search)| match owner {
+            None => search.begin(Side::Input, params),
+            Some(model) => Ok(search.begin(Side::Output, params)?.of_model(&model.name)),
+        })
+        .collect()
+}
+
+fn agreements(ranked: &[ComparedModel]) -> Vec<PairAgreement> {
+    let scores = |at: usize| ranked[at].report.node_scores.scores();
+    let pairs = (0..ranked.len()).flat_map(|a| (a + 1..ranked.len()).map(move |b| (a, b)));
+    pairs.map(|(a, b)| PairAgreement { a, b, agreement: agreement(scores(a), scores(b), FRAGILE) }).collect()
+}

@@ -1,0 +1,111 @@
+//! The lowest modes of one graph: eigenvectors of the smallest positive eigenvalues of its Laplacian.
+//!
+//! L u = σ u on vectors of mean zero is A v = λ L v with A the identity there and λ = 1/σ, so the solver of the model score
+//! finds them: the largest λ are the smallest σ. Its scale vᵀLv = 1 makes v = u/√σ for a u of length 1, and the vectors are
+//! the columns of the paper's U_N (Lemma 3), in which squared distances are effective resistances once all are taken.
+
+use faer::Mat;
+
+use super::{EigenInfo, EigenParams, Pencil, solve_pencil};
+use crate::graph::Graph;
+use crate::laplacian::panel::{Panel, center};
+use crate::laplacian::{Laplacian, LaplacianSolver};
+use crate::{ConnectedGraph, Error, Monitor, Result};
+
+/// σ_2 ≤ σ_3 ≤ … of a connected graph's Laplacian with the vectors u_i/√σ_i; the trivial pair (0, constant) left out.
+///
+/// The vectors have mean zero and uᵀLu = 1; their entry of largest magnitude is positive.
+#[derive(Debug, Clone)]
+pub struct LaplacianModes {
+    values: Vec<f64>,
+    vectors: Vec<Vec<f64>>,
+    residuals: Vec<f64>,
+    info: EigenInfo,
+}
+
+impl LaplacianModes {
+    /// σ_2 ≤ σ_3 ≤ …
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// u_i/√σ_i, each of length n.
+    pub fn vectors(&self) -> &[Vec<f64>] {
+        &self.vectors
+    }
+
+    /// Relative residuals of 1/σ_i, which bound the relative errors of the eigenvalues.
+    pub fn residuals(&self) -> &[f64] {
+        &self.residuals
+    }
+
+    /// How they were found.
+    pub fn info(&self) -> EigenInfo {
+        self.info
+    }
+}
+
+/// The lowest modes of a connected graph, [`EigenParams::eigenpairs`] of them.
+///
+/// # Errors
+/// [`Error::NoEigenpairs`], [`Error::TooManyEigenpairs`] unless there are fewer of them than nodes;
+/// [`Error::NotConverged`]; [`Error::Cancelled`].
+///
+/// ```
+/// use spadework::eigen::lowest_modes;
+/// use spadework::graph::{ConnectedGraph, generators};
+/// use spadework::{EigenParams, Silent};
+/// let path = ConnectedGraph::new(generators::path(30)).unwrap();
+/// let modes = lowest_modes(&path, &EigenParams::default(), &Silent)?;
+/// let sigma = 2.0 - 2.0 * (std::f64::consts::PI / 30.0).cos();
+/// assert!((modes.values()[0] / sigma - 1.0).abs() < 1e-9);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn lowest_modes(
+    graph: &ConnectedGraph,
+    params: &EigenParams,
+    monitor: &dyn Monitor,
+) -> Result<LaplacianModes> {
+    let (samples, eigenpairs) = (graph.graph().nodes(), params.eigenpairs);
+    if eigenpairs == 0 {
+        return Err(Error::NoEigenpairs);
+    }
+    if eigenpairs >= samples {
+        return Err(Error::TooManyEigenpairs { eigenpairs, samples });
+    }
+    let pairs = solve_pencil(&InversePencil::new(graph.graph(), params.seed), params, monitor)?;
+    let values = pairs.values().iter().map(|value| value.recip()).collect();
+    Ok(LaplacianModes { values, vectors: pairs.vectors, residuals: pairs.residuals, info: pairs.info })
+}
+
+/// v = λ L v on vectors of mean zero.
+struct InversePencil<'g>(LaplacianSolver<'g>);
+
+impl<'g> InversePencil<'g> {
+    fn new(graph: &'g Graph, seed: u64) -> Self {
+        Self(LaplacianSolver::new(Laplacian::of(graph), seed))
+    }
+}
+
+impl Pencil for InversePencil<'_> {
+    fn solver(&self) -> &LaplacianSolver<'_> {
+        &self.0
+    }
+
+    fn apply_left(&self, x: &Panel, y: &mut Panel) {
+        y.copy_from_slice(x);
+        center(y);
+    }
+
+    fn left_form(&self, x: &[f64]) -> f64 {
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        x.iter().map(|entry| (entry - mean) * (entry - mean)).sum()
+    }
+
+    /// The identity less 1/n everywhere: what takes the mean off.
+    fn grounded_left(&self) -> Mat<f64> {
+        let nodes = self.nodes();
+        let share = (nodes as f64).recip();
+        Mat::from_fn(nodes - 1, nodes - 1, |i, j| if i == j { 1.0 - share } else { -share })
+    }
+}

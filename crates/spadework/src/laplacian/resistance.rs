@@ -1,0 +1,300 @@
+//! Effective resistances: exactly by solves, and for many pairs at once by a random projection.
+//!
+//! *Exactly.* R(p,q) = bᵀL⁺b, b = e_p − e_q. Conjugate gradients approach x = L⁺b so that bᵀx_k = ‖x_k‖²_L grows towards
+//! R, and what is missing is the *square* of the error, ‖x − x_k‖²_L = r_kᵀL⁺r_k. With the relative residual η in the norm
+//! of the preconditioner M that is at most κη²R, κ the condition of M⁻¹L. An approximate Cholesky factor has κ below 10³,
+//! so [`EXACT`] leaves a relative error below 10⁻¹¹ ([`RESISTANCE_ERROR`] says 10⁻¹⁰).
+//!
+//! *By a projection.* With B the signed incidence matrix, W the weights and F = W^½B, L = FᵀF and R(p,q) = ‖F L⁺b‖²
+//! (Spielman and Srivastava 2008). A matrix Q of m rows with entries ±1/√m keeps such lengths: Achlioptas (2003,
+//! "Database-friendly random projections", the tail bounds in the proof of Theorem 1.1) shows for any fixed vector u
+//!
+//! ```text
+//! P( ‖Qu‖² outside (1 ± ε)‖u‖² ) < 2 exp(−(m/2)(ε²/2 − ε³/3)),
+//! ```
+//!
+//! so m = ⌈2 ln(2N/δ)/(ε²/2 − ε³/3)⌉ rows serve N pairs at once with probability 1 − δ. The rows of QF L⁺ are m Laplacian
+//! solves with right-hand sides Fᵀq: a random sign on every edge. They are taken in panels of four, used and forgotten, so
+//! the memory does not grow with m.
+//!
+//! *The solves' share.* A solve with relative residual η errs by √κη‖z_i‖_L, across a pair by √R times that, over all rows
+//! by √R·√κη√(Σ‖z_i‖²_L), and Σ‖z_i‖²_L is about n − 1. With η = 10⁻⁴ε/√n that is less than 0.01·ε√R for κ up to 10⁴;
+//! the projection is given 0.95·ε, and so both together stay within ε.
+//!
+//! The same projection with the F of *another* graph gives eᵀL_Y⁺L_XL_Y⁺e, the edge scores of the full spectrum
+//! (`scores/full_spectrum.rs`): only the right-hand sides differ.
+//!
+//! Read: [`resistances`], [`edge_resistances`], `projected_norms`, `exact_norms`.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+
+use super::panel::{Panel, WIDTH, zeros};
+use super::{CgParams, Laplacian, LaplacianSolver};
+use crate::graph::Graph;
+use crate::monitor::check_cancelled;
+use crate::{Error, Monitor, Result};
+
+/// Accuracy of the solves behind [`resistances`].
+const EXACT: CgParams = CgParams { tolerance: 1e-7, max_iterations: 1000 };
+/// Relative error of [`resistances`].
+pub const RESISTANCE_ERROR: f64 = 1e-10;
+
+/// The part of the error that the projection may use; the solves have the rest.
+const PROJECTION_SHARE: f64 = 0.95;
+/// Residual of a projection's solves, over ε/√n.
+const SOLVE_SHARE: f64 = 1e-4;
+/// Panels solved before their results are added up: enough to keep threads busy, few enough to hold.
+const BATCH: usize = 16;
+/// Where a projection would need as many rows as there are nodes, all columns of L⁺ cost less and are exact; up to this many
+/// nodes they are kept at once (n² numbers).
+const MOST_COLUMNS: usize = 4096;
+/// Residual of those columns.
+const COLUMNS: f64 = 1e-12;
+/// The first stream of random numbers that projections use; the eigenpairs and their enclosure have the first few.
+const FIRST_STREAM: u64 = 1 << 32;
+
+/// How accurate a random projection must be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SketchParams {
+    /// Relative error ε of every number, between [`SketchParams::LEAST_ERROR`] and [`SketchParams::MOST_ERROR`].
+    pub error: f64,
+    /// Probability δ with which any of the numbers may err by more.
+    pub failure: f64,
+    /// Seed of the random signs.
+    pub seed: u64,
+}
+
+impl Default for SketchParams {
+    fn default() -> Self {
+        Self { error: 0.3, failure: 1e-3, seed: 0 }
+    }
+}
+
+impl SketchParams {
+    /// Smallest ε: the number of rows grows with 1/ε².
+    pub const LEAST_ERROR: f64 = 0.02;
+    /// Largest ε that means something.
+    pub const MOST_ERROR: f64 = 0.9;
+
+    /// Checks both numbers.
+    ///
+    /// # Errors
+    /// [`Error::SketchError`] when ε is out of range or δ is no probability between 0 and 1.
+    pub fn check(&self) -> Result<()> {
+        let (least, most) = (Self::LEAST_ERROR, Self::MOST_ERROR);
+        let is_probability = self.failure > 0.0 && self.failure < 1.0;
+        if (least..=most).contains(&self.error) && is_probability {
+            return Ok(());
+        }
+        Err(Error::SketchError { least, most, got: self.error, failure: self.failure })
+    }
+
+    /// Rows of the projection for that many numbers: ⌈2 ln(2N/δ)/(ε²/2 − ε³/3)⌉ with the projection's share of ε.
+    pub fn rows(&self, numbers: usize) -> usize {
+        let epsilon = PROJECTION_SHARE * self.error;
+        let exponent = epsilon * epsilon / 2.0 - epsilon.powi(3) / 3.0;
+        (2.0 * (2.0 * numbers.max(1) as f64 / self.failure).ln() / exponent).ceil() as usize
+    }
+
+    fn solve(&self, nodes: usize) -> CgParams {
+        let tolerance = SOLVE_SHARE * self.error / (nodes as f64).sqrt();
+        CgParams { tolerance, max_iterations: 1000 }
+    }
+}
+
+/// How numbers were obtained that stand for a quadratic form of every pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SketchInfo {
+    /// Rows of the projection; `None` where every number was computed by solves.
+    pub rows: Option<usize>,
+    /// Relative error of every number.
+    pub error: f64,
+    /// Probability with which all of them keep it; 1 where nothing was left to chance.
+    pub probability: f64,
+}
+
+/// R(p,q) of every pair by solves, to a relative error of [`RESISTANCE_ERROR`].
+///
+/// # Errors
+/// [`Error::BadPair`] when a pair names a node that is not there; [`Error::NotConverged`]; [`Error::Cancelled`].
+///
+/// # Complexity
+/// A quarter of a panel solve a pair: near-linear in the number of edges.
+///
+/// ```
+/// use spadework::Laplacian;
+/// use spadework::graph::generators;
+/// use spadework::laplacian::{LaplacianSolver, resistances};
+/// // On a ring of n, d hops one way are n − d the other way: R = d(n − d)/n.
+/// let ring = generators::cycle(10);
+/// let solver = LaplacianSolver::new(Laplacian::of(&ring), 0);
+/// let found = resistances(&solver, &[(0, 1), (0, 5)], &spadework::Silent)?;
+/// assert!((found[0] - 0.9).abs() < 1e-9 && (found[1] - 2.5).abs() < 1e-9);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn resistances(
+    solver: &LaplacianSolver<'_>,
+    pairs: &[(u32, u32)],
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    solver.laplacian().graph().check_pairs(pairs)?;
+    let parts = pairs.par_chunks(WIDTH).map(|pairs| {
+        check_cancelled(monitor)?;
+        let mut b = zeros(solver.laplacian().nodes());
+        for (lane, &(p, q)) in pairs.iter().enumerate() {
+            b[p as usize][lane] += 1.0;
+            b[q as usize][lane] -= 1.0;
+        }
+        let x = solved(solver, &b, &EXACT)?;
+        let drop = |(lane, &(p, q)): (usize, &(u32, u32))| x[p as usize][lane] - x[q as usize][lane];
+        Ok(pairs.iter().enumerate().map(drop).collect::<Vec<f64>>())
+    });
+    Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// R(p,q) of every pair by a random projection, all at once; exact where that costs less.
+///
+/// # Errors
+/// [`Error::SketchError`], [`Error::BadPair`], [`Error::NotConverged`], [`Error::Cancelled`].
+///
+/// # Complexity
+/// [`SketchParams::rows`] solves, a quarter of a panel solve each; memory for some 16 panels beside the result.
+pub fn edge_resistances(
+    solver: &LaplacianSolver<'_>,
+    pairs: &[(u32, u32)],
+    params: &SketchParams,
+    monitor: &dyn Monitor,
+) -> Result<(Vec<f64>, SketchInfo)> {
+    flow_norms(solver, solver.laplacian(), pairs, params, monitor)
+}
+
+/// ‖F L⁺(e_p − e_q)‖² of every pair, FᵀF the Laplacian `flows` on the same nodes.
+pub(crate) fn flow_norms(
+    solver: &LaplacianSolver<'_>,
+    flows: &Laplacian<'_>,
+    pairs: &[(u32, u32)],
+    params: &SketchParams,
+    monitor: &dyn Monitor,
+) -> Result<(Vec<f64>, SketchInfo)> {
+    params.check()?;
+    solver.laplacian().graph().check_pairs(pairs)?;
+    let (rows, nodes) = (params.rows(pairs.len()), solver.laplacian().nodes());
+    if rows >= nodes && nodes <= MOST_COLUMNS {
+        let info = SketchInfo { rows: None, error: RESISTANCE_ERROR, probability: 1.0 };
+        return Ok((exact_norms(solver, flows, pairs, monitor)?, info));
+    }
+    let norms = projected_norms(solver, flows.graph(), pairs, params, monitor)?;
+    Ok((norms, SketchInfo { rows: Some(rows), error: params.error, probability: 1.0 - params.failure }))
+}
+
+/// By m random rows, in batches: solved in parallel, added up in their order.
+fn projected_norms(
+    solver: &LaplacianSolver<'_>,
+    flows: &Graph,
+    pairs: &[(u32, u32)],
+    params: &SketchParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    let nodes = flows.nodes();
+    let panels = params.rows(pairs.len()).div_ceil(WIDTH);
+    let solve = params.solve(nodes);
+    let mut sums = vec![0.0; pairs.len()];
+    for first in (0..panels).step_by(BATCH) {
+        monitor.progress(first as u64, panels as u64);
+        let batch = (first..panels.min(first + BATCH)).into_par_iter().map(|panel| {
+            check_cancelled(monitor)?;
+            let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
+            rng.set_stream(FIRST_STREAM + panel as u64);
+            solved(solver, &random_flows(flows, &mut rng), &solve)
+        });
+        let batch = batch.collect::<Result<Vec<Panel>>>()?;
+        sums.par_iter_mut().zip(pairs).for_each(|(sum, &(p, q))| {
+            for z in &batch {
+                let (p, q) = (z[p as usize], z[q as usize]);
+                *sum += (0..WIDTH).map(|lane| (p[lane] - q[lane]) * (p[lane] - q[lane])).sum::<f64>();
+            }
+        });
+    }
+    // Rows are ±1 until here; 1/m is the square of their scale. The last panel is full, so m is a multiple of four.
+    let scale = ((panels * WIDTH) as f64).recip();
+    for sum in &mut sums {
+        *sum *= scale;
+    }
+    Ok(sums)
+}
+
+/// Fᵀq for four q: a random sign on every edge, flowing from one end to the other.
+fn random_flows(graph: &Graph, rng: &mut impl Rng) -> Panel {
+    let mut flows = zeros(graph.nodes());
+    let (mut bits, mut left) = (0_u32, 0);
+    for (p, q, weight) in graph.edges() {
+        if left < WIDTH {
+            (bits, left) = (rng.next_u32(), 32);
+        }
+        let root = weight.sqrt();
+        let signed: [f64; WIDTH] =
+            std::array::from_fn(|lane| if bits >> lane & 1 == 1 { root } else { -root });
+        for (end, sign) in [(p, 1.0), (q, -1.0)] {
+            let total = &mut flows[end as usize];
+            total.iter_mut().zip(signed).for_each(|(total, flow)| *total += sign * flow);
+        }
+        bits >>= WIDTH;
+        left -= WIDTH;
+    }
+    flows
+}
+
+/// By all columns of L⁺: F L⁺(e_p − e_q) is a difference of two of them.
+fn exact_norms(
+    solver: &LaplacianSolver<'_>,
+    flows: &Laplacian<'_>,
+    pairs: &[(u32, u32)],
+    monitor: &dyn Monitor,
+) -> Result<Vec<f64>> {
+    let nodes: Vec<u32> = (0..flows.nodes() as u32).collect();
+    let columns = inverse_columns(solver, &nodes, COLUMNS, monitor)?;
+    let norm = |&(p, q): &(u32, u32)| {
+        check_cancelled(monitor)?;
+        let (p, q) = (&columns[p as usize], &columns[q as usize]);
+        let potential: Vec<f64> = p.iter().zip(q).map(|(p, q)| p - q).collect();
+        Ok(flows.quadratic_form(&potential))
+    };
+    pairs.par_iter().map(norm).collect()
+}
+
+/// Columns of L⁺, each of length n, to a relative residual. What is read off them errs as the residual does, not as its
+/// square.
+pub(crate) fn inverse_columns(
+    solver: &LaplacianSolver<'_>,
+    nodes: &[u32],
+    tolerance: f64,
+    monitor: &dyn Monitor,
+) -> Result<Vec<Vec<f64>>> {
+    let params = CgParams { tolerance, max_iterations: 2000 };
+    let parts = nodes.par_chunks(WIDTH).map(|nodes| {
+        check_cancelled(monitor)?;
+        let mut b = zeros(solver.laplacian().nodes());
+        for (lane, &p) in nodes.iter().enumerate() {
+            b[p as usize][lane] = 1.0;
+        }
+        let x = solved(solver, &b, &params)?;
+        Ok((0..nodes.len()).map(|lane| x.iter().map(|row| row[lane]).collect()).collect::<Vec<Vec<f64>>>())
+    });
+    Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// L⁺b; not converging is an error.
+fn solved(solver: &LaplacianSolver<'_>, b: &Panel, params: &CgParams) -> Result<Panel> {
+    let (x, info) = solver.solve_panel(b, params);
+    if info.converged(params) {
+        return Ok(x);
+    }
+    Err(Error::NotConverged {
+        what: "a solve with a Laplacian",
+        iterations: info.iterations,
+        residuals: vec![info.residual],
+        tolerance: params.tolerance,
+    })
+}

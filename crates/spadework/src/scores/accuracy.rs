@@ -1,0 +1,41 @@
+//! Clean accuracy: what a score must stand beside.
+
+use crate::{Error, Result, Samples, Values};
+
+/// The part of the samples whose largest output is that of their label; the first of equal outputs counts.
+///
+/// `None` where labels and outputs do not go together: a single output, or a label that is no index of an output.
+///
+/// # Errors
+/// When there is not one label a sample.
+///
+/// ```
+/// use spadework::{Samples, scores::accuracy};
+/// let logits = Samples::from_f32(3, 2, vec![0.1, 0.9, 2.0, -1.0, 0.5, 0.5])?;
+/// assert_eq!(accuracy(&logits, &[1, 0, 1])?, Some(2.0 / 3.0));
+/// assert_eq!(accuracy(&logits, &[1, 0, 2])?, None);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
+    if labels.len() != outputs.len() {
+        return Err(Error::LabelCount { samples: outputs.len(), labels: labels.len() });
+    }
+    let classes = 0..outputs.dim() as i64;
+    if outputs.dim() < 2 || !labels.iter().all(|label| classes.contains(label)) {
+        return Ok(None);
+    }
+    let right = match outputs.values() {
+        Values::F32(values) => count_right(values, labels),
+        Values::F64(values) => count_right(values, labels),
+    };
+    Ok(Some(right as f64 / labels.len() as f64))
+}
+
+fn count_right<T: Copy + PartialOrd>(values: &[T], labels: &[i64]) -> usize {
+    let rows = values.chunks_exact(values.len() / labels.len());
+    rows.zip(labels).filter(|&(row, &label)| first_largest(row) as i64 == label).count()
+}
+
+fn first_largest<T: Copy + PartialOrd>(row: &[T]) -> usize {
+    (1..row.len()).fold(0, |best, at| if row[at] > row[best] { at } else { best })
+}
