@@ -127,7 +127,6 @@ SEARCHES = {
     "pynndescent": pynndescent_search(1),
     "hnswlib M=48 ef=100, 2 threads": hnswlib_48_100(2),
     "pynndescent keeping 30, 2 threads": pynndescent_search(2, 30),
-    "pynndescent keeping 60, 2 threads": pynndescent_search(2, 60),
 }
 
 

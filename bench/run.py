@@ -282,7 +282,7 @@ class Bench:
         mine = recall(lists)
         ours = self.row(data, "Spadework approximate", result, f"recall {mine:.4f}", exact)
         rows = []
-        for program in ("pynndescent keeping 30", "pynndescent keeping 60", "hnswlib M=48 ef=100"):
+        for program in ("pynndescent keeping 30", "hnswlib M=48 ef=100"):
             save = CACHE / "peer-lists.npy"
             try:
                 arguments = ("knn", f"{program}, 2 threads", x, K, save)

@@ -2,12 +2,12 @@
 
 use std::mem;
 
-use pulp::Simd;
 use rayon::prelude::*;
 
 use super::lists::{Candidate, CandidateLists, insert};
-use super::rough::{DistanceWork, Rough, RoughDistance, dispatch};
+use super::rough::Distance;
 use crate::monitor::check_cancelled;
+use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::{Monitor, Result};
 
 /// Rounds of one descent at most.
@@ -18,8 +18,8 @@ const LEAST_CHANGE: f64 = 0.0005;
 const TASK_SAMPLES: usize = 256;
 
 /// Rounds in which every sample looks at two steps of the graph of candidates.
-pub(super) struct Descent<'a, T> {
-    distance: &'a RoughDistance<'a, T>,
+pub(super) struct Descent<'a, D> {
+    distance: &'a D,
     /// Near samples stand together, so that what one needs is in the cache for the next.
     order: &'a [u32],
     /// The k that is wanted in the end; lists are longer.
@@ -28,8 +28,8 @@ pub(super) struct Descent<'a, T> {
     last: Option<Joined>,
 }
 
-impl<'a, T: Rough> Descent<'a, T> {
-    pub(super) fn new(distance: &'a RoughDistance<'a, T>, order: &'a [u32], neighbors: usize) -> Self {
+impl<'a, D: Distance> Descent<'a, D> {
+    pub(super) fn new(distance: &'a D, order: &'a [u32], neighbors: usize) -> Self {
         Self { distance, order, neighbors, last: None }
     }
 
@@ -145,17 +145,19 @@ fn merged<'a>(a: &'a [Candidate], b: &'a [Candidate]) -> impl Iterator<Item = Ca
 }
 
 /// One task of a round.
-struct Task<'a, T> {
-    distance: &'a RoughDistance<'a, T>,
+struct Task<'a, D> {
+    distance: &'a D,
     samples: &'a [u32],
     lists: &'a CandidateLists,
     joined: &'a Joined,
     found: &'a mut CandidateLists,
 }
 
-impl<T: Rough> DistanceWork for Task<'_, T> {
+impl<D: Distance> LanesTask for Task<'_, D> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run<L: Lanes>(self, lanes: L) {
         let Self { distance, samples, lists, joined, found } = self;
         let mut seen = Seen::new();
         for (&p, row) in samples.iter().zip(found.rows_mut()) {
@@ -166,10 +168,10 @@ impl<T: Rough> DistanceWork for Task<'_, T> {
             }
             for first in joined.of(p) {
                 // Those that have p as a candidate need not be candidates of p.
-                look_at(simd, distance, p, first.sample(), &mut seen, row);
+                look_at(lanes, distance, p, first.sample(), &mut seen, row);
                 for second in joined.of(first.sample()) {
                     if first.is_fresh() || second.is_fresh() {
-                        look_at(simd, distance, p, second.sample(), &mut seen, row);
+                        look_at(lanes, distance, p, second.sample(), &mut seen, row);
                     }
                 }
             }
@@ -180,16 +182,16 @@ impl<T: Rough> DistanceWork for Task<'_, T> {
 /// Takes `q` into the row of `p` if it is near enough.
 // A function and not a closure: a closure is not compiled for the instruction set that was dispatched to.
 #[inline(always)]
-fn look_at<S: Simd, T: Rough>(
-    simd: S,
-    distance: &RoughDistance<'_, T>,
+fn look_at<L: Lanes, D: Distance>(
+    lanes: L,
+    distance: &D,
     p: u32,
     q: u32,
     seen: &mut Seen,
     row: &mut [Candidate],
 ) {
     if q != p && seen.add(q) {
-        insert(row, Candidate::new(distance.between(simd, p, q), q));
+        insert(row, Candidate::new(distance.between(lanes, p, q), q));
     }
 }
 

@@ -1,13 +1,13 @@
 //! Random trees: samples in the same leaf are likely to be near each other.
 
-use pulp::Simd;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::lists::{Candidate, CandidateLists, insert};
-use super::rough::{DistanceWork, Rough, RoughDistance, dispatch};
+use super::rough::Distance;
 use crate::monitor::check_cancelled;
+use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::{Monitor, Result};
 
 /// Trees that are grown.
@@ -19,15 +19,22 @@ const LEAVES_AT_ONCE: usize = 1024;
 /// Nodes with at least this many samples are split by several threads.
 const SHARED_SAMPLES: usize = 8192;
 
-/// First candidates of every sample, and an order of the samples in which near ones stand together.
-pub(super) fn first_candidates<T: Rough>(
-    distance: &RoughDistance<'_, T>,
+/// An order of the samples in which near ones stand together: that of a tree's leaves.
+pub(super) fn near_order<D: Distance>(distance: &D, seed: u64, monitor: &dyn Monitor) -> Result<Vec<u32>> {
+    let mut order: Vec<u32> = (0..distance.len() as u32).collect();
+    let splitter = Splitter { distance, leaf_samples: LEAF_SAMPLES, seed, tree: TREES, monitor };
+    splitter.split(&mut order, 1)?;
+    Ok(order)
+}
+
+/// First candidates of every sample.
+pub(super) fn first_candidates<D: Distance>(
+    distance: &D,
     length: usize,
     seed: u64,
     monitor: &dyn Monitor,
-) -> Result<(CandidateLists, Vec<u32>)> {
+) -> Result<CandidateLists> {
     let mut lists = CandidateLists::new(distance.len(), length);
-    let mut first_order = Vec::new();
     for tree in 0..TREES {
         let mut order: Vec<u32> = (0..distance.len() as u32).collect();
         // A leaf has at least half of this, which fills a list.
@@ -35,23 +42,20 @@ pub(super) fn first_candidates<T: Rough>(
         let splitter = Splitter { distance, leaf_samples, seed, tree, monitor };
         let sizes = splitter.split(&mut order, 1)?;
         compare_leaves(distance, &order, &sizes, &mut lists, monitor)?;
-        if tree == 0 {
-            first_order = order;
-        }
     }
-    Ok((lists, first_order))
+    Ok(lists)
 }
 
 /// Splits samples at the median of a random direction, again and again.
-struct Splitter<'a, T> {
-    distance: &'a RoughDistance<'a, T>,
+struct Splitter<'a, D> {
+    distance: &'a D,
     leaf_samples: usize,
     seed: u64,
     tree: u64,
     monitor: &'a dyn Monitor,
 }
 
-impl<T: Rough> Splitter<'_, T> {
+impl<D: Distance> Splitter<'_, D> {
     /// Orders the samples of a node so that each leaf is a range; the sizes of the leaves, in this order. `node` is its
     /// number in the tree: children of i are 2i and 2i + 1.
     fn split(&self, samples: &mut [u32], node: u64) -> Result<Vec<usize>> {
@@ -100,24 +104,26 @@ impl<T: Rough> Splitter<'_, T> {
 }
 
 /// Where samples lie along a direction.
-struct Along<'a, T> {
-    distance: &'a RoughDistance<'a, T>,
-    direction: &'a [f32],
+struct Along<'a, D: Distance> {
+    distance: &'a D,
+    direction: &'a D::Direction,
     places: &'a mut [(f32, u32)],
 }
 
-impl<T: Rough> DistanceWork for Along<'_, T> {
+impl<D: Distance> LanesTask for Along<'_, D> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run<L: Lanes>(self, lanes: L) {
         for (place, sample) in self.places {
-            *place = self.distance.along(simd, *sample, self.direction);
+            *place = self.distance.along(lanes, *sample, self.direction);
         }
     }
 }
 
 /// Compares all pairs of every leaf.
-fn compare_leaves<T: Rough>(
-    distance: &RoughDistance<'_, T>,
+fn compare_leaves<D: Distance>(
+    distance: &D,
     order: &[u32],
     sizes: &[usize],
     lists: &mut CandidateLists,
@@ -154,18 +160,20 @@ fn compare_leaves<T: Rough>(
 }
 
 /// All pairs of one leaf.
-struct Leaf<'a, T> {
-    distance: &'a RoughDistance<'a, T>,
+struct Leaf<'a, D> {
+    distance: &'a D,
     leaf: &'a [u32],
     found: &'a mut CandidateLists,
 }
 
-impl<T: Rough> DistanceWork for Leaf<'_, T> {
+impl<D: Distance> LanesTask for Leaf<'_, D> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run<L: Lanes>(self, lanes: L) {
         for (at, &p) in self.leaf.iter().enumerate() {
             for (other, &q) in self.leaf[..at].iter().enumerate() {
-                let distance = self.distance.between(simd, p, q);
+                let distance = self.distance.between(lanes, p, q);
                 insert(self.found.row_mut(at), Candidate::new(distance, q));
                 insert(self.found.row_mut(other), Candidate::new(distance, p));
             }

@@ -26,14 +26,15 @@ use crate::monitor::check_cancelled;
 use crate::{Monitor, Result, Samples, Values};
 use descent::Descent;
 use lists::CandidateLists;
-use rough::{Rough, RoughDistance};
+use recall::Truth;
+use rough::{Distance, FullDistance, Rough, ShortDistance};
 
 /// Below this number of samples the exact search costs next to nothing.
 const FEWEST_SAMPLES: usize = 4096;
 /// So is it where k is a large part of n.
 const FEWEST_SAMPLES_PER_NEIGHBOR: usize = 16;
 /// Candidates that a list holds at first, beside k and log₂n of them.
-const SPARE_CANDIDATES: usize = 6;
+const SPARE_CANDIDATES: usize = 10;
 /// How long the lists become where recall falls short, in percent of before.
 const LONGER_PERCENT: usize = 130;
 /// How often they do at most: lists are then five times as long.
@@ -43,8 +44,9 @@ const MOST_EXTENSIONS: usize = 6;
 /// among the true neighbours of some rows.
 ///
 /// # Complexity
-/// About O(n k² d), and O(n d) a row for the recall of 1,000 rows. Memory: some lists of 2k to 10k candidates a sample, 8
-/// bytes each. The samples are not copied, so they may lie in a memory-mapped file.
+/// About O(n k² d), and O(n d) a row for the recall of 500 rows. Memory: some lists of 2k to 10k candidates a sample, 8
+/// bytes each, and up to 512 dimensions a copy of the samples in 16 bits. Longer samples are not copied, so they may lie in a
+/// memory-mapped file that is larger than the memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ApproximateSearch {
     /// Seed of the trees and of the rows whose recall is measured.
@@ -91,21 +93,72 @@ impl ApproximateSearch {
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
-        let distance = RoughDistance::new(values, dim);
-        let truth = recall::Truth::of_some_rows(values, dim, neighbors, self.seed, monitor)?;
-        let (mut lists, order) =
-            forest::first_candidates(&distance, first_length(distance.len(), neighbors), self.seed, monitor)?;
-        let mut descent = Descent::new(&distance, &order, neighbors);
+        let truth = Truth::of_some_rows(values, dim, neighbors, self.seed, monitor)?;
+        let (lists, placement, recall) = match ShortDistance::new(values, dim, truth.squared_radii()) {
+            Some(mut distance) => {
+                let placement = Placement::new(forest::near_order(&distance, self.seed, monitor)?);
+                distance.permute(&placement.sample_at);
+                let order: Vec<u32> = (0..distance.len() as u32).collect();
+                let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
+                (lists, placement, recall)
+            }
+            None => {
+                let distance = FullDistance::new(values, dim);
+                let placement = Placement::new((0..distance.len() as u32).collect());
+                let order = forest::near_order(&distance, self.seed, monitor)?;
+                let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
+                (lists, placement, recall)
+            }
+        };
+        settle(values, dim, &lists, &placement, neighbors, recall, monitor)
+    }
+
+    /// Trees and descents until the recall is reached, or no more can be done.
+    fn descend(
+        &self,
+        distance: &impl Distance,
+        order: &[u32],
+        placement: &Placement,
+        truth: &Truth,
+        monitor: &dyn Monitor,
+    ) -> Result<(CandidateLists, Recall)> {
+        let length = first_length(distance.len(), truth.neighbors());
+        let mut lists = forest::first_candidates(distance, length, self.seed, monitor)?;
+        let mut descent = Descent::new(distance, order, truth.neighbors());
         let mut extensions = 0;
         loop {
             descent.run(&mut lists, monitor)?;
-            let recall = truth.recall(&lists);
+            let recall = truth.recall(&lists, placement);
             if recall.share() >= self.recall || extensions == MOST_EXTENSIONS {
-                return settle(values, dim, &lists, neighbors, recall, monitor);
+                return Ok((lists, recall));
             }
             extensions += 1;
             lists.extend_to(lists.length() * LONGER_PERCENT / 100);
         }
+    }
+}
+
+/// Which sample stands where while candidates are searched: near ones together, so that what one needs is in the cache for
+/// the next.
+#[derive(Debug)]
+struct Placement {
+    sample_at: Vec<u32>,
+    place_of: Vec<u32>,
+}
+
+impl Placement {
+    fn new(sample_at: Vec<u32>) -> Self {
+        let mut place_of = vec![0; sample_at.len()];
+        for (place, &sample) in sample_at.iter().enumerate() {
+            place_of[sample as usize] = place as u32;
+        }
+        Self { sample_at, place_of }
+    }
+
+    /// The candidates of a sample, as samples.
+    fn candidates<'a>(&'a self, lists: &'a CandidateLists, sample: u32) -> impl Iterator<Item = u32> + 'a {
+        let place = self.place_of[sample as usize] as usize;
+        lists.indices_of(place).map(|q| self.sample_at[q as usize])
     }
 }
 
@@ -120,17 +173,19 @@ fn settle<T: Element>(
     values: &[T],
     dim: usize,
     lists: &CandidateLists,
+    placement: &Placement,
     neighbors: usize,
     recall: Recall,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
-    let row = |p: usize| &values[p * dim..(p + 1) * dim];
-    let rows = (0..lists.len())
+    let row = |p: u32| &values[p as usize * dim..(p as usize + 1) * dim];
+    let rows = (0..lists.len() as u32)
         .into_par_iter()
         .map(|p| {
             check_cancelled(monitor)?;
+            let candidates = placement.candidates(lists, p);
             let mut nearest: Vec<(f64, u32)> =
-                lists.indices_of(p).map(|q| (squared_distance(row(p), row(q as usize)), q)).collect();
+                candidates.map(|q| (squared_distance(row(p), row(q)), q)).collect();
             nearest.sort_unstable_by(ordered);
             nearest.truncate(neighbors);
             Ok(nearest)

@@ -1,18 +1,18 @@
 //! How many of the true neighbours were found, measured on some rows.
 
-use pulp::Simd;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
+use super::Placement;
 use super::lists::CandidateLists;
-use super::rough::{DistanceWork, dispatch};
 use crate::monitor::check_cancelled;
+use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::neighbors::{Element, Recall, ordered, squared_distance};
 use crate::{Monitor, Result};
 
 /// Rows whose true neighbours are searched.
-const ROWS: usize = 1000;
+const ROWS: usize = 500;
 /// Rows that are searched for together, so that the samples pass through the cache once for all of them.
 const ROWS_AT_ONCE: usize = 25;
 /// Samples that are compared with them at a time.
@@ -22,8 +22,8 @@ const BLOCK_SAMPLES: usize = 256;
 #[derive(Debug)]
 pub(super) struct Truth {
     rows: Vec<u32>,
-    /// For each row its k nearest neighbours, ascending by index.
-    neighbors: Vec<Vec<u32>>,
+    /// For each row its k nearest neighbours by (squared distance, index), nearest first.
+    nearest: Vec<Vec<(f64, u32)>>,
 }
 
 impl Truth {
@@ -37,7 +37,7 @@ impl Truth {
     ) -> Result<Self> {
         let samples = values.len() / dim;
         let rows = spread(samples, ROWS.min(samples), seed);
-        let found: Vec<Vec<Vec<u32>>> = rows
+        let found: Vec<Vec<Vec<(f64, u32)>>> = rows
             .par_chunks(ROWS_AT_ONCE)
             .map(|rows| {
                 let mut nearest = vec![Vec::with_capacity(neighbors + 1); rows.len()];
@@ -46,19 +46,29 @@ impl Truth {
                     let first = (block * BLOCK_SAMPLES) as u32;
                     dispatch(Block { values, dim, rows, others, first, neighbors, nearest: &mut nearest });
                 }
-                Ok(nearest.into_iter().map(indices).collect())
+                Ok(nearest)
             })
             .collect::<Result<_>>()?;
-        Ok(Self { rows, neighbors: found.into_iter().flatten().collect() })
+        Ok(Self { rows, nearest: found.into_iter().flatten().collect() })
     }
 
     /// The part of them that the lists contain.
-    pub(super) fn recall(&self, lists: &CandidateLists) -> Recall {
-        let found = |(&row, neighbors): (&u32, &Vec<u32>)| {
-            lists.indices_of(row as usize).filter(|q| neighbors.binary_search(q).is_ok()).count()
+    pub(super) fn recall(&self, lists: &CandidateLists, placement: &Placement) -> Recall {
+        let found = |(&row, nearest): (&u32, &Vec<(f64, u32)>)| {
+            placement.candidates(lists, row).filter(|q| nearest.iter().any(|near| near.1 == *q)).count()
         };
-        let found = self.rows.iter().zip(&self.neighbors).map(found).sum();
-        Recall::Sampled { rows: self.rows.len(), found, of: self.neighbors.iter().map(Vec::len).sum() }
+        let found = self.rows.iter().zip(&self.nearest).map(found).sum();
+        Recall::Sampled { rows: self.rows.len(), found, of: self.rows.len() * self.neighbors() }
+    }
+
+    /// k.
+    pub(super) fn neighbors(&self) -> usize {
+        self.nearest[0].len()
+    }
+
+    /// The squared distance of each row's k-th neighbour.
+    pub(super) fn squared_radii(&self) -> Vec<f64> {
+        self.nearest.iter().map(|nearest| nearest[nearest.len() - 1].0).collect()
     }
 }
 
@@ -68,12 +78,6 @@ fn spread(samples: usize, rows: usize, seed: u64) -> Vec<u32> {
     rng.set_stream(u64::MAX);
     let start = |row: usize| row * samples / rows;
     (0..rows).map(|row| rng.random_range(start(row)..start(row + 1)) as u32).collect()
-}
-
-fn indices(nearest: Vec<(f64, u32)>) -> Vec<u32> {
-    let mut indices: Vec<u32> = nearest.into_iter().map(|(_, q)| q).collect();
-    indices.sort_unstable();
-    indices
 }
 
 /// Some rows against a block of samples.
@@ -89,14 +93,16 @@ struct Block<'a, T> {
     nearest: &'a mut [Vec<(f64, u32)>],
 }
 
-impl<T: Element> DistanceWork for Block<'_, T> {
+impl<T: Element> LanesTask for Block<'_, T> {
+    type Output = ();
+
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
+    fn run<L: Lanes>(self, lanes: L) {
         for (&p, nearest) in self.rows.iter().zip(self.nearest) {
             let row = &self.values[p as usize * self.dim..(p as usize + 1) * self.dim];
             for (other, q) in self.others.chunks_exact(self.dim).zip(self.first..) {
                 let worst = nearest.get(self.neighbors - 1).map_or(f64::INFINITY, |worst| worst.0);
-                if p == q || T::least_squared_distance(simd, row, other) > worst {
+                if p == q || T::least_squared_distance(lanes, row, other) > worst {
                     continue;
                 }
                 let found = (squared_distance(row, other), q);

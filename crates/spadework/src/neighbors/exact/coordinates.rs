@@ -34,7 +34,7 @@ const BLOCK: usize = 256;
 
 /// Short vectors of all rows, with bounds of their error.
 #[derive(Debug, Clone)]
-pub(super) struct Coordinates {
+pub(in crate::neighbors) struct Coordinates {
     /// Numbers of a row.
     pub(super) numbers: usize,
     /// Numbers of a row with the zeros that fill it up to whole registers.
@@ -47,12 +47,12 @@ pub(super) struct Coordinates {
     /// Numbers of a sample.
     samples_dim: usize,
     /// Factor from the samples' units to steps.
-    pub(super) unit: f64,
+    pub(in crate::neighbors) unit: f64,
 }
 
 impl Coordinates {
     /// All coordinates, centred and scaled, not rotated.
-    pub(super) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
+    pub(in crate::neighbors) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
         let mut coordinates = Self::empty(rows, rows.dim, frame);
         coordinates.errors = coordinates
             .values
@@ -135,14 +135,14 @@ impl Coordinates {
     }
 
     #[inline(always)]
-    pub(super) fn row(&self, p: usize) -> &[i16] {
+    pub(in crate::neighbors) fn row(&self, p: usize) -> &[i16] {
         &self.values[p * self.stride..(p + 1) * self.stride]
     }
 
     /// Puts the rows in another order: the row at `order[i]` comes to place i.
     ///
     /// Along the cycles of the permutation, so that no second copy is needed.
-    pub(super) fn permute(&mut self, order: &[u32]) {
+    pub(in crate::neighbors) fn permute(&mut self, order: &[u32]) {
         let mut moved = vec![false; order.len()];
         let mut held = vec![0; self.stride];
         for start in 0..order.len() {
@@ -188,7 +188,7 @@ fn relative_projection_error(dim: usize, count: usize) -> f64 {
 }
 
 /// ‖ẑ‖² of the numbers of a row, or of some of them.
-pub(super) fn squared_norm(row: &[i16]) -> i32 {
+pub(in crate::neighbors) fn squared_norm(row: &[i16]) -> i32 {
     row.iter().map(|&number| i32::from(number).pow(2)).sum()
 }
 
@@ -212,14 +212,14 @@ impl Rest {
 
 /// Where the samples lie and how large they are: they are centred and scaled to norms of at most 1.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub(in crate::neighbors) struct Frame {
     pub(super) center: Vec<f64>,
     pub(super) scale: f64,
 }
 
 impl Frame {
     /// `None` where numbers are too large to be squared, or even subtracted, in double precision.
-    pub(super) fn of<T: Element>(rows: Rows<'_, T>) -> Option<Self> {
+    pub(in crate::neighbors) fn of<T: Element>(rows: Rows<'_, T>) -> Option<Self> {
         let center = column_means(rows);
         let (squared_norm, entry) = rows
             .values

@@ -6,10 +6,10 @@
 use pulp::{Scalar, Simd};
 
 /// Numbers of 32 bits handled together.
-pub(super) const LANES: usize = 16;
+pub(in crate::neighbors) const LANES: usize = 16;
 
 /// A way of handling sixteen numbers of 32 bits, or as many pairs of 16 bits.
-pub(super) trait Lanes: Simd {
+pub(in crate::neighbors) trait Lanes: Simd {
     /// Sixteen numbers.
     type Numbers: Copy;
 
@@ -35,14 +35,14 @@ pub(super) trait Lanes: Simd {
 /// A task for the best instruction set of the machine.
 ///
 /// Its `run` must be `#[inline(always)]`, and so must what it calls.
-pub(super) trait LanesTask {
+pub(in crate::neighbors) trait LanesTask {
     type Output;
 
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
 /// Runs a task on the best instruction set there is.
-pub(super) fn dispatch<T: LanesTask>(task: T) -> T::Output {
+pub(in crate::neighbors) fn dispatch<T: LanesTask>(task: T) -> T::Output {
     #[cfg(target_arch = "x86_64")]
     {
         if let Some(set) = pulp::x86::V4::try_new() {

@@ -26,8 +26,8 @@
 
 mod axes;
 mod best;
-mod coordinates;
-mod lanes;
+pub(super) mod coordinates;
+pub(super) mod lanes;
 mod low_dimensional;
 mod order;
 mod panels;
@@ -143,9 +143,9 @@ impl ProductSearch {
 
 /// The samples, row after row.
 #[derive(Debug, Clone, Copy)]
-struct Rows<'a, T> {
-    values: &'a [T],
-    dim: usize,
+pub(super) struct Rows<'a, T> {
+    pub(super) values: &'a [T],
+    pub(super) dim: usize,
 }
 
 impl<'a, T: Element> Rows<'a, T> {
