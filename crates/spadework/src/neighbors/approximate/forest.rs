@@ -148,7 +148,7 @@ fn compare_leaves<D: Distance>(
                 for (place, &p) in leaf.iter().enumerate() {
                     found.row_mut(place).copy_from_slice(lists.of(p as usize));
                 }
-                dispatch(Leaf { distance, leaf, found: &mut found });
+                dispatch(AllPairs { distance, leaf, found: &mut found });
                 Ok(found)
             })
             .collect::<Result<_>>()?;
@@ -160,13 +160,13 @@ fn compare_leaves<D: Distance>(
 }
 
 /// All pairs of one leaf.
-struct Leaf<'a, D> {
+struct AllPairs<'a, D> {
     distance: &'a D,
     leaf: &'a [u32],
     found: &'a mut CandidateLists,
 }
 
-impl<D: Distance> LanesTask for Leaf<'_, D> {
+impl<D: Distance> LanesTask for AllPairs<'_, D> {
     type Output = ();
 
     #[inline(always)]

@@ -94,22 +94,17 @@ impl ApproximateSearch {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         let truth = Truth::of_some_rows(values, dim, neighbors, self.seed, monitor)?;
-        let (lists, placement, recall) = match ShortDistance::new(values, dim, truth.squared_radii()) {
-            Some(mut distance) => {
-                let placement = Placement::new(forest::near_order(&distance, self.seed, monitor)?);
-                distance.permute(&placement.sample_at);
-                let order: Vec<u32> = (0..distance.len() as u32).collect();
-                let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
-                (lists, placement, recall)
-            }
-            None => {
-                let distance = FullDistance::new(values, dim);
-                let placement = Placement::new((0..distance.len() as u32).collect());
-                let order = forest::near_order(&distance, self.seed, monitor)?;
-                let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
-                (lists, placement, recall)
-            }
-        };
+        if let Some(mut distance) = ShortDistance::new(values, dim, truth.squared_radii()) {
+            let placement = Placement::new(forest::near_order(&distance, self.seed, monitor)?);
+            distance.permute(&placement.sample_at);
+            let order: Vec<u32> = (0..distance.len() as u32).collect();
+            let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
+            return settle(values, dim, &lists, &placement, neighbors, recall, monitor);
+        }
+        let distance = FullDistance::new(values, dim);
+        let placement = Placement::new((0..distance.len() as u32).collect());
+        let order = forest::near_order(&distance, self.seed, monitor)?;
+        let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
         settle(values, dim, &lists, &placement, neighbors, recall, monitor)
     }
 
