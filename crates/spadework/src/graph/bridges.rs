@@ -176,7 +176,7 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
     type Output = Vec<(u32, Bridge)>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let Self { round, samples, others } = self;
         let mut found = Vec::new();
         for &p in samples {
@@ -195,7 +195,11 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
                     if round.part_of[q as usize] == part {
                         continue;
                     }
-                    let squared = squared_distance(round.balls.rows.row(p), round.balls.rows.row(q));
+                    let (a, b) = (round.balls.rows.row(p), round.balls.rows.row(q));
+                    if T::least_squared_distance(simd, a, b) > round.shortest(part) {
+                        continue;
+                    }
+                    let squared = squared_distance(a, b);
                     if squared <= round.shortest(part) {
                         round.shortest[part as usize].fetch_min(squared.to_bits(), Ordering::Relaxed);
                         found.push((part, (squared, p.min(q), p.max(q))));
