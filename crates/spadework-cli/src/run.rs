@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use spadework::{
-    Error as CoreError, ModelSet, PairedSamples, Recall, Samples, SpadeReport, Weights, evaluate_manifolds,
+    ApproximateSearch, Error as CoreError, ModelSet, PairedSamples, Recall, Samples, SpadeReport, Weights,
+    evaluate_manifolds,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_io::result::{ArrayDocument, DataDocument, ScoreDocument};
@@ -151,9 +152,14 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
 /// What an approximate search may have cost.
 pub(crate) fn tell_what_was_missed(side: &str, recall: Recall, console: Console) {
     if let Recall::Sampled { rows, .. } = recall {
+        let short = if recall.share() < ApproximateSearch::RECALL {
+            format!(", below the {} that it aims at: do not trust this score", ApproximateSearch::RECALL)
+        } else {
+            String::new()
+        };
         console.note(&format!(
-            "the neighbors of the {side} were searched approximately: recall {:.4}, measured on {rows} rows. A few missing \
-             neighbors can move the model score by percents (5.6 % has been seen at recall 0.998); `--search exact` leaves \
+            "the neighbors of the {side} were searched approximately: recall {:.4}, measured on {rows} rows{short}. A few \
+             missing neighbors can move the model score by percents (5.6 % has been seen at recall 0.998); `--search exact` leaves \
              none out",
             recall.share()
         ));

@@ -109,6 +109,32 @@ fn copies_are_found() {
 }
 
 #[test]
+fn samples_that_only_the_exact_search_tells_apart_are_left_to_it() {
+    // Nearly all rows are equal: which of them are neighbours is decided by index, and no descent finds the lowest.
+    let noise = clusters(20, 16, 9);
+    let mut values = vec![0.0_f32; SAMPLES * 16];
+    for (at, value) in noise.into_iter().enumerate() {
+        values[at / 16 * 240 * 16 + at % 16] = value;
+    }
+    let samples = Samples::from_f32(SAMPLES, 16, values).unwrap();
+    assert_eq!(search(&samples, 10), BruteForce.search(&samples, 10, &Silent).unwrap());
+}
+
+#[test]
+fn tight_clusters_among_wide_ones_are_told_apart() {
+    // Four of ten samples lie in clusters a ten-thousandth as wide as the others.
+    let wide = clusters(SAMPLES, 16, 10);
+    let tight = |at: usize| at / 16 % 10 < 4;
+    let values: Vec<f32> = wide
+        .iter()
+        .enumerate()
+        .map(|(at, value)| if tight(at) { 1e-4 * value + (at / 16 % 5 * 40) as f32 } else { 10.0 * value })
+        .collect();
+    let samples = Samples::from_f32(SAMPLES, 16, values).unwrap();
+    assert!(true_recall(&samples, &search(&samples, 10)) >= 0.998);
+}
+
+#[test]
 fn few_samples_are_searched_exactly() {
     let samples = Samples::from_f32(500, 12, clusters(500, 12, 6)).unwrap();
     let lists = search(&samples, 10);

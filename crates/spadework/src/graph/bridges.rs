@@ -202,12 +202,22 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
                     let squared = squared_distance(a, b);
                     if squared <= round.shortest(part) {
                         round.shortest[part as usize].fetch_min(squared.to_bits(), Ordering::Relaxed);
-                        found.push((part, (squared, p.min(q), p.max(q))));
+                        keep_shorter(&mut found, part, (squared, p.min(q), p.max(q)));
                     }
                 }
             }
         }
         found
+    }
+}
+
+/// Keeps one edge a part: where many have the same length, all of them would fill the memory.
+#[inline(always)]
+fn keep_shorter(found: &mut Vec<(u32, Bridge)>, part: u32, bridge: Bridge) {
+    match found.iter_mut().find(|(of, _)| *of == part) {
+        Some((_, best)) if shorter(&bridge, best).is_lt() => *best = bridge,
+        Some(_) => {}
+        None => found.push((part, bridge)),
     }
 }
 
@@ -234,7 +244,9 @@ impl<'a, T: Element> Balls<'a, T> {
     fn gap(&self, a: usize, b: usize) -> f64 {
         let (a, b) = (&self.balls[a], &self.balls[b]);
         let between = squared_distance(&a.center, &b.center).sqrt();
-        (between * (1.0 - ROUNDING) - (a.radius + b.radius) * (1.0 + ROUNDING)).max(0.0)
+        // Squares below the smallest normal number are lost.
+        let lost = (self.rows.dim as f64 * f64::MIN_POSITIVE).sqrt();
+        (between * (1.0 - ROUNDING) - (a.radius + b.radius + 4.0 * lost) * (1.0 + ROUNDING)).max(0.0)
     }
 }
 

@@ -20,7 +20,8 @@ mod rough;
 use rayon::prelude::*;
 
 use super::{
-    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, check_neighbors, ordered, squared_distance,
+    AutomaticSearch, Element, ExactSearch, NeighborLists, NeighborSearch, Recall, check_neighbors, ordered,
+    squared_distance,
 };
 use crate::monitor::check_cancelled;
 use crate::{Monitor, Result, Samples, Values};
@@ -37,8 +38,8 @@ const FEWEST_SAMPLES_PER_NEIGHBOR: usize = 16;
 const SPARE_CANDIDATES: usize = 10;
 /// How long the lists become where recall falls short, in percent of before.
 const LONGER_PERCENT: usize = 130;
-/// How often they do at most: lists are then five times as long.
-const MOST_EXTENSIONS: usize = 6;
+/// How often they do at most: lists are then three times as long.
+const MOST_EXTENSIONS: usize = 4;
 
 /// Approximate neighbours by random trees and NN-descent, polished until the [`recall`](Self::recall) asked for is found
 /// among the true neighbours of some rows.
@@ -67,7 +68,8 @@ impl Default for ApproximateSearch {
 }
 
 impl NeighborSearch for ApproximateSearch {
-    /// Lists whose [`NeighborLists::recall`] says what was reached; exact ones where the samples are few.
+    /// Lists whose [`NeighborLists::recall`] says what was reached; exact ones where the samples are few, or where the recall
+    /// cannot be reached and the exact search is affordable.
     fn search(
         &self,
         samples: &Samples<'_>,
@@ -78,10 +80,17 @@ impl NeighborSearch for ApproximateSearch {
         if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
             return ExactSearch.search(samples, neighbors, monitor);
         }
-        match samples.values() {
-            Values::F32(values) => self.search_rows(values, samples.dim(), neighbors, monitor),
-            Values::F64(values) => self.search_rows(values, samples.dim(), neighbors, monitor),
+        let lists = match samples.values() {
+            Values::F32(values) => self.search_rows(values, samples.dim(), neighbors, monitor)?,
+            Values::F64(values) => self.search_rows(values, samples.dim(), neighbors, monitor)?,
+        };
+        if lists.recall().share() >= self.recall {
+            return Ok(lists);
         }
+        // Many equal samples, or distances of very different sizes: where it is affordable, better exact than poor.
+        let exact =
+            ExactSearch::search_within(samples, neighbors, AutomaticSearch::MOST_CORE_SECONDS, monitor)?;
+        Ok(exact.unwrap_or(lists))
     }
 }
 
@@ -99,7 +108,9 @@ impl ApproximateSearch {
             distance.permute(&placement.sample_at);
             let order: Vec<u32> = (0..distance.len() as u32).collect();
             let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
-            return settle(values, dim, &lists, &placement, neighbors, recall, monitor);
+            if recall.share() >= self.recall {
+                return settle(values, dim, &lists, &placement, neighbors, recall, monitor);
+            }
         }
         let distance = FullDistance::new(values, dim);
         let placement = Placement::new((0..distance.len() as u32).collect());

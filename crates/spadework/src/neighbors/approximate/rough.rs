@@ -41,17 +41,17 @@ pub(super) struct ShortDistance {
 }
 
 impl ShortDistance {
-    /// `None` where 16 bits say too little of samples whose k-th neighbours are as far as these, or where the copy would be
-    /// too large.
+    /// `None` where 16 bits say too little of more than some samples, whose k-th neighbours are as far as these, or where
+    /// the copy would be too large.
     pub(super) fn new<T: Element>(values: &[T], dim: usize, mut squared_radii: Vec<f64>) -> Option<Self> {
         let rows = Rows { values, dim };
         let frame = Frame::of(rows).filter(|_| dim <= MOST_COPIED)?;
-        let middle = squared_radii.len() / 2;
-        let (_, &mut median, _) = squared_radii.select_nth_unstable_by(middle, f64::total_cmp);
+        let low = squared_radii.len() / 20;
+        let (_, &mut near, _) = squared_radii.select_nth_unstable_by(low, f64::total_cmp);
         let coordinates = Coordinates::unrotated(rows, &frame);
         // Rounding moves each of d differences by a sixth of a step squared, in the mean.
         let rounding = (dim as f64 / 6.0).sqrt();
-        if median.sqrt() * coordinates.unit < RESOLUTION * rounding {
+        if near.sqrt() * coordinates.unit < RESOLUTION * rounding {
             return None;
         }
         let squared_norms =

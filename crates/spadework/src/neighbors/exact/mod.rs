@@ -85,7 +85,7 @@ impl ExactSearch {
         monitor: &dyn Monitor,
     ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
-        match low_dimensional::search_where_it_pays(samples, neighbors, monitor)? {
+        match low_dimensional::search_where_it_pays(samples, neighbors, most_core_seconds, monitor)? {
             Some(lists) => Ok(Some(lists)),
             None => ProductSearch::search_within(samples, neighbors, most_core_seconds, monitor),
         }

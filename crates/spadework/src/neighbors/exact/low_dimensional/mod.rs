@@ -68,6 +68,7 @@ impl NeighborSearch for TreeSearch {
 pub(super) fn search_where_it_pays(
     samples: &Samples<'_>,
     neighbors: usize,
+    most_core_seconds: f64,
     monitor: &dyn Monitor,
 ) -> Result<Option<NeighborLists>> {
     if samples.dim() > MOST_DIMENSIONS {
@@ -75,17 +76,17 @@ pub(super) fn search_where_it_pays(
     }
     let tree = Tree::of(samples);
     check_cancelled(monitor)?;
-    if !pays(&tree, neighbors) {
+    if !pays(&tree, neighbors, most_core_seconds) {
         return Ok(None);
     }
     search_tree(&tree, neighbors, monitor).map(Some)
 }
 
-/// Whether the tree should be faster than products, from what some samples have to look at.
+/// Whether the tree should be faster than products, and no dearer than allowed, from what some samples have to look at.
 ///
 /// Counted, not timed, so that the same samples always go the same way. The weights are nanoseconds on one machine; only
-/// their ratios matter.
-fn pays(tree: &Tree, neighbors: usize) -> bool {
+/// their ratios matter much.
+fn pays(tree: &Tree, neighbors: usize, most_core_seconds: f64) -> bool {
     let (samples, probes) = (tree.len(), PROBES.min(tree.len()));
     let effort = (0..probes)
         .into_par_iter()
@@ -98,7 +99,7 @@ fn pays(tree: &Tree, neighbors: usize) -> bool {
     let samples_near = (effort.lowest_nodes * tree::NODE_SAMPLES) as f64 / probes as f64;
     let with_tree = blocks * (25.0 + 2.3 * tree.dim() as f64);
     let with_products = 1000.0 + 300.0 * neighbors as f64 + 0.06 * samples as f64 + 0.5 * samples_near;
-    with_tree <= with_products
+    with_tree <= with_products && 1e-9 * with_tree * samples as f64 <= most_core_seconds
 }
 
 fn search_tree(tree: &Tree, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
