@@ -106,8 +106,8 @@ fn agreement(document: &CompareDocument) -> String {
             printable(&pair.a),
             printable(&pair.b),
             format!("{:.0} %", 100.0 * pair.overlap),
-            format!("{:.3}", pair.spearman),
-            format!("{:.3}", pair.kendall),
+            correlation(pair.spearman),
+            correlation(pair.kendall),
         ];
         row.extend(pair.subsamples_in_order.map(|part| format!("{:.0} %", 100.0 * part)));
         row
@@ -118,6 +118,11 @@ fn agreement(document: &CompareDocument) -> String {
         text.push_str("  in this order: part of the subsamples in which the first scores below the second\n");
     }
     text
+}
+
+/// A rank correlation, or that there is none: equal scores have no order.
+pub(crate) fn correlation(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.3}"))
 }
 
 /// The whole result of `sweep`.

@@ -98,10 +98,10 @@ pub struct AgreementDocument {
     pub top: usize,
     /// The part of them that both share, 0 to 1.
     pub overlap: f64,
-    /// Spearman's rank correlation of all node scores.
-    pub spearman: f64,
-    /// Kendall's rank correlation τ_b of all node scores.
-    pub kendall: f64,
+    /// Spearman's rank correlation of all node scores; none where all scores of a model are equal.
+    pub spearman: Option<f64>,
+    /// Kendall's rank correlation τ_b of all node scores, likewise.
+    pub kendall: Option<f64>,
     /// The part of the subsamples in which `a` scores below `b`, where an interval was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subsamples_in_order: Option<f64>,

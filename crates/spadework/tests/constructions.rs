@@ -8,7 +8,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::Value;
 use spadework::eigen::EigenMethod;
-use spadework::graph::{Dimensions, GraphKind, Sparsity, generators, project, sparsify};
+use spadework::graph::{Dimensions, GraphKind, Sparsity, construct, generators, project, sparsify};
+use spadework::neighbors::{ExactSearch, NeighborSearch};
 use spadework::{
     Certainty, ConnectedGraph, Connectivity, EnclosureMethod, Error, Graph, GraphPair, Laplacian, Manifold,
     ManifoldPair, PairedSamples, Samples, Side, Silent, SpadeParams, SpadeReport, Weights, evaluate,
@@ -133,6 +134,65 @@ fn a_continuous_graph_that_no_k_connects_is_an_error() {
         SpadeParams { neighbors: 2, graph: GraphKind::Continuous { delta: 0.1 }, ..SpadeParams::default() };
     let error = evaluate(&paired(10, &values, &values), &params, &Silent).unwrap_err();
     assert!(matches!(error, Error::Disconnected { neighbors: 9, .. }), "{error}");
+}
+
+fn continuous(values: &[f64], dim: usize, neighbors: usize) -> Graph {
+    let samples = Samples::from_f64(values.len() / dim, dim, values).unwrap();
+    let lists = ExactSearch.search(&samples, neighbors, &Silent).unwrap();
+    construct(&samples, &lists, neighbors, GraphKind::Continuous { delta: 1.0 }, Weights::Unit)
+}
+
+/// No distance is below that of the nearest neighbour, so k = 1 and δ = 1 join nothing: of samples that are each other's
+/// nearest the distance equals the bound, which is not below it.
+#[test]
+fn a_continuous_edge_is_strictly_below_its_bound() {
+    let values = gaussians(600, &mut rng(5));
+    for dim in [1, 2, 6] {
+        assert_eq!(continuous(&values, dim, 1).edge_count(), 0, "{dim} dimensions");
+    }
+}
+
+/// At unequal scales too (d² = 4 between samples of d_k² = 2 and 8): whole numbers leave nothing to rounding.
+#[test]
+fn continuous_graphs_of_a_lattice_are_exact() {
+    const NEIGHBORS: usize = 2;
+    let mut equalities = 0;
+    for seed in 0..40 {
+        let coordinates = gaussians(120, &mut rng(seed));
+        let values: Vec<f64> = coordinates.iter().map(|value| (8.0 * value).round()).collect();
+        let points: Vec<&[f64]> = values.chunks_exact(2).collect();
+        let squared = |p: usize, q: usize| -> u64 {
+            points[p].iter().zip(points[q]).map(|(a, b)| (a - b).powi(2)).sum::<f64>() as u64
+        };
+        let scale = |p: usize| {
+            let mut all: Vec<u64> = (0..points.len()).filter(|&q| q != p).map(|q| squared(p, q)).collect();
+            all.sort_unstable();
+            all[NEIGHBORS - 1]
+        };
+        let scales: Vec<u64> = (0..points.len()).map(scale).collect();
+        let mut want = Vec::new();
+        for p in 0..points.len() {
+            for q in p + 1..points.len() {
+                let (left, right) = (squared(p, q).pow(2), scales[p] * scales[q]);
+                equalities += u32::from(left == right && scales[p] != scales[q]);
+                want.extend((left < right).then_some((p as u32, q as u32)));
+            }
+        }
+        let got: Vec<_> = continuous(&values, 2, NEIGHBORS).edges().map(|(p, q, _)| (p, q)).collect();
+        assert_eq!(got, want, "seed {seed}");
+    }
+    assert!(equalities > 0, "unequal scales meet at equality");
+}
+
+/// The product of two d_k² overflows, or vanishes, long before they do themselves.
+#[test]
+fn continuous_graphs_do_not_depend_on_the_unit() {
+    let values = gaussians(600, &mut rng(6));
+    let plain = continuous(&values, 3, 6);
+    for unit in [500, -500] {
+        let scaled: Vec<f64> = values.iter().map(|value| value * 2.0_f64.powi(unit)).collect();
+        assert!(continuous(&scaled, 3, 6).edges().eq(plain.edges()), "unit of 2^{unit}");
+    }
 }
 
 /// 30 copies of one sample among 60: their d_k is 0.

@@ -62,5 +62,5 @@ fn new_digits_are_ordered_as_in_a_run_of_all() {
     let scores = reference.score(new.input(), new.output(), &Silent).unwrap();
     let found = agreement(scores.node_scores.scores(), &whole.node_scores.scores()[KNOWN..], 100);
     // Measured: 0.911, and 72 of the 100 most fragile. The known samples agree with a run of all at 0.951.
-    assert!(found.spearman > 0.88 && found.shared >= 65, "{found:?}");
+    assert!(found.spearman.unwrap() > 0.88 && found.shared >= 65, "{found:?}");
 }

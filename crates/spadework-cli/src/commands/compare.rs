@@ -155,8 +155,8 @@ fn write_agreement(path: &Path, formats: &[TableFormat], document: &CompareDocum
     let b: Vec<String> = pairs.iter().map(|pair| pair.b.clone()).collect();
     let top: Vec<i64> = pairs.iter().map(|pair| pair.top as i64).collect();
     let overlap: Vec<f64> = pairs.iter().map(|pair| pair.overlap).collect();
-    let spearman: Vec<f64> = pairs.iter().map(|pair| pair.spearman).collect();
-    let kendall: Vec<f64> = pairs.iter().map(|pair| pair.kendall).collect();
+    let spearman: Vec<f64> = pairs.iter().map(|pair| pair.spearman.unwrap_or(f64::NAN)).collect();
+    let kendall: Vec<f64> = pairs.iter().map(|pair| pair.kendall.unwrap_or(f64::NAN)).collect();
     let in_order: Vec<f64> = pairs.iter().map(|pair| pair.subsamples_in_order.unwrap_or(f64::NAN)).collect();
     let columns = [
         ("a", Column::Utf8(&a)),

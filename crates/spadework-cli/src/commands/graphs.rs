@@ -14,6 +14,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{csv_field, number, table};
 use crate::render_graphs::brief;
+use crate::render_many::correlation;
 
 #[derive(Debug, Serialize)]
 struct Document {
@@ -54,7 +55,8 @@ struct Scores {
     enclosure: EnclosureDocument,
     neighbors_used: usize,
     graphs: GraphsDocument,
-    /// Agreement of the node scores with those on knn graphs; none where these have no score.
+    /// Agreement of the node scores with those on knn graphs; none where these have no score, and no order where all scores
+    /// of one side are equal.
     kendall_tau: Option<f64>,
     top_overlap: Option<f64>,
 }
@@ -144,7 +146,7 @@ fn scores(report: &SpadeReport, reference: Option<&SpadeReport>, top: usize) -> 
         enclosure,
         neighbors_used: neighbors.used,
         graphs,
-        kendall_tau: agreement.map(|agreement| agreement.kendall),
+        kendall_tau: agreement.and_then(|agreement| agreement.kendall),
         top_overlap: agreement.map(|agreement| agreement.overlap()),
     })
 }
@@ -176,7 +178,7 @@ fn to_text(document: &Document) -> String {
                     input.edges.to_string(),
                     output.edges.to_string(),
                     format!("{}, {}", input.components_found, output.components_found),
-                    scores.kendall_tau.map_or_else(|| "-".to_owned(), |tau| format!("{tau:.3}")),
+                    correlation(scores.kendall_tau),
                     scores
                         .top_overlap
                         .map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part)),

@@ -41,7 +41,11 @@ struct ReferenceDocument {
 
 #[derive(Debug, Serialize)]
 struct SolverDocument {
+    /// The one asked for.
     solver: String,
+    /// The one that took its place, where there are too few samples for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replaced_by: Option<String>,
     eigenvalue: f64,
     /// |λ − reference| / reference.
     error: f64,
@@ -109,9 +113,10 @@ fn timed(
     let pairs = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(params, monitor)?;
     let seconds = began.elapsed().as_secs_f64();
     let eigenvalue = pairs.values()[0];
+    let used = pairs.info().method;
     Ok(SolverDocument {
-        // Few samples are solved densely whatever was asked for.
-        solver: pairs.info().method.to_string(),
+        solver: params.method.to_string(),
+        replaced_by: (used != params.method).then(|| used.to_string()),
         eigenvalue,
         error: reference.map_or(0.0, |reference| (eigenvalue / reference - 1.0).abs()),
         residual: pairs.residuals().iter().copied().fold(0.0, f64::max),
@@ -136,9 +141,10 @@ fn to_text(document: &SolversDocument) -> String {
             number_short(solver.residual),
             solver.iterations.to_string(),
             format!("{:.3}", solver.seconds),
+            solver.replaced_by.as_ref().map_or_else(String::new, |used| format!("too few samples: {used}")),
         ]
     });
-    let heading = ["solver", "model score", "error", "residual", "iterations", "seconds"];
+    let heading = ["solver", "model score", "error", "residual", "iterations", "seconds", ""];
     format!(
         "samples       {samples}, {graphs}\n\
          asked for     {eigenpairs} eigenpairs with a residual of {tolerance:e}\n\

@@ -165,6 +165,19 @@ fn the_table_has_every_construction() {
     assert!(lines[2].contains("top 7") && lines[3].contains("knn") && lines[4].contains("pca:3"), "{text}");
 }
 
+/// Both ends of a single edge score alike: there is no order to correlate.
+#[test]
+fn equal_scores_have_no_rank_correlation() {
+    let scene = Scene::with_model();
+    scene.write("two.csv", "0\n1\n");
+    let arguments = "graphs -q --inputs two.csv --outputs two.csv -k 1 -r 1 --graph knn --weights unit";
+    let json = scene.run(&format!("{arguments} --json")).json();
+    assert_eq!(json["constructions"][0].get("kendall_tau"), Some(&Value::Null));
+    let text = scene.run(arguments).prints();
+    let row: Vec<&str> = text.lines().nth(3).unwrap().split_whitespace().collect();
+    assert_eq!((row[0], row[8]), ("knn", "-"), "{text}");
+}
+
 #[test]
 fn one_construction_that_fails_does_not_end_the_table() {
     let scene = Scene::with_model();

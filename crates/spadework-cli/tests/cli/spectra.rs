@@ -91,6 +91,26 @@ fn solvers_agree_and_say_how_long_they_took() {
     }
 }
 
+/// Ten samples are too few for the basis of the one and the block of the other.
+#[test]
+fn solvers_that_were_replaced_say_so() {
+    let scene = Scene::with_model();
+    let rows = |from: usize| (from..from + 10).map(|i| format!("{}\n", i * i)).collect::<String>();
+    scene.write("few_x.csv", rows(0));
+    scene.write("few_y.csv", rows(3));
+    let arguments = "solvers -q --inputs few_x.csv --outputs few_y.csv -k 3 -r 5";
+    let json = scene.run(&format!("{arguments} --json")).json();
+    let of = |field: &str| -> Vec<Option<&str>> {
+        json["solvers"].as_array().unwrap().iter().map(|solver| solver.get(field)?.as_str()).collect()
+    };
+    assert_eq!(of("solver"), [Some("davidson"), Some("power"), Some("dense")]);
+    assert_eq!(of("replaced_by"), [Some("dense"), Some("dense"), None]);
+    let text = scene.run(arguments).prints();
+    assert_eq!(text.matches("too few samples: dense").count(), 2, "{text}");
+    let enough = scene.run("solvers -q --inputs x.npy --outputs y.npy").prints();
+    assert!(!enough.contains("too few"), "{enough}");
+}
+
 #[test]
 fn the_power_iteration_gives_the_same_score() {
     let scene = Scene::with_model();

@@ -84,8 +84,7 @@ impl EdgeRule {
             EdgeRule::Continuous { delta } => {
                 let scales = squared_scales(lists, neighbors);
                 Box::new(move |p, place, q| {
-                    // Roots first: a product of two squares may overflow.
-                    let bound = delta * delta * (scales[p].sqrt() * scales[q].sqrt());
+                    let bound = delta * delta * geometric_mean(scales[p], scales[q]);
                     lists.squared_distances_of(p)[place] < bound
                 })
             }
@@ -122,6 +121,22 @@ fn chooses(lists: &NeighborLists, q: usize, p: usize, place: usize, neighbors: u
         }
     }
     false
+}
+
+/// √(ab), exact where a = b and where both and the root are whole numbers.
+///
+/// Two samples that are each other's k-th neighbour stand at equality with δ = 1: a mean that rounds up would join them. The
+/// root of a rounded product does not, for √(a·a) is a to the last bit; a product of two roots may.
+fn geometric_mean(a: f64, b: f64) -> f64 {
+    let product = a * b;
+    if a == b {
+        a
+    } else if product.is_normal() {
+        product.sqrt()
+    } else {
+        // The product has overflowed or lost digits; the roots cannot, and never leave the range between a and b.
+        (a.sqrt() * b.sqrt()).clamp(a.min(b), a.max(b))
+    }
 }
 
 /// d_k² of every sample.

@@ -1,9 +1,10 @@
 //! Effective resistances: exactly by solves, and for many pairs at once by a random projection.
 //!
-//! *Exactly.* R(p,q) = bᵀL⁺b, b = e_p − e_q. Conjugate gradients approach x = L⁺b so that bᵀx_k = ‖x_k‖²_L grows towards
-//! R, and what is missing is the *square* of the error, ‖x − x_k‖²_L = r_kᵀL⁺r_k. With the relative residual η in the norm
-//! of the preconditioner M that is at most κη²R, κ the condition of M⁻¹L. An approximate Cholesky factor has κ below 10³,
-//! so [`EXACT`] leaves a relative error below 10⁻¹¹ ([`RESISTANCE_ERROR`] says 10⁻¹⁰).
+//! *Exactly.* R(p,q) = bᵀL⁺b, b = e_p − e_q. For any x near L⁺b, 2bᵀx − xᵀLx = R − ‖x − L⁺b‖²_L: what is missing is the
+//! *square* of the error, rᵀL⁺r. (bᵀx alone misses as little only while conjugate gradients keep x orthogonal to the residual,
+//! which rounding ends.) With the relative residual η in the norm of the preconditioner M it is at most κη²R, κ the condition
+//! of M⁻¹L. An approximate Cholesky factor has κ below 10³, so [`EXACT`] leaves a relative error below 10⁻¹¹
+//! ([`RESISTANCE_ERROR`] says 10⁻¹⁰).
 //!
 //! *By a projection.* With B the signed incidence matrix, W the weights and F = W^½B, L = FᵀF and R(p,q) = ‖F L⁺b‖²
 //! (Spielman and Srivastava 2008). A matrix Q of m rows with entries ±1/√m keeps such lengths: Achlioptas (2003,
@@ -148,10 +149,25 @@ pub fn resistances(
             b[q as usize][lane] -= 1.0;
         }
         let x = solved(solver, &b, &EXACT)?;
-        let drop = |(lane, &(p, q)): (usize, &(u32, u32))| x[p as usize][lane] - x[q as usize][lane];
-        Ok(pairs.iter().enumerate().map(drop).collect::<Vec<f64>>())
+        let energies = panel_energies(solver.laplacian().graph(), &x);
+        let resistance = |(lane, &(p, q)): (usize, &(u32, u32))| {
+            2.0 * (x[p as usize][lane] - x[q as usize][lane]) - energies[lane]
+        };
+        Ok(pairs.iter().enumerate().map(resistance).collect::<Vec<f64>>())
     });
     Ok(parts.collect::<Result<Vec<_>>>()?.concat())
+}
+
+/// xᵀLx of every vector of a panel, as a sum of squares.
+fn panel_energies(graph: &Graph, x: &Panel) -> [f64; WIDTH] {
+    let mut sums = [0.0; WIDTH];
+    for (p, q, weight) in graph.edges() {
+        let (p, q) = (x[p as usize], x[q as usize]);
+        for lane in 0..WIDTH {
+            sums[lane] += weight * (p[lane] - q[lane]) * (p[lane] - q[lane]);
+        }
+    }
+    sums
 }
 
 /// R(p,q) of every pair by a random projection, all at once; exact where that costs less.

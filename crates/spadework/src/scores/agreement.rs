@@ -9,10 +9,11 @@ pub struct Agreement {
     pub top: usize,
     /// How many samples are among the largest of both; ties to the lower index.
     pub shared: usize,
-    /// Spearman's rank correlation, equal scores sharing their mean rank; 0 where one side has no order at all.
-    pub spearman: f64,
+    /// Spearman's rank correlation, equal scores sharing their mean rank; `None` where all scores of one side are
+    /// equal, so that there is no order to agree with.
+    pub spearman: Option<f64>,
     /// Kendall's τ_b, likewise; see [`kendall_tau`].
-    pub kendall: f64,
+    pub kendall: Option<f64>,
 }
 
 impl Agreement {
@@ -31,7 +32,7 @@ impl Agreement {
 /// use spadework::scores::agreement::agreement;
 /// let found = agreement(&[1.0, 2.0, 3.0, 4.0], &[1.0, 3.0, 2.0, 4.0], 2);
 /// assert_eq!((found.shared, found.overlap()), (1, 0.5));
-/// assert_eq!(found.spearman, 0.8);
+/// assert_eq!(found.spearman, Some(0.8));
 /// ```
 pub fn agreement(a: &[f64], b: &[f64], top: usize) -> Agreement {
     assert!(a.len() == b.len() && !a.is_empty() && top > 0, "two scores for every sample");
@@ -41,12 +42,7 @@ pub fn agreement(a: &[f64], b: &[f64], top: usize) -> Agreement {
         chosen[index] = true;
     }
     let shared = largest(b, top).into_iter().filter(|&index| chosen[index]).count();
-    Agreement {
-        top,
-        shared,
-        spearman: pearson(&mean_ranks(a), &mean_ranks(b)),
-        kendall: kendall_tau(a, b).unwrap_or(0.0),
-    }
+    Agreement { top, shared, spearman: pearson(&mean_ranks(a), &mean_ranks(b)), kendall: kendall_tau(a, b) }
 }
 
 /// Ranks from 1, ascending; equal scores share the mean of theirs. Halves at most, so they are exact.
@@ -65,7 +61,7 @@ fn mean_ranks(scores: &[f64]) -> Vec<f64> {
     ranks
 }
 
-fn pearson(a: &[f64], b: &[f64]) -> f64 {
+fn pearson(a: &[f64], b: &[f64]) -> Option<f64> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (mean_a, mean_b) = (mean(a), mean(b));
     let (mut ab, mut aa, mut bb) = (0.0, 0.0, 0.0);
@@ -74,7 +70,7 @@ fn pearson(a: &[f64], b: &[f64]) -> f64 {
         aa += x * x;
         bb += y * y;
     }
-    if aa == 0.0 || bb == 0.0 { 0.0 } else { (ab / (aa * bb).sqrt()).clamp(-1.0, 1.0) }
+    (aa > 0.0 && bb > 0.0).then(|| (ab / (aa * bb).sqrt()).clamp(-1.0, 1.0))
 }
 
 #[cfg(test)]
@@ -86,7 +82,7 @@ mod tests {
     fn spearman_is_what_scipy_says() {
         let a = [0.3, 1.2, 1.2, 5.0, -1.0, 0.3, 0.3, 9.5, 2.25, 0.0];
         let b = [1.0, 1.5, 0.5, 4.0, 1.0, 0.25, 1.0, 3.0, 4.0, -2.0];
-        let found = agreement(&a, &b, 3).spearman;
+        let found = agreement(&a, &b, 3).spearman.unwrap();
         // Sums of a few halves: only the last division and root round.
         assert!((found - 0.737_5).abs() < 1e-14, "{found:.17}");
     }
@@ -96,13 +92,16 @@ mod tests {
         let a: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 50)).collect();
         let cubes: Vec<f64> = a.iter().map(|v| v.powi(3)).collect();
         let reverse: Vec<f64> = a.iter().map(|v| -v).collect();
-        assert_eq!(agreement(&a, &cubes, 10), Agreement { top: 10, shared: 10, spearman: 1.0, kendall: 1.0 });
-        assert_eq!(
-            agreement(&a, &reverse, 10),
-            Agreement { top: 10, shared: 0, spearman: -1.0, kendall: -1.0 }
-        );
+        let of = |shared, correlation| Agreement {
+            top: 10,
+            shared,
+            spearman: Some(correlation),
+            kendall: Some(correlation),
+        };
+        assert_eq!(agreement(&a, &cubes, 10), of(10, 1.0));
+        assert_eq!(agreement(&a, &reverse, 10), of(0, -1.0));
         assert_eq!(agreement(&a, &reverse, 100).shared, 50);
         let none = agreement(&a, &[1.0; 50], 10);
-        assert_eq!((none.spearman, none.kendall), (0.0, 0.0));
+        assert_eq!((none.spearman, none.kendall), (None, None));
     }
 }

@@ -34,7 +34,9 @@ pub fn kendall_tau(a: &[f64], b: &[f64]) -> Option<f64> {
     // Below 2⁵³ for fewer than 10⁸ samples, so these are exact.
     let concordant_less_discordant =
         (pairs + tied_both) as f64 - (tied_a + tied_b) as f64 - 2.0 * discordant as f64;
-    let scale = ((pairs - tied_a) as f64).sqrt() * ((pairs - tied_b) as f64).sqrt();
+    // The root of a product, not a product of roots: where both have the same ties it is exact, and a sequence agrees with
+    // itself by 1, not by the last number below. (n⁴ is far from overflow.)
+    let scale = ((pairs - tied_a) as f64 * (pairs - tied_b) as f64).sqrt();
     Some((concordant_less_discordant / scale).clamp(-1.0, 1.0))
 }
 
@@ -133,6 +135,18 @@ mod tests {
             }
             let tau = kendall_tau(&a, &b).unwrap();
             assert!((tau - balance / f64::sqrt(in_a * in_b)).abs() < 1e-14, "{tau}");
+        }
+    }
+
+    /// Whatever the number of pairs and of ties among them.
+    #[test]
+    fn a_sequence_agrees_with_itself_exactly() {
+        for n in 2..200_u32 {
+            for modulus in [3, 7, 1000] {
+                let a: Vec<f64> = (0..n).map(|i| f64::from(i * 37 % modulus)).collect();
+                let reverse: Vec<f64> = a.iter().map(|score| -score).collect();
+                assert_eq!((kendall_tau(&a, &a), kendall_tau(&a, &reverse)), (Some(1.0), Some(-1.0)), "{n}");
+            }
         }
     }
 
