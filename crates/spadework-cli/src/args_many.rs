@@ -103,7 +103,7 @@ pub(crate) struct CertaintyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "New samples")]
 pub(crate) struct ReferenceArgs {
-    /// Score new samples against the model in this folder, made with `score --out`; k, eigenpairs and graphs are its own
+    /// Score new samples against the model in this folder (or its result.json), made with `score --out`; k, eigenpairs and graphs are its own
     #[arg(
         long,
         value_name = "RESULT",

@@ -62,8 +62,10 @@ impl Scored {
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
         if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
+            let here = std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()));
             let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {
-                Ok(ArrayDocument { array: data.name().to_owned(), digest: digest(&data.samples()?) })
+                let (array, digest) = (data.name().to_owned(), digest(&data.samples()?));
+                Ok(ArrayDocument { array, folder: here.clone(), digest })
             };
             document.data = Some(DataDocument { inputs: array(inputs)?, outputs: array(outputs)? });
         }
