@@ -46,7 +46,8 @@ impl Scored {
         if let Some(outputs) = &outputs {
             tell_what_outputs_look_like(outputs, "", console);
         }
-        let report = evaluate_manifolds(&pair, &params, &console.monitor())?;
+        let report = evaluate_manifolds(&pair, &params, &console.monitor())
+            .map_err(|error| Failure::of_evaluation(error, &params))?;
         tell_what_was_done(&report, console);
         drop(pair);
         drop((inputs, outputs));
@@ -139,13 +140,19 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
                 .note(&format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST));
         }
     }
+    tell_of_copies(report, console);
+}
+
+/// Samples whose neighbors are exact copies, chosen among more of them.
+pub(crate) fn tell_of_copies(report: &SpadeReport, console: Console) {
+    let diagnostics = &report.diagnostics;
     let decided =
         [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
     for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
         console.note(&format!(
             "{count} of {} {side} have at least {} exact copies: which of them are neighbors is decided by index",
             report.graphs.nodes(),
-            connection.requested
+            diagnostics.connection.requested
         ));
     }
 }
