@@ -14,7 +14,10 @@ use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, S
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
-const ARRAYS_HELP: &str = "\
+macro_rules! arrays_help {
+    ($gate:literal) => {
+        concat!(
+            "\
 Arrays:
   An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file \
 (t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and split \
@@ -23,14 +26,22 @@ flattened to one row a sample; bytes (images) become x/255.
 
 Exit codes:
     0  done
-    1  a gate failed
-    2  the call or its files are wrong
+",
+            $gate,
+            "    2  the call or its files are wrong
     3  the problem has no answer as posed
-  130  interrupted";
+  130  interrupted"
+        )
+    };
+}
+
+/// Only `check` has a gate.
+const ARRAYS_HELP: &str = arrays_help!("");
+const GATE_HELP: &str = arrays_help!("    1  a gate failed\n");
 
 /// How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
 #[derive(Debug, Parser)]
-#[command(name = "spadework", version, after_long_help = ARRAYS_HELP)]
+#[command(name = "spadework", version, after_long_help = GATE_HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -56,7 +67,7 @@ pub(crate) enum Command {
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
     /// A gate: exit code 1 when the model score is too large or has grown too much
-    #[command(after_long_help = ARRAYS_HELP)]
+    #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
     /// Score one model on graphs made in every way, in one table
     #[command(after_long_help = ARRAYS_HELP)]

@@ -12,13 +12,14 @@ const SKETCH_HELP: &str =
     "With --eigenpairs all or --all-edges: relative error of every number, kept with a probability of 0.999";
 
 #[derive(Debug, Args)]
-#[command(mut_arg("sketch_error", |arg| arg.help(SKETCH_HELP)))]
+#[command(mut_arg("sketch_error", |arg| arg.help(SKETCH_HELP)), mut_arg("certify", |arg| arg.hide(true)))]
 pub(crate) struct DistortionArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     /// How many of the edges of largest score to compare with as many random ones
-    #[arg(long, value_name = "N", default_value = "100", help_heading = "Method")]
-    pub(crate) top: NonZeroUsize,
+    /// [default: 100, or half the edges where there are fewer than 200]
+    #[arg(long, value_name = "N", help_heading = "Method")]
+    pub(crate) top: Option<NonZeroUsize>,
     /// Also measure this pair of samples; may be given several times
     #[arg(long = "pair", value_name = "P,Q", value_parser = pair, help_heading = "Method")]
     pub(crate) pairs: Vec<(u32, u32)>,
@@ -48,8 +49,11 @@ pub(crate) struct EmbedArgs {
     pub(crate) terminal: TerminalArgs,
 }
 
+/// Help of `--eigenpairs` where there are no scores of edges and nodes.
+const SOLVERS_EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find";
+
 #[derive(Debug, Args)]
-#[command(mut_arg("solver", |arg| arg.hide(true)))]
+#[command(mut_arg("eigenpairs", |arg| arg.help(SOLVERS_EIGENPAIRS_HELP)), mut_arg("solver", |arg| arg.hide(true)))]
 #[command(mut_arg("sketch_error", |arg| arg.hide(true)), mut_arg("certify", |arg| arg.hide(true)))]
 pub(crate) struct SolversArgs {
     #[command(flatten)]

@@ -25,7 +25,18 @@ Exit codes:
     3  the problem has no answer as posed
   130  interrupted";
 
+/// Help of `--out`, where the tables are others than those of a single model.
+const COMPARE_OUT_HELP: &str =
+    "Write result.json and the tables of models, agreement and nodes into this folder";
+const SWEEP_OUT_HELP: &str =
+    "Write result.json and the table sweep, a row for every k and model, into this folder";
+/// Help of `--tables` there.
+const COMPARE_TABLES_HELP: &str =
+    "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
+const SWEEP_TABLES_HELP: &str = "Formats of the table in --out, separated by commas; npy: scores.npy alone";
+
 #[derive(Debug, Args)]
+#[command(mut_arg("out", |arg| arg.help(COMPARE_OUT_HELP)), mut_arg("tables", |arg| arg.help(COMPARE_TABLES_HELP)))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,
@@ -51,6 +62,7 @@ const EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find; the first eigenvalue is t
 
 #[derive(Debug, Args)]
 #[command(mut_arg("eigenpairs", |arg| arg.help(EIGENPAIRS_HELP)), mut_arg("sketch_error", |arg| arg.hide(true)))]
+#[command(mut_arg("out", |arg| arg.help(SWEEP_OUT_HELP)), mut_arg("tables", |arg| arg.help(SWEEP_TABLES_HELP)))]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,
@@ -103,7 +115,7 @@ pub(crate) struct CertaintyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "New samples")]
 pub(crate) struct ReferenceArgs {
-    /// Score new samples against the model in this folder, made with `score --out`; k, eigenpairs and graphs are its own
+    /// Score new samples against the model in this folder (or its result.json), made with `score --out`; k, eigenpairs and graphs are its own
     #[arg(
         long,
         value_name = "RESULT",

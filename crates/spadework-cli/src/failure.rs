@@ -1,6 +1,6 @@
 //! Why a command did not end well, and with which exit code.
 
-use spadework::Error as CoreError;
+use spadework::{Connectivity, Error as CoreError, SpadeParams};
 use spadework_io::Error as IoError;
 
 /// A gate failed.
@@ -27,6 +27,20 @@ impl Failure {
     /// The call is wrong in a way that only its files show.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { exit_code: USAGE, message: Some(message.into()), hint: None }
+    }
+
+    /// An evaluation with these parameters failed.
+    pub(crate) fn of_evaluation(error: CoreError, params: &SpadeParams) -> Self {
+        let apart = match &error {
+            CoreError::InModel { cause, .. } => matches!(**cause, CoreError::Disconnected { .. }),
+            error => matches!(error, CoreError::Disconnected { .. }),
+        };
+        let failure = Self::from(error);
+        // Growing has been tried, up to every other sample.
+        if apart && params.connectivity == Connectivity::Grow {
+            return failure.with_hint("try --connectivity bridge, or with cknn a larger DELTA");
+        }
+        failure
     }
 
     /// Puts the file that is concerned before the message.

@@ -16,10 +16,11 @@ mod render_many;
 mod run;
 mod sides;
 mod tables;
+mod unused;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use console::Console;
@@ -27,9 +28,17 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     // clap prints its own message and ends with code 2 for a wrong call, 0 for --help and --version.
-    let cli = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     interrupt::install();
-    let outcome = match &cli.command {
+    match unused::check(&matches).and_then(|()| run(&cli.command)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => report(&failure),
+    }
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    match command {
         Command::Demo(args) => commands::demo::run(args),
         Command::Score(args) => commands::score::run(args),
         Command::Compare(args) => commands::compare::run(args),
@@ -40,10 +49,6 @@ fn main() -> ExitCode {
         Command::Embed(args) => commands::embed::run(args),
         Command::Solvers(args) => commands::solvers::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => report(&failure),
     }
 }
 

@@ -56,17 +56,29 @@ pub(crate) fn is_plain(graph: &str, weights: &str) -> bool {
 
 /// [`details`] for a line of a table.
 pub(crate) fn brief(input: &GraphDocument, output: &GraphDocument) -> String {
-    let dimensions = input.dimensions.map(|dimensions| format!("{dimensions} dimensions"));
+    let dimensions = input.dimensions.map(in_dimensions);
     let kappa = |graph: &GraphDocument| graph.sparsifier.map(|sparsifier| format!("{:.1}", sparsifier.kappa));
     let kappas = kappa(input).zip(kappa(output)).map(|(input, output)| format!("kappa {input}, {output}"));
     dimensions.or(kappas).unwrap_or_default()
+}
+
+fn in_dimensions(count: usize) -> String {
+    match count {
+        1 => "1 dimension".to_owned(),
+        _ => format!("{count} dimensions"),
+    }
 }
 
 /// What a projection or sparsification kept.
 fn details(input: &GraphDocument, output: &GraphDocument) -> String {
     let mut parts = Vec::new();
     if let (Some(dimensions), Some(explained)) = (input.dimensions, input.explained) {
-        parts.push(format!("{dimensions} dimensions hold {:.1} % of the variance", 100.0 * explained));
+        let verb = if dimensions == 1 { "holds" } else { "hold" };
+        parts.push(format!(
+            "{} {verb} {:.1} % of the variance",
+            in_dimensions(dimensions),
+            100.0 * explained
+        ));
     }
     for (side, graph) in [("input", input), ("output", output)] {
         if let Some(sparsifier) = graph.sparsifier {

@@ -47,7 +47,8 @@ impl Scored {
         if let Some(outputs) = &outputs {
             tell_what_outputs_look_like(outputs, "", console);
         }
-        let report = evaluate_manifolds(&pair, &params, &console.monitor())?;
+        let report = evaluate_manifolds(&pair, &params, &console.monitor())
+            .map_err(|error| Failure::of_evaluation(error, &params))?;
         tell_what_was_done(&report, console);
         drop(pair);
         drop((inputs, outputs));
@@ -63,8 +64,10 @@ impl Scored {
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
         if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
+            let here = std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()));
             let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {
-                Ok(ArrayDocument { array: data.name().to_owned(), digest: digest(&data.samples()?) })
+                let (array, digest) = (data.name().to_owned(), digest(&data.samples()?));
+                Ok(ArrayDocument { array, folder: here.clone(), digest })
             };
             document.data = Some(DataDocument { inputs: array(inputs)?, outputs: array(outputs)? });
         }
@@ -138,13 +141,19 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
                 .note(&format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST));
         }
     }
+    tell_of_copies(report, console);
+}
+
+/// Samples whose neighbors are exact copies, chosen among more of them.
+pub(crate) fn tell_of_copies(report: &SpadeReport, console: Console) {
+    let diagnostics = &report.diagnostics;
     let decided =
         [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
     for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
         console.note(&format!(
             "{count} of {} {side} have at least {} exact copies: which of them are neighbors is decided by index",
             report.graphs.nodes(),
-            connection.requested
+            diagnostics.connection.requested
         ));
     }
 }

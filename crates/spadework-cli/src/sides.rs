@@ -113,16 +113,9 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Options that say how to make graphs, where there is none to make, are a misunderstanding.
+/// A projection of inputs that are not there is a misunderstanding.
 fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
-    let (graph, weights) = (model.method.graph, model.method.weights);
-    let is_default = graph == spadework::GraphKind::Knn && weights == spadework::Weights::Unit;
-    if model.input_graph.is_some() && model.output_graph.is_some() && !is_default {
-        return Err(Failure::usage(
-            "--graph and --weights make graphs of samples, but both graphs are given",
-        ));
-    }
-    if model.input_graph.is_some() && matches!(graph, spadework::GraphKind::Pca(_)) {
+    if model.input_graph.is_some() && matches!(model.method.graph, spadework::GraphKind::Pca(_)) {
         return Err(Failure::usage(
             "--graph pca: projects the inputs, but --input-graph is given in their place",
         ));

@@ -284,6 +284,9 @@ pub struct DataDocument {
 pub struct ArrayDocument {
     /// What the user typed.
     pub array: String,
+    /// The folder in which it was typed, which a relative path starts from; unknown in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// Digest of its numbers (see [`digest`](crate::digest)).
     pub digest: String,
 }

@@ -62,7 +62,7 @@ fn what_is_refused_is_named() {
     };
     let mtx = |body: &str| format!("%%MatrixMarket matrix coordinate real general\n{body}");
     let cases = [
-        (fixture("refused_coo.npz"), "format, shape, indptr, indices and data, got no `indptr`"),
+        (fixture("refused_coo.npz"), "must be saved as csr or csc (.tocsr()), got `coo`"),
         (fixture("refused_wide.npz"), "must be square, got 5 × 12"),
         (fixture("refused_negative.npz"), "row 0, column 3: a weight must be positive and finite, got -6.75"),
         (fixture("refused_dense.mtx"), "line 1: the file must begin with `%%MatrixMarket matrix coordinate`"),

@@ -28,7 +28,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     for model in models.models() {
         tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
     }
-    let comparison = compare(&models, &params, &console.monitor())?;
+    let comparison = compare(&models, &params, &console.monitor())
+        .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
     add_certainty(args, &models, &comparison, console, &mut document)?;

@@ -59,7 +59,8 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     let scored = Scored::from_args(&args.model, console)?;
     let monitor = console.monitor();
     let report = &scored.report;
-    let embeddings = with_threads(args.model.method.threads, || embed(report, args, &monitor))?;
+    let embeddings = with_threads(args.model.method.threads, || embed(report, args, &monitor))
+        .map_err(in_words_of_embed)?;
     drop(monitor);
     let table = || csv(&embeddings, scored.labels.as_ref());
     match (&args.out, format) {
@@ -120,6 +121,19 @@ fn embed(report: &SpadeReport, args: &EmbedArgs, monitor: &dyn Monitor) -> Resul
         coordinates: pairs.vectors().iter().zip(pairs.values()).map(scaled).collect(),
     };
     Ok([input, output, both])
+}
+
+/// A dimension is an eigenpair, but the user asked for dimensions.
+fn in_words_of_embed(error: CoreError) -> Failure {
+    match error {
+        CoreError::TooManyEigenpairs { eigenpairs, samples } => Failure::usage(format!(
+            "--dims must be smaller than the number of samples ({samples}), got {eigenpairs}"
+        )),
+        CoreError::TooFewEigenvalues { eigenpairs, positive } => Failure::usage(format!(
+            "--dims must be at most the number of positive eigenvalues ({positive}), got {eigenpairs}"
+        )),
+        error => error.into(),
+    }
 }
 
 impl Embedding {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use spadework::scores::agreement::agreement;
-use spadework::{Error as CoreError, GraphKind, PairedSamples, SpadeReport, Weights, evaluate};
+use spadework::{Error as CoreError, GraphKind, PairedSamples, SpadeParams, SpadeReport, Weights, evaluate};
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};
 use spadework_io::result::{EnclosureDocument, GraphsDocument, ScoreDocument};
@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::render::{csv_field, number, table};
 use crate::render_graphs::brief;
 use crate::render_many::correlation;
+use crate::run::tell_of_copies;
 
 #[derive(Debug, Serialize)]
 struct Document {
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
     let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
         .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;
     args.params(GraphKind::Knn, Weights::Unit).check_for(pair.len())?;
+    let constructions = rows(args, &pair, console)?;
     let document = Document {
         schema: "spadework.graphs/1",
         samples: pair.len(),
@@ -78,7 +80,7 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
         connectivity: spadework::Connectivity::from(args.connectivity).to_string(),
         seed: args.seed,
         top: args.top.get().min(pair.len()),
-        constructions: rows(args, &pair, console)?,
+        constructions,
         version: env!("CARGO_PKG_VERSION"),
     };
     let json =
@@ -106,15 +108,23 @@ fn constructions(args: &GraphsArgs) -> Vec<(GraphKind, Weights)> {
 
 fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result<Vec<Row>, Failure> {
     let mut reference: Option<SpadeReport> = None;
+    let mut first_failure = None;
+    let mut notes = Notes::default();
     let mut rows = Vec::new();
     for (kind, weights) in constructions(args) {
         let began = Instant::now();
-        let outcome = match evaluate(pair, &args.params(kind, weights), &console.monitor()) {
+        let params = args.params(kind, weights);
+        let outcome = match evaluate(pair, &params, &console.monitor()) {
             Err(CoreError::Cancelled) => return Err(CoreError::Cancelled.into()),
             // One way that fails says nothing about the others.
-            Err(error) => Outcome::Failed { error: error.to_string() },
+            Err(error) => {
+                let message = error.to_string();
+                first_failure.get_or_insert_with(|| Failure::of_evaluation(error, &params));
+                Outcome::Failed { error: message }
+            }
             Ok(report) => {
                 let is_first = rows.is_empty();
+                notes.take(&report, console);
                 let scores = scores(
                     &report,
                     if is_first { Some(&report) } else { reference.as_ref() },
@@ -133,7 +143,47 @@ fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result
             seconds: began.elapsed().as_secs_f64(),
         });
     }
-    Ok(rows)
+    notes.tell(console);
+    match first_failure {
+        Some(failure) if rows.iter().all(|row| matches!(row.outcome, Outcome::Failed { .. })) => {
+            Err(failure.about("no construction has a score, the first"))
+        }
+        _ => Ok(rows),
+    }
+}
+
+/// What a reader of the table must know, told once and not with every row.
+#[derive(Debug, Default)]
+struct Notes {
+    /// Copies are the same whatever the graphs are made of them.
+    copies_told: bool,
+    /// Constructions with weights that were raised.
+    raised: Vec<String>,
+}
+
+impl Notes {
+    fn take(&mut self, report: &SpadeReport, console: Console) {
+        if !self.copies_told {
+            tell_of_copies(report, console);
+            self.copies_told = true;
+        }
+        let diagnostics = &report.diagnostics;
+        let raised = [diagnostics.input_graph, diagnostics.output_graph].map(|made| made.weights_raised);
+        if raised != [0, 0] {
+            let SpadeParams { graph, weights, .. } = &diagnostics.params;
+            self.raised.push(format!("{graph} {weights}: {} input, {} output", raised[0], raised[1]));
+        }
+    }
+
+    fn tell(&self, console: Console) {
+        if !self.raised.is_empty() {
+            console.note(&format!(
+                "weights below {0:e} are taken as {0:e} ({1})",
+                Weights::LEAST,
+                self.raised.join("; ")
+            ));
+        }
+    }
 }
 
 fn scores(report: &SpadeReport, reference: Option<&SpadeReport>, top: usize) -> Result<Scores, Failure> {
@@ -211,7 +261,7 @@ fn to_text(document: &Document) -> String {
 fn to_csv(document: &Document) -> String {
     let mut text = String::from(
         "graph,weights,model_score,neighbors_used,input_edges,output_edges,input_components,output_components,\
-         input_bridges,output_bridges,kendall_tau,top_overlap,seconds,error\n",
+         input_bridges,output_bridges,input_dimensions,input_kappa,output_kappa,kendall_tau,top_overlap,seconds,error\n",
     );
     for row in &document.constructions {
         let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -227,12 +277,15 @@ fn to_csv(document: &Document) -> String {
                     output.components_found.to_string(),
                     input.bridges.to_string(),
                     output.bridges.to_string(),
+                    input.dimensions.map(|dimensions| dimensions.to_string()).unwrap_or_default(),
+                    optional(input.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    optional(output.sparsifier.map(|sparsifier| sparsifier.kappa)),
                     optional(scores.kendall_tau),
                     optional(scores.top_overlap),
                 ];
                 (cells.join(","), String::new())
             }
-            Outcome::Failed { error } => (",".repeat(9), csv_field(error)),
+            Outcome::Failed { error } => (",".repeat(12), csv_field(error)),
         };
         text.push_str(&format!("{},{},{cells},{},{error}\n", row.graph, row.weights, row.seconds));
     }

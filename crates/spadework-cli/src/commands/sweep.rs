@@ -28,7 +28,8 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     for model in models.models() {
         tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
     }
-    let found = sweep(&models, neighbors, &params, &console.monitor())?;
+    let found = sweep(&models, neighbors, &params, &console.monitor())
+        .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&found, console);
     let document = SweepDocument::new(&found, &params, models.len());
     if let Some(folder) = folder {

@@ -28,6 +28,42 @@ fn the_largest_counts_that_fit_are_fine() {
 }
 
 #[test]
+fn options_without_effect_are_refused() {
+    let scene = Scene::with_model();
+    let run = |call: &str, option: &str| {
+        scene.run(&format!("{call} --inputs x.npy --outputs y.npy")).refuses(2, &[option]);
+    };
+    run("embed --certify", "--certify is no option of `spadework embed`");
+    run("embed --sketch-error 0.2", "--sketch-error is no option");
+    run("embed -r 3", "--eigenpairs is no option");
+    run("solvers --solver power", "--solver is no option of `spadework solvers`");
+    run("solvers --certify", "--certify is no option");
+    run("solvers -r all", "--eigenpairs all");
+    run("sweep --sketch-error 0.2", "--sketch-error is no option");
+    run("distortion --certify", "--certify is no option");
+    run("distortion --sketch-error 0.2", "needs --eigenpairs all or --all-edges");
+    for command in ["score", "select", "check --max-score 9", "compare"] {
+        run(&format!("{command} --sketch-error 0.1"), "--sketch-error is the error of a sketch");
+    }
+}
+
+#[test]
+fn given_graphs_leave_nothing_to_make() {
+    let scene = Scene::with_model();
+    scene.write("path.csv", "0,1\n1,2\n2,3\n");
+    let run = |option: &str| {
+        scene.run(&format!("score --input-graph path.csv --output-graph path.csv -r 1 {option}"))
+    };
+    run("").prints();
+    for option in ["--neighbors 5", "--connectivity error", "--search exact", "--weights gaussian"] {
+        let name = option.split(' ').next().unwrap();
+        run(option).refuses(2, &[name, "both graphs are given"]);
+    }
+    // What is made of one side still has its options.
+    scene.run("score -q --input-graph path.csv --outputs y.npy -r 1 -k 12").prints();
+}
+
+#[test]
 fn the_tolerance_has_a_range() {
     let scene = Scene::with_model();
     for wrong in ["0", "0.1", "-1", "NaN"] {

@@ -114,6 +114,10 @@ fn seeds_and_threads_decide_what_they_should() {
 #[test]
 fn wrong_calls_are_named() {
     let scene = Scene::with_model();
+    scene.write("path.csv", "0,1\n1,2\n2,3\n3,4\n4,5\n");
+    let few = "distortion --input-graph path.csv --output-graph path.csv -r 1";
+    assert_eq!(scene.run(&format!("{few} --json")).json()["top"], 2, "half of the five edges");
+    scene.run(&format!("{few} --top 3")).refuses(2, &["half the number of input edges (5)"]);
     distortion(&scene, "--top 100000").refuses(2, &["--top", "100000", "half the number of input edges"]);
     distortion(&scene, "--pair 3,300").refuses(2, &["--pair", "below 300", "3,300"]);
     distortion(&scene, "--pair 3,3").refuses(2, &["--pair", "two different samples"]);

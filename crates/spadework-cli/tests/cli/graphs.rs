@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::support::arrays::floats;
 use crate::support::{Scene, listing};
 
 #[test]
@@ -157,7 +158,26 @@ fn the_table_has_every_construction() {
         assert!((-1.0..=1.0).contains(&row["kendall_tau"].as_f64().unwrap()));
     }
     assert_eq!(listing(&scene.path().join("g")), ["graphs.csv", "graphs.json"]);
-    assert_eq!(scene.read("g/graphs.csv").lines().count(), 11);
+    let table = scene.read("g/graphs.csv");
+    let cells = |line: &str| -> Vec<String> { line.split(',').map(str::to_owned).collect() };
+    let lines: Vec<Vec<String>> = table.lines().map(cells).collect();
+    assert_eq!(lines.len(), 11);
+    let cell = |line: usize, name: &str| {
+        let at = lines[0].iter().position(|column| column == name).unwrap();
+        lines[line].get(at).unwrap().parse::<f64>().ok()
+    };
+    for (at, row) in rows.iter().enumerate() {
+        let (input, output) = (&row["graphs"]["input"], &row["graphs"]["output"]);
+        assert_eq!(cell(at + 1, "input_dimensions"), input["dimensions"].as_f64());
+        for (side, column) in [(input, "input_kappa"), (output, "output_kappa")] {
+            // Reading JSON may cost the last digit.
+            let difference = match (cell(at + 1, column), side["sparsifier"]["kappa"].as_f64()) {
+                (Some(written), Some(kappa)) => (written / kappa - 1.0).abs(),
+                (written, kappa) => f64::from(u8::from(written != kappa)),
+            };
+            assert!(difference < 1e-14, "{column} of {row}");
+        }
+    }
     let written: Value = scene.read_json("g/graphs.json");
     assert_eq!(written, json);
     let text = scene.run(&format!("{arguments} --graph pca:3 --weights unit --top 7")).prints();
@@ -189,5 +209,54 @@ fn one_construction_that_fails_does_not_end_the_table() {
     assert!(rows[2]["error"].as_str().unwrap().contains("300 components"));
     assert!(rows[2].get("model_score").is_none());
     scene.run(arguments).prints();
+    let table = {
+        scene.run(&format!("{arguments} --out failed")).prints();
+        scene.read("failed/graphs.csv")
+    };
+    // The message, the last cell, is the only one in quotes.
+    let commas = |line: &str| line.split('"').next().unwrap().matches(',').count();
+    let mut counts = table.lines().map(commas);
+    let header = counts.next().unwrap();
+    assert!(counts.all(|count| count == header), "{table}");
     scene.run("graphs --inputs x.npy --outputs y.npy -k 300").refuses(2, &["neighbors", "got 300"]);
+}
+
+#[test]
+fn a_table_without_any_score_is_no_answer() {
+    let scene = Scene::with_model();
+    let arguments = "graphs --inputs x.npy --outputs y.npy -q -k 1 --weights unit --connectivity error";
+    scene
+        .run(&format!("{arguments} --graph knn,mutual --out none"))
+        .refuses(3, &["no construction has a score", "components", "hint: "]);
+    assert!(!scene.path().join("none/graphs.json").exists());
+}
+
+#[test]
+fn the_table_tells_of_copies_and_raised_weights_once() {
+    let scene = Scene::with_model();
+    let mut values = vec![0.5_f32; 40 * 2];
+    for (at, value) in values.iter_mut().enumerate().skip(40) {
+        *value = at as f32;
+    }
+    scene.write("copies.npy", floats(2, &values));
+    let mut far: Vec<f32> = (0..80).map(|at| at as f32).collect();
+    far[78] = 1e6;
+    scene.write("far.npy", floats(2, &far));
+    let graphs = scene.run("graphs --inputs copies.npy --outputs far.npy -k 3 --graph knn,mutual");
+    let stderr = graphs.stderr.clone();
+    graphs.notes(&["exact copies", "are taken as 1e-6"]);
+    assert_eq!(stderr.matches("exact copies").count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("are taken as 1e-6").count(), 1, "{stderr}");
+}
+
+#[test]
+fn hints_fit_what_was_asked_for() {
+    let scene = Scene::with_model();
+    scene
+        .score("--graph cknn:0.001")
+        .refuses(3, &["hint: try --connectivity bridge, or with cknn a larger DELTA"]);
+    scene.score("-k 1 --connectivity error").refuses(3, &["hint: try --connectivity grow or bridge"]);
+    scene
+        .run("embed --inputs x.npy --outputs y.npy --dims 300")
+        .refuses(2, &["--dims must be smaller than the number of samples (300), got 300"]);
 }

@@ -37,6 +37,38 @@ fn known_samples_get_their_own_scores() {
 }
 
 #[test]
+fn a_reference_is_not_overwritten() {
+    let scene = scored();
+    let before = scene.read("ref/result.json");
+    for out in ["ref", "./ref/", "ref/../ref"] {
+        new(&scene, &format!("--inputs x.npy --outputs y.npy --out {out}"))
+            .refuses(2, &[&format!("--out {out}"), "--reference ref"]);
+    }
+    assert_eq!(scene.read("ref/result.json"), before);
+}
+
+#[test]
+fn a_reference_may_be_named_by_its_document() {
+    let scene = scored();
+    let call = "--inputs x.npy --outputs y.npy --json";
+    let (folder, file) =
+        (new(&scene, call).json(), scene.run(&format!("score --reference ref/result.json {call}")));
+    assert_eq!(file.json()["top_nodes"], folder["top_nodes"]);
+}
+
+#[test]
+fn the_data_of_a_reference_are_found_from_another_folder() {
+    let scene = scored();
+    scene.make_folder("elsewhere");
+    let elsewhere = scene.path().join("elsewhere");
+    // Another array under the same name is not mistaken for it.
+    std::fs::copy(scene.path().join("worse.npy"), elsewhere.join("y.npy")).unwrap();
+    let call = "score --reference ../ref --inputs ../x.npy --outputs ../y.npy --json";
+    let output = scene.command(call).current_dir(&elsewhere).output().unwrap();
+    assert_eq!(Outcome::new(output).json()["known"], 300);
+}
+
+#[test]
 fn a_single_sample_will_do() {
     let scene = scored();
     scene.write("one.npy", floats(6, &[0.1; 6]));

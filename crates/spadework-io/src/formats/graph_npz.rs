@@ -10,18 +10,23 @@ const KEYS: [&str; 5] = ["format", "shape", "indptr", "indices", "data"];
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
     let name = edges.name();
     let keys = npz::keys(bytes, name)?;
+    // Before its other members are missed: a matrix of triplets has no row starts.
+    let format = if keys.iter().any(|key| key == "format") {
+        npz::word(bytes, "format", name)?
+    } else {
+        String::new()
+    };
+    // A graph is the same read by rows and by columns.
+    if !matches!(format.as_str(), "" | "csr" | "csc") {
+        return Err(edges.misshapen(
+            "the matrix must be saved as csr or csc (.tocsr())".to_owned(),
+            format!("`{format}`"),
+        ));
+    }
     if let Some(missing) = KEYS.iter().find(|&&key| !keys.iter().any(|have| have == key)) {
         return Err(edges.misshapen(
             "a SciPy matrix (scipy.sparse.save_npz) holds format, shape, indptr, indices and data".to_owned(),
             format!("no `{missing}`"),
-        ));
-    }
-    let format = npz::word(bytes, "format", name)?;
-    // A graph is the same read by rows and by columns.
-    if !matches!(format.as_str(), "csr" | "csc") {
-        return Err(edges.misshapen(
-            "the matrix must be saved as csr or csc (.tocsr())".to_owned(),
-            format!("`{format}`"),
         ));
     }
     let member = |key: &str| npz::parse(bytes, Some(key), name);

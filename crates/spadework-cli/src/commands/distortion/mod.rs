@@ -3,6 +3,7 @@
 mod document;
 mod text;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use spadework::eigen::EigenParams;
@@ -21,6 +22,9 @@ use crate::failure::Failure;
 use crate::render::csv_field;
 use crate::run::{Scored, label_text};
 use document::DistortionDocument;
+
+/// Top edges, where the user does not say how many.
+const DEFAULT_TOP: usize = 100;
 
 /// A pair measured both ways.
 #[derive(Debug, Clone, Copy)]
@@ -58,12 +62,12 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
     let console = args.terminal.console();
     let scored = Scored::from_args(&args.model, console)?;
     let report = &scored.report;
-    check_top(args.top.get(), report.edge_scores.len())?;
+    let top = number_of_top_edges(args.top, report.edge_scores.len())?;
     check_pairs(&args.pairs, report.graphs.nodes())?;
     let monitor = console.monitor();
-    let measured = with_threads(args.model.method.threads, || measure(report, args, &monitor))?;
+    let measured = with_threads(args.model.method.threads, || measure(report, args, top, &monitor))?;
     drop(monitor);
-    let document = DistortionDocument::new(&scored, &measured, args.top.get());
+    let document = DistortionDocument::new(&scored, &measured, top);
     if let Some(folder) = folder {
         write(folder.path(), &scored, &measured, &document)?;
         folder.commit()?;
@@ -72,9 +76,10 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
 }
 
 /// Top and random edges are different ones, so that each is counted once.
-fn check_top(top: usize, edges: usize) -> Result<(), Failure> {
-    if 2 * top <= edges {
-        return Ok(());
+fn number_of_top_edges(asked: Option<NonZeroUsize>, edges: usize) -> Result<usize, Failure> {
+    let top = asked.map_or_else(|| DEFAULT_TOP.min(edges / 2).max(1), NonZeroUsize::get);
+    if top <= edges / 2 {
+        return Ok(top);
     }
     Err(Failure::usage(format!(
         "--top must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
@@ -92,13 +97,13 @@ fn check_pairs(pairs: &[(u32, u32)], samples: usize) -> Result<(), Failure> {
 fn measure(
     report: &SpadeReport,
     args: &DistortionArgs,
+    top: usize,
     monitor: &dyn Monitor,
 ) -> Result<Measured, CoreError> {
     monitor.begin(Stage::Distances);
     let seed = args.model.method.seed;
-    let top = args.top.get();
     let distances = Distances::new(&report.graphs, seed)?;
-    let pairs = measured_pairs(report, args, &distances, monitor)?;
+    let pairs = measured_pairs(report, args, top, &distances, monitor)?;
     let contrast = |of: fn(&MeasuredPair) -> &Distortion| {
         let ratios: Vec<f64> = pairs.iter().map(|pair| of(pair).ratio()).collect();
         Contrast::new(&ratios[..top], &ratios[top..2 * top], seed)
@@ -121,11 +126,12 @@ fn measure(
 fn measured_pairs(
     report: &SpadeReport,
     args: &DistortionArgs,
+    top: usize,
     distances: &Distances<'_>,
     monitor: &dyn Monitor,
 ) -> Result<Vec<MeasuredPair>, CoreError> {
     let scores = &report.edge_scores;
-    let top = scores.top(args.top.get());
+    let top = scores.top(top);
     let position = |p: u32, q: u32| scores.edges().binary_search(&(p, q)).ok();
     let taken: Vec<usize> = top.iter().filter_map(|edge| position(edge.p, edge.q)).collect();
     let random = draw_others(scores.len(), &taken, top.len(), args.model.method.seed);

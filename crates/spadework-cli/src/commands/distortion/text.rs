@@ -90,7 +90,7 @@ fn bounds(document: &DistortionDocument) -> String {
         if riemannian.all { "all".to_owned() } else { format!("the {} largest", riemannian.eigenvalues) };
     format!(
         "\nlargest distortion found   {}, samples {} and {}; {} % of its bound, the model score\n\
-         thinnest boundary          {} samples: {} across it at the input, {} at the output\n\
+         thinnest boundary          {} sample{}: {} across it at the input, {} at the output\n\
          {:27}ratio {}, at least {} (1/model score)\n{}\
          reverse score              {}   (how much nearer samples can come)\n\
          bi-Lipschitz constant      {}\n\
@@ -100,6 +100,7 @@ fn bounds(document: &DistortionDocument) -> String {
         largest.q,
         number_short(100.0 * largest.tightness),
         cut.samples,
+        if cut.samples == 1 { "" } else { "s" },
         edges(cut.input),
         edges(cut.output),
         "",

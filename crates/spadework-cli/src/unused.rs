@@ -1,0 +1,61 @@
+//! Options that would be taken and then ignored: refused, lest a user believe that they did something.
+//!
+//! Commands share their options, and some make no use of some of them; clap knows no way to take one out again.
+
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+
+use crate::args::Eigenpairs;
+use crate::failure::Failure;
+
+/// Refuses an option that the command makes no use of.
+pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((command, matches)) = matches.subcommand() else { return Ok(()) };
+    let refused =
+        |option: &str, reason: &str| Err(Failure::usage(format!("{} {reason}", option_name(option))));
+    if let Some(option) = unused_by(command).iter().find(|option| is_typed(matches, option)) {
+        return refused(option, &format!("is no option of `spadework {command}`"));
+    }
+    let all_eigenpairs = is_typed(matches, "eigenpairs")
+        && matches!(matches.try_get_one("eigenpairs"), Ok(Some(Eigenpairs::All)));
+    if command == "solvers" && all_eigenpairs {
+        return refused(
+            "eigenpairs",
+            "all is a sketch of every eigenpair, but solvers find the largest: give a number",
+        );
+    }
+    if is_typed(matches, "sketch_error") && !all_eigenpairs && !is_typed(matches, "all_edges") {
+        let sketches =
+            if command == "distortion" { "--eigenpairs all or --all-edges" } else { "--eigenpairs all" };
+        return refused("sketch_error", &format!("is the error of a sketch, and needs {sketches}"));
+    }
+    let both_given = is_typed(matches, "input_graph") && is_typed(matches, "output_graph");
+    match MAKE_GRAPHS.iter().find(|option| is_typed(matches, option)) {
+        Some(option) if both_given => refused(option, "makes graphs of samples, but both graphs are given"),
+        _ => Ok(()),
+    }
+}
+
+/// Options that say how graphs are made.
+const MAKE_GRAPHS: [&str; 5] = ["neighbors", "connectivity", "search", "graph", "weights"];
+
+/// Options that clap knows for a command, hidden from its help, because others share them.
+fn unused_by(command: &str) -> &'static [&'static str] {
+    match command {
+        "distortion" => &["certify"],
+        "embed" => &["eigenpairs", "sketch_error", "certify"],
+        "solvers" => &["solver", "sketch_error", "certify"],
+        "sweep" => &["sketch_error"],
+        _ => &[],
+    }
+}
+
+fn option_name(id: &str) -> String {
+    format!("--{}", id.replace('_', "-"))
+}
+
+/// Whether the user typed the option; a default is not typed.
+fn is_typed(matches: &ArgMatches, id: &str) -> bool {
+    // clap panics over a name that the command does not have.
+    matches.ids().any(|known| known == id) && matches.value_source(id) == Some(ValueSource::CommandLine)
+}
