@@ -34,9 +34,10 @@ mod cost {
     pub(super) const SETTLE: (f64, f64) = (40.0, 0.1);
 }
 
-/// What comparing a pair by so many coordinates costs, what it leaves to do included: as much again, as a rule.
+/// What comparing a pair by so many coordinates costs in a whole search, what it leaves to do included. (On 200,000 × 128
+/// numbers in clusters the estimate is 13 s, and the search takes 12.)
 pub(super) fn pair_nanoseconds(coordinates: usize) -> f64 {
-    2.0 * (cost::SCAN + cost::PRODUCT * coordinates as f64)
+    cost::SCAN + cost::PRODUCT * coordinates as f64
 }
 
 /// The short vectors of a search.
