@@ -1,5 +1,6 @@
 //! Results as text for people.
 
+use serde::Serialize;
 use spadework::Stage;
 use spadework_io::result::{
     DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument, ReferencesDocument,
@@ -150,6 +151,11 @@ fn timings(timings: &TimingsDocument) -> String {
     ];
     let parts: Vec<String> = stages.iter().map(|(stage, seconds)| format!("{stage} {seconds:.3}")).collect();
     format!("seconds: {}; total {:.3}", parts.join(", "), timings.total_s)
+}
+
+/// A document as indented JSON, with a newline at its end.
+pub(crate) fn json(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON") + "\n"
 }
 
 /// A table with right-aligned columns.

@@ -15,7 +15,7 @@ use crate::args_graphs::GraphFormat;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
-use crate::render::csv_field;
+use crate::render::{csv_field, json};
 use crate::sides::Sides;
 use crate::tables;
 
@@ -199,7 +199,7 @@ impl<'a> ResultFolder<'a> {
 
     /// Writes the document and the tables of nodes and edges.
     pub(crate) fn write(&self, scored: &Scored, document: &ScoreDocument) -> Result<(), Failure> {
-        write_bytes(&self.path().join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+        write_bytes(&self.path().join("result.json"), json(document).as_bytes())?;
         self.write_embedding(scored)?;
         self.write_labels(scored, document)?;
         for format in self.tables {

@@ -9,7 +9,7 @@ use spadework::{ComparedModel, Comparison, ModelSet, SpadeReport};
 use crate::Labels;
 use crate::result::{
     DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument, NeighborsDocument,
-    NodeDocument, ReferencesDocument,
+    NodeDocument, ReferencesDocument, indented_json,
 };
 
 /// Name and version of the layout.
@@ -175,7 +175,7 @@ impl CompareDocument {
     /// # Panics
     /// Never: every field can be written.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON")
+        indented_json(self)
     }
 }
 

@@ -333,6 +333,11 @@ pub struct TimingsDocument {
     pub total_s: f64,
 }
 
+/// A document as indented JSON.
+pub(crate) fn indented_json(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON")
+}
+
 impl ScoreDocument {
     /// The document of a report, with the `top` most fragile samples and edges.
     ///
@@ -404,7 +409,7 @@ impl ScoreDocument {
     /// # Panics
     /// Never: every field can be written.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON")
+        indented_json(self)
     }
 }
 

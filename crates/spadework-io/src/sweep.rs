@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use spadework::graph::Mended;
 use spadework::{SpadeParams, Sweep, SweepPoint, SweepScore, SweepScores};
 
-use crate::result::{EnclosureDocument, SearchDocument};
+use crate::result::{EnclosureDocument, SearchDocument, indented_json};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.sweep/1";
@@ -157,7 +157,7 @@ impl SweepDocument {
     /// # Panics
     /// Never: every field can be written.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON")
+        indented_json(self)
     }
 }
 

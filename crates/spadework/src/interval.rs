@@ -13,14 +13,12 @@
 //! from the same source typically has (the median over such sets), with the same k. `docs/decisions/` says what that does
 //! and does not mean, and how often it held.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-
 use crate::compare::{searches, sides};
 use crate::eigen::EigenProblem;
 use crate::evaluate::eigen_params;
 use crate::graph::GraphPair;
 use crate::monitor::check_cancelled;
+use crate::random::{draw, stream};
 use crate::side::{MadeGraphs, make_graphs, projected_inputs};
 use crate::{Connectivity, Error, Model, ModelSet, Monitor, Result, SpadeParams, Stage, with_threads};
 
@@ -124,10 +122,8 @@ pub fn intervals(
 /// # Errors
 /// As [`evaluate`](crate::evaluate).
 pub fn permuted_score(graphs: &GraphPair, params: &SpadeParams, monitor: &dyn Monitor) -> Result<f64> {
-    let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
-    rng.set_stream(PERMUTATION_STREAM);
     let mut names: Vec<u32> = (0..graphs.nodes() as u32).collect();
-    draw(&mut names, graphs.nodes(), &mut rng);
+    draw(&mut names, graphs.nodes(), &mut stream(params.seed, PERMUTATION_STREAM));
     let permuted = graphs.with_outputs_renamed(&names);
     let params = SpadeParams { eigenpairs: 1, ..params.clone() };
     with_threads(params.threads, || {
@@ -149,10 +145,8 @@ fn subsample(
     repetition: u64,
     monitor: &dyn Monitor,
 ) -> Result<Subsample> {
-    let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
-    rng.set_stream(SUBSAMPLE_STREAM + repetition);
     let mut all: Vec<u32> = (0..models.len() as u32).collect();
-    draw(&mut all, size, &mut rng);
+    draw(&mut all, size, &mut stream(params.seed, SUBSAMPLE_STREAM + repetition));
     // In their old order, so that ties still go to the lower index.
     let chosen = &mut all[..size];
     chosen.sort_unstable();
@@ -187,14 +181,6 @@ fn rows_of(models: &ModelSet<'_>, rows: &[u32]) -> Result<ModelSet<'static>> {
     ModelSet::new(models.inputs().rows(rows)?, parts)
 }
 
-/// Brings `count` entries to the front, every choice and order as likely as any other (Fisher and Yates).
-fn draw(entries: &mut [u32], count: usize, rng: &mut ChaCha8Rng) {
-    for at in 0..count {
-        let other = rng.random_range(at..entries.len());
-        entries.swap(at, other);
-    }
-}
-
 fn standard_deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -218,20 +204,5 @@ mod tests {
     fn standard_deviations_divide_by_one_less() {
         assert_eq!(standard_deviation(&[1.0, 3.0, 5.0]), 2.0);
         assert_eq!(standard_deviation(&[4.0, 4.0]), 0.0);
-    }
-
-    #[test]
-    fn draws_are_choices_without_repetition() {
-        let mut rng = ChaCha8Rng::seed_from_u64(3);
-        let mut counts = [0_u32; 6];
-        for _ in 0..6000 {
-            let mut entries: Vec<u32> = (0..6).collect();
-            draw(&mut entries, 2, &mut rng);
-            assert_ne!(entries[0], entries[1]);
-            counts[entries[0] as usize] += 1;
-            counts[entries[1] as usize] += 1;
-        }
-        // 2000 each, with a standard deviation of 37.
-        assert!(counts.iter().all(|count| count.abs_diff(2000) < 200), "{counts:?}");
     }
 }

@@ -9,6 +9,7 @@ mod manifold;
 mod models;
 mod monitor;
 mod params;
+mod random;
 mod reference;
 mod report;
 mod samples;

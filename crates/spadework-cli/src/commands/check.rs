@@ -8,7 +8,7 @@ use spadework_io::result::ScoreDocument;
 use crate::args::{CheckArgs, CheckRules};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::number;
+use crate::render::{json, number};
 use crate::run::{ResultFolder, Scored};
 
 /// Samples and edges named in the result of a check.
@@ -140,6 +140,5 @@ fn to_json(document: &ScoreDocument, verdicts: &[Verdict]) -> String {
         rules: verdicts,
         result: document,
     };
-    let text = serde_json::to_string_pretty(&check).expect("numbers and words can be written as JSON");
-    format!("{text}\n")
+    json(&check)
 }

@@ -14,6 +14,7 @@ use crate::args_many::CompareArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
+use crate::render::json;
 use crate::run::{ResultFolder, label_text, tell_what_outputs_look_like, tell_what_was_missed};
 use crate::{render_many, tables};
 
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         folder.commit()?;
     }
     if args.output.json {
-        Console::data(&format!("{}\n", document.to_json()))
+        Console::data(&json(&document))
     } else {
         Console::data(&render_many::comparison(&document))
     }
@@ -119,7 +120,7 @@ fn write(
     labels: Option<&Labels>,
 ) -> Result<(), Failure> {
     let (path, formats) = (folder.path(), folder.tables());
-    write_bytes(&path.join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+    write_bytes(&path.join("result.json"), json(document).as_bytes())?;
     write_models(path, formats, document)?;
     write_agreement(path, formats, document)?;
     write_nodes(path, formats, comparison, labels)

@@ -11,7 +11,7 @@ use spadework_io::output::{OutputFile, write_bytes, write_npy};
 use crate::args_distances::EmbedArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{csv_field, number, table};
+use crate::render::{csv_field, json, number, table};
 use crate::run::{Scored, label_text};
 
 /// One way of placing the samples.
@@ -202,6 +202,5 @@ fn to_json<'a>(
         embeddings: embeddings.iter().map(one).collect(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    let text = serde_json::to_string_pretty(&document).expect("numbers and words can be written as JSON");
-    format!("{text}\n")
+    json(&document)
 }

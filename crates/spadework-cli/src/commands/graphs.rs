@@ -12,7 +12,7 @@ use spadework_io::result::{EnclosureDocument, GraphsDocument, ScoreDocument};
 use crate::args_graphs::GraphsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{csv_field, number, table};
+use crate::render::{csv_field, json, number, table};
 use crate::render_graphs::brief;
 use crate::render_many::correlation;
 use crate::run::tell_of_copies;
@@ -83,8 +83,7 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
         constructions,
         version: env!("CARGO_PKG_VERSION"),
     };
-    let json =
-        serde_json::to_string_pretty(&document).expect("numbers and words can be written as JSON") + "\n";
+    let json = json(&document);
     if let Some(folder) = folder {
         write_bytes(&folder.path().join("graphs.json"), json.as_bytes())?;
         write_bytes(&folder.path().join("graphs.csv"), to_csv(&document).as_bytes())?;

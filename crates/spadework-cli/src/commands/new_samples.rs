@@ -13,7 +13,7 @@ use spadework_io::{Dataset, Labels, digest, load, load_labels};
 use crate::args::{ScoreArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{number, printable, table};
+use crate::render::{json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
 use crate::tables;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
         write(&folder, &document, &scores, labels.as_ref())?;
         folder.commit()?;
     }
-    if args.output.json { Console::data(&to_json(&document)) } else { Console::data(&to_text(&document)) }
+    if args.output.json { Console::data(&json(&document)) } else { Console::data(&to_text(&document)) }
 }
 
 /// The folder of a result, which may also be named by the `result.json` in it, as `check --baseline` takes it.
@@ -298,7 +298,7 @@ fn write(
     labels: Option<&Labels>,
 ) -> Result<(), Failure> {
     let (path, formats) = (folder.path(), folder.tables());
-    write_bytes(&path.join("result.json"), to_json(document).as_bytes())?;
+    write_bytes(&path.join("result.json"), json(document).as_bytes())?;
     let samples = scores.quantiles.len();
     let indices: Vec<i64> = (0..samples as i64).collect();
     let ranks: Vec<i64> = scores.node_scores.ranks().into_iter().map(|rank| rank as i64).collect();
@@ -318,11 +318,6 @@ fn write(
         write_npy(&path.join("node_scores.npy"), &[samples], scores.node_scores.scores())?;
     }
     Ok(())
-}
-
-fn to_json(document: &NewSamplesDocument) -> String {
-    let text = serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON");
-    format!("{text}\n")
 }
 
 fn to_text(document: &NewSamplesDocument) -> String {

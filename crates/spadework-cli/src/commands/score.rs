@@ -8,6 +8,7 @@ use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render;
+use crate::render::json;
 use crate::run::{ResultFolder, Scored};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
@@ -24,11 +25,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         folder.write(&scored, &document)?;
         folder.commit()?;
     }
-    if args.output.json {
-        Console::data(&format!("{}\n", document.to_json()))
-    } else {
-        Console::data(&render::score(&document))
-    }
+    if args.output.json { Console::data(&json(&document)) } else { Console::data(&render::score(&document)) }
 }
 
 /// An interval needs samples to draw from.

@@ -9,7 +9,7 @@ use spadework_io::result::{NodeDocument, ScoreDocument};
 use crate::args::SelectArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::csv_field;
+use crate::render::{csv_field, json};
 use crate::run::{ResultFolder, Scored, label_text};
 
 /// Samples selected where the user names no number.
@@ -81,6 +81,5 @@ fn to_json(document: &ScoreDocument) -> String {
         nodes: &document.top_nodes,
         version: &document.version,
     };
-    let text = serde_json::to_string_pretty(&selected).expect("numbers and words can be written as JSON");
-    format!("{text}\n")
+    json(&selected)
 }

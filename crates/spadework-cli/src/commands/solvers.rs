@@ -9,7 +9,7 @@ use spadework::{EigenProblem, Error as CoreError, Monitor, SpadeReport, Stage, w
 use crate::args_distances::SolversArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{number, number_short, table};
+use crate::render::{json, number, number_short, table};
 use crate::run::Scored;
 
 /// Up to this many samples a dense decomposition is the reference, and one of the solvers.
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &SolversArgs) -> Result<(), Failure> {
     let report = &scored.report;
     let document = with_threads(args.model.method.threads, || compare(report, &monitor))?;
     drop(monitor);
-    Console::data(&if args.terminal.json { to_json(&document) } else { to_text(&document) })
+    Console::data(&if args.terminal.json { json(&document) } else { to_text(&document) })
 }
 
 fn compare(report: &SpadeReport, monitor: &dyn Monitor) -> Result<SolversDocument, CoreError> {
@@ -153,9 +153,4 @@ fn to_text(document: &SolversDocument) -> String {
         reference.solver,
         table(&heading, rows)
     )
-}
-
-fn to_json(document: &SolversDocument) -> String {
-    let text = serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON");
-    format!("{text}\n")
 }

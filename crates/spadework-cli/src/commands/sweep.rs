@@ -9,6 +9,7 @@ use crate::args_many::{Range, SweepArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
+use crate::render::json;
 use crate::run::{ResultFolder, tell_what_outputs_look_like, tell_what_was_missed};
 use crate::{render_many, tables};
 
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
         folder.commit()?;
     }
     if args.output.json {
-        Console::data(&format!("{}\n", document.to_json()))
+        Console::data(&json(&document))
     } else {
         Console::data(&render_many::sweep(&document))
     }
@@ -53,7 +54,7 @@ fn tell_what_was_done(sweep: &Sweep, console: Console) {
 /// result.json, and a table with a row for every k and model.
 fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Failure> {
     let (path, formats) = (folder.path(), folder.tables());
-    write_bytes(&path.join("result.json"), format!("{}\n", document.to_json()).as_bytes())?;
+    write_bytes(&path.join("result.json"), json(document).as_bytes())?;
     let cells: Vec<_> = document
         .points
         .iter()

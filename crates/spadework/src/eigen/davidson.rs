@@ -20,7 +20,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair};
+use super::{
+    EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
+    guarded_panels,
+};
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
     Panel, Square, WIDTH, add_products, center, dots, gram, multiply, negated, random, scale_add, zeros,
@@ -28,26 +31,16 @@ use crate::laplacian::panel::{
 use crate::monitor::check_cancelled;
 use crate::{Error, Monitor, Result};
 
-/// Guard pairs kept beside the wanted ones.
-const GUARDS: usize = 2;
 /// Directions whose share of the block's norm is below this are replaced by random ones.
 const DEPENDENT: f64 = 1e-10;
 /// Overlaps of directions of length 1 that need no second pass.
 const ORTHOGONAL: f64 = 1e-12;
 /// Accuracy to which the final residuals are measured: their first digit matters only.
 const MEASURE: CgParams = CgParams { tolerance: 5e-2, max_iterations: 200 };
-/// Part of a squared residual that such a solve finds at least. It misses its tolerance squared, in the preconditioner's norm,
-/// which may differ from the true one by some factor of ten.
-const MEASURED_PART: f64 = 0.8;
-
-/// Panels that survive a restart as Ritz vectors.
-fn kept_panels(eigenpairs: usize) -> usize {
-    (eigenpairs + GUARDS).div_ceil(WIDTH)
-}
 
 /// Panels at which the basis is full: the kept ones, the previous ones, and room to grow.
 fn most_panels(eigenpairs: usize) -> usize {
-    2 * kept_panels(eigenpairs) + 4
+    2 * guarded_panels(eigenpairs) + 4
 }
 
 /// Below this many nodes the basis would fill the space.
@@ -76,7 +69,7 @@ pub(super) fn eigenpairs(
         problem.solver().precondition(&residual, &mut direction);
         accepted.update(&ritz.values, targets, dots(&residual, &direction));
         if accepted.all(&ritz.values) {
-            let pairs = basis.measured_pairs(&ritz, kept_panels(params.eigenpairs));
+            let pairs = basis.measured_pairs(&ritz, guarded_panels(params.eigenpairs));
             if pairs[..params.eigenpairs].iter().all(|pair| pair.residual <= params.tolerance * pair.value) {
                 let info = EigenInfo { method: EigenMethod::Davidson, iterations: iteration };
                 return Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info));
@@ -86,7 +79,7 @@ pub(super) fn eigenpairs(
         }
         basis.restart_if_full(&ritz, targets, params.eigenpairs);
     }
-    let reached = basis.measured_pairs(&basis.ritz(), kept_panels(params.eigenpairs));
+    let reached = basis.measured_pairs(&basis.ritz(), guarded_panels(params.eigenpairs));
     let mut residuals: Vec<f64> = reached.iter().map(RitzPair::relative_residual).collect();
     // A basis that is still smaller than r says nothing of the last pairs.
     residuals.resize(params.eigenpairs, f64::INFINITY);
@@ -287,7 +280,7 @@ impl<'p> Basis<'p> {
                 Some(Mat::from_fn(self.columns(), WIDTH, |i, j| ritz.coefficients[(i, targets[j])]));
             return;
         }
-        let coefficients = self.restart_coefficients(ritz, kept_panels(eigenpairs) * WIDTH);
+        let coefficients = self.restart_coefficients(ritz, guarded_panels(eigenpairs) * WIDTH);
         let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
         self.vectors = (0..coefficients.ncols() / WIDTH)
             .map(|p| combine(&self.vectors, &coefficients, columns(p)))

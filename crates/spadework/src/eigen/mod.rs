@@ -14,7 +14,7 @@ pub use modes::{LaplacianModes, lowest_modes};
 use faer::Mat;
 
 use crate::graph::{Components, GraphPair};
-use crate::laplacian::panel::Panel;
+use crate::laplacian::panel::{Panel, WIDTH};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::{Certainty, Error, Monitor, Result};
 
@@ -91,6 +91,18 @@ impl RitzPair {
     fn relative_residual(&self) -> f64 {
         self.residual / self.value
     }
+}
+
+/// Guard pairs beside the wanted ones: the last wanted pair converges by the gap to what lies beyond the block.
+const GUARDS: usize = 2;
+
+/// Part of a squared residual that a solve to a few per cent finds at least. It misses its tolerance squared, in the
+/// preconditioner's norm, which may differ from the true one by some factor of ten.
+const MEASURED_PART: f64 = 0.8;
+
+/// Panels that hold the wanted pairs and their guards.
+fn guarded_panels(eigenpairs: usize) -> usize {
+    (eigenpairs + GUARDS).div_ceil(WIDTH)
 }
 
 /// How the eigenpairs were found.

@@ -16,7 +16,10 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair};
+use super::{
+    EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
+    guarded_panels,
+};
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
     Panel, Square, WIDTH, add_products, center, dots, gram, random, scale_add, zeros,
@@ -24,25 +27,17 @@ use crate::laplacian::panel::{
 use crate::monitor::check_cancelled;
 use crate::{Error, Monitor, Result};
 
-/// Vectors beside the wanted ones: the last wanted pair converges by the gap to what lies beyond the block.
-const GUARDS: usize = 2;
 /// Accuracy of a correction: two digits of it move the block as far as the exact one would.
 const SOLVE: CgParams = CgParams { tolerance: 1e-2, max_iterations: 500 };
-/// What such a solve may leave out of a squared residual, as in the Davidson iteration.
-const MEASURED_PART: f64 = 0.8;
 /// A shift by this part of the largest value: directions that L_X takes to zero, or much less far than others, stay in the
 /// block without mattering.
 const SHIFT: f64 = 1e-3;
 /// Directions of the block whose share of its Gram matrix is below this carry nothing but rounding.
 const DEPENDENT: f64 = 1e-12;
 
-fn panels(eigenpairs: usize) -> usize {
-    (eigenpairs + GUARDS).div_ceil(WIDTH)
-}
-
 /// Below this many nodes the block would fill the space.
 pub(super) fn fewest_nodes(eigenpairs: usize) -> usize {
-    2 * WIDTH * panels(eigenpairs)
+    2 * WIDTH * guarded_panels(eigenpairs)
 }
 
 /// The loop.
@@ -52,7 +47,7 @@ pub(super) fn eigenpairs(
     monitor: &dyn Monitor,
 ) -> Result<GeneralizedEigenpairs> {
     let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
-    let start = (0..panels(params.eigenpairs)).map(|_| random(problem.nodes(), &mut rng)).collect();
+    let start = (0..guarded_panels(params.eigenpairs)).map(|_| random(problem.nodes(), &mut rng)).collect();
     let mut block = Block::new(problem, start)?;
     let mut reached = vec![f64::INFINITY; params.eigenpairs];
     for iteration in 1..=params.max_iterations {

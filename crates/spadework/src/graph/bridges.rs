@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::Components;
 use super::components::DisjointSets;
 use crate::monitor::check_cancelled;
-use crate::neighbors::{Element, squared_distance};
+use crate::neighbors::{Element, Rows, squared_distance};
 use crate::{Monitor, Result, Samples, Values};
 
 /// Samples of a ball at most.
@@ -42,26 +42,12 @@ fn shorter(a: &Bridge, b: &Bridge) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
 }
 
-/// The samples, row after row.
-#[derive(Debug, Clone, Copy)]
-struct Rows<'a, T> {
-    values: &'a [T],
-    dim: usize,
-}
-
-impl<'a, T: Element> Rows<'a, T> {
-    #[inline(always)]
-    fn row(&self, p: u32) -> &'a [T] {
-        &self.values[p as usize * self.dim..(p as usize + 1) * self.dim]
-    }
-}
-
 fn boruvka<T: Element>(
     rows: Rows<'_, T>,
     components: &Components,
     monitor: &dyn Monitor,
 ) -> Result<Vec<(u32, u32)>> {
-    let balls = Balls::new(rows, components.of_node().len(), monitor)?;
+    let balls = Balls::new(rows, monitor)?;
     let mut bridges = Vec::new();
     let mut part_of: Vec<u32> = components.of_node().to_vec();
     let mut sizes = components.sizes().to_vec();
@@ -195,7 +181,7 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
                     if round.part_of[q as usize] == part {
                         continue;
                     }
-                    let (a, b) = (round.balls.rows.row(p), round.balls.rows.row(q));
+                    let (a, b) = (round.balls.rows.row(p as usize), round.balls.rows.row(q as usize));
                     if T::least_squared_distance(simd, a, b) > round.shortest(part) {
                         continue;
                     }
@@ -235,8 +221,8 @@ struct Ball {
 }
 
 impl<'a, T: Element> Balls<'a, T> {
-    fn new(rows: Rows<'a, T>, samples: usize, monitor: &dyn Monitor) -> Result<Self> {
-        let mut order: Vec<u32> = (0..samples as u32).collect();
+    fn new(rows: Rows<'a, T>, monitor: &dyn Monitor) -> Result<Self> {
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
         Ok(Self { rows, balls: split(rows, &mut order, monitor)? })
     }
 
@@ -256,19 +242,19 @@ fn split<T: Element>(rows: Rows<'_, T>, samples: &mut [u32], monitor: &dyn Monit
     if samples.len() <= BALL_SAMPLES {
         return Ok(vec![Ball::around(rows, samples)]);
     }
-    let from = rows.row(samples[0]);
-    let distance = |&p: &u32| (squared_distance(from, rows.row(p)), p);
+    let from = rows.row(samples[0] as usize);
+    let distance = |&p: &u32| (squared_distance(from, rows.row(p as usize)), p);
     let furthest = samples
         .par_iter()
         .with_min_len(1024)
         .map(distance)
         .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let to = furthest.map_or(from, |(_, p)| rows.row(p));
+    let to = furthest.map_or(from, |(_, p)| rows.row(p as usize));
     let mut places: Vec<(f64, u32)> = samples
         .par_iter()
         .with_min_len(1024)
         .map(|&p| {
-            let numbers = rows.row(p).iter().zip(from.iter().zip(to));
+            let numbers = rows.row(p as usize).iter().zip(from.iter().zip(to));
             (numbers.map(|(x, (from, to))| x.to_f64() * (to.to_f64() - from.to_f64())).sum(), p)
         })
         .collect();
@@ -289,12 +275,12 @@ impl Ball {
     fn around<T: Element>(rows: Rows<'_, T>, samples: &[u32]) -> Self {
         let mut center = vec![0.0; rows.dim];
         for &p in samples {
-            for (sum, value) in center.iter_mut().zip(rows.row(p)) {
+            for (sum, value) in center.iter_mut().zip(rows.row(p as usize)) {
                 *sum += value.to_f64() / samples.len() as f64;
             }
         }
         let distance = |&p: &u32| {
-            let row: Vec<f64> = rows.row(p).iter().map(|value| value.to_f64()).collect();
+            let row: Vec<f64> = rows.row(p as usize).iter().map(|value| value.to_f64()).collect();
             squared_distance(&row, &center).sqrt()
         };
         let radius = samples.iter().map(distance).fold(0.0, f64::max);
@@ -316,7 +302,7 @@ mod tests {
         let mut edges: Vec<Bridge> = (0..nodes)
             .flat_map(|p| (p + 1..nodes).map(move |q| (p, q)))
             .filter(|&(p, q)| part_of[p as usize] != part_of[q as usize])
-            .map(|(p, q)| (squared_distance(rows.row(p), rows.row(q)), p, q))
+            .map(|(p, q)| (squared_distance(rows.row(p as usize), rows.row(q as usize)), p, q))
             .collect();
         edges.sort_unstable_by(shorter);
         let mut sets = DisjointSets::new(parts);

@@ -34,11 +34,12 @@ impl NeighborSearch for AutomaticSearch {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        match ExactSearch::search_within(samples, neighbors, self.most_core_seconds, monitor)? {
-            Some(lists) => Ok(lists),
-            None => ApproximateSearch { seed: self.seed, ..Default::default() }
-                .search(samples, neighbors, monitor),
+        let within = self.most_core_seconds;
+        if let Some(lists) = ExactSearch::search_within(samples, neighbors, within, monitor)? {
+            return Ok(lists);
         }
+        let approximate = ApproximateSearch { seed: self.seed, ..Default::default() };
+        approximate.search_alone(samples, neighbors, monitor)
     }
 }
 

@@ -112,6 +112,24 @@ impl NeighborLists {
     }
 }
 
+/// The numbers of some samples, row after row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a, T> {
+    pub(crate) values: &'a [T],
+    pub(crate) dim: usize,
+}
+
+impl<'a, T: Element> Rows<'a, T> {
+    pub(crate) fn len(&self) -> usize {
+        self.values.len() / self.dim
+    }
+
+    #[inline(always)]
+    pub(crate) fn row(&self, p: usize) -> &'a [T] {
+        &self.values[p * self.dim..(p + 1) * self.dim]
+    }
+}
+
 /// Order of neighbours: nearer first, ties to the lower index.
 pub(crate) fn ordered(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))

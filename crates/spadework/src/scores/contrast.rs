@@ -4,8 +4,10 @@
 //! uncertainty: percentile intervals of bootstrap means (Efron 1979), and the probability of a difference as large as this
 //! one if the numbers were dealt to the groups by chance (Fisher 1935), (1 + exceedances)/(1 + permutations).
 
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+
+use crate::random::{draw, stream};
 
 /// Bootstrap samples of each group.
 pub const BOOTSTRAPS: usize = 10_000;
@@ -65,19 +67,10 @@ pub fn draw_others(len: usize, taken: &[usize], count: usize, seed: u64) -> Vec<
     let mut others: Vec<usize> = (0..len).filter(|&at| !is_taken[at]).collect();
     let mut rng = stream(seed, DRAW_STREAM);
     let count = count.min(others.len());
-    for at in 0..count {
-        let other = rng.random_range(at..others.len());
-        others.swap(at, other);
-    }
+    draw(&mut others, count, &mut rng);
     others.truncate(count);
     others.sort_unstable();
     others
-}
-
-fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(stream);
-    rng
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -105,10 +98,7 @@ fn permutation(top: &[f64], random: &[f64], rng: &mut ChaCha8Rng) -> f64 {
     let slack = 1e-12 * all.iter().map(|value| value.abs()).sum::<f64>();
     let mut exceedances = 0;
     for _ in 0..PERMUTATIONS {
-        for at in 0..top.len() {
-            let other = rng.random_range(at..all.len());
-            all.swap(at, other);
-        }
+        draw(&mut all, top.len(), rng);
         exceedances += usize::from(all[..top.len()].iter().sum::<f64>() >= observed - slack);
     }
     (1 + exceedances) as f64 / (1 + PERMUTATIONS) as f64

@@ -162,11 +162,6 @@ impl DistortionDocument {
             version: env!("CARGO_PKG_VERSION"),
         }
     }
-
-    pub(super) fn to_json(&self) -> String {
-        let text = serde_json::to_string_pretty(self).expect("numbers and words can be written as JSON");
-        format!("{text}\n")
-    }
 }
 
 impl ContrastDocument {

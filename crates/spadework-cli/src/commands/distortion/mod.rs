@@ -19,7 +19,7 @@ use spadework_io::output::{OutputDir, write_bytes};
 use crate::args_distances::DistortionArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::csv_field;
+use crate::render::{csv_field, json};
 use crate::run::{Scored, label_text};
 use document::DistortionDocument;
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
         write(folder.path(), &scored, &measured, &document)?;
         folder.commit()?;
     }
-    Console::data(&if args.terminal.json { document.to_json() } else { text::render(&document) })
+    Console::data(&if args.terminal.json { json(&document) } else { text::render(&document) })
 }
 
 /// Top and random edges are different ones, so that each is counted once.
@@ -179,7 +179,7 @@ fn write(
     measured: &Measured,
     document: &DistortionDocument,
 ) -> Result<(), Failure> {
-    write_bytes(&folder.join("distortion.json"), document.to_json().as_bytes())?;
+    write_bytes(&folder.join("distortion.json"), json(document).as_bytes())?;
     write_bytes(&folder.join("pairs.csv"), pairs_csv(measured).as_bytes())?;
     write_bytes(&folder.join("cut.csv"), cut_csv(scored, &measured.cut).as_bytes())?;
     if let Some(edges) = &measured.all_edges {

@@ -1,13 +1,13 @@
 //! Random trees: samples in the same leaf are likely to be near each other.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::RngExt;
 use rayon::prelude::*;
 
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::Distance;
 use crate::monitor::check_cancelled;
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
+use crate::random::stream;
 use crate::{Monitor, Result};
 
 /// Trees that are grown.
@@ -85,8 +85,7 @@ impl<D: Distance> Splitter<'_, D> {
 
     /// How far each sample lies along the line through two samples drawn at random.
     fn places(&self, samples: &[u32], node: u64) -> Vec<(f32, u32)> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        rng.set_stream(self.tree);
+        let mut rng = stream(self.seed, self.tree);
         rng.set_word_pos(u128::from(node) * 16);
         let mut draw = || samples[rng.random_range(0..samples.len())];
         let direction = self.distance.direction(draw(), draw());

@@ -20,8 +20,8 @@ mod rough;
 use rayon::prelude::*;
 
 use super::{
-    AutomaticSearch, Element, ExactSearch, NeighborLists, NeighborSearch, Recall, check_neighbors, ordered,
-    squared_distance,
+    AutomaticSearch, Element, ExactSearch, NeighborLists, NeighborSearch, Recall, Rows, check_neighbors,
+    ordered, squared_distance,
 };
 use crate::monitor::check_cancelled;
 use crate::{Monitor, Result, Samples, Values};
@@ -76,14 +76,7 @@ impl NeighborSearch for ApproximateSearch {
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
-        check_neighbors(neighbors, samples.len())?;
-        if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
-            return ExactSearch.search(samples, neighbors, monitor);
-        }
-        let lists = match samples.values() {
-            Values::F32(values) => self.search_rows(values, samples.dim(), neighbors, monitor)?,
-            Values::F64(values) => self.search_rows(values, samples.dim(), neighbors, monitor)?,
-        };
+        let lists = self.search_alone(samples, neighbors, monitor)?;
         if lists.recall().share() >= self.recall {
             return Ok(lists);
         }
@@ -95,28 +88,45 @@ impl NeighborSearch for ApproximateSearch {
 }
 
 impl ApproximateSearch {
-    fn search_rows<T: Rough>(
+    /// The same where the exact search is known to cost too much: it is not asked again.
+    pub(super) fn search_alone(
         &self,
-        values: &[T],
-        dim: usize,
+        samples: &Samples<'_>,
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
-        let truth = Truth::of_some_rows(values, dim, neighbors, self.seed, monitor)?;
-        if let Some(mut distance) = ShortDistance::new(values, dim, truth.squared_radii()) {
+        check_neighbors(neighbors, samples.len())?;
+        if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
+            return ExactSearch.search(samples, neighbors, monitor);
+        }
+        let dim = samples.dim();
+        match samples.values() {
+            Values::F32(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),
+            Values::F64(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),
+        }
+    }
+
+    fn search_rows<T: Rough>(
+        &self,
+        rows: Rows<'_, T>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        let truth = Truth::of_some_rows(rows, neighbors, self.seed, monitor)?;
+        if let Some(mut distance) = ShortDistance::new(rows, truth.squared_radii()) {
             let placement = Placement::new(forest::near_order(&distance, self.seed, monitor)?);
             distance.permute(&placement.sample_at);
             let order: Vec<u32> = (0..distance.len() as u32).collect();
             let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
             if recall.share() >= self.recall {
-                return settle(values, dim, &lists, &placement, neighbors, recall, monitor);
+                return settle(rows, &lists, &placement, neighbors, recall, monitor);
             }
         }
-        let distance = FullDistance::new(values, dim);
+        let distance = FullDistance::new(rows);
         let placement = Placement::new((0..distance.len() as u32).collect());
         let order = forest::near_order(&distance, self.seed, monitor)?;
         let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
-        settle(values, dim, &lists, &placement, neighbors, recall, monitor)
+        settle(rows, &lists, &placement, neighbors, recall, monitor)
     }
 
     /// Trees and descents until the recall is reached, or no more can be done.
@@ -176,16 +186,15 @@ fn first_length(samples: usize, neighbors: usize) -> usize {
 
 /// The k nearest of every list by the distance that decides.
 fn settle<T: Element>(
-    values: &[T],
-    dim: usize,
+    rows: Rows<'_, T>,
     lists: &CandidateLists,
     placement: &Placement,
     neighbors: usize,
     recall: Recall,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
-    let row = |p: u32| &values[p as usize * dim..(p as usize + 1) * dim];
-    let rows = (0..lists.len() as u32)
+    let row = |p: u32| rows.row(p as usize);
+    let settled = (0..lists.len() as u32)
         .into_par_iter()
         .map(|p| {
             check_cancelled(monitor)?;
@@ -197,5 +206,5 @@ fn settle<T: Element>(
             Ok(nearest)
         })
         .collect::<Result<Vec<_>>>()?;
-    Ok(NeighborLists::from_rows(neighbors, &rows).with_recall(recall))
+    Ok(NeighborLists::from_rows(neighbors, &settled).with_recall(recall))
 }

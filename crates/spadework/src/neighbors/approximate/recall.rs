@@ -1,14 +1,16 @@
 //! How many of the true neighbours were found, measured on some rows.
 
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
+
+use rand::RngExt;
 use rayon::prelude::*;
 
 use super::Placement;
 use super::lists::CandidateLists;
 use crate::monitor::check_cancelled;
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
-use crate::neighbors::{Element, Recall, ordered, squared_distance};
+use crate::neighbors::{Element, Recall, Rows, ordered, squared_distance};
+use crate::random::stream;
 use crate::{Monitor, Result};
 
 /// Rows whose true neighbours are searched.
@@ -29,22 +31,20 @@ pub(super) struct Truth {
 impl Truth {
     /// Searches by brute force for rows that are spread over all, drawn by the seed.
     pub(super) fn of_some_rows<T: Element>(
-        values: &[T],
-        dim: usize,
+        samples: Rows<'_, T>,
         neighbors: usize,
         seed: u64,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
-        let samples = values.len() / dim;
-        let rows = spread(samples, ROWS.min(samples), seed);
+        let rows = spread(samples.len(), ROWS.min(samples.len()), seed);
         let found: Vec<Vec<Vec<(f64, u32)>>> = rows
             .par_chunks(ROWS_AT_ONCE)
             .map(|rows| {
                 let mut nearest = vec![Vec::with_capacity(neighbors + 1); rows.len()];
-                for (block, others) in values.chunks(BLOCK_SAMPLES * dim).enumerate() {
+                for first in (0..samples.len()).step_by(BLOCK_SAMPLES) {
                     check_cancelled(monitor)?;
-                    let first = (block * BLOCK_SAMPLES) as u32;
-                    dispatch(Block { values, dim, rows, others, first, neighbors, nearest: &mut nearest });
+                    let others = first..(first + BLOCK_SAMPLES).min(samples.len());
+                    dispatch(Block { samples, rows, others, neighbors, nearest: &mut nearest });
                 }
                 Ok(nearest)
             })
@@ -74,20 +74,16 @@ impl Truth {
 
 /// One row, drawn by the seed, from each of as many stretches of equal length.
 fn spread(samples: usize, rows: usize, seed: u64) -> Vec<u32> {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(u64::MAX);
+    let mut rng = stream(seed, u64::MAX);
     let start = |row: usize| row * samples / rows;
     (0..rows).map(|row| rng.random_range(start(row)..start(row + 1)) as u32).collect()
 }
 
 /// Some rows against a block of samples.
 struct Block<'a, T> {
-    values: &'a [T],
-    dim: usize,
+    samples: Rows<'a, T>,
     rows: &'a [u32],
-    others: &'a [T],
-    /// Index of the block's first sample.
-    first: u32,
+    others: Range<usize>,
     neighbors: usize,
     /// The k nearest so far of each row, nearest first.
     nearest: &'a mut [Vec<(f64, u32)>],
@@ -99,13 +95,14 @@ impl<T: Element> LanesTask for Block<'_, T> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         for (&p, nearest) in self.rows.iter().zip(self.nearest) {
-            let row = &self.values[p as usize * self.dim..(p as usize + 1) * self.dim];
-            for (other, q) in self.others.chunks_exact(self.dim).zip(self.first..) {
+            let row = self.samples.row(p as usize);
+            for q in self.others.clone() {
+                let other = self.samples.row(q);
                 let worst = nearest.get(self.neighbors - 1).map_or(f64::INFINITY, |worst| worst.0);
-                if p == q || T::least_squared_distance(lanes, row, other) > worst {
+                if p as usize == q || T::least_squared_distance(lanes, row, other) > worst {
                     continue;
                 }
-                let found = (squared_distance(row, other), q);
+                let found = (squared_distance(row, other), q as u32);
                 let place = nearest.partition_point(|held| ordered(held, &found).is_lt());
                 nearest.insert(place, found);
                 nearest.truncate(self.neighbors);

@@ -3,10 +3,9 @@
 use pulp::Simd;
 use rayon::prelude::*;
 
-use crate::neighbors::exact::Rows;
 use crate::neighbors::exact::coordinates::{Coordinates, Frame, squared_norm};
 use crate::neighbors::exact::lanes::Lanes;
-use crate::neighbors::{Element, single_squared_distance, squared_distance};
+use crate::neighbors::{Element, Rows, single_squared_distance, squared_distance};
 
 /// Numbers within this range are compared in single precision as they are.
 const SANE: std::ops::Range<f64> = 1e-12..1e12;
@@ -43,19 +42,21 @@ pub(super) struct ShortDistance {
 impl ShortDistance {
     /// `None` where 16 bits say too little of more than some samples, whose k-th neighbours are as far as these, or where
     /// the copy would be too large.
-    pub(super) fn new<T: Element>(values: &[T], dim: usize, mut squared_radii: Vec<f64>) -> Option<Self> {
-        let rows = Rows { values, dim };
-        let frame = Frame::of(rows).filter(|_| dim <= MOST_COPIED)?;
-        let low = squared_radii.len() / 20;
-        let (_, &mut near, _) = squared_radii.select_nth_unstable_by(low, f64::total_cmp);
-        let coordinates = Coordinates::unrotated(rows, &frame);
-        // Rounding moves each of d differences by a sixth of a step squared, in the mean.
-        let rounding = (dim as f64 / 6.0).sqrt();
-        if near.sqrt() * coordinates.unit < RESOLUTION * rounding {
+    pub(super) fn new<T: Element>(rows: Rows<'_, T>, mut squared_radii: Vec<f64>) -> Option<Self> {
+        if rows.dim > MOST_COPIED {
             return None;
         }
+        let frame = Frame::of(rows)?;
+        let low = squared_radii.len() / 20;
+        let (_, &mut near, _) = squared_radii.select_nth_unstable_by(low, f64::total_cmp);
+        // Rounding moves each of d differences by a sixth of a step squared, in the mean.
+        let rounding = (rows.dim as f64 / 6.0).sqrt();
+        if near.sqrt() * frame.unit() < RESOLUTION * rounding {
+            return None;
+        }
+        let coordinates = Coordinates::unrotated(rows, &frame);
         let squared_norms =
-            (0..values.len() / dim).into_par_iter().map(|p| squared_norm(coordinates.row(p))).collect();
+            (0..rows.len()).into_par_iter().map(|p| squared_norm(coordinates.row(p))).collect();
         Some(Self { coordinates, squared_norms })
     }
 
@@ -106,25 +107,23 @@ impl Distance for ShortDistance {
 /// Squared distances of the samples where they are, in single precision, of numbers scaled where they are so large or small that squares would not fit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FullDistance<'a, T> {
-    values: &'a [T],
-    dim: usize,
+    rows: Rows<'a, T>,
     /// What numbers are multiplied by in double precision; `None`: single precision will do.
     unit: Option<f64>,
 }
 
 impl<'a, T: Rough> FullDistance<'a, T> {
-    pub(super) fn new(values: &'a [T], dim: usize) -> Self {
-        let largest = values.par_iter().map(|value| value.to_f64().abs()).reduce(|| 0.0, f64::max);
+    pub(super) fn new(rows: Rows<'a, T>) -> Self {
+        let largest = rows.values.par_iter().map(|value| value.to_f64().abs()).reduce(|| 0.0, f64::max);
         let sane = SANE.contains(&largest) || largest == 0.0;
         // The reciprocal of a subnormal number may be too large; its squares vanish in any case.
         let unit = if sane { None } else { Some(largest.recip().min(1e150)) };
-        Self { values, dim, unit }
+        Self { rows, unit }
     }
 
     #[inline(always)]
     fn row(&self, p: u32) -> &'a [T] {
-        let p = p as usize;
-        &self.values[p * self.dim..(p + 1) * self.dim]
+        self.rows.row(p as usize)
     }
 }
 
@@ -132,7 +131,7 @@ impl<T: Rough> Distance for FullDistance<'_, T> {
     type Direction = Vec<f32>;
 
     fn len(&self) -> usize {
-        self.values.len() / self.dim
+        self.rows.len()
     }
 
     #[inline(always)]

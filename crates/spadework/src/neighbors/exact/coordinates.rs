@@ -47,7 +47,7 @@ pub(in crate::neighbors) struct Coordinates {
     /// Numbers of a sample.
     samples_dim: usize,
     /// Factor from the samples' units to steps.
-    pub(in crate::neighbors) unit: f64,
+    pub(super) unit: f64,
 }
 
 impl Coordinates {
@@ -96,7 +96,7 @@ impl Coordinates {
             errors: Vec::new(),
             norms: Vec::new(),
             samples_dim: rows.dim,
-            unit: frame.scale * STEPS,
+            unit: frame.unit(),
         }
     }
 
@@ -236,6 +236,11 @@ impl Frame {
         (norm < 1e300).then_some(Self { center, scale })
     }
 
+    /// Factor from the samples' units to steps.
+    pub(in crate::neighbors) fn unit(&self) -> f64 {
+        self.scale * STEPS
+    }
+
     /// The row, centred and scaled, in single precision; returns its norm before rounding.
     #[inline(always)]
     fn round_into<T: Element>(&self, row: &[T], target: &mut [f32]) -> f64 {
@@ -331,7 +336,7 @@ impl<T: Element> WithSimd for RoundToSteps<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
         const LANES: usize = 8;
-        let unit = self.frame.scale * STEPS;
+        let unit = self.frame.unit();
         let dim = self.frame.center.len();
         let stride = dim.next_multiple_of(2 * super::lanes::LANES);
         let (centers, center_rest) = self.frame.center.as_chunks::<LANES>();

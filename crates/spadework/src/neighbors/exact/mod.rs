@@ -37,7 +37,7 @@ mod tiles;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{BruteForce, Element, NeighborLists, NeighborSearch, check_neighbors};
+use super::{BruteForce, Element, NeighborLists, NeighborSearch, Rows, check_neighbors};
 use crate::{Monitor, Result, Samples, Values};
 use best::{BestLists, Units};
 use coordinates::Frame;
@@ -138,24 +138,6 @@ impl ProductSearch {
                 search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
             }
         }
-    }
-}
-
-/// The samples, row after row.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rows<'a, T> {
-    pub(super) values: &'a [T],
-    pub(super) dim: usize,
-}
-
-impl<'a, T: Element> Rows<'a, T> {
-    fn len(&self) -> usize {
-        self.values.len() / self.dim
-    }
-
-    #[inline(always)]
-    fn row(&self, p: usize) -> &'a [T] {
-        &self.values[p * self.dim..(p + 1) * self.dim]
     }
 }
 
