@@ -8,8 +8,8 @@ use spadework::{ComparedModel, Comparison, ModelSet, SpadeReport};
 
 use crate::Labels;
 use crate::result::{
-    DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument, NeighborsDocument,
-    NodeDocument, ReferencesDocument, indented_json,
+    DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument, ModelFileDocument,
+    NeighborsDocument, NodeDocument, ReferencesDocument, indented_json,
 };
 
 /// Name and version of the layout.
@@ -55,6 +55,9 @@ pub struct CompareDocument {
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
+    /// The file that was run, where outputs were not given as an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ModelFileDocument>,
     /// λ_1; larger is less robust.
     pub model_score: f64,
     /// λ_1 ≥ … ≥ λ_r.
@@ -198,6 +201,7 @@ impl ModelDocument {
         };
         Ok(Self {
             name: model.name.clone(),
+            file: None,
             model_score: report.model_score.0,
             eigenvalues: report.eigenpairs.values().to_vec(),
             residuals: report.eigenpairs.residuals().to_vec(),

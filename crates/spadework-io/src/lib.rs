@@ -21,6 +21,8 @@
 //!
 //! [`load_graph`] takes a graph that was made elsewhere: a list of edges, a SciPy matrix or a Matrix Market file.
 //!
+//! `model`, with the feature `onnx`, opens ONNX files and runs them on samples.
+//!
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
@@ -37,6 +39,8 @@ mod keys;
 mod labels;
 mod load;
 mod mapping;
+#[cfg(feature = "onnx")]
+pub mod model;
 mod named;
 pub mod output;
 mod quiet;

@@ -2,11 +2,13 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use spadework::graph::Mended;
 use spadework::{SpadeParams, Sweep, SweepPoint, SweepScore, SweepScores};
 
-use crate::result::{EnclosureDocument, SearchDocument, indented_json};
+use crate::result::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.sweep/1";
@@ -18,6 +20,9 @@ pub struct SweepDocument {
     pub schema: String,
     /// Names of the models, in the order given.
     pub models: Vec<String>,
+    /// The files of those that were run, with their names; outputs that were given as arrays have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, ModelFileDocument>,
     /// One point for every k, ascending.
     pub points: Vec<PointDocument>,
     /// The longest range of k over which the models keep their order; only with several models.
@@ -132,6 +137,7 @@ impl SweepDocument {
         Self {
             schema: SCHEMA.to_owned(),
             models: sweep.models.clone(),
+            files: BTreeMap::new(),
             points: sweep.points.iter().map(|point| PointDocument::new(point, &sweep.models)).collect(),
             stable,
             disconnected: disconnected(sweep),
