@@ -4,12 +4,15 @@ mod args;
 mod args_distances;
 mod args_graphs;
 mod args_many;
+mod args_model;
 mod commands;
 mod console;
 mod failure;
 mod interrupt;
 mod looks;
 mod models;
+mod networks;
+mod plot;
 mod render;
 mod render_graphs;
 mod render_many;
@@ -43,6 +46,9 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Score(args) => commands::score::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Sweep(args) => commands::sweep::run(args),
+        Command::Layers(args) => commands::layers::run(args),
+        Command::Predict(args) => commands::predict::run(args),
+        Command::Model(args) => commands::model::run(args),
         Command::Select(args) => commands::select::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Distortion(args) => commands::distortion::run(args),

@@ -1,31 +1,51 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
+use std::num::NonZeroUsize;
+
 use spadework::{Error as CoreError, Model, ModelSet, Side};
+use spadework_io::result::ModelFileDocument;
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
 use crate::args_many::ModelsArgs;
+use crate::console::Console;
 use crate::failure::Failure;
+use crate::networks::{Outputs, Runner};
+use crate::run::tell_what_outputs_look_like;
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
 pub(crate) struct LoadedModels {
     inputs: Dataset,
-    outputs: Vec<(String, Dataset)>,
+    outputs: Vec<(String, Outputs)>,
 }
 
 impl LoadedModels {
-    pub(crate) fn from_args(args: &ModelsArgs) -> Result<Self, Failure> {
-        let named = args.outputs.iter().map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
+    pub(crate) fn from_args(
+        args: &ModelsArgs,
+        threads: Option<NonZeroUsize>,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        let arguments = args.outputs.iter().chain(&args.model).chain(&args.models);
+        let named = arguments.map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = first_repeated(&named) {
             let message = format!("models must have names that differ, got `{name}` twice");
-            return Err(Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY"));
+            return Err(
+                Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY, --model NAME=FILE")
+            );
         }
         let inputs = load(&args.inputs)?;
+        let runner = Runner { options: args.run.options(), threads, inputs: &inputs, console };
+        let first_model = args.outputs.len()..args.outputs.len() + args.model.len();
         let outputs = named
             .into_iter()
-            .map(|(name, array)| match load(array) {
-                Ok(outputs) => Ok((name, outputs)),
-                Err(error) => Err(Failure::from(error).about_model(&name)),
+            .enumerate()
+            .map(|(at, (name, argument))| {
+                let outputs =
+                    if first_model.contains(&at) { runner.run(argument) } else { runner.outputs(argument) };
+                match outputs {
+                    Ok(outputs) => Ok((name, outputs)),
+                    Err(failure) => Err(failure.about_model(&name)),
+                }
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self { inputs, outputs })
@@ -47,14 +67,28 @@ impl LoadedModels {
         }
     }
 
+    /// The file of a model that was run.
+    pub(crate) fn file(&self, name: &str) -> Option<&ModelFileDocument> {
+        self.outputs.iter().find(|(known, _)| known == name)?.1.model.as_ref()
+    }
+
     /// The models, checked against the inputs.
     pub(crate) fn set<'a>(&'a self) -> Result<ModelSet<'a>, Failure> {
-        let model = |(name, outputs): &'a (String, Dataset)| match outputs.samples() {
+        let model = |(name, outputs): &'a (String, Outputs)| match outputs.data.samples() {
             Ok(outputs) => Ok(Model { name: name.clone(), outputs }),
             Err(error) => Err(Failure::from(error).about_model(name)),
         };
         let models = self.outputs.iter().map(model).collect::<Result<_, _>>()?;
         ModelSet::new(self.inputs.samples()?, models).map_err(|error| self.with_files(error))
+    }
+
+    /// Outputs that are probably not what the user meant. Of a softmax in a model that was run has been told.
+    pub(crate) fn tell_what_outputs_look_like(&self, models: &ModelSet<'_>, console: Console) {
+        for model in models.models() {
+            if !self.file(&model.name).is_some_and(|file| file.softmax) {
+                tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
+            }
+        }
     }
 
     /// An error about a side names its file too.
@@ -63,7 +97,11 @@ impl LoadedModels {
         match &error {
             CoreError::AllEqual { side: Side::Input, .. } => Failure::from(error).about(inputs),
             CoreError::InModel { model, .. } => {
-                let file = self.outputs.iter().find(|(name, _)| name == model).map(|(_, data)| data.name());
+                let file = self
+                    .outputs
+                    .iter()
+                    .find(|(name, _)| name == model)
+                    .map(|(_, outputs)| outputs.data.name());
                 let files = match file {
                     Some(outputs) => format!("{inputs} and {outputs}"),
                     None => inputs.to_owned(),
@@ -82,7 +120,7 @@ fn named(argument: &str) -> Result<(String, &str), Failure> {
         Some((name, array)) if !names_array(argument) => {
             if name.is_empty() || array.is_empty() {
                 return Err(Failure::usage(format!(
-                    "--outputs must be NAME=ARRAY or an array, got `{argument}`"
+                    "--outputs must be NAME=ARRAY or an array, and --model NAME=FILE or a file, got `{argument}`"
                 )));
             }
             Ok((name.to_owned(), array))

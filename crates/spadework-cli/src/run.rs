@@ -7,7 +7,7 @@ use spadework::{
     evaluate_manifolds,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{ArrayDocument, DataDocument, ScoreDocument};
+use spadework_io::result::{ArrayDocument, DataDocument, ModelFileDocument, ScoreDocument};
 use spadework_io::{Dataset, Labels, digest, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
@@ -26,6 +26,8 @@ pub(crate) struct Scored {
     pub(crate) labels: Option<Labels>,
     /// Inputs and outputs, where neither is a graph.
     arrays: Option<(Dataset, Dataset)>,
+    /// The model that was run for the outputs.
+    pub(crate) model: Option<ModelFileDocument>,
 }
 
 impl Scored {
@@ -44,7 +46,10 @@ impl Scored {
             let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
             return Err(Failure::usage(format!("{source}: {error}")));
         }
-        if let Some(outputs) = &outputs {
+        // Of a softmax in the model itself has been told.
+        if let Some(outputs) =
+            outputs.as_ref().filter(|_| !sides.model.as_ref().is_some_and(|model| model.softmax))
+        {
             tell_what_outputs_look_like(outputs, "", console);
         }
         let report = evaluate_manifolds(&pair, &params, &console.monitor())
@@ -52,7 +57,8 @@ impl Scored {
         tell_what_was_done(&report, console);
         drop(pair);
         drop((inputs, outputs));
-        Ok(Self { report, labels, arrays: sides.into_arrays() })
+        let model = sides.model.clone();
+        Ok(Self { report, labels, arrays: sides.into_arrays(), model })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -63,6 +69,7 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        document.model.clone_from(&self.model);
         if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
             let here = std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()));
             let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {

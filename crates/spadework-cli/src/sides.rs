@@ -1,11 +1,13 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
 use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples, Side};
+use spadework_io::result::ModelFileDocument;
 use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
 
 use crate::args::ModelArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::networks::{Outputs, Runner};
 
 /// One side.
 pub(crate) enum SideFile<'a> {
@@ -58,14 +60,18 @@ impl SideFile<'_> {
 pub(crate) struct Sides<'a> {
     pub(crate) input: SideFile<'a>,
     pub(crate) output: SideFile<'a>,
+    /// The model that was run for the outputs.
+    pub(crate) model: Option<ModelFileDocument>,
 }
 
 impl<'a> Sides<'a> {
     /// Loads the files that the arguments name.
     pub(crate) fn load(model: &'a ModelArgs, console: Console) -> Result<Self, Failure> {
         check_sense(model)?;
-        let array = |argument: &Option<String>| argument.as_deref().map(load).transpose();
-        let (inputs, outputs) = (array(&model.inputs)?, array(&model.outputs)?);
+        let inputs = model.inputs.as_deref().map(load).transpose()?;
+        let outputs = outputs_of(model, inputs.as_ref(), console)?;
+        let (outputs, model_file) =
+            outputs.map_or((None, None), |outputs| (Some(outputs.data), outputs.model));
         let samples =
             |dataset: &Option<Dataset>| dataset.as_ref().and_then(|set| set.shape().first().copied());
         // The output graph first: it is connected, so it names every sample, which a list of input edges need not.
@@ -79,7 +85,7 @@ impl<'a> Sides<'a> {
             (Some(inputs), _) => SideFile::Array(inputs),
             (None, None) => unreachable!("the command line demands one of the two"),
         };
-        Ok(Self { input, output })
+        Ok(Self { input, output, model: model_file })
     }
 
     /// Inputs and outputs, where neither is a graph.
@@ -110,6 +116,25 @@ impl<'a> Sides<'a> {
             _ => format!("{} and {}", self.input.name(), self.output.name()),
         };
         Failure::from(error).about(&file)
+    }
+}
+
+/// The outputs as an array, or of a model that is run; none where a graph is given in their place.
+fn outputs_of(
+    model: &ModelArgs,
+    inputs: Option<&Dataset>,
+    console: Console,
+) -> Result<Option<Outputs>, Failure> {
+    let argument = model.network.model.as_deref().or(model.outputs.as_deref());
+    match (argument, inputs) {
+        (None, _) => Ok(None),
+        (Some(argument), Some(inputs)) => {
+            let options = model.network.run.options();
+            let runner = Runner { options, threads: model.method.threads, inputs, console };
+            let is_model = model.network.model.is_some();
+            if is_model { runner.run(argument).map(Some) } else { runner.outputs(argument).map(Some) }
+        }
+        (Some(argument), None) => Ok(Some(Outputs { data: load(argument)?, model: None })),
     }
 }
 

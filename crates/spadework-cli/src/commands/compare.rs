@@ -15,7 +15,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::render::json;
-use crate::run::{ResultFolder, label_text, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{ResultFolder, label_text, tell_what_was_missed};
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
@@ -23,16 +23,17 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     params.check()?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models, args.method.threads, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
-    for model in models.models() {
-        tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
-    }
+    loaded.tell_what_outputs_look_like(&models, console);
     let comparison = compare(&models, &params, &console.monitor())
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
+    for model in &mut document.models {
+        model.file = loaded.file(&model.name).cloned();
+    }
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {
         write(&folder, &comparison, &document, labels.as_ref())?;

@@ -6,13 +6,15 @@ use std::time::Instant;
 use serde::Serialize;
 use spadework::scores::NodeScore;
 use spadework::{Monitor, NewScores, PairedSamples, Reference, Side, SpectralEmbedding, Values};
+use spadework_io::model::{Layout, Normalization, OnnxModel, RunOptions};
 use spadework_io::output::{Column, write_bytes, write_npy};
-use spadework_io::result::{ArrayDocument, ScoreDocument};
+use spadework_io::result::{ArrayDocument, ModelFileDocument, ScoreDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};
 
-use crate::args::{ScoreArgs, TableFormat};
+use crate::args::{ModelArgs, ScoreArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::networks::Runner;
 use crate::render::{json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
@@ -56,9 +58,9 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     check_places(args, result)?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let stored = Stored::read(args, result)?;
-    let (inputs, outputs) =
-        (load(array(args.model.inputs.as_deref()))?, load(array(args.model.outputs.as_deref()))?);
+    let stored = Stored::read(args, result, console)?;
+    let inputs = load(args.model.inputs.as_deref().unwrap_or_default())?;
+    let outputs = new_outputs(args, &inputs, console)?;
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => inputs.labels().cloned(),
@@ -102,9 +104,15 @@ fn check_places(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     }
 }
 
-/// An array that must be there: the command line takes no graph in its place with `--reference`.
-fn array(argument: Option<&str>) -> &str {
-    argument.unwrap_or_default()
+/// The outputs of the new samples; the command line takes no graph in their place with `--reference`.
+fn new_outputs(args: &ScoreArgs, inputs: &Dataset, console: Console) -> Result<Dataset, Failure> {
+    let ModelArgs { network, outputs, method, .. } = &args.model;
+    let runner = Runner { options: network.run.options(), threads: method.threads, inputs, console };
+    let outputs = match &network.model {
+        Some(file) => runner.run(file)?,
+        None => runner.outputs(outputs.as_deref().unwrap_or_default())?,
+    };
+    Ok(outputs.data)
 }
 
 /// A scored model as it lies in a folder, with the arrays it was made of.
@@ -116,7 +124,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn read(args: &ScoreArgs, folder: &Path) -> Result<Self, Failure> {
+    fn read(args: &ScoreArgs, folder: &Path, console: Console) -> Result<Self, Failure> {
         if !folder.is_dir() {
             let message = format!("{}: expected a folder made with `score --out`", folder.display());
             return Err(Failure::usage(message));
@@ -129,8 +137,10 @@ impl Stored {
         };
         let embedding = read_embedding(folder, &document)?;
         let inputs = reference_array(args.reference.reference_inputs.as_deref(), &data.inputs, Side::Input)?;
-        let outputs =
-            reference_array(args.reference.reference_outputs.as_deref(), &data.outputs, Side::Output)?;
+        let outputs = match (args.reference.reference_outputs.as_deref(), &document.model) {
+            (None, Some(model)) => reference_model(model, &inputs, args, console)?,
+            (now, _) => reference_array(now, &data.outputs, Side::Output)?,
+        };
         Ok(Self { document, embedding, inputs, outputs })
     }
 
@@ -193,6 +203,35 @@ fn array_in(folder: &Path, argument: &str) -> String {
     }
 }
 
+/// The outputs of the model that the reference was made of, which is run again as it was then. Its digest must be the same;
+/// that of its outputs may differ in the last digits, on another machine.
+fn reference_model(
+    then: &ModelFileDocument,
+    inputs: &Dataset,
+    args: &ScoreArgs,
+    console: Console,
+) -> Result<Dataset, Failure> {
+    let hint = "--reference-outputs names an array of the outputs of the reference, in place of its model";
+    let elsewhere =
+        then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
+    let is_the_one = |file: &&String| OnnxModel::open(file).is_ok_and(|model| model.digest() == then.digest);
+    let Some(file) = [Some(then.file.clone()), elsewhere].iter().flatten().find(is_the_one).cloned() else {
+        let message = format!(
+            "{}: must be the model that the reference was made of (digest {}), got none or another",
+            then.file, then.digest
+        );
+        return Err(Failure::usage(message).with_hint(hint));
+    };
+    let options = RunOptions {
+        output_name: Some(then.output.clone()),
+        layout: then.layout.as_deref().and_then(Layout::from_word),
+        normalization: then.normalize.as_deref().and_then(Normalization::new),
+        ..RunOptions::default()
+    };
+    let runner = Runner { options, threads: args.model.method.threads, inputs, console };
+    Ok(runner.run(&file)?.data)
+}
+
 /// An array that the reference was made of: the one named now, or the one named then; its digest must be the same.
 fn reference_array(now: Option<&str>, then: &ArrayDocument, side: Side) -> Result<Dataset, Failure> {
     let hint = match side {
@@ -237,7 +276,7 @@ fn check_labels(args: &ScoreArgs, labels: Option<&Labels>, scores: &NewScores) -
     let samples = scores.quantiles.len();
     match labels {
         Some(labels) if labels.len() != samples => {
-            let source = args.model.labels.as_deref().unwrap_or(array(args.model.inputs.as_deref()));
+            let source = args.model.labels.as_deref().or(args.model.inputs.as_deref()).unwrap_or_default();
             let error = spadework::Error::LabelCount { samples, labels: labels.len() };
             Err(Failure::usage(format!("{source}: {error}")))
         }

@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::render::json;
-use crate::run::{ResultFolder, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{ResultFolder, tell_what_was_missed};
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -24,15 +24,15 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models, args.method.threads, console)?;
     let models = loaded.set()?;
-    for model in models.models() {
-        tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
-    }
+    loaded.tell_what_outputs_look_like(&models, console);
     let found = sweep(&models, neighbors, &params, &console.monitor())
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&found, console);
-    let document = SweepDocument::new(&found, &params, models.len());
+    let mut document = SweepDocument::new(&found, &params, models.len());
+    let files = document.models.iter().filter_map(|name| Some((name.clone(), loaded.file(name)?.clone())));
+    document.files = files.collect();
     if let Some(folder) = folder {
         write(&folder, &document)?;
         folder.commit()?;

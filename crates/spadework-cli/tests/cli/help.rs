@@ -96,6 +96,21 @@ fn graphs() {
 }
 
 #[test]
+fn layers() {
+    matches_snapshot("layers", "layers --help");
+}
+
+#[test]
+fn predict() {
+    matches_snapshot("predict", "predict --help");
+}
+
+#[test]
+fn model() {
+    matches_snapshot("model", "model --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -115,6 +130,9 @@ fn help_is_no_wider_than_the_terminal() {
         "distortion",
         "embed",
         "solvers",
+        "layers",
+        "predict",
+        "model",
     ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();

@@ -12,6 +12,7 @@ mod formats;
 mod graphs;
 mod help;
 mod interrupt;
+mod models;
 mod new_samples;
 mod result_folder;
 mod score;
