@@ -370,9 +370,40 @@ class Bench:
         self.target("`spadework score`, MNIST test", peer["program"], 6, ours, [peer])
         self.verdict("`spadework score`, wall time", "the clock", "< 1 s", f"{best['wall_s']:.2f} s", best["wall_s"] < 1)
 
+    # Models
+
+    def onnx_all(self):
+        """Outputs of LeNet-5 and ResNet-20, ours and onnxruntime's."""
+        networks = [
+            ("LeNet-5", "models/lenet5_eps0.0.onnx", "for_lenet"),
+            ("ResNet-20", "nets/akamaster_resnet_cifar10__resnet20-12fca82f.onnx", "for_resnet"),
+        ]
+        for name, file, images in networks:
+            try:
+                x, network = getattr(self.data, images)(), self.data.file(file)
+                mine, theirs = CACHE / "model-ours.npy", CACHE / "model-peer.npy"
+                result = self.ours("model", "--model", network, "--inputs", x, "--save", mine)
+            except Missing as missing:
+                self.skip(f"{name}: {missing}")
+                continue
+            work = f"{name}, {result['samples']:,} images"
+            ours = self.row(work, "Spadework (tract)", result, f"{1e6 * result['cpu_s'] / result['samples']:.1f} µs an image")
+            try:
+                result = self.peer("model", network, x, 128, theirs)
+            except Failed as failure:
+                self.skip(f"{work}: onnxruntime: {failure}")
+                continue
+            off = np.abs(np.load(mine) - np.load(theirs)).max()
+            if off > 1e-3:
+                raise SystemExit(f"bench: outputs of {name} and those of onnxruntime differ by {off}")
+            note = f"outputs to {off:.0e}; {1e6 * result['cpu_s'] / result['samples']:.1f} µs an image"
+            peer = self.row(work, "onnxruntime", result, note, ours)
+            ratio = ours["cpu_s"] / peer["cpu_s"]
+            self.verdict(f"outputs of {name}", "onnxruntime", "within 1.5×", f"{ratio:.2f}×", ratio <= 1.5)
+
     def document(self):
         """Everything so far, as the report takes it."""
-        peers = "numpy scipy scikit-learn faiss-cpu hnswlib pynndescent pyamg scikit-sparse".split()
+        peers = "numpy scipy scikit-learn faiss-cpu hnswlib pynndescent pyamg scikit-sparse onnxruntime".split()
         words = ["--quick"] if self.options.quick else []
         words += ["--only", self.options.only] if self.options.only else []
         words += ["--profile", self.options.profile] if self.options.profile != "release" else []
