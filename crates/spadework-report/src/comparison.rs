@@ -10,7 +10,7 @@ use spadework_io::comparison::{AgreementDocument, CompareDocument, ModelDocument
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};
 use crate::error::Result;
 use crate::facts::plane;
-use crate::page::{Frame, Table, figure, filled};
+use crate::page::{Figure, Frame, Table, filled};
 use crate::provenance::{Fact, Origin, facts};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, looks};
 use crate::{Inputs, packed};
@@ -86,7 +86,7 @@ struct ComparisonPage {
     verdict: String,
     models: Table,
     agreement: Table,
-    charts: Vec<String>,
+    charts: Vec<Figure>,
     /// Names, for the choice of two.
     names: Vec<String>,
     missing: Option<String>,
@@ -104,7 +104,7 @@ fn page(
         verdict: verdict(document),
         models: models_table(document).without_empty_columns(),
         agreement: agreement_table(&document.agreement).without_empty_columns(),
-        charts: comparison_charts(document).iter().map(figure).collect(),
+        charts: comparison_charts(document).iter().map(Figure::new).collect(),
         names: document.models.iter().map(|model| model.name.clone()).collect(),
         missing,
     }

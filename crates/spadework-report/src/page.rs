@@ -66,9 +66,16 @@ pub(crate) struct Headline {
     pub(crate) note: String,
 }
 
-/// A chart as it stands in a page.
-pub(crate) fn figure(chart: &Chart) -> String {
-    chart.inline()
+/// A chart with its heading, as it stands in a page.
+pub(crate) struct Figure {
+    pub(crate) title: String,
+    pub(crate) drawing: String,
+}
+
+impl Figure {
+    pub(crate) fn new(chart: &Chart) -> Self {
+        Self { title: chart.title.clone(), drawing: chart.inline() }
+    }
 }
 
 pub(crate) fn filled(template: &impl Template) -> Result<String> {

@@ -9,7 +9,7 @@ use spadework_io::result::{LabelDocument, LabelPairDocument, ScoreDocument};
 use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals, number, scatter};
 use crate::error::Result;
 use crate::facts::{Facts, Pair};
-use crate::page::{Frame, Headline, Table, figure, filled};
+use crate::page::{Figure, Frame, Headline, Table, filled};
 use crate::provenance::{Fact, Origin, facts, joined};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, label_name, looks};
 use crate::{ScoredModel, packed};
@@ -31,17 +31,13 @@ pub fn score_page(model: &ScoredModel<'_>, origin: &Origin, monitor: &dyn Monito
     let page = ScorePage {
         frame: Frame::new(title(origin), Some(&shown), provenance(document, origin), &document.version),
         headlines: headlines(document, Some(&facts)),
-        position: figure(&position(document.model_score, facts.permuted)),
+        position: position(document.model_score, facts.permuted).inline(),
         meaning: meaning(document),
         pairs: facts.pairs.iter().map(|pair| PairCard::new(pair, model.labels, &facts)).collect(),
         cut: Some(CutStory::new(&facts.cut, model)),
         nodes: nodes_table(document).without_empty_columns(),
         label_table: label_table(&document.label_scores),
-        charts: charts
-            .iter()
-            .filter(|chart| !chart.name.starts_with("embedding"))
-            .map(Section::new)
-            .collect(),
+        charts: charts.iter().filter(|chart| !chart.name.starts_with("embedding")).map(Figure::new).collect(),
         missing: None,
     };
     filled(&page)
@@ -57,14 +53,14 @@ pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &s
         headlines: headlines(document, None),
         position: document
             .references
-            .map(|references| figure(&position(document.model_score, references.permuted)))
+            .map(|references| position(document.model_score, references.permuted).inline())
             .unwrap_or_default(),
         meaning: meaning(document),
         pairs: Vec::new(),
         cut: None,
         nodes: nodes_table(document).without_empty_columns(),
         label_table: label_table(&document.label_scores),
-        charts: charts(document, None).iter().map(Section::new).collect(),
+        charts: charts(document, None).iter().map(Figure::new).collect(),
         missing: Some(why.to_owned()),
     };
     filled(&page)
@@ -97,21 +93,9 @@ struct ScorePage {
     cut: Option<CutStory>,
     nodes: Table,
     label_table: Table,
-    charts: Vec<Section>,
+    charts: Vec<Figure>,
     /// Why there are no pictures and no scatter plots.
     missing: Option<String>,
-}
-
-/// A chart with its heading.
-struct Section {
-    title: String,
-    figure: String,
-}
-
-impl Section {
-    fn new(chart: &Chart) -> Self {
-        Self { title: chart.title.clone(), figure: figure(chart) }
-    }
 }
 
 /// Two samples that the model pulls apart.

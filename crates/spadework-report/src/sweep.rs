@@ -5,7 +5,7 @@ use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::charts::{Band, Chart, Series, lines, number};
 use crate::error::Result;
-use crate::page::{Frame, Table, figure, filled};
+use crate::page::{Figure, Frame, Table, filled};
 use crate::provenance::{Fact, Origin, facts, joined};
 
 /// The page of a sweep.
@@ -17,7 +17,7 @@ pub fn sweep_page(document: &SweepDocument, origin: &Origin) -> Result<String> {
     filled(&SweepPage {
         frame: Frame::new(title, None, provenance(document, origin), &document.version),
         verdict: verdict(document),
-        charts: sweep_charts(document).iter().map(figure).collect(),
+        charts: sweep_charts(document).iter().map(Figure::new).collect(),
         points: points_table(document),
     })
 }
@@ -50,7 +50,7 @@ pub fn sweep_charts(document: &SweepDocument) -> Vec<Chart> {
 struct SweepPage {
     frame: Frame,
     verdict: String,
-    charts: Vec<String>,
+    charts: Vec<Figure>,
     points: Table,
 }
 

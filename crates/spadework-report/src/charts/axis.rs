@@ -75,7 +75,7 @@ pub(super) fn below(scale: &Scale, top: f64, bottom: f64, label: &str) -> String
         drawn += &format!("<path class=\"grid\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/>");
         drawn += &text(x, bottom + 16.0, "middle", "faint", &number(tick));
     }
-    drawn += &text((scale.from + scale.to) / 2.0, bottom + 34.0, "middle", "", label);
+    drawn += &text(f64::midpoint(scale.from, scale.to), bottom + 34.0, "middle", "", label);
     drawn
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn histogram(name: &'static str, title: &str, values: &[f64]) -> Char
 
 /// Ticks at powers of ten.
 fn powers(floor: f64, largest: f64, span: f64, across: impl Fn(f64) -> f64) -> String {
-    if !(largest > 0.0) {
+    if largest <= 0.0 {
         return String::new();
     }
     let (first, last) = (floor.log10().ceil() as i32, largest.log10().floor() as i32);

@@ -90,7 +90,7 @@ fn curve(series: &Series, color: &str, horizontal: &Scale, vertical: &Scale) -> 
 fn described(series: &[Series]) -> String {
     let of_one = |series: &Series| {
         let mut values = series.points.iter().filter_map(|point| point.1);
-        match (values.next(), values.last()) {
+        match (values.next(), values.next_back()) {
             (Some(first), Some(last)) => {
                 format!("{} from {} to {}", series.name, number(first), number(last))
             }
