@@ -86,9 +86,9 @@ fn what_is_no_result_is_refused() {
     scene.run("report result").misused(&["--out"]);
     scene.run("report result --out x.npy/page.html").refuses(2, &["x.npy"]);
     scene.make_folder("other");
-    scene.write("other/result.json", b"{\"schema\": \"spadework.embed/1\"}".to_vec());
+    scene.write("other/result.json", b"{\"schema\": \"spadework.embed/1\"}");
     scene.run("report other --out page.html").refuses(2, &["other/result.json", "spadework.embed/1"]);
-    scene.write("other/result.json", b"[]".to_vec());
+    scene.write("other/result.json", b"[]");
     scene.run("report other --out page.html").refuses(2, &["other/result.json", "schema"]);
     assert!(!scene.path().join("page.html").exists());
     scene.run("score --inputs x.npy --outputs y.npy --format png").misused(&["--plots"]);
