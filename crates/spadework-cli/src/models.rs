@@ -2,8 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use spadework::{Error as CoreError, Model, ModelSet, Side};
-use spadework_io::result::ModelFileDocument;
+use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
+use spadework_io::comparison::CompareData;
+use spadework_io::result::{ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
 use crate::args_many::ModelsArgs;
@@ -11,6 +12,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::networks::{Outputs, Runner};
 use crate::run::tell_what_outputs_look_like;
+use crate::stored::{remembered, working_folder};
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
@@ -70,6 +72,26 @@ impl LoadedModels {
     /// The file of a model that was run.
     pub(crate) fn file(&self, name: &str) -> Option<&ModelFileDocument> {
         self.outputs.iter().find(|(known, _)| known == name)?.1.model.as_ref()
+    }
+
+    /// The inputs of all models.
+    pub(crate) fn inputs(&self) -> &Dataset {
+        &self.inputs
+    }
+
+    /// The arrays as a result remembers them, outputs in the order of the comparison.
+    pub(crate) fn remembered(
+        &self,
+        labels: Option<&str>,
+        comparison: &Comparison,
+    ) -> Result<CompareData, Failure> {
+        let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1.data));
+        let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
+        Ok(CompareData {
+            inputs: remembered(&self.inputs)?,
+            outputs: outputs.collect::<Result<_, _>>()?,
+            labels: labels.map(place),
+        })
     }
 
     /// The models, checked against the inputs.

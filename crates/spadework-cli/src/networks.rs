@@ -9,6 +9,7 @@ use spadework_io::{Dataset, load};
 
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::stored::working_folder;
 
 /// How a model is run, wherever one is named.
 pub(crate) struct Runner<'a> {
@@ -82,10 +83,9 @@ pub(crate) fn document(
     softmax: bool,
     options: &RunOptions,
 ) -> ModelFileDocument {
-    let folder = std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()));
     ModelFileDocument {
         file: model.name().to_owned(),
-        folder,
+        folder: working_folder(),
         digest: model.digest().to_owned(),
         output,
         softmax,

@@ -10,6 +10,7 @@ pub(crate) mod layers;
 pub(crate) mod model;
 pub(crate) mod new_samples;
 pub(crate) mod predict;
+pub(crate) mod report;
 pub(crate) mod score;
 pub(crate) mod select;
 pub(crate) mod solvers;

@@ -3,14 +3,17 @@
 use spadework::{SpadeParams, Spectrum, Sweep, sweep};
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::sweep::SweepDocument;
+use spadework_report::{sweep_charts, sweep_page};
 
 use crate::args::TableFormat;
 use crate::args_many::{Range, SweepArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
+use crate::pages::{Places, this_call};
 use crate::render::json;
 use crate::run::{ResultFolder, tell_what_was_missed};
+use crate::stored::command_line;
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -23,6 +26,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
         ));
     }
     let folder = ResultFolder::from_args(&args.output, &[])?;
+    let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let loaded = LoadedModels::from_args(&args.models, args.method.threads, console)?;
     let models = loaded.set()?;
@@ -34,9 +38,11 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let files = document.models.iter().filter_map(|name| Some((name.clone(), loaded.file(name)?.clone())));
     document.files = files.collect();
     if let Some(folder) = folder {
+        document.command = Some(command_line());
         write(&folder, &document)?;
         folder.commit()?;
     }
+    places.write(|| sweep_page(&document, &this_call()), || Ok(sweep_charts(&document)))?;
     if args.output.json {
         Console::data(&json(&document))
     } else {

@@ -14,6 +14,7 @@ mod help;
 mod interrupt;
 mod models;
 mod new_samples;
+mod report;
 mod result_folder;
 mod score;
 mod search;

@@ -203,7 +203,7 @@ fn new_samples_by_a_model_that_was_run() {
     scene.write("mlp.onnx", "another");
     scene
         .run("score --inputs new.npy --outputs new_y.npy --reference reference")
-        .refuses(2, &["mlp.onnx: must be the model that the reference was made of", "--reference-outputs"]);
+        .refuses(2, &["mlp.onnx: must be the model that the result was made of", "--reference-outputs"]);
 }
 
 #[test]
