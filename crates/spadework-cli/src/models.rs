@@ -3,24 +3,32 @@
 use spadework::{Error as CoreError, Model, ModelSet, Side};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
+use crate::args::MethodArgs;
 use crate::args_many::ModelsArgs;
+use crate::console::Console;
 use crate::failure::Failure;
+use crate::sides::{SideFile, check_sense, graph};
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
-pub(crate) struct LoadedModels {
-    inputs: Dataset,
+pub(crate) struct LoadedModels<'a> {
+    inputs: SideFile<'a>,
     outputs: Vec<(String, Dataset)>,
 }
 
-impl LoadedModels {
-    pub(crate) fn from_args(args: &ModelsArgs) -> Result<Self, Failure> {
+impl<'a> LoadedModels<'a> {
+    pub(crate) fn from_args(
+        args: &'a ModelsArgs,
+        method: &MethodArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        check_sense(args.input_graph.as_deref(), method)?;
         let named = args.outputs.iter().map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = first_repeated(&named) {
             let message = format!("models must have names that differ, got `{name}` twice");
             return Err(Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY"));
         }
-        let inputs = load(&args.inputs)?;
+        let inputs = args.inputs.as_deref().map(load).transpose()?;
         let outputs = named
             .into_iter()
             .map(|(name, array)| match load(array) {
@@ -28,6 +36,11 @@ impl LoadedModels {
                 Err(error) => Err(Failure::from(error).about_model(&name)),
             })
             .collect::<Result<Vec<_>, _>>()?;
+        let inputs = match (inputs, &args.input_graph) {
+            (Some(inputs), _) => SideFile::Array(inputs),
+            (None, Some(path)) => graph(path, outputs[0].1.shape().first().copied(), console)?,
+            (None, None) => unreachable!("the command line demands one of the two"),
+        };
         Ok(Self { inputs, outputs })
     }
 
@@ -37,7 +50,7 @@ impl LoadedModels {
             Some(argument) => Some(load_labels(argument)?),
             None => self.inputs.labels().cloned(),
         };
-        let samples = self.inputs.samples()?.len();
+        let samples = self.inputs.inputs()?.len();
         match &labels {
             Some(labels) if labels.len() != samples => {
                 let error = CoreError::LabelCount { samples, labels: labels.len() };
@@ -48,13 +61,13 @@ impl LoadedModels {
     }
 
     /// The models, checked against the inputs.
-    pub(crate) fn set<'a>(&'a self) -> Result<ModelSet<'a>, Failure> {
-        let model = |(name, outputs): &'a (String, Dataset)| match outputs.samples() {
+    pub(crate) fn set<'s>(&'s self) -> Result<ModelSet<'s>, Failure> {
+        let model = |(name, outputs): &'s (String, Dataset)| match outputs.samples() {
             Ok(outputs) => Ok(Model { name: name.clone(), outputs }),
             Err(error) => Err(Failure::from(error).about_model(name)),
         };
         let models = self.outputs.iter().map(model).collect::<Result<_, _>>()?;
-        ModelSet::new(self.inputs.samples()?, models).map_err(|error| self.with_files(error))
+        ModelSet::new(self.inputs.inputs()?, models).map_err(|error| self.with_files(error))
     }
 
     /// An error about a side names its file too.

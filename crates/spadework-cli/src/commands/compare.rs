@@ -15,15 +15,18 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::render::json;
-use crate::run::{ResultFolder, label_text, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{
+    ResultFolder, label_text, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed,
+};
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let params = args.method.params(args.neighbors);
     params.check()?;
+    check_sense(args)?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models, &args.method, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
     for model in models.models() {
@@ -45,20 +48,35 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
 }
 
+/// An interval needs samples to draw from.
+fn check_sense(args: &CompareArgs) -> Result<(), Failure> {
+    if args.certainty.interval && args.models.input_graph.is_some() {
+        return Err(Failure::usage(
+            "--interval draws from the samples of both sides, but --input-graph is given in place of the inputs",
+        ));
+    }
+    Ok(())
+}
+
 /// What a reader of the scores must know, beside them.
 fn tell_what_was_done(comparison: &Comparison, console: Console) {
-    tell_what_was_missed("inputs", comparison.models[0].report.diagnostics.input_recall, console);
+    let shared = &comparison.models[0].report.diagnostics;
+    tell_what_was_missed("inputs", shared.input_recall, console);
     for model in &comparison.models {
         let whose = format!("outputs of `{}`", model.name);
         tell_what_was_missed(&whose, model.report.diagnostics.output_recall, console);
     }
-    let connection = comparison.models[0].report.diagnostics.connection;
+    let connection = shared.connection;
     let apart = comparison.models.iter().filter(|model| {
         let output = model.report.diagnostics.connection.output;
         output.components_found > 1
     });
     let apart: Vec<String> = apart.map(|model| format!("`{}`", model.name)).collect();
-    let input = (connection.input.components_found > 1).then(|| "the inputs".to_owned());
+    let given = shared.input_graph.given;
+    if given {
+        tell_of_given_pieces(connection.input.components_found, console);
+    }
+    let input = (!given && connection.input.components_found > 1).then(|| "the inputs".to_owned());
     let apart: Vec<String> = input.into_iter().chain(apart).collect();
     if apart.is_empty() {
         return;

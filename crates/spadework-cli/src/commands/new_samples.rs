@@ -13,7 +13,7 @@ use spadework_io::{Dataset, Labels, digest, load, load_labels};
 use crate::args::{ScoreArgs, TableFormat};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{json, number, printable, table};
+use crate::render::{counted, json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
 use crate::tables;
@@ -27,6 +27,9 @@ struct NewSamplesDocument {
     reference: ReferenceDocument,
     known: usize,
     averaged: usize,
+    /// New samples that lie apart from the reference, by their inputs and by their outputs.
+    far_inputs: usize,
+    far_outputs: usize,
     top_nodes: Vec<NewNode>,
     total_s: f64,
     version: &'static str,
@@ -253,6 +256,18 @@ fn tell_what_was_done(reference: &ScoreDocument, scores: &NewScores, console: Co
             scores.embedding.values().len()
         ));
     }
+    let samples = scores.quantiles.len();
+    for (side, far) in [("inputs", &scores.far_inputs), ("outputs", &scores.far_outputs)] {
+        if let Some(first) = far.first() {
+            console.note(&format!(
+                "the {side} of {} of {} are far from the reference (the first: sample {first}), farther from the nearest \
+                 reference sample than any reference sample from its {} nearest: these scores are extrapolated",
+                far.len(),
+                counted(samples, "new sample"),
+                reference.neighbors.used
+            ));
+        }
+    }
     if reference.graphs.input.bridges + reference.graphs.output.bridges > 0 {
         console.note("the bridges of the reference are no neighbors of new samples");
     }
@@ -284,6 +299,8 @@ fn document(
         },
         known: scores.known,
         averaged: scores.averaged,
+        far_inputs: scores.far_inputs.len(),
+        far_outputs: scores.far_outputs.len(),
         top_nodes: scores.node_scores.top(args.top).into_iter().map(node).collect(),
         total_s: began.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),
@@ -337,13 +354,13 @@ fn to_text(document: &NewSamplesDocument) -> String {
     });
     format!(
         "new samples   {samples}, {known} of them samples of the reference\n\
-         reference     {} samples, model score {}, {} neighbors, {} eigenpairs\n\n\
+         reference     {} samples, model score {}, {}, {}\n\n\
          most fragile new samples (above: the part of the reference that scores lower)\n{}\n\
          seconds: {:.3}\n",
         reference.samples,
         number(reference.model_score),
-        reference.neighbors,
-        reference.eigenpairs,
+        counted(reference.neighbors, "neighbor"),
+        counted(reference.eigenpairs, "eigenpair"),
         table(&header, rows),
         document.total_s,
     )

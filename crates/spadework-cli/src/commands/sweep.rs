@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::render::json;
-use crate::run::{ResultFolder, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{ResultFolder, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed};
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     }
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models, &args.method, console)?;
     let models = loaded.set()?;
     for model in models.models() {
         tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
@@ -45,9 +45,16 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
 }
 
 fn tell_what_was_done(sweep: &Sweep, console: Console) {
-    let outputs = sweep.models.iter().map(|name| format!("outputs of `{name}`"));
-    for (side, &recall) in std::iter::once("inputs".to_owned()).chain(outputs).zip(&sweep.recall) {
-        tell_what_was_missed(&side, recall, console);
+    match sweep.input_recall {
+        Some(recall) => tell_what_was_missed("inputs", recall, console),
+        None => {
+            // The graph is the same for every k.
+            let scores = sweep.points.iter().find_map(|point| point.scores.as_ref().ok());
+            tell_of_given_pieces(scores.map_or(1, |scores| scores.input.components_found), console);
+        }
+    }
+    for (name, &recall) in sweep.models.iter().zip(&sweep.output_recalls) {
+        tell_what_was_missed(&format!("outputs of `{name}`"), recall, console);
     }
 }
 
