@@ -65,13 +65,13 @@ impl Scored {
 }
 
 /// The graphs of a model, for what needs no scores.
-pub(crate) struct Graphs {
+pub(crate) struct Made {
     pub(crate) graphs: GraphPair,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) labels: Option<Labels>,
 }
 
-impl Graphs {
+impl Made {
     /// Loads what the arguments name and makes its graphs.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
         let ((graphs, diagnostics), files) =
@@ -88,11 +88,11 @@ struct Files<'a> {
 }
 
 /// Loads what the arguments name and does some work with it.
-fn with_files_of<'a, T>(
-    model: &'a ModelArgs,
+fn with_files_of<T>(
+    model: &ModelArgs,
     console: Console,
     work: impl FnOnce(&ManifoldPair<'_>, &SpadeParams) -> spadework::Result<T>,
-) -> Result<(T, Files<'a>), Failure> {
+) -> Result<(T, Files<'_>), Failure> {
     let params = model.params();
     params.check()?;
     let sides = Sides::load(model, console)?;

@@ -12,7 +12,7 @@ use crate::args_distances::EmbedArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{csv_field, json, number, table};
-use crate::run::{Graphs, label_text};
+use crate::run::{Made, label_text};
 
 /// One way of placing the samples.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     // Opened and given up again: a place that cannot be written is found out before the work begins.
     args.out.as_deref().map(OutputFile::create).transpose()?;
     let console = args.terminal.console();
-    let made = Graphs::from_args(&args.model, console)?;
+    let made = Made::from_args(&args.model, console)?;
     let monitor = console.monitor();
     let graphs = &made.graphs;
     let embeddings = with_threads(args.model.method.general.threads, || embed(graphs, args, &monitor))

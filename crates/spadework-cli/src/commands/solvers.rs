@@ -10,7 +10,7 @@ use crate::args_distances::SolversArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{json, number, number_short, table};
-use crate::run::Graphs;
+use crate::run::Made;
 
 /// Up to this many samples a dense decomposition is the reference, and one of the solvers.
 const MOST_DENSE_SAMPLES: usize = 1000;
@@ -58,15 +58,15 @@ struct SolverDocument {
 
 pub(crate) fn run(args: &SolversArgs) -> Result<(), Failure> {
     let console = args.terminal.console();
-    let made = Graphs::from_args(&args.model, console)?;
+    let made = Made::from_args(&args.model, console)?;
     let monitor = console.monitor();
     let document = with_threads(args.model.method.general.threads, || compare(&made, &monitor))?;
     drop(monitor);
     Console::data(&if args.terminal.json { json(&document) } else { to_text(&document) })
 }
 
-fn compare(made: &Graphs, monitor: &dyn Monitor) -> Result<SolversDocument, CoreError> {
-    let Graphs { graphs, diagnostics, .. } = made;
+fn compare(made: &Made, monitor: &dyn Monitor) -> Result<SolversDocument, CoreError> {
+    let Made { graphs, diagnostics, .. } = made;
     let params = &diagnostics.params;
     let samples = graphs.nodes();
     let eigen = |method: EigenMethod, tolerance: f64| EigenParams {

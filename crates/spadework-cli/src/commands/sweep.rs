@@ -45,13 +45,12 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
 }
 
 fn tell_what_was_done(sweep: &Sweep, console: Console) {
-    match sweep.input_recall {
-        Some(recall) => tell_what_was_missed("inputs", recall, console),
-        None => {
-            // The graph is the same for every k.
-            let scores = sweep.points.iter().find_map(|point| point.scores.as_ref().ok());
-            tell_of_given_pieces(scores.map_or(1, |scores| scores.input.components_found), console);
-        }
+    if let Some(recall) = sweep.input_recall {
+        tell_what_was_missed("inputs", recall, console);
+    } else {
+        // The graph is the same for every k.
+        let scores = sweep.points.iter().find_map(|point| point.scores.as_ref().ok());
+        tell_of_given_pieces(scores.map_or(1, |scores| scores.input.components_found), console);
     }
     for (name, &recall) in sweep.models.iter().zip(&sweep.output_recalls) {
         tell_what_was_missed(&format!("outputs of `{name}`"), recall, console);
