@@ -197,18 +197,6 @@ pub(crate) struct ModelArgs {
 /// How it is scored, k excepted.
 #[derive(Debug, Args)]
 pub(crate) struct MethodArgs {
-    /// Eigenpairs, r, that edge and node scores are made of, or `all`
-    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
-    pub(crate) eigenpairs: Eigenpairs,
-    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
-    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
-    pub(crate) sketch_error: f64,
-    /// How eigenpairs are found
-    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
-    pub(crate) solver: Solver,
-    /// How neighbors are searched
-    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
-    pub(crate) search: Search,
     /// How graphs are made: knn, mutual, pca:D, pca:SHARE, cknn:DELTA, sparse:density=EDGES or sparse:kappa=KAPPA
     ///
     /// knn joins two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
@@ -221,6 +209,25 @@ pub(crate) struct MethodArgs {
     /// What edges weigh: unit (1), or gaussian, by their length beside the distance to the k-th neighbors
     #[arg(long, help_heading = "Method", value_name = "WEIGHTS", default_value_t = Weights::Unit)]
     pub(crate) weights: Weights,
+    #[command(flatten)]
+    pub(crate) general: GeneralArgs,
+}
+
+/// How anything is scored, on whatever graphs.
+#[derive(Debug, Args)]
+pub(crate) struct GeneralArgs {
+    /// Eigenpairs, r, that edge and node scores are made of, or `all`
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
+    pub(crate) eigenpairs: Eigenpairs,
+    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
+    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
+    pub(crate) sketch_error: f64,
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
+    /// How neighbors are searched
+    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
+    pub(crate) search: Search,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -246,6 +253,13 @@ impl ModelArgs {
 
 impl MethodArgs {
     pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
+        SpadeParams { graph: self.graph, weights: self.weights, ..self.general.params(neighbors) }
+    }
+}
+
+impl GeneralArgs {
+    /// The parameters, with the usual graphs.
+    pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
         let (eigenpairs, spectrum) = match self.eigenpairs {
             Eigenpairs::Count(count) => (count, Spectrum::Leading),
             Eigenpairs::All => {
@@ -258,13 +272,12 @@ impl MethodArgs {
             spectrum,
             solver: self.solver.into(),
             search: self.search.into(),
-            graph: self.graph,
-            weights: self.weights,
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
             seed: self.seed,
             threads: self.threads,
+            ..SpadeParams::default()
         }
     }
 }

@@ -92,8 +92,16 @@ pub(crate) struct SweepArgs {
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelsArgs {
     /// The inputs that all models were given
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) inputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "input_graph"
+    )]
+    pub(crate) inputs: Option<String>,
+    /// A graph of the inputs in their place, taken as it is: edges.csv, a SciPy matrix (.npz) or .mtx
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
+    pub(crate) input_graph: Option<String>,
     /// A model's outputs, once a model; for a classifier the values right before the softmax
     #[arg(
         long,

@@ -9,6 +9,14 @@ use spadework_io::result::{
 
 use crate::render_graphs::{graph_lines, numbers_of};
 
+/// `1 sample`, `2 samples`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
+
 /// The whole result of `score`; `scores` are those of all samples.
 pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
     let mut text = headline(document);

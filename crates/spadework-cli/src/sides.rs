@@ -1,13 +1,14 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
-use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples, Side};
+use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
 use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
 
-use crate::args::ModelArgs;
+use crate::args::{MethodArgs, ModelArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 
 /// One side.
+#[derive(Debug)]
 pub(crate) enum SideFile<'a> {
     Array(Dataset),
     Graph { name: &'a str, loaded: LoadedGraph },
@@ -37,6 +38,14 @@ impl SideFile<'_> {
         }
     }
 
+    /// The side as what many models were given.
+    pub(crate) fn inputs(&self) -> Result<Inputs<'_>, Failure> {
+        Ok(match self {
+            SideFile::Array(dataset) => dataset.samples()?.into(),
+            SideFile::Graph { loaded, .. } => loaded.graph.clone().into(),
+        })
+    }
+
     /// Number of samples, as far as the file says it.
     fn len(&self) -> Option<usize> {
         match self {
@@ -63,7 +72,7 @@ pub(crate) struct Sides<'a> {
 impl<'a> Sides<'a> {
     /// Loads the files that the arguments name.
     pub(crate) fn load(model: &'a ModelArgs, console: Console) -> Result<Self, Failure> {
-        check_sense(model)?;
+        check_sense(model.input_graph.as_deref(), &model.method)?;
         let array = |argument: &Option<String>| argument.as_deref().map(load).transpose();
         let (inputs, outputs) = (array(&model.inputs)?, array(&model.outputs)?);
         let samples =
@@ -114,8 +123,8 @@ impl<'a> Sides<'a> {
 }
 
 /// A projection of inputs that are not there is a misunderstanding.
-fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
-    if model.input_graph.is_some() && matches!(model.method.graph, spadework::GraphKind::Pca(_)) {
+pub(crate) fn check_sense(input_graph: Option<&str>, method: &MethodArgs) -> Result<(), Failure> {
+    if input_graph.is_some() && matches!(method.graph, GraphKind::Pca(_)) {
         return Err(Failure::usage(
             "--graph pca: projects the inputs, but --input-graph is given in their place",
         ));
@@ -123,11 +132,16 @@ fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
+/// Loads a graph; a list of edges need not name every one of its `nodes`.
+pub(crate) fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
     let loaded = load_graph(path, nodes)?;
     for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
         if count > 0 {
-            console.note(&format!("{path}: {count} entries {what} are no edges and are left out"));
+            let entries = match count {
+                1 => format!("1 entry {what} is no edge and is"),
+                _ => format!("{count} entries {what} are no edges and are"),
+            };
+            console.note(&format!("{path}: {entries} left out"));
         }
     }
     Ok(SideFile::Graph { name: path, loaded })

@@ -29,7 +29,7 @@ pub struct CompareDocument {
     pub agreement: Vec<AgreementDocument>,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input.
+    /// Numbers per input; 0 where a graph was given.
     pub input_dim: usize,
     /// k, the same for all models.
     pub neighbors: NeighborsDocument,

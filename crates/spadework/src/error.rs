@@ -344,6 +344,9 @@ pub enum Error {
         /// The number that is not above it.
         next: usize,
     },
+    /// An interval of models whose inputs are a graph.
+    #[error("an interval draws from the samples of both sides, but the inputs are given as a graph")]
+    SubsampledGraph,
     /// Half of the samples are too few for their neighbours.
     #[error(
         "an interval draws half of the samples, which must be more than `neighbors` ({neighbors}), got {size}"

@@ -8,7 +8,7 @@ use spadework::scores::predictions;
 use spadework::{Comparison, ModelSet, Samples, SpadeParams, SpadeReport, Values, compare};
 use spadework_io::comparison::CompareDocument;
 use spadework_io::{Labels, load_bytes};
-use spadework_report::{ComparedModels, Inputs, comparison_charts, comparison_page};
+use spadework_report::{ComparedModels, InputArray, comparison_charts, comparison_page};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
@@ -107,11 +107,12 @@ fn write_page(
     let document = CompareDocument::new(comparison, set, Some(&labels), PICTURES)?;
     let outputs: Vec<&Samples<'_>> =
         comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();
+    let shape = [digits.labels.len(), SIDE, SIDE];
     let models = ComparedModels {
         document: &document,
         comparison,
         labels: Some(&labels),
-        inputs: Some(Inputs { samples: set.inputs(), shape: &[digits.labels.len(), SIDE, SIDE] }),
+        inputs: set.inputs().samples().map(|samples| InputArray { samples, shape: &shape }),
         outputs: &outputs,
     };
     let page = || comparison_page(&models, &this_call(), &Console::quiet().monitor());

@@ -56,7 +56,7 @@ fn write_page(
         inputs: arrays.zip(samples.as_ref()).map(|((data, _), (inputs, _))| inputs_of(data, inputs)),
         outputs: samples.as_ref().map(|(_, outputs)| outputs),
     };
-    with_threads(args.model.method.threads, || {
+    with_threads(args.model.method.general.threads, || {
         Ok(places.write(|| score_page(&model, &this_call(), &monitor), || score_charts(&model, &monitor)))
     })?
 }

@@ -65,7 +65,7 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
     let top = number_of_top_edges(args.top, report.edge_scores.len())?;
     check_pairs(&args.pairs, report.graphs.nodes())?;
     let monitor = console.monitor();
-    let measured = with_threads(args.model.method.threads, || measure(report, args, top, &monitor))?;
+    let measured = with_threads(args.model.method.general.threads, || measure(report, args, top, &monitor))?;
     drop(monitor);
     let document = DistortionDocument::new(&scored, &measured, top);
     if let Some(folder) = folder {
@@ -101,7 +101,7 @@ fn measure(
     monitor: &dyn Monitor,
 ) -> Result<Measured, CoreError> {
     monitor.begin(Stage::Distances);
-    let seed = args.model.method.seed;
+    let seed = args.model.method.general.seed;
     let distances = Distances::new(&report.graphs, seed)?;
     let pairs = measured_pairs(report, args, top, &distances, monitor)?;
     let contrast = |of: fn(&MeasuredPair) -> &Distortion| {
@@ -112,9 +112,9 @@ fn measure(
     let largest = distances.largest(&report.eigenpairs, &report.edge_scores, monitor)?;
     let cut = thinnest_cut(&report.graphs, &report.eigenpairs, monitor)?;
     let eigen = EigenParams {
-        tolerance: args.model.method.tolerance,
+        tolerance: args.model.method.general.tolerance,
         seed,
-        method: args.model.method.solver.into(),
+        method: args.model.method.general.solver.into(),
         ..EigenParams::default()
     };
     let reverse = ReverseScore::of(&report.graphs, &report.eigenpairs, &eigen, monitor)?;
@@ -134,7 +134,7 @@ fn measured_pairs(
     let top = scores.top(top);
     let position = |p: u32, q: u32| scores.edges().binary_search(&(p, q)).ok();
     let taken: Vec<usize> = top.iter().filter_map(|edge| position(edge.p, edge.q)).collect();
-    let random = draw_others(scores.len(), &taken, top.len(), args.model.method.seed);
+    let random = draw_others(scores.len(), &taken, top.len(), args.model.method.general.seed);
     let edges = taken.into_iter().map(|at| ("top", at)).chain(random.into_iter().map(|at| ("random", at)));
     let edges = edges.map(|(group, at)| (group, scores.edges()[at], Some(scores.scores()[at])));
     let asked = args.pairs.iter().map(|&(p, q)| {
@@ -164,8 +164,8 @@ fn all_edges(
 ) -> Result<AllEdges, CoreError> {
     let hops = geodesic_distances(report.graphs.output(), report.edge_scores.edges(), monitor)?;
     let sketch = SketchParams {
-        error: args.model.method.sketch_error,
-        seed: args.model.method.seed,
+        error: args.model.method.general.sketch_error,
+        seed: args.model.method.general.seed,
         ..SketchParams::default()
     };
     let (resistances, info) = distances.of_edges(&sketch, monitor)?;
