@@ -49,6 +49,23 @@ pub fn load_graph(path: &str, nodes: Option<usize>) -> Result<LoadedGraph> {
     edges.finish()
 }
 
+/// A graph of a matrix that is in memory, by its entries (row, column, weight); the rules are those of [`load_graph`].
+///
+/// # Errors
+/// When an entry lies outside the matrix, a weight is negative or not finite, or no edge is left. `name` goes in front.
+pub fn graph_of_entries(
+    name: &str,
+    nodes: usize,
+    entries: impl IntoIterator<Item = (u64, u64, f64)>,
+) -> Result<LoadedGraph> {
+    let mut edges = EdgeList::new(name, None);
+    edges.set_shape(nodes as u64, nodes as u64)?;
+    for (row, column, weight) in entries {
+        edges.push(row, column, weight, || format!("row {row}, column {column}"))?;
+    }
+    edges.finish()
+}
+
 /// Edges as they come out of a file.
 pub(crate) struct EdgeList<'a> {
     name: &'a str,

@@ -49,7 +49,7 @@ mod table;
 pub use dataset::Dataset;
 pub use digest::digest;
 pub use error::{Error, Format, Result};
-pub use graph_file::{LoadedGraph, load_graph};
+pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};
 pub use source::{default_name, names_array};

@@ -1,0 +1,46 @@
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ._settings import Settings
+
+VERSION: Final[str]
+
+def run_command(arguments: Sequence[str]) -> int: ...
+def score(
+    input: Any,
+    output: Any,
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    settings: Settings,
+    extras: dict[str, bool],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def compare(
+    inputs: npt.NDArray[Any],
+    models: Sequence[tuple[str, npt.NDArray[Any]]],
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    settings: Settings,
+    extras: dict[str, bool],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def sweep(
+    inputs: npt.NDArray[Any],
+    models: Sequence[tuple[str, npt.NDArray[Any]]],
+    neighbors: Sequence[int],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> str: ...
+def knn_graph(
+    samples: npt.NDArray[Any],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def score_new_samples(
+    model: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    inputs: npt.NDArray[Any],
+    outputs: npt.NDArray[Any],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...

@@ -1,0 +1,11 @@
+//! The functions of the native module, a file each.
+
+pub(crate) mod command;
+pub(crate) mod compare;
+pub(crate) mod graph;
+pub(crate) mod new_samples;
+pub(crate) mod score;
+pub(crate) mod sweep;
+
+/// Samples and edges of largest score that a document names; `to_json` replaces them where more are asked for.
+const TOP: usize = 10;
