@@ -27,6 +27,7 @@ mod array;
 pub mod comparison;
 mod dataset;
 mod digest;
+pub mod distortion;
 mod element;
 mod error;
 mod formats;

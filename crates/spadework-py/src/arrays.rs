@@ -109,10 +109,10 @@ pub(crate) fn rows<'py>(py: Python<'py>, dim: usize, values: &[f64]) -> PyResult
 }
 
 /// Pairs of nodes, a pair a row.
-pub(crate) fn pairs<'py>(
-    py: Python<'py>,
+pub(crate) fn pairs(
+    py: Python<'_>,
     pairs: impl ExactSizeIterator<Item = (u32, u32)>,
-) -> PyResult<Bound<'py, PyArray2<i64>>> {
+) -> PyResult<Bound<'_, PyArray2<i64>>> {
     let count = pairs.len();
     let ends = pairs.flat_map(|(p, q)| [i64::from(p), i64::from(q)]).collect();
     PyArray1::from_vec(py, ends).reshape([count, 2])

@@ -20,6 +20,8 @@ mod _native {
     #[pymodule_export]
     use crate::calls::compare::compare;
     #[pymodule_export]
+    use crate::calls::distortion::distortion;
+    #[pymodule_export]
     use crate::calls::graph::knn_graph;
     #[pymodule_export]
     use crate::calls::new_samples::score_new_samples;

@@ -15,7 +15,7 @@ pub(crate) struct Settings {
     neighbors: usize,
     /// None for all of them.
     eigenpairs: Option<usize>,
-    sketch_error: f64,
+    pub(crate) sketch_error: f64,
     solver: String,
     search: String,
     graph: String,

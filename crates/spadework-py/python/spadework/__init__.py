@@ -15,8 +15,10 @@ from __future__ import annotations
 
 from . import _native
 from ._comparison import Comparison
+from ._distortion import Distortion
 from ._errors import ConvergenceError, DisconnectedGraphError, SpadeworkError, SpadeworkWarning
-from ._functions import compare, knn_graph, perturbation_budget, score, select, sweep
+from ._estimator import Spade
+from ._functions import compare, distortion, knn_graph, perturbation_budget, score, select, sweep
 from ._report import Enclosure, Interval, Report
 from ._sweep import Sweep
 
@@ -26,14 +28,17 @@ __all__ = [
     "Comparison",
     "ConvergenceError",
     "DisconnectedGraphError",
+    "Distortion",
     "Enclosure",
     "Interval",
     "Report",
+    "Spade",
     "SpadeworkError",
     "SpadeworkWarning",
     "Sweep",
     "__version__",
     "compare",
+    "distortion",
     "knn_graph",
     "perturbation_budget",
     "score",

@@ -102,7 +102,7 @@ def _of_frame(frame: Any, argument: str) -> npt.NDArray[Any]:
     types = {column.dtype for column in columns}
     if len(types) == 1:
         # A frame that is one block gives it away without a copy.
-        whole = frame.to_numpy()
+        whole: npt.NDArray[Any] = frame.to_numpy()
         return whole if whole.dtype in types else np.column_stack(columns)
     # A byte beside other numbers is no pixel.
     plain = [column.astype(np.int16) if column.dtype == np.uint8 else column for column in columns]
@@ -123,7 +123,8 @@ def _numbers(array: npt.NDArray[Any], argument: str) -> npt.NDArray[Any]:
     """The values in single or double precision."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "u" and size == 1:
-        return np.divide(array, np.float32(255), dtype=np.float32)
+        pixels: npt.NDArray[np.float32] = np.divide(array, np.float32(255), dtype=np.float32)
+        return pixels
     if kind == "f" or kind in "biu":
         single = size <= 2 or (kind == "f" and size == 4)
         return array.astype(np.float32 if single else np.float64, copy=False)
@@ -133,6 +134,8 @@ def _numbers(array: npt.NDArray[Any], argument: str) -> npt.NDArray[Any]:
             return array.astype(np.float64 if kind == "O" else np.float32)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{argument}: elements must be real numbers: {error}") from error
+    if kind == "c":
+        raise ValueError(f"{argument}: elements must be real numbers, got {array.dtype}: Complex data not supported")
     raise ValueError(f"{argument}: elements must be real numbers, got {array.dtype}")
 
 
@@ -148,11 +151,10 @@ def as_labels(values: Any, samples: int) -> LabelArray | None:
     if len(array) != samples:
         raise ValueError(f"labels must have one entry per sample ({samples}), got {len(array)}")
     if array.dtype.kind in "biu":
-        beyond = np.flatnonzero(array > np.iinfo(np.int64).max) if array.dtype == np.uint64 else ()
-        if len(beyond):
-            raise ValueError(
-                f"labels must be words or integers below 2^63, got {array[beyond[0]]} at row {beyond[0]}"
-            )
+        too_large = array > np.iinfo(np.int64).max
+        if np.any(too_large):
+            row = int(np.argmax(too_large))
+            raise ValueError(f"labels must be words or integers below 2^63, got {array[row]} at row {row}")
         return LabelArray(np.ascontiguousarray(array, dtype=np.int64), None)
     words = [str(word) for word in array.tolist()] if array.dtype.kind in "OUT" and _all_words(array) else None
     if words is None:

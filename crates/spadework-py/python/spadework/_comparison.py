@@ -40,7 +40,7 @@ class Comparison(Mapping[str, Report]):
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> comparison = spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2)
     >>> comparison
-    Comparison(turn=1, cut=57.3162)
+    Comparison(turn=1, cut=57.3177)
     >>> comparison["cut"].top_edges(1)
     array([[ 0, 59]])
     """

@@ -19,11 +19,12 @@ _DOCUMENT = "document"
 def save(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any] | None]) -> None:
     """Write a document and arrays; those that are `None` are left out."""
     place = Path(path)
-    members = {name: array for name, array in arrays.items() if array is not None}
+    members: dict[str, Any] = {name: array for name, array in arrays.items() if array is not None}
+    members[_DOCUMENT] = np.array(json.dumps(document))
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **{_DOCUMENT: np.array(json.dumps(document))}, **members)
+            np.savez_compressed(file, **members)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, place)
     except BaseException:

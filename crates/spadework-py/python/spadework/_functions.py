@@ -12,6 +12,7 @@ import numpy.typing as npt
 from . import _native, _notes
 from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
 from ._comparison import Comparison
+from ._distortion import Distortion
 from ._progress import progress_bars
 from ._report import Report, largest, matrix
 from ._settings import number, settings, whole_number
@@ -117,7 +118,7 @@ def score(
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> report = spadework.score(ring, angle, neighbors=2)
     >>> round(report.model_score, 4)
-    57.3162
+    57.3177
     >>> report.node_scores.shape, report.edges.shape
     ((60,), (60, 2))
     """
@@ -136,14 +137,14 @@ def score(
         threads=threads,
     )
     _check_sense(graph, input_graph, output_graph, interval)
-    one, notes = _side(inputs, input_graph, "input")
-    other, more = _side(outputs, output_graph, "output")
+    one, about_one = _side(inputs, input_graph, "input")
+    other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
     extras = {"interval": bool(interval), "references": bool(references)}
     with progress_bars(verbose) as progress:
         found = _native.score(one, other, given, chosen, extras, progress)
     document = json.loads(found["document"])
-    notes = (*notes, *more, *_notes.about_report(document))
+    notes = (*about_one, *about_other, *_notes.about_report(document))
     _notes.tell(notes, verbose)
     return _report(document, found, found, given, notes)
 
@@ -317,7 +318,7 @@ def sweep(
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> found = spadework.sweep(ring, angle, neighbors=[2, 4])
     >>> round(float(found.model_scores[0, 0]), 4)
-    57.3162
+    57.3177
     """
     numbers = [whole_number(k, "neighbors", least=1) for k in neighbors]
     if not numbers:
@@ -343,6 +344,94 @@ def sweep(
     notes = (*_about_models(models), *_notes.about_sweep(document))
     _notes.tell(notes, verbose)
     return Sweep(document=document, notes=notes)
+
+
+def distortion(
+    inputs: Any = None,
+    outputs: Any = None,
+    *,
+    top: int | None = None,
+    pairs: Iterable[tuple[int, int]] = (),
+    all_edges: bool = False,
+    labels: Any = None,
+    neighbors: int = 10,
+    eigenpairs: int | Literal["all"] = 2,
+    input_graph: Any = None,
+    output_graph: Any = None,
+    connectivity: Literal["grow", "bridge", "error"] = "grow",
+    graph: str = "knn",
+    weights: Literal["unit", "gaussian"] = "unit",
+    search: Literal["auto", "exact", "approximate"] = "auto",
+    solver: Literal["davidson", "power"] = "davidson",
+    sketch_error: float = 0.3,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Distortion:
+    """Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both.
+
+    Parameters
+    ----------
+    inputs, outputs : array-like of shape (n, ...)
+        As in `score`.
+    top : int, optional
+        How many of the edges of largest score are compared with as many random ones; 100 by default, or half the edges where
+        there are fewer than 200.
+    pairs : iterable of (int, int), optional
+        Pairs of samples to measure as well.
+    all_edges : bool, default=False
+        Also measure every edge of the input graph, resistances to the relative error ``sketch_error``.
+    labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, search, solver, sketch_error, \
+tolerance, seed, threads, verbose
+        As in `score`.
+
+    Returns
+    -------
+    Distortion
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> found = spadework.distortion(ring, angle, neighbors=2, top=1)
+    >>> found.largest["p"], found.largest["q"]
+    (0, 59)
+    """
+    chosen = settings(
+        neighbors=neighbors,
+        eigenpairs=eigenpairs,
+        sketch_error=sketch_error,
+        solver=solver,
+        search=search,
+        graph=graph,
+        weights=weights,
+        connectivity=connectivity,
+        tolerance=tolerance,
+        seed=seed,
+        threads=threads,
+    )
+    _check_sense(graph, input_graph, output_graph, False)
+    wanted = None if top is None else whole_number(top, "top", least=1)
+    asked = [_pair(pair) for pair in pairs]
+    one, about_one = _side(inputs, input_graph, "input")
+    other, about_other = _side(outputs, output_graph, "output")
+    given = as_labels(labels, _samples(one))
+    with progress_bars(verbose) as progress:
+        found = _native.distortion(one, other, given, chosen, wanted, asked, bool(all_edges), progress)
+    notes = (*about_one, *about_other, *_notes.about_report(json.loads(found.pop("score"))))
+    _notes.tell(notes, verbose)
+    return Distortion(document=json.loads(found.pop("document")), notes=notes, **found)
+
+
+def _pair(pair: Any) -> tuple[int, int]:
+    try:
+        p, q = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"`pairs` must be pairs of samples, got {pair!r}") from None
+    most = 2**32 - 1
+    return whole_number(p, "pairs", least=0, most=most), whole_number(q, "pairs", least=0, most=most)
 
 
 def select(inputs: Any = None, outputs: Any = None, *, top: int | None = None, **options: Any) -> npt.NDArray[np.int64]:

@@ -6,6 +6,8 @@ import numpy.typing as npt
 
 from ._settings import Settings
 
+__all__ = ["VERSION", "compare", "distortion", "knn_graph", "run_command", "score", "score_new_samples", "sweep"]
+
 VERSION: Final[str]
 
 def run_command(arguments: Sequence[str]) -> int: ...
@@ -23,6 +25,16 @@ def compare(
     labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
     settings: Settings,
     extras: dict[str, bool],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def distortion(
+    input: Any,
+    output: Any,
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    settings: Settings,
+    top: int | None,
+    pairs: Sequence[tuple[int, int]],
+    all_edges: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
 def sweep(

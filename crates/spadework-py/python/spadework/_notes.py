@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,8 +27,21 @@ def tell(notes: Iterable[str], verbose: bool | None) -> None:
     """Warns of every note, as the fault of the line that called the package."""
     if verbose is False:
         return
+    level = _levels_inside() + 1
     for note in notes:
-        warnings.warn(note, SpadeworkWarning, stacklevel=3)
+        warnings.warn(note, SpadeworkWarning, stacklevel=level)
+
+
+def _levels_inside() -> int:
+    """Calls of the package that lie between its user and whoever asks."""
+    package = os.path.dirname(__file__)
+    frame, levels = sys._getframe(1), 0
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        caller = frame.f_back
+        if caller is None:
+            break
+        frame, levels = caller, levels + 1
+    return levels
 
 
 def about_outputs(outputs: Rows, whose: str = "") -> list[str]:
@@ -46,7 +61,7 @@ def about_outputs(outputs: Rows, whose: str = "") -> list[str]:
 
 
 def _look_like_probabilities(outputs: Rows) -> bool:
-    if not np.min(outputs, initial=0.0) >= 0:
+    if np.any(outputs < 0):
         return False
     sums = np.sum(outputs, axis=1, dtype=np.float64)
     return bool(np.all(np.abs(sums - 1) <= _SUM_SLACK))

@@ -26,10 +26,12 @@ def _axes(ax: Axes | None) -> Axes:
 def embedding(report: Report, ax: Axes | None, options: dict[str, Any]) -> Axes:
     """The samples by the first two coordinates; a single one is drawn over the index."""
     ax = _axes(ax)
-    if report.embedding.shape[1] > 1:
-        x, y, names = report.embedding[:, 0], report.embedding[:, 1], ("coordinate 1", "coordinate 2")
-    else:
-        x, y, names = np.arange(len(report.embedding)), report.embedding[:, 0], ("sample", "coordinate 1")
+    names = ["coordinate 1", "coordinate 2"]
+    coordinates = report.embedding[:, :2].T
+    if len(coordinates) == 1:
+        names = ["sample", "coordinate 1"]
+        coordinates = np.vstack([np.arange(len(report.embedding)), coordinates])
+    x, y = coordinates
     # The most fragile on top.
     order = np.argsort(report.node_scores, kind="stable")
     points = ax.scatter(x[order], y[order], **{"c": report.node_scores[order], "s": 8, **options})

@@ -82,7 +82,7 @@ class Report:
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> report = spadework.score(ring, angle, neighbors=2)
     >>> report
-    Report(model_score=57.3162, samples=60, neighbors=2, eigenpairs=2)
+    Report(model_score=57.3177, samples=60, neighbors=2, eigenpairs=2)
     >>> report.top_edges(1)
     array([[ 0, 59]])
     """

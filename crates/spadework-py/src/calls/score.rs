@@ -22,13 +22,13 @@ pub(crate) enum SideArgument<'py> {
     Graph(Entries<'py>),
 }
 
-enum SideData<'a> {
+pub(super) enum SideData<'a> {
     Samples(BorrowedRows<'a>),
     Graph(Graph),
 }
 
 impl SideArgument<'_> {
-    fn data(&self, argument: &str) -> PyResult<SideData<'_>> {
+    pub(super) fn data(&self, argument: &str) -> PyResult<SideData<'_>> {
         Ok(match self {
             SideArgument::Samples(rows) => SideData::Samples(rows.borrowed()?),
             SideArgument::Graph(entries) => SideData::Graph(entries.graph(argument)?),
@@ -37,14 +37,14 @@ impl SideArgument<'_> {
 }
 
 impl<'a> SideData<'a> {
-    fn samples(&self, argument: &str) -> Result<Option<Samples<'a>>, Failure> {
+    pub(super) fn samples(&self, argument: &str) -> Result<Option<Samples<'a>>, Failure> {
         match self {
             SideData::Samples(rows) => rows.samples(argument).map(Some),
             SideData::Graph(_) => Ok(None),
         }
     }
 
-    fn manifold<'s>(self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
+    pub(super) fn manifold<'s>(self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
         match (self, samples) {
             (SideData::Graph(graph), _) => Manifold::Graph(graph),
             (SideData::Samples(_), Some(samples)) => Manifold::Samples(samples),
