@@ -81,6 +81,14 @@ def test_new_samples_are_scored_one_by_one(digits):
     assert np.corrcoef(ranks)[0, 1] > 0.7
 
 
+def test_what_the_eigenvalues_do_not_determine_is_told(ring):
+    # The second eigenvalue of an opened ring is close to 1.
+    spade = spadework.Spade(neighbors=2, eigenpairs=2).fit(*ring)
+    with pytest.warns(spadework.SpadeworkWarning, match="entries of eigenvectors are means") as told:
+        spade.score_samples(*ring)
+    assert {warning.filename for warning in told} == {__file__}
+
+
 def test_wrong_new_samples(fitted, digits):
     inputs, outputs = digits["inputs"][:5], digits["standard"][:5]
     with pytest.raises(ValueError, match="X has 63 features, but Spade is expecting 64 features"):

@@ -40,7 +40,7 @@ class Distortion:
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> spadework.distortion(ring, angle, neighbors=2, top=1)
-    Distortion(top=59, random=1, p_value=1)
+    Distortion(top=57, random=1, p_value=0.4987)
     """
 
     document: dict[str, Any]

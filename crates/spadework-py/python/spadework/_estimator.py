@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from . import _native
+from . import _native, _notes
 from ._arrays import as_rows
 from ._functions import score
 from ._progress import progress_bars
@@ -63,9 +63,9 @@ class Spade:
     >>> import numpy as np, spadework
     >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> spade = spadework.Spade(neighbors=2).fit(ring, angle)
+    >>> spade = spadework.Spade(neighbors=2, eigenpairs=1).fit(ring, angle)
     >>> spade
-    Spade(neighbors=2)
+    Spade(eigenpairs=1, neighbors=2)
     >>> round(spade.model_score_, 4)
     57.3177
     >>> bool(np.allclose(spade.score_samples(ring, angle), spade.node_scores_))
@@ -145,7 +145,8 @@ class Spade:
         """Node scores of new samples, each by itself, measured by the model that was fitted.
 
         A new sample joins the graphs as a node of its own; its coordinates follow from those of its neighbors. A sample that
-        was fitted gets the score it has. Needs graphs of the default kind, and searches their neighbors once more.
+        was fitted gets the score it has, where the eigenvalues are well above 1; where they are not, a warning says so. Needs
+        graphs of the default kind, and searches their neighbors once more.
 
         Parameters
         ----------
@@ -182,6 +183,7 @@ class Spade:
         fitted = (self._inputs, self._outputs, self.eigenvalues_, np.ascontiguousarray(self.embedding_).reshape(-1))
         with progress_bars(self.verbose) as progress:
             found = _native.score_new_samples(fitted, inputs, outputs, chosen, progress)
+        _notes.tell(_notes.about_new_samples(found, self.report_.document["graphs"]), self.verbose)
         scores: npt.NDArray[np.float64] = found["node_scores"]
         return scores
 

@@ -165,3 +165,16 @@ def about_sweep(document: Mapping[str, Any]) -> list[str]:
     for name, search in zip(document["models"], document["output_searches"]):
         notes += about_search(f"outputs of `{name}`", search)
     return notes
+
+
+def about_new_samples(found: Mapping[str, Any], graphs: Mapping[str, Any]) -> list[str]:
+    """What the scores of new samples leave out."""
+    notes = []
+    if found["averaged"]:
+        notes.append(
+            f"{found['averaged']} of {found['embedding'].size} entries of eigenvectors are means over output neighbors: the "
+            "eigenvalues are too close to 1 to say more"
+        )
+    if graphs["input"]["bridges"] + graphs["output"]["bridges"]:
+        notes.append("the bridges of the fitted graphs are no neighbors of new samples")
+    return notes
