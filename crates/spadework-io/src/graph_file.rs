@@ -154,3 +154,28 @@ impl<'a> EdgeList<'a> {
         Ok(LoadedGraph { graph, loops: self.loops, zeros: self.zeros })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_in_memory_follow_the_rules_of_files() {
+        let entries = [(0, 1, 2.0), (1, 0, 3.0), (2, 2, 1.0), (1, 2, 0.0), (1, 2, 1.0)];
+        let LoadedGraph { graph, loops, zeros } = graph_of_entries("g", 3, entries).unwrap();
+        assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 3.0), (1, 2, 1.0)]);
+        assert_eq!((loops, zeros), (1, 1));
+        let message = |entries: &[(u64, u64, f64)]| {
+            graph_of_entries("g", 3, entries.iter().copied()).unwrap_err().to_string()
+        };
+        assert_eq!(message(&[]), "g: a graph must have at least one edge, got none");
+        assert_eq!(
+            message(&[(0, 3, 1.0)]),
+            "g: row 0, column 3: a node must be below the number of samples, got 3"
+        );
+        assert_eq!(
+            message(&[(0, 1, -1.0)]),
+            "g: row 0, column 1: a weight must be positive and finite, got -1"
+        );
+    }
+}

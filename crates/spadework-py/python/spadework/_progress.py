@@ -54,12 +54,13 @@ class _Bars:
             self.close()
             self._bar = self._tqdm(desc=stage, total=total or None, leave=False, delay=_DELAY)
             self._stage = stage
+        # How much there is to do may turn out after the stage has begun.
         if total and self._bar.total != total:
             self._bar.total = total
         self._bar.update(max(0, done - self._bar.n))
-        self._bar.refresh() if done and self._bar.n == done else None
 
     def close(self) -> None:
+        """Take the bar away."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None
