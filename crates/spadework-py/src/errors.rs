@@ -3,28 +3,40 @@
 //! What is wrong with the call is a `ValueError`; what has no answer as posed is a `SpadeworkError` or one of its
 //! subclasses, with the numbers as attributes. The classes themselves are Python (`spadework._errors`).
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::Error as CoreError;
+use spadework_report::Error as PageError;
 
 /// Why a call failed, found without the interpreter.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// The argument that is concerned, where there is one.
     argument: Option<String>,
-    error: CoreError,
+    error: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Core(CoreError),
+    /// A page that could not be made, which is not the caller's fault.
+    Page(String),
 }
 
 impl Failure {
     /// An error about one argument.
     pub(crate) fn about(argument: &str, error: CoreError) -> Self {
-        Self { argument: Some(argument.to_owned()), error }
+        Self { argument: Some(argument.to_owned()), error: Cause::Core(error) }
     }
 
     /// The exception.
     pub(crate) fn into_exception(self, py: Python<'_>) -> PyErr {
         let Self { argument, error } = self;
+        let error = match error {
+            Cause::Core(error) => error,
+            Cause::Page(message) => return PyRuntimeError::new_err(message),
+        };
         if error == CoreError::Cancelled {
             return PyKeyboardInterrupt::new_err(());
         }
@@ -44,7 +56,16 @@ impl Failure {
 
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
-        Self { argument: None, error }
+        Self { argument: None, error: Cause::Core(error) }
+    }
+}
+
+impl From<PageError> for Failure {
+    fn from(error: PageError) -> Self {
+        match error {
+            PageError::Core(error) => error.into(),
+            error => Self { argument: None, error: Cause::Page(error.to_string()) },
+        }
     }
 }
 

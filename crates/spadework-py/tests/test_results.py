@@ -118,6 +118,25 @@ def test_plots(report, digits):
     matplotlib.pyplot.close("all")
 
 
+def test_pages(report, digits, tmp_path):
+    page, full = tmp_path / "page.html", tmp_path / "full.html"
+    report.to_html(page, title="A <title>")
+    text = page.read_text()
+    assert text.startswith("<!doctype html>") or text.startswith("<!DOCTYPE html>")
+    assert "A &lt;title&gt;" in text.replace("&#60;", "&lt;").replace("&#62;", "&gt;") and "inputs=" in text
+    report.to_html(full, inputs=digits["inputs"].reshape(-1, 8, 8), outputs=digits["standard"])
+    assert "This page has no scatter plots" not in full.read_text() and "data:image/png" in full.read_text()
+    with pytest.raises(ValueError, match="must be those of the report"):
+        report.to_html(full, inputs=digits["inputs"], outputs=digits["robust"])
+    with pytest.raises(ValueError, match="both be given"):
+        report.to_html(full, inputs=digits["inputs"])
+    models = {name: digits[name] for name in ("standard", "robust")}
+    spadework.compare(digits["inputs"], models).to_html(page)
+    assert "robust" in page.read_text()
+    spadework.sweep(digits["inputs"], models, neighbors=[9, 10]).to_html(page)
+    assert "robust" in page.read_text() and len(list(tmp_path.iterdir())) == 2
+
+
 def test_ranks_are_those_of_the_scores(report):
     order = np.argsort(report.node_ranks)
     assert np.all(np.diff(report.node_scores[order]) <= 0)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _files
+from . import _files, _native
 from ._optional import needed
 from ._report import Report, html_table
 
@@ -149,6 +149,18 @@ class Comparison(Mapping[str, Report]):
             parts = {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
             reports[name] = Report.from_arrays(own, {**shared, **parts})
         return cls(document=document, notes=tuple(document.pop("notes")), reports=reports)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write the result as one self-contained page, as ``spadework report`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        title : str, optional
+            Title of the page.
+        """
+        _files.write_text(path, _native.page_of_document(json.dumps(self.document), title))
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name}={score:.6g}" for name, score in self.model_scores.items())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,20 +16,34 @@ import numpy.typing as npt
 _DOCUMENT = "document"
 
 
-def save(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any] | None]) -> None:
-    """Write a document and arrays; those that are `None` are left out."""
+def write(path: str | os.PathLike[str], fill: Callable[[IO[bytes]], None]) -> None:
+    """Write a file that is complete or not there."""
     place = Path(path)
-    members: dict[str, Any] = {name: array for name, array in arrays.items() if array is not None}
-    members[_DOCUMENT] = np.array(json.dumps(document))
     handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(file, **members)
+            fill(file)
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, place)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text that is complete or not there."""
+
+    def fill(file: IO[bytes]) -> None:
+        file.write(text.encode())
+
+    write(path, fill)
+
+
+def save(path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any] | None]) -> None:
+    """Write a document and arrays; those that are `None` are left out."""
+    members: dict[str, Any] = {name: array for name, array in arrays.items() if array is not None}
+    members[_DOCUMENT] = np.array(json.dumps(document))
+    write(path, lambda file: np.savez_compressed(file, **members))
 
 
 def _umask() -> int:

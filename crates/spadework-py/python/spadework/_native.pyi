@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from ._settings import Settings
 
-__all__ = ["VERSION", "compare", "distortion", "knn_graph", "run_command", "score", "score_new_samples", "sweep"]
+__all__ = ["VERSION", "compare", "distortion", "knn_graph", "page_of_document", "page_of_score", "run_command", "score", "score_new_samples", "sweep"]
 
 VERSION: Final[str]
 
@@ -56,3 +56,12 @@ def score_new_samples(
     settings: Settings,
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
+def page_of_document(document: str, title: str | None) -> str: ...
+def page_of_score(
+    document: str,
+    title: str | None,
+    arrays: tuple[npt.NDArray[Any], Sequence[int], npt.NDArray[Any]],
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    threads: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> str: ...

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _files, _plots
+from . import _files, _native, _plots
+from ._arrays import as_rows
 from ._optional import needed
+from ._progress import progress_bars
+from ._settings import whole_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -294,6 +297,52 @@ class Report:
         """
         document, arrays = _files.load(path, SCHEMA)
         return cls.from_arrays(document, arrays)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        inputs: Any = None,
+        outputs: Any = None,
+        title: str | None = None,
+        threads: int | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        """Write the result as one self-contained page, as ``spadework report`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        inputs, outputs : array-like of shape (n, ...), optional
+            The arrays that were scored. A report does not keep them, and the page has scatter plots, the most fragile pairs and
+            their pictures only where they are given; the model is scored again for it. Images keep their shape here:
+            (n, height, width) or with channels.
+        title : str, optional
+            Title of the page.
+        threads, verbose
+            As in `score`.
+        """
+        document = json.dumps(self.document)
+        if inputs is None and outputs is None:
+            _files.write_text(path, _native.page_of_document(document, title))
+            return
+        if inputs is None or outputs is None:
+            raise ValueError("`inputs` and `outputs` must both be given, or neither")
+        rows = as_rows(inputs, "inputs")
+        arrays = (rows, list(np.shape(inputs)), as_rows(outputs, "outputs"))
+        wanted = None if threads is None else whole_number(threads, "threads", least=1)
+        with progress_bars(verbose) as progress:
+            page = _native.page_of_score(document, title, arrays, self._native_labels(), wanted, progress)
+        _files.write_text(path, page)
+
+    def _native_labels(self) -> tuple[npt.NDArray[np.int64], list[str] | None] | None:
+        """Labels as the native module takes them."""
+        if self.labels is None:
+            return None
+        names = self.label_names
+        # Words are numbered from 0 without a gap.
+        return np.ascontiguousarray(self.labels), [names[at] for at in range(len(names))] if names else None
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
         """The arrays by name, as `save` keeps them."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _plots
+from . import _files, _native, _plots
 from ._optional import needed
 from ._report import html_table
 
@@ -135,6 +136,18 @@ class Sweep:
         matplotlib.axes.Axes
         """
         return _plots.sweep(self, ax, options)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write the result as one self-contained page, as ``spadework report`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        title : str, optional
+            Title of the page.
+        """
+        _files.write_text(path, _native.page_of_document(json.dumps(self.document), title))
 
     def __repr__(self) -> str:
         return f"Sweep(neighbors={self.neighbors.tolist()}, models={self.names})"
