@@ -6,7 +6,7 @@ use spadework_io::Error as IoError;
 /// A gate failed.
 const GATE: u8 = 1;
 /// The call or its files are wrong.
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// The problem has no answer as posed.
 const ILL_POSED: u8 = 3;
 

@@ -166,6 +166,16 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
+    /// Too few edges to compare the top ones with as many others, or none asked for.
+    #[error(
+        "`top` must be at least 1 and at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
+    )]
+    TopEdges {
+        /// Edges of the input graph.
+        edges: usize,
+        /// Top edges asked for.
+        top: usize,
+    },
     /// What was asked for needs resistances in the input graph, and that falls apart.
     #[error(
         "distances in the input graph need it connected, but it has {components} components (the largest has {largest} of {nodes} nodes)"

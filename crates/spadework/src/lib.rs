@@ -7,6 +7,7 @@ mod evaluate;
 mod findings;
 mod interval;
 mod manifold;
+mod measure;
 mod models;
 mod monitor;
 mod params;
@@ -35,6 +36,9 @@ pub use graph::{ConnectedGraph, Graph, GraphKind, GraphPair, Weights};
 pub use interval::{INTERVAL_LEVEL, Interval, Intervals, SUBSAMPLES, intervals, permuted_score};
 pub use laplacian::Laplacian;
 pub use manifold::{Manifold, ManifoldPair};
+pub use measure::{
+    DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, PairGroup, measure_distortion,
+};
 pub use models::{Inputs, Model, ModelSet};
 pub use monitor::{Monitor, Silent, Stage};
 pub use neighbors::{ApproximateSearch, AutomaticSearch, ExactSearch, NeighborLists, NeighborSearch, Recall};

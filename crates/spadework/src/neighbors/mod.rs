@@ -7,8 +7,7 @@ mod distance;
 mod exact;
 
 pub use approximate::ApproximateSearch;
-pub use automatic::AutomaticSearch;
-pub(crate) use automatic::search_by;
+pub use automatic::{AutomaticSearch, search_by};
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, distance_between, single_squared_distance, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
