@@ -1,11 +1,13 @@
 //! The `spadework` command: parse, load, call the library, print.
 
 mod args;
+mod args_data;
 mod args_distances;
 mod args_graphs;
 mod args_many;
 mod commands;
 mod console;
+mod corruption;
 mod failure;
 mod interrupt;
 mod looks;
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Data(args) => commands::data::run(args),
+        Command::Corrupt(args) => commands::corrupt::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Score(args) => commands::score::run(args),
         Command::Compare(args) => commands::compare::run(args),

@@ -1,9 +1,13 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
 use spadework::{Error as CoreError, Model, ModelSet, Side};
+use spadework_io::result::CorruptionDocument;
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
+use crate::args::MethodArgs;
+use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
+use crate::console::Console;
 use crate::failure::Failure;
 
 /// The arrays that the arguments name.
@@ -11,6 +15,8 @@ use crate::failure::Failure;
 pub(crate) struct LoadedModels {
     inputs: Dataset,
     outputs: Vec<(String, Dataset)>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<CorruptionDocument>,
 }
 
 impl LoadedModels {
@@ -28,7 +34,18 @@ impl LoadedModels {
                 Err(error) => Err(Failure::from(error).about_model(&name)),
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { inputs, outputs })
+        Ok(Self { inputs, outputs, corruption: None })
+    }
+
+    /// Corrupts the inputs, where that was asked for.
+    pub(crate) fn corrupted(
+        self,
+        corruption: &CorruptionArgs,
+        method: &MethodArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        let inputs = corruption.apply(self.inputs, method.seed, method.threads, console)?;
+        Ok(Self { inputs: inputs.dataset, corruption: inputs.corruption, ..self })
     }
 
     /// The labels that an argument names, or those that come with the inputs.

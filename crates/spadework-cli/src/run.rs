@@ -7,10 +7,11 @@ use spadework::{
     evaluate_manifolds,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{ArrayDocument, DataDocument, ScoreDocument};
+use spadework_io::result::{ArrayDocument, CorruptionDocument, DataDocument, ScoreDocument};
 use spadework_io::{Dataset, Labels, digest, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::args_data::CorruptionArgs;
 use crate::args_graphs::GraphFormat;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -26,14 +27,24 @@ pub(crate) struct Scored {
     pub(crate) labels: Option<Labels>,
     /// Inputs and outputs, where neither is a graph.
     arrays: Option<(Dataset, Dataset)>,
+    corruption: Option<CorruptionDocument>,
 }
 
 impl Scored {
     /// Loads and evaluates what the arguments name.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
+        Self::from_corrupted(model, &CorruptionArgs::default(), console)
+    }
+
+    /// Loads what the arguments name, corrupts the inputs where asked for, and evaluates.
+    pub(crate) fn from_corrupted(
+        model: &ModelArgs,
+        corruption: &CorruptionArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
         let params = model.params();
         params.check()?;
-        let sides = Sides::load(model, console)?;
+        let sides = Sides::load(model, corruption, console)?;
         let labels = labels_of(model, &sides)?;
         let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
         let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;
@@ -52,7 +63,8 @@ impl Scored {
         tell_what_was_done(&report, console);
         drop(pair);
         drop((inputs, outputs));
-        Ok(Self { report, labels, arrays: sides.into_arrays() })
+        let corruption = sides.corruption.clone();
+        Ok(Self { report, labels, arrays: sides.into_arrays(), corruption })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -63,6 +75,7 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        document.corruption.clone_from(&self.corruption);
         if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
             let here = std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()));
             let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {

@@ -8,8 +8,8 @@ use spadework::{ComparedModel, Comparison, ModelSet, SpadeReport};
 
 use crate::Labels;
 use crate::result::{
-    DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument, NeighborsDocument,
-    NodeDocument, ReferencesDocument, indented_json,
+    CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument,
+    NeighborsDocument, NodeDocument, ReferencesDocument, indented_json,
 };
 
 /// Name and version of the layout.
@@ -42,6 +42,9 @@ pub struct CompareDocument {
     pub tolerance: f64,
     /// Seed.
     pub seed: u64,
+    /// What was done to the inputs before, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corruption: Option<CorruptionDocument>,
     /// G_X, which all models share.
     pub input_graph: GraphDocument,
     /// Wall-clock seconds.
@@ -161,6 +164,7 @@ impl CompareDocument {
             eigenpairs: diagnostics.params.eigenpairs,
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
+            corruption: None,
             input_graph: GraphDocument::of_inputs(first),
             timings: CompareTimings {
                 neighbors_input_s: comparison.neighbors_input.as_secs_f64(),

@@ -131,6 +131,11 @@ pub enum Error {
     /// A split that the data set does not have.
     #[error("{name}: expected `{set}:FOLDER:SPLIT` with split {splits}, got {got}")]
     UnknownSplit { name: String, set: &'static str, splits: &'static str, got: String },
+    /// A folder without any data set.
+    #[error(
+        "{name}: expected files of MNIST, Fashion-MNIST, CIFAR-10 or CINIC-10 in the folder or two levels below, got none"
+    )]
+    NoKnownFiles { name: String },
     /// A folder of images without a name.
     #[error("{name}: expected `images:FOLDER`, got no folder")]
     NoFolderNamed { name: String },
@@ -171,6 +176,18 @@ pub enum Error {
     /// One label per image.
     #[error("{name}: expected one label for each of {samples} samples, got {labels} labels")]
     LabelCount { name: String, samples: usize, labels: usize },
+
+    /// Samples that are no images, as far as their shape tells.
+    #[error(
+        "{name}: expected images ([n, h, w], [n, c, h, w] or [n, h, w, c] with 1 or 3 channels, or rows of 64, 784, 1024 or 3072 numbers), got shape {shape:?}"
+    )]
+    NoImageShape { name: String, shape: Vec<usize> },
+    /// Samples that are no images of the shape given.
+    #[error("{name}: images of {shape} must have as many numbers, got {dim} a sample")]
+    ImageNumbers { name: String, shape: String, dim: usize },
+    /// A value that is no pixel.
+    #[error("{name}: the pixels of an image must be from 0 to 1, got {value} in sample {sample}")]
+    Pixel { name: String, sample: usize, value: f32 },
 
     /// Labels that are not integers.
     #[error("{name}: labels must be integers or words, got elements of type {got}")]

@@ -141,6 +141,11 @@ impl ImageFolder {
     }
 }
 
+/// Number of images in a folder, by their names.
+pub(crate) fn count_images(folder: &Path) -> Result<usize> {
+    Ok(Entries::of(folder, &folder.display().to_string())?.images.len())
+}
+
 fn decode_into(values: &mut [f32], file: &Path, in_color: bool) -> Result<()> {
     let name = file.display().to_string();
     let pixels = picture::pixels(&open(file)?, in_color, &name)?;

@@ -25,8 +25,10 @@
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
+pub mod catalog;
 mod cinic;
 pub mod comparison;
+pub mod corrupt;
 mod dataset;
 mod digest;
 mod digits;

@@ -83,16 +83,17 @@ impl NamedSet {
         }
     }
 
-    /// Where a file of the set is: plain, packed, or, for CIFAR-10, in the Python version, without an ending.
-    pub(crate) fn find(self, folder: &Path, file: &str) -> Option<PathBuf> {
-        let mut names = vec![file.to_owned(), format!("{file}.gz")];
-        if self == NamedSet::Cifar10 {
-            names.push(file.trim_end_matches(".bin").to_owned());
-        }
-        let within = self.subfolders().iter().map(|subfolder| folder.join(subfolder));
-        let folders: Vec<PathBuf> = std::iter::once(folder.to_owned()).chain(within).collect();
-        let places = folders.iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
-        places.into_iter().find(|path| path.is_file())
+    /// Where a file of the set is, in the folder or where archives leave it below.
+    fn find(self, folder: &Path, file: &str) -> Option<PathBuf> {
+        let below = || self.subfolders().iter().find_map(|below| self.find_here(&folder.join(below), file));
+        self.find_here(folder, file).or_else(below)
+    }
+
+    /// A file of the set in a folder: plain, packed, or, for CIFAR-10, in the Python version, without an ending.
+    pub(crate) fn find_here(self, folder: &Path, file: &str) -> Option<PathBuf> {
+        let pickled = (self == NamedSet::Cifar10).then(|| file.trim_end_matches(".bin").to_owned());
+        let names = [file.to_owned(), format!("{file}.gz")].into_iter().chain(pickled);
+        names.map(|name| folder.join(name)).find(|path| path.is_file())
     }
 
     /// Files of a split, part by part: for IDX sets images and labels, for CIFAR-10 batches that hold both.

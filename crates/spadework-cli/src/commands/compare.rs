@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     params.check()?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models)?.corrupted(&args.corruption, &args.method, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
     for model in models.models() {
@@ -33,6 +33,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
+    document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {
         write(&folder, &comparison, &document, labels.as_ref())?;

@@ -11,7 +11,9 @@ use spadework_io::result::{ArrayDocument, ScoreDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};
 
 use crate::args::{ScoreArgs, TableFormat};
+use crate::args_many::ReferenceArgs;
 use crate::console::Console;
+use crate::corruption::apply_again;
 use crate::failure::Failure;
 use crate::render::{json, number, printable, table};
 use crate::render_graphs::is_plain;
@@ -56,9 +58,11 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     check_places(args, result)?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let stored = Stored::read(args, result)?;
+    let stored = Stored::read(args, result, console)?;
     let (inputs, outputs) =
         (load(array(args.model.inputs.as_deref()))?, load(array(args.model.outputs.as_deref()))?);
+    let method = &args.model.method;
+    let inputs = args.corruption.apply(inputs, method.seed, method.threads, console)?.dataset;
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => inputs.labels().cloned(),
@@ -116,7 +120,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn read(args: &ScoreArgs, folder: &Path) -> Result<Self, Failure> {
+    fn read(args: &ScoreArgs, folder: &Path, console: Console) -> Result<Self, Failure> {
         if !folder.is_dir() {
             let message = format!("{}: expected a folder made with `score --out`", folder.display());
             return Err(Failure::usage(message));
@@ -128,9 +132,13 @@ impl Stored {
             return Err(Failure::usage(message).with_hint(MAKE_ANEW));
         };
         let embedding = read_embedding(folder, &document)?;
-        let inputs = reference_array(args.reference.reference_inputs.as_deref(), &data.inputs, Side::Input)?;
-        let outputs =
-            reference_array(args.reference.reference_outputs.as_deref(), &data.outputs, Side::Output)?;
+        let corrupted = |inputs: Dataset| match &document.corruption {
+            Some(corruption) => apply_again(&inputs, corruption, console),
+            None => Ok(inputs),
+        };
+        let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
+        let inputs = reference_array(reference_inputs.as_deref(), &data.inputs, Side::Input, corrupted)?;
+        let outputs = reference_array(reference_outputs.as_deref(), &data.outputs, Side::Output, Ok)?;
         Ok(Self { document, embedding, inputs, outputs })
     }
 
@@ -188,17 +196,25 @@ fn read_embedding(folder: &Path, document: &ScoreDocument) -> Result<SpectralEmb
 fn array_in(folder: &Path, argument: &str) -> String {
     // A data set by name has its folder in the middle: mnist:DIR:test.
     match argument.splitn(3, ':').collect::<Vec<_>>()[..] {
+        ["images", place] => format!("images:{}", folder.join(place).display()),
         [set, place, split] => format!("{set}:{}:{split}", folder.join(place).display()),
         _ => folder.join(argument).display().to_string(),
     }
 }
 
-/// An array that the reference was made of: the one named now, or the one named then; its digest must be the same.
-fn reference_array(now: Option<&str>, then: &ArrayDocument, side: Side) -> Result<Dataset, Failure> {
+/// An array that the reference was made of: the one named now, or the one named then; its digest must be the same, once
+/// it was made ready as it was then.
+fn reference_array(
+    now: Option<&str>,
+    then: &ArrayDocument,
+    side: Side,
+    ready: impl Fn(Dataset) -> Result<Dataset, Failure>,
+) -> Result<Dataset, Failure> {
     let hint = match side {
         Side::Input => "--reference-inputs says where the inputs of the reference are now",
         Side::Output => "--reference-outputs says where the outputs of the reference are now",
     };
+    let load = |argument: &str| ready(load(argument)?);
     let first = load(now.unwrap_or(&then.array));
     let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
     if !first.as_ref().is_ok_and(is_the_one)
@@ -208,7 +224,7 @@ fn reference_array(now: Option<&str>, then: &ArrayDocument, side: Side) -> Resul
     {
         return Ok(data);
     }
-    let data = first.map_err(|error| Failure::from(error).with_hint(hint))?;
+    let data = first.map_err(|failure| failure.with_hint(hint))?;
     let found = digest(&data.samples()?);
     if found == then.digest {
         return Ok(data);

@@ -96,6 +96,16 @@ fn graphs() {
 }
 
 #[test]
+fn data() {
+    matches_snapshot("data", "data --help");
+}
+
+#[test]
+fn corrupt() {
+    matches_snapshot("corrupt", "corrupt --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -115,6 +125,8 @@ fn help_is_no_wider_than_the_terminal() {
         "distortion",
         "embed",
         "solvers",
+        "data",
+        "corrupt",
     ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();

@@ -53,9 +53,8 @@ pub(crate) fn pixels(bytes: &[u8], in_color: bool, name: &str) -> Result<Vec<u8>
 }
 
 fn decoder<'a>(bytes: &'a [u8], name: &str) -> Result<impl ImageDecoder + 'a> {
-    let format = match image::guess_format(bytes) {
-        Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) => format,
-        _ => return Err(Error::NoImage { name: name.to_owned(), begins: begins(bytes) }),
+    let Ok(format @ (ImageFormat::Png | ImageFormat::Jpeg)) = image::guess_format(bytes) else {
+        return Err(Error::NoImage { name: name.to_owned(), begins: begins(bytes) });
     };
     // Decoders fill up what is missing of a JPEG file with gray.
     if format == ImageFormat::Jpeg && !bytes.windows(2).any(|marker| marker == [0xff, 0xd9]) {
