@@ -12,6 +12,7 @@ use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::args_report::{PageArgs, ReportArgs};
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -71,6 +72,8 @@ pub(crate) enum Command {
     /// A gate: exit code 1 when the model score is too large or has grown too much
     #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
+    /// Write a result as one self-contained page, and its figures as files
+    Report(ReportArgs),
     /// Score one model on graphs made in every way, in one table
     #[command(after_long_help = ARRAYS_HELP)]
     Graphs(GraphsArgs),
@@ -94,6 +97,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     /// Threads to use; all cores by default. The result does not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -114,6 +119,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
 }

@@ -62,17 +62,13 @@ pub(crate) fn apply(
 }
 
 /// Corrupts as a result says that its inputs were.
-pub(crate) fn apply_again(
-    dataset: &Dataset,
-    document: &CorruptionDocument,
-    console: Console,
-) -> Result<Dataset, Failure> {
+pub(crate) fn apply_again(dataset: &Dataset, document: &CorruptionDocument) -> Result<Dataset, Failure> {
     let unreadable = |error: corrupt::UnknownCorruption| {
-        Failure::usage(format!("the corruption of the reference cannot be made again: {error}"))
+        Failure::usage(format!("the corruption of the result cannot be made again: {error}"))
     };
     let corruption = format!("{}:{}", document.kind, document.severity).parse().map_err(unreadable)?;
     let shape = document.shape.parse().map_err(unreadable)?;
-    Ok(apply(dataset, corruption, Some(shape), document.seed, None, console)?.dataset)
+    Ok(apply(dataset, corruption, Some(shape), document.seed, None, Console::quiet())?.dataset)
 }
 
 fn shape_of(dataset: &Dataset, console: Console) -> Result<ImageShape, Failure> {

@@ -1,7 +1,8 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
-use spadework::{Error as CoreError, Model, ModelSet, Side};
-use spadework_io::result::CorruptionDocument;
+use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
+use spadework_io::comparison::CompareData;
+use spadework_io::result::{CorruptionDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
 use crate::args::MethodArgs;
@@ -9,6 +10,7 @@ use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::stored::{remembered, working_folder};
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
@@ -62,6 +64,26 @@ impl LoadedModels {
             }
             _ => Ok(labels),
         }
+    }
+
+    /// The inputs of all models.
+    pub(crate) fn inputs(&self) -> &Dataset {
+        &self.inputs
+    }
+
+    /// The arrays as a result remembers them, outputs in the order of the comparison.
+    pub(crate) fn remembered(
+        &self,
+        labels: Option<&str>,
+        comparison: &Comparison,
+    ) -> Result<CompareData, Failure> {
+        let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1));
+        let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
+        Ok(CompareData {
+            inputs: remembered(&self.inputs)?,
+            outputs: outputs.collect::<Result<_, _>>()?,
+            labels: labels.map(place),
+        })
     }
 
     /// The models, checked against the inputs.
