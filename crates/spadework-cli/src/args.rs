@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::eigen::EigenMethod;
 use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, Spectrum, Weights};
 
+use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
@@ -21,8 +22,9 @@ macro_rules! arrays_help {
             "\
 Arrays:
   An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file \
-(t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and split \
-(mnist:DIR:test, fashion-mnist:DIR:train, cifar10:DIR:all), which also supplies labels. More than two dimensions are \
+(t10k-images-idx3-ubyte.gz), a CIFAR-10 batch (test_batch.bin), a data set by name, folder and split (mnist:DIR:test, \
+fashion-mnist:DIR:train, cifar10:DIR:all, cinic10:DIR:valid), a folder of PNG or JPEG images by class (images:DIR), or \
+the embedded digits (digits); data sets also supply labels. `spadework data` lists them. More than two dimensions are \
 flattened to one row a sample; bytes (images) become x/255.
 
 Exit codes:
@@ -84,6 +86,13 @@ pub(crate) enum Command {
     /// Compare the eigensolvers on one model: eigenvalue, error, iterations, time
     #[command(after_long_help = ARRAYS_HELP)]
     Solvers(SolversArgs),
+    /// List the data sets that can be named, or check those in a folder
+    ///
+    /// Ends with exit code 1 where a file of a data set in DIR is missing or holds something else than its authors published.
+    Data(DataArgs),
+    /// Corrupt images: noise, blur, fog, JPEG and the like, at severities 1 to 5
+    #[command(after_long_help = ARRAYS_HELP)]
+    Corrupt(CorruptArgs),
 }
 
 #[derive(Debug, Args)]
@@ -99,6 +108,8 @@ pub(crate) struct DemoArgs {
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -119,6 +130,8 @@ pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
@@ -134,6 +147,8 @@ pub(crate) struct SelectArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]

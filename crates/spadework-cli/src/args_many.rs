@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::args::{MethodArgs, OutputArgs};
+use crate::args_data::CorruptionArgs;
 use crate::args_report::PageArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -41,6 +42,8 @@ const SWEEP_TABLES_HELP: &str = "Formats of the table in --out, separated by com
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
     /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,

@@ -75,9 +75,10 @@ impl Failure {
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
         let hint = match error {
-            IoError::Folder { .. } => {
-                Some("a data set is named with its folder and split, e.g. mnist:DIR:test")
-            }
+            IoError::Folder { .. } => Some(
+                "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR",
+            ),
+            IoError::Pixel { .. } => Some("divide bytes by 255; undo a normalization of the images first"),
             IoError::IndexColumn { .. } => {
                 Some("write the table without its index (pandas: index=False), or name the column to use it")
             }

@@ -3,12 +3,14 @@
 //! [`run`] is the whole of it: the binary and `python -m spadework` only hand over what was typed.
 
 mod args;
+mod args_data;
 mod args_distances;
 mod args_graphs;
 mod args_many;
 mod args_report;
 mod commands;
 mod console;
+mod corruption;
 mod failure;
 mod interrupt;
 mod looks;
@@ -55,6 +57,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 fn dispatch(command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Data(args) => commands::data::run(args),
+        Command::Corrupt(args) => commands::corrupt::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Score(args) => commands::score::run(args),
         Command::Compare(args) => commands::compare::run(args),

@@ -2,10 +2,11 @@
 
 use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
 use spadework_io::comparison::CompareData;
-use spadework_io::result::PlaceDocument;
+use spadework_io::result::{CorruptionDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
 use crate::args::MethodArgs;
+use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -17,15 +18,18 @@ use crate::stored::{remembered, working_folder};
 pub(crate) struct LoadedModels<'a> {
     inputs: SideFile<'a>,
     outputs: Vec<(String, Dataset)>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<CorruptionDocument>,
 }
 
 impl<'a> LoadedModels<'a> {
     pub(crate) fn from_args(
         args: &'a ModelsArgs,
         method: &MethodArgs,
+        corruption: &CorruptionArgs,
         console: Console,
     ) -> Result<Self, Failure> {
-        check_sense(args.input_graph.as_deref(), method)?;
+        check_sense(args.input_graph.as_deref(), method, corruption)?;
         let named = args.outputs.iter().map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = first_repeated(&named) {
             let message = format!("models must have names that differ, got `{name}` twice");
@@ -39,12 +43,18 @@ impl<'a> LoadedModels<'a> {
                 Err(error) => Err(Failure::from(error).about_model(&name)),
             })
             .collect::<Result<Vec<_>, _>>()?;
+        let mut made = None;
         let inputs = match (inputs, &args.input_graph) {
-            (Some(inputs), _) => SideFile::Array(inputs),
+            (Some(inputs), _) => {
+                let general = &method.general;
+                let inputs = corruption.apply(inputs, general.seed, general.threads, console)?;
+                made = inputs.corruption;
+                SideFile::Array(inputs.dataset)
+            }
             (None, Some(path)) => graph(path, outputs[0].1.shape().first().copied(), console)?,
             (None, None) => unreachable!("the command line demands one of the two"),
         };
-        Ok(Self { inputs, outputs })
+        Ok(Self { inputs, outputs, corruption: made })
     }
 
     /// The labels that an argument names, or those that come with the inputs.

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use spadework::Stage;
 use spadework_io::result::{
-    DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument, ReferencesDocument,
-    ScoreDocument, TimingsDocument,
+    CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
+    ReferencesDocument, ScoreDocument, TimingsDocument,
 };
 
 use crate::render_graphs::{graph_lines, numbers_of};
@@ -50,7 +50,7 @@ fn headline(document: &ScoreDocument) -> String {
          {}\
          eigenvalues   {}\n\
          samples       {}, {} in, {} out\n\
-         {}",
+         {}{}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
         beside_the_score(document.interval, document.references),
@@ -58,8 +58,16 @@ fn headline(document: &ScoreDocument) -> String {
         document.samples,
         numbers_of(document.input_dim, "numbers"),
         numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
+        corruption(document.corruption.as_ref()),
         graph_lines(document),
     ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
+}
+
+/// What was done to the inputs, where anything was.
+pub(crate) fn corruption(corruption: Option<&CorruptionDocument>) -> String {
+    corruption.map_or_else(String::new, |CorruptionDocument { kind, severity, seed, shape }| {
+        format!("corruption    {kind} of severity {severity}, seed {seed}, on images of {shape}\n")
+    })
 }
 
 /// What edge and node scores are made of, where that is not the eigenpairs above.

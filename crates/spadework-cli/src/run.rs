@@ -7,10 +7,11 @@ use spadework::{
     Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{DataDocument, PlaceDocument, ScoreDocument};
+use spadework_io::result::{CorruptionDocument, DataDocument, PlaceDocument, ScoreDocument};
 use spadework_io::{Dataset, Labels, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::args_data::CorruptionArgs;
 use crate::args_graphs::GraphFormat;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -27,6 +28,8 @@ pub(crate) struct Scored {
     pub(crate) labels: Option<Labels>,
     /// Inputs and outputs, where neither is a graph.
     pub(crate) arrays: Option<(Dataset, Dataset)>,
+    /// What was done to the inputs.
+    corruption: Option<CorruptionDocument>,
     /// What the user typed for the labels.
     labels_argument: Option<String>,
 }
@@ -34,12 +37,21 @@ pub(crate) struct Scored {
 impl Scored {
     /// Loads and evaluates what the arguments name.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
-        let (report, files) = with_files_of(model, console, |pair, params| {
+        Self::from_corrupted(model, &CorruptionArgs::default(), console)
+    }
+
+    /// Loads what the arguments name, corrupts the inputs where asked for, and evaluates.
+    pub(crate) fn from_corrupted(
+        model: &ModelArgs,
+        corruption: &CorruptionArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        let (report, Files { sides, labels }) = with_files_of(model, corruption, console, |pair, params| {
             evaluate_manifolds(pair, params, &console.monitor())
         })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
-        let labels_argument = model.labels.clone();
-        Ok(Self { report, labels: files.labels, arrays: files.sides.into_arrays(), labels_argument })
+        let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
+        Ok(Self { report, labels, arrays: sides.into_arrays(), corruption, labels_argument })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -50,6 +62,7 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
             document.command = Some(command_line());
         }
@@ -80,7 +93,9 @@ impl Made {
     /// Loads what the arguments name and makes its graphs.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
         let ((graphs, diagnostics), files) =
-            with_files_of(model, console, |pair, params| graphs_of(pair, params, &console.monitor()))?;
+            with_files_of(model, &CorruptionArgs::default(), console, |pair, params| {
+                graphs_of(pair, params, &console.monitor())
+            })?;
         tell_what_was_done(&diagnostics, graphs.nodes(), console);
         Ok(Self { graphs, diagnostics, labels: files.labels })
     }
@@ -93,14 +108,15 @@ struct Files<'a> {
 }
 
 /// Loads what the arguments name and does some work with it.
-fn with_files_of<T>(
-    model: &ModelArgs,
+fn with_files_of<'a, T>(
+    model: &'a ModelArgs,
+    corruption: &CorruptionArgs,
     console: Console,
     work: impl FnOnce(&ManifoldPair<'_>, &SpadeParams) -> spadework::Result<T>,
-) -> Result<(T, Files<'_>), Failure> {
+) -> Result<(T, Files<'a>), Failure> {
     let params = model.params();
     params.check()?;
-    let sides = Sides::load(model, console)?;
+    let sides = Sides::load(model, corruption, console)?;
     let labels = labels_of(model, &sides)?;
     let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
     let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;

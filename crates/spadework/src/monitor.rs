@@ -27,6 +27,8 @@ pub enum Stage {
     Subsamples,
     /// Neighbours and scores of new samples.
     NewSamples,
+    /// Corruption of images, by `spadework-io`.
+    Corruption,
 }
 
 impl fmt::Display for Stage {
@@ -42,6 +44,7 @@ impl fmt::Display for Stage {
             Stage::Modes => "modes",
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
+            Stage::Corruption => "corruption",
         })
     }
 }

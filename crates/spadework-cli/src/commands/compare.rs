@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models, &args.method, console)?;
+    let loaded = LoadedModels::from_args(&args.models, &args.method, &args.corruption, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
     for model in models.models() {
@@ -42,6 +42,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
+    document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {
         document.command = Some(command_line());

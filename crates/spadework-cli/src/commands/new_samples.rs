@@ -66,6 +66,8 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let stored = Stored::read(args, result)?;
     let (inputs, outputs) =
         (load(array(args.model.inputs.as_deref()))?, load(array(args.model.outputs.as_deref()))?);
+    let method = &args.model.method;
+    let inputs = args.corruption.apply(inputs, method.general.seed, method.general.threads, console)?.dataset;
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => inputs.labels().cloned(),
@@ -126,9 +128,10 @@ impl Stored {
         };
         let embedding = read_embedding(folder, &document)?;
         let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
-        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input)
+        let corruption = document.corruption.as_ref();
+        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input, corruption)
             .map_err(|failure| failure.with_hint(INPUTS_HINT))?;
-        let outputs = stored_array(reference_outputs.as_deref(), &data.outputs, Side::Output)
+        let outputs = stored_array(reference_outputs.as_deref(), &data.outputs, Side::Output, None)
             .map_err(|failure| failure.with_hint(OUTPUTS_HINT))?;
         Ok(Self { document, embedding, inputs, outputs })
     }

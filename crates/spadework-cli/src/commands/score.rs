@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let scored = Scored::from_args(&args.model, console)?;
+    let scored = Scored::from_corrupted(&args.model, &args.corruption, console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
     if let Some(folder) = folder {

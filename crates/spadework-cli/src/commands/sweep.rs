@@ -6,6 +6,7 @@ use spadework_io::sweep::SweepDocument;
 use spadework_report::{sweep_charts, sweep_page};
 
 use crate::args::TableFormat;
+use crate::args_data::CorruptionArgs;
 use crate::args_many::{Range, SweepArgs};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models, &args.method, console)?;
+    let loaded = LoadedModels::from_args(&args.models, &args.method, &CorruptionArgs::default(), console)?;
     let models = loaded.set()?;
     for model in models.models() {
         tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
