@@ -6,7 +6,18 @@ import numpy.typing as npt
 
 from ._settings import Settings
 
-__all__ = ["VERSION", "compare", "distortion", "knn_graph", "page_of_document", "page_of_score", "run_command", "score", "score_new_samples", "sweep"]
+__all__ = [
+    "VERSION",
+    "compare",
+    "distortion",
+    "knn_graph",
+    "page_of_document",
+    "page_of_score",
+    "run_command",
+    "score",
+    "score_new_samples",
+    "sweep",
+]
 
 VERSION: Final[str]
 

@@ -21,7 +21,8 @@ def test_tensors_go_in_without_a_copy(data, network):
     assert as_rows(torch.nn.Parameter(images[:3]), "inputs").shape == (3, 64)
     assert np.array_equal(as_rows(images[:3].to(torch.bfloat16), "inputs"), rows[:3].astype(np.float32))
     assert np.array_equal(as_rows(images[:3].half(), "inputs"), rows[:3])
-    assert np.array_equal(as_rows((images[:3] * 255).to(torch.uint8), "inputs"), (rows[:3] * 255).astype(np.uint8) / np.float32(255))
+    pixels = (images[:3] * 255).to(torch.uint8)
+    assert np.array_equal(as_rows(pixels, "inputs"), pixels.numpy().reshape(3, 64) / np.float32(255))
     with torch.inference_mode():
         outputs = network(images)
     report = spadework.score(images, outputs, verbose=False)
