@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
 use spadework_io::result::ScoreDocument;
 use spadework_report::{
-    Inputs, Origin, ScoredModel, comparison_page_of_document, score_page, score_page_of_document, sweep_page,
+    InputArray, Origin, ScoredModel, comparison_page_of_document, score_page, score_page_of_document,
+    sweep_page,
 };
 
 use crate::arrays::{LabelArrays, Rows};
@@ -64,7 +65,7 @@ pub(crate) fn page_of_score<'py>(
             document: &document,
             report: &report,
             labels: labels.as_ref(),
-            inputs: Some(Inputs { samples: &inputs, shape }),
+            inputs: Some(InputArray { samples: &inputs, shape }),
             outputs: Some(&outputs),
         };
         Ok((score_page(&model, &origin, watch)?, report.model_score.0))
