@@ -11,6 +11,7 @@ use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, S
 use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::args_report::{PageArgs, ReportArgs};
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -69,6 +70,8 @@ pub(crate) enum Command {
     /// A gate: exit code 1 when the model score is too large or has grown too much
     #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
+    /// Write a result as one self-contained page, and its figures as files
+    Report(ReportArgs),
     /// Score one model on graphs made in every way, in one table
     #[command(after_long_help = ARRAYS_HELP)]
     Graphs(GraphsArgs),
@@ -85,6 +88,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     /// Threads to use; all cores by default. The result does not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
@@ -103,6 +108,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
 }

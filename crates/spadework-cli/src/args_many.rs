@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::args::{MethodArgs, OutputArgs};
+use crate::args_report::PageArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
@@ -55,6 +56,8 @@ pub(crate) struct CompareArgs {
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 /// Help of `--eigenpairs` where there are no scores of edges and nodes.
@@ -80,6 +83,8 @@ pub(crate) struct SweepArgs {
     pub(crate) method: MethodArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 /// The inputs, and the outputs of one or more models.
@@ -129,7 +134,7 @@ pub(crate) struct ReferenceArgs {
         value_name = "RESULT",
         conflicts_with_all = [
             "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
-            "connectivity", "tolerance", "certify", "seed", "interval", "references", "save_graphs"
+            "connectivity", "tolerance", "certify", "seed", "interval", "references", "save_graphs", "report", "plots"
         ]
     )]
     pub(crate) reference: Option<PathBuf>,

@@ -4,17 +4,20 @@ mod args;
 mod args_distances;
 mod args_graphs;
 mod args_many;
+mod args_report;
 mod commands;
 mod console;
 mod failure;
 mod interrupt;
 mod looks;
 mod models;
+mod pages;
 mod render;
 mod render_graphs;
 mod render_many;
 mod run;
 mod sides;
+mod stored;
 mod tables;
 mod unused;
 
@@ -48,6 +51,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Distortion(args) => commands::distortion::run(args),
         Command::Embed(args) => commands::embed::run(args),
         Command::Solvers(args) => commands::solvers::run(args),
+        Command::Report(args) => commands::report::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
     }
 }

@@ -1,6 +1,8 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
-use spadework::{Error as CoreError, Model, ModelSet, Side};
+use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
+use spadework_io::comparison::CompareData;
+use spadework_io::result::PlaceDocument;
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
 use crate::args::MethodArgs;
@@ -8,6 +10,7 @@ use crate::args_many::ModelsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::sides::{SideFile, check_sense, graph};
+use crate::stored::{remembered, working_folder};
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
@@ -58,6 +61,30 @@ impl<'a> LoadedModels<'a> {
             }
             _ => Ok(labels),
         }
+    }
+
+    /// The inputs of all models, unless a graph was given in their place.
+    pub(crate) fn inputs(&self) -> Option<&Dataset> {
+        match &self.inputs {
+            SideFile::Array(inputs) => Some(inputs),
+            SideFile::Graph { .. } => None,
+        }
+    }
+
+    /// The arrays as a result remembers them, outputs in the order of the comparison; nothing where a graph was given.
+    pub(crate) fn remembered(
+        &self,
+        labels: Option<&str>,
+        comparison: &Comparison,
+    ) -> Result<Option<CompareData>, Failure> {
+        let Some(inputs) = self.inputs() else { return Ok(None) };
+        let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1));
+        let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
+        Ok(Some(CompareData {
+            inputs: remembered(inputs)?,
+            outputs: outputs.collect::<Result<_, _>>()?,
+            labels: labels.map(place),
+        }))
     }
 
     /// The models, checked against the inputs.

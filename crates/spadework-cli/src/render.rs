@@ -17,14 +17,16 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     }
 }
 
-/// The whole result of `score`.
-pub(crate) fn score(document: &ScoreDocument) -> String {
+/// The whole result of `score`; `scores` are those of all samples.
+pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
     let mut text = headline(document);
     if !document.label_scores.is_empty() {
         text.push_str("\nlabel scores, most fragile first\n");
         text.push_str(&label_table(&document.label_scores));
         text.push_str(&between_labels(document));
     }
+    text.push_str("\nscores of the samples\n");
+    text.push_str(&spread(scores));
     text.push_str("\nmost fragile samples\n");
     text.push_str(&node_table(document));
     text.push_str("\nmost fragile pairs (edges of the input graph)\n");
@@ -128,6 +130,29 @@ pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
         vec![name, number(label.score), label.samples.to_string(), bar(label.score / largest)]
     });
     table(&["label", "score", "samples", ""], rows)
+}
+
+/// How many samples have a score of which size: a row for every power of ten, the largest scores first.
+fn spread(scores: &[f64]) -> String {
+    /// Smaller powers are one row: scores reach down to rounding errors.
+    const POWERS: i32 = 8;
+    let largest = scores.iter().copied().fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return "  all scores are 0\n".to_owned();
+    }
+    let top = largest.log10().floor() as i32;
+    let mut counts = [0usize; POWERS as usize];
+    for score in scores {
+        let power = if *score > 0.0 { score.log10().floor() as i32 } else { i32::MIN };
+        counts[top.saturating_sub(power).clamp(0, POWERS - 1) as usize] += 1;
+    }
+    let last = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
+    let most = counts.iter().copied().max().unwrap_or(1);
+    let rows = counts[..=last].iter().enumerate().map(|(below, &count)| {
+        let from = if below as i32 == POWERS - 1 { 0.0 } else { 10f64.powi(top - below as i32) };
+        vec![number_short(from), count.to_string(), bar(count as f64 / most as f64)]
+    });
+    table(&["from", "samples", ""], rows)
 }
 
 fn node_table(document: &ScoreDocument) -> String {
@@ -250,6 +275,16 @@ mod tests {
         assert_eq!(number(0.000_123_456_7), "0.000123457");
         assert_eq!(number(1e-9), "1.00000e-9");
         assert_eq!(number(0.0), "0");
+    }
+
+    #[test]
+    fn samples_are_counted_by_powers_of_ten() {
+        let text = spread(&[5.0, 1.0, 0.2, 0.15, 0.1, 1e-30, 0.0]);
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().take(2).collect()).collect();
+        assert_eq!(rows[..3], [["from", "samples"], ["1.00", "2"], ["0.100", "3"]]);
+        assert_eq!((rows.len(), &rows[8]), (9, &vec!["0", "2"]));
+        assert_eq!(spread(&[0.0, 0.0]), "  all scores are 0\n");
     }
 
     #[test]

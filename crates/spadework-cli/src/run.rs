@@ -7,8 +7,8 @@ use spadework::{
     Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{ArrayDocument, DataDocument, ScoreDocument};
-use spadework_io::{Dataset, Labels, digest, load_labels};
+use spadework_io::result::{DataDocument, PlaceDocument, ScoreDocument};
+use spadework_io::{Dataset, Labels, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
 use crate::args_graphs::GraphFormat;
@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::looks;
 use crate::render::{csv_field, json};
 use crate::sides::Sides;
+use crate::stored::{command_line, remembered, working_folder};
 use crate::tables;
 
 /// A scored model with its labels.
@@ -25,7 +26,9 @@ pub(crate) struct Scored {
     pub(crate) report: SpadeReport,
     pub(crate) labels: Option<Labels>,
     /// Inputs and outputs, where neither is a graph.
-    arrays: Option<(Dataset, Dataset)>,
+    pub(crate) arrays: Option<(Dataset, Dataset)>,
+    /// What the user typed for the labels.
+    labels_argument: Option<String>,
 }
 
 impl Scored {
@@ -35,7 +38,8 @@ impl Scored {
             evaluate_manifolds(pair, params, &console.monitor())
         })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
-        Ok(Self { report, labels: files.labels, arrays: files.sides.into_arrays() })
+        let labels_argument = model.labels.clone();
+        Ok(Self { report, labels: files.labels, arrays: files.sides.into_arrays(), labels_argument })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -46,13 +50,14 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        if folder.is_some() {
+            document.command = Some(command_line());
+        }
         if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
-            let here = std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()));
-            let array = |data: &Dataset| -> Result<ArrayDocument, Failure> {
-                let (array, digest) = (data.name().to_owned(), digest(&data.samples()?));
-                Ok(ArrayDocument { array, folder: here.clone(), digest })
-            };
-            document.data = Some(DataDocument { inputs: array(inputs)?, outputs: array(outputs)? });
+            let place = |array| PlaceDocument { array, folder: working_folder() };
+            let labels = self.labels_argument.clone().map(place);
+            document.data =
+                Some(DataDocument { inputs: remembered(inputs)?, outputs: remembered(outputs)?, labels });
         }
         Ok(document)
     }

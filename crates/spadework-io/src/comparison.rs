@@ -2,15 +2,18 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use spadework::scores::{accuracy, disparity, label_scores};
-use spadework::{ComparedModel, Comparison, ModelSet, SpadeReport};
+use spadework::{ComparedModel, Comparison, ModelSet, SpadeParams, SpadeReport, UnknownWord};
 
-use crate::Labels;
 use crate::result::{
-    DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument, NeighborsDocument,
-    NodeDocument, ReferencesDocument, indented_json,
+    ArrayDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument,
+    MethodWords, NeighborsDocument, NodeDocument, PlaceDocument, ReferencesDocument, indented_json,
+    read_document,
 };
+use crate::{Error, Labels};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.compare/1";
@@ -44,10 +47,28 @@ pub struct CompareDocument {
     pub seed: u64,
     /// G_X, which all models share.
     pub input_graph: GraphDocument,
+    /// What was compared, in a result that was written to a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<CompareData>,
+    /// The command that made a result that was written to a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Wall-clock seconds.
     pub timings: CompareTimings,
     /// Version of the program that wrote it.
     pub version: String,
+}
+
+/// What was compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompareData {
+    /// The inputs of all models.
+    pub inputs: ArrayDocument,
+    /// The outputs of every model, most robust first.
+    pub outputs: Vec<ArrayDocument>,
+    /// The labels, where they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PlaceDocument>,
 }
 
 /// One model of a comparison.
@@ -162,11 +183,41 @@ impl CompareDocument {
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
             input_graph: GraphDocument::of_inputs(first),
+            data: None,
+            command: None,
             timings: CompareTimings {
                 neighbors_input_s: comparison.neighbors_input.as_secs_f64(),
                 total_s: comparison.total.as_secs_f64(),
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+
+    /// Reads a document that [`CompareDocument::to_json`] wrote.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        read_document(path, SCHEMA)
+    }
+
+    /// The parameters with which the same arrays give the same scores.
+    ///
+    /// # Errors
+    /// When the document holds a word that this version does not know.
+    pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
+        let words = MethodWords {
+            search: self.input_graph.search.as_ref().map(|search| search.method.clone()),
+            graph: &self.graph,
+            weights: &self.weights,
+            connectivity: &self.connectivity,
+        };
+        Ok(SpadeParams {
+            neighbors: self.neighbors.requested,
+            eigenpairs: self.eigenpairs,
+            tolerance: self.tolerance,
+            seed: self.seed,
+            ..words.params()?
         })
     }
 

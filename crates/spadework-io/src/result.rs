@@ -4,13 +4,15 @@
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use spadework::eigen::EigenMethod;
 use spadework::graph::{Mended, SparsifierInfo};
 use spadework::laplacian::SketchInfo;
 use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScore, disparity};
 use spadework::{
-    Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SpadeReport,
-    Timings, Weights,
+    Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SearchMethod,
+    SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
 };
 
 use crate::{Error, Labels};
@@ -82,6 +84,9 @@ pub struct ScoreDocument {
     /// What was scored, in a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDocument>,
+    /// The command that made a result that was written to a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
@@ -277,6 +282,19 @@ pub struct DataDocument {
     pub inputs: ArrayDocument,
     /// The outputs.
     pub outputs: ArrayDocument,
+    /// The labels, where they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PlaceDocument>,
+}
+
+/// Something that a user named, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceDocument {
+    /// What the user typed.
+    pub array: String,
+    /// The folder in which it was typed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 /// An array as it was named, and how to tell it again.
@@ -333,6 +351,56 @@ pub struct TimingsDocument {
     pub total_s: f64,
 }
 
+/// What a document says in words about how its graphs were made.
+pub(crate) struct MethodWords<'a> {
+    pub(crate) search: Option<String>,
+    pub(crate) graph: &'a str,
+    pub(crate) weights: &'a str,
+    pub(crate) connectivity: &'a str,
+}
+
+impl MethodWords<'_> {
+    /// The default parameters, but for these words.
+    pub(crate) fn params(&self) -> Result<SpadeParams, UnknownWord> {
+        Ok(SpadeParams {
+            search: self.search.as_ref().map_or(Ok(SearchMethod::default()), |word| word.parse())?,
+            graph: self.graph.parse()?,
+            weights: self.weights.parse()?,
+            connectivity: self.connectivity.parse()?,
+            ..SpadeParams::default()
+        })
+    }
+}
+
+/// The name of the layout of a document, such as [`SCHEMA`].
+///
+/// # Errors
+/// When the file cannot be read or is no document of ours.
+pub fn schema_of(path: &Path) -> Result<String, Error> {
+    let document = read_json(path)?;
+    let schema = document.get("schema").and_then(serde_json::Value::as_str);
+    let missing = || Error::Result { path: path.to_owned(), reason: "it has no `schema`".to_owned() };
+    Ok(schema.ok_or_else(missing)?.to_owned())
+}
+
+/// Reads a document of that layout.
+pub(crate) fn read_document<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, Error> {
+    let malformed = |reason: String| Error::Result { path: path.to_owned(), reason };
+    let found = schema_of(path)?;
+    if found != schema {
+        return Err(malformed(format!("its schema is `{found}`")));
+    }
+    serde_json::from_value(read_json(path)?).map_err(|source| malformed(source.to_string()))
+}
+
+fn read_json(path: &Path) -> Result<serde_json::Value, Error> {
+    let bytes = std::fs::read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    serde_json::from_slice(&bytes).map_err(|source| {
+        let reason = format!("it is not a JSON document: {source}");
+        Error::Result { path: path.to_owned(), reason }
+    })
+}
+
 /// A document as indented JSON.
 pub(crate) fn indented_json(document: &impl Serialize) -> String {
     serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON")
@@ -382,6 +450,7 @@ impl ScoreDocument {
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
             data: None,
+            command: None,
             timings: diagnostics.timings.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
@@ -392,16 +461,33 @@ impl ScoreDocument {
     /// # Errors
     /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes =
-            std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), cause: source })?;
-        let malformed = |reason: String| Error::Result { path: path.to_owned(), reason };
-        let document: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|source| malformed(format!("it is not a JSON document: {source}")))?;
-        match document.get("schema").and_then(serde_json::Value::as_str) {
-            Some(SCHEMA) => serde_json::from_value(document).map_err(|source| malformed(source.to_string())),
-            Some(other) => Err(malformed(format!("its schema is `{other}`"))),
-            None => Err(malformed("it has no `schema`".to_owned())),
-        }
+        read_document(path, SCHEMA)
+    }
+
+    /// The parameters with which the same arrays give the same scores.
+    ///
+    /// # Errors
+    /// When the document holds a word that this version does not know.
+    pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
+        let searched = |graph: &GraphDocument| graph.search.as_ref().map(|search| search.method.clone());
+        let words = MethodWords {
+            search: searched(&self.graphs.input).or(searched(&self.graphs.output)),
+            graph: &self.graph,
+            weights: &self.weights,
+            connectivity: &self.connectivity,
+        };
+        Ok(SpadeParams {
+            neighbors: self.neighbors.requested,
+            eigenpairs: self.eigenpairs,
+            spectrum: match self.full_spectrum {
+                Some(full) => Spectrum::Full { error: full.error },
+                None => Spectrum::Leading,
+            },
+            solver: if self.solver == "power" { EigenMethod::Power } else { EigenMethod::Auto },
+            tolerance: self.tolerance,
+            seed: self.seed,
+            ..words.params()?
+        })
     }
 
     /// The document as indented JSON.

@@ -2,11 +2,14 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use spadework::graph::Mended;
 use spadework::{SpadeParams, Sweep, SweepPoint, SweepScore, SweepScores};
 
-use crate::result::{EnclosureDocument, SearchDocument, indented_json};
+use crate::Error;
+use crate::result::{EnclosureDocument, SearchDocument, indented_json, read_document};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.sweep/1";
@@ -44,6 +47,9 @@ pub struct SweepDocument {
     pub tolerance: f64,
     /// Seed.
     pub seed: u64,
+    /// The command that made a result that was written to a folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// Wall-clock seconds.
     pub timings: SweepTimings,
     /// Version of the program that wrote it.
@@ -141,12 +147,21 @@ impl SweepDocument {
             eigenpairs: params.eigenpairs,
             tolerance: params.tolerance,
             seed: params.seed,
+            command: None,
             timings: SweepTimings {
                 neighbors_s: sweep.searching.as_secs_f64(),
                 total_s: sweep.total.as_secs_f64(),
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    /// Reads a document that [`SweepDocument::to_json`] wrote.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        read_document(path, SCHEMA)
     }
 
     /// The document as indented JSON.

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
-use spadework::{Comparison, ModelSet, SUBSAMPLES, SpadeParams, compare, intervals, permuted_score};
+use spadework::{
+    Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals, permuted_score, with_threads,
+};
 use spadework_io::Labels;
 use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::result::{IntervalDocument, ReferencesDocument};
+use spadework_report::{ComparedModels, comparison_charts, comparison_page};
 
 use super::score::tell_what_subsamples_needed;
 use crate::args::TableFormat;
@@ -14,10 +17,12 @@ use crate::args_many::CompareArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
+use crate::pages::{Places, inputs_of, this_call};
 use crate::render::json;
 use crate::run::{
     ResultFolder, label_text, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed,
 };
+use crate::stored::command_line;
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
@@ -25,6 +30,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     params.check()?;
     check_sense(args)?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
+    let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let loaded = LoadedModels::from_args(&args.models, &args.method, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
@@ -38,9 +44,24 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {
+        document.command = Some(command_line());
+        document.data = loaded.remembered(args.labels.as_deref(), &comparison)?;
         write(&folder, &comparison, &document, labels.as_ref())?;
         folder.commit()?;
     }
+    let outputs: Vec<&Samples<'_>> =
+        comparison.models.iter().map(|model| &models.models()[model.given].outputs).collect();
+    let compared = ComparedModels {
+        document: &document,
+        comparison: &comparison,
+        labels: labels.as_ref(),
+        inputs: loaded
+            .inputs()
+            .zip(models.inputs().samples())
+            .map(|(data, samples)| inputs_of(data, samples)),
+        outputs: &outputs,
+    };
+    write_page(args, places, &compared, console)?;
     if args.output.json {
         Console::data(&json(&document))
     } else {
@@ -56,6 +77,20 @@ fn check_sense(args: &CompareArgs) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// The page and the figures, where asked for.
+fn write_page(
+    args: &CompareArgs,
+    places: Places<'_>,
+    compared: &ComparedModels<'_>,
+    console: Console,
+) -> Result<(), Failure> {
+    let monitor = console.monitor();
+    with_threads(args.method.general.threads, || {
+        let page = || comparison_page(compared, &this_call(), &monitor);
+        Ok(places.write(page, || Ok(comparison_charts(compared.document))))
+    })?
 }
 
 /// What a reader of the scores must know, beside them.

@@ -4,12 +4,16 @@
 //! accuracies and the credit.
 
 use serde::Deserialize;
-use spadework::{PairedSamples, Samples, SpadeParams, SpadeReport, Values, evaluate};
-use spadework_io::{Dataset, load_bytes};
+use spadework::scores::predictions;
+use spadework::{Comparison, ModelSet, Samples, SpadeParams, SpadeReport, Values, compare};
+use spadework_io::comparison::CompareDocument;
+use spadework_io::{Labels, load_bytes};
+use spadework_report::{ComparedModels, Inputs, comparison_charts, comparison_page};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::pages::{Places, this_call};
 use crate::render::number;
 
 const DIGITS: &[u8] = include_bytes!("../../assets/digits.csv.gz");
@@ -57,31 +61,62 @@ struct Digits {
 }
 
 /// One model's outputs and what they say.
-struct Model {
-    facts: ModelFacts,
-    outputs: Dataset,
-    report: SpadeReport,
+struct Model<'a> {
+    facts: &'a ModelFacts,
+    predicted: Vec<usize>,
+    report: &'a SpadeReport,
 }
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let places = Places::from_args(&args.page)?;
     let facts: Facts = serde_json::from_str(FACTS).expect("the embedded facts are well formed");
     let digits = Digits::load()?;
     let params = SpadeParams { threads: args.threads, ..SpadeParams::default() };
     let monitor = Console::quiet().monitor();
-    let models = facts
+    let outputs =
+        [load_bytes("standard.npy", STANDARD.to_vec())?, load_bytes("robust.npy", ROBUST.to_vec())?];
+    let inputs = Samples::from_f32(digits.labels.len(), SIDE * SIDE, digits.pixels.as_slice())?;
+    let named = facts.models.iter().zip(&outputs).map(|(facts, outputs)| {
+        Ok(spadework::Model { name: facts.name.clone(), outputs: outputs.samples()? })
+    });
+    let set = ModelSet::new(inputs, named.collect::<Result<_, Failure>>()?)?;
+    let compared = compare(&set, &params, &monitor)?;
+    let models: Vec<Model<'_>> = compared
         .models
-        .into_iter()
-        .zip([("standard.npy", STANDARD), ("robust.npy", ROBUST)])
-        .map(|(facts, (name, bytes))| {
-            let outputs = load_bytes(name, bytes.to_vec())?;
-            let inputs = Samples::from_f32(digits.labels.len(), SIDE * SIDE, digits.pixels.as_slice())?;
-            let report = evaluate(&PairedSamples::new(inputs, outputs.samples()?)?, &params, &monitor)?;
-            Ok(Model { facts, outputs, report })
+        .iter()
+        .map(|model| Model {
+            facts: &facts.models[model.given],
+            predicted: predictions(&set.models()[model.given].outputs),
+            report: &model.report,
         })
-        .collect::<Result<Vec<_>, Failure>>()?;
+        .collect();
     Console::data(&comparison(&models, facts.attack.epsilon, params.neighbors))?;
-    Console::data(&gallery(&models[0], &digits))?;
+    Console::data(&gallery(&models[models.len() - 1], &digits))?;
+    write_page(places, &set, &compared, &digits)?;
     Console::data(&next_steps(&facts.data.credit))
+}
+
+/// The page of both models, where asked for.
+fn write_page(
+    places: Places<'_>,
+    set: &ModelSet<'_>,
+    comparison: &Comparison,
+    digits: &Digits,
+) -> Result<(), Failure> {
+    let labels = Labels::from_ids(digits.labels.iter().map(|&label| label as i64).collect());
+    let document = CompareDocument::new(comparison, set, Some(&labels), PICTURES)?;
+    let outputs: Vec<&Samples<'_>> =
+        comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();
+    let shape = [digits.labels.len(), SIDE, SIDE];
+    let models = ComparedModels {
+        document: &document,
+        comparison,
+        labels: Some(&labels),
+        inputs: set.inputs().samples().map(|samples| Inputs { samples, shape: &shape }),
+        outputs: &outputs,
+    };
+    let page = || comparison_page(&models, &this_call(), &Console::quiet().monitor());
+    places.write(page, || Ok(comparison_charts(&document)))
 }
 
 impl Digits {
@@ -105,26 +140,15 @@ impl Digits {
     }
 }
 
-impl Model {
-    /// The class with the largest output.
-    fn predicts(&self, index: usize) -> usize {
-        let samples = self.outputs.samples().expect("scored before");
-        let Values::F32(values) = samples.values() else { return 0 };
-        let row = &values[index * samples.dim()..(index + 1) * samples.dim()];
-        (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap_or(0)
-    }
-}
-
-fn comparison(models: &[Model], epsilon: f64, neighbors: usize) -> String {
+/// `models` come most robust first.
+fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     let samples = models[0].report.graphs.nodes();
     let mut text = format!(
         "Two classifiers of {samples} handwritten digits, judged from inputs and outputs alone ({neighbors} neighbors).\n\n\
          \x20 model      model score   clean accuracy   accuracy under attack (PGD, L∞ {epsilon})\n"
     );
-    let mut ranked: Vec<&Model> = models.iter().collect();
-    ranked.sort_by(|a, b| a.report.model_score.0.total_cmp(&b.report.model_score.0));
-    for model in ranked {
-        let ModelFacts { name, clean_accuracy, pgd_accuracy } = &model.facts;
+    for model in models {
+        let ModelFacts { name, clean_accuracy, pgd_accuracy } = model.facts;
         let score = number(model.report.model_score.0);
         text.push_str(&format!(
             "  {name:<9}  {score:>11}   {:>13.1}%   {:>20.1}%\n",
@@ -140,7 +164,7 @@ fn comparison(models: &[Model], epsilon: f64, neighbors: usize) -> String {
 }
 
 /// The most fragile samples as pictures, a few side by side.
-fn gallery(model: &Model, digits: &Digits) -> String {
+fn gallery(model: &Model<'_>, digits: &Digits) -> String {
     let mut text = format!(
         "\nThe {PICTURES} most fragile samples of the {} model (fragile, not wrong: a small step changes its output a lot):\n",
         model.facts.name
@@ -154,7 +178,7 @@ fn gallery(model: &Model, digits: &Digits) -> String {
         }
         let captions = [
             row.iter().map(|node| format!("#{} score {:.1}", node.index, node.score)).collect::<Vec<_>>(),
-            row.iter().map(|node| verdict(digits.labels[node.index], model.predicts(node.index))).collect(),
+            row.iter().map(|node| verdict(digits.labels[node.index], model.predicted[node.index])).collect(),
         ];
         for caption in captions {
             let cells: String = caption.iter().map(|cell| format!("  {cell:<16}")).collect();

@@ -7,6 +7,7 @@ pub(crate) mod distortion;
 pub(crate) mod embed;
 pub(crate) mod graphs;
 pub(crate) mod new_samples;
+pub(crate) mod report;
 pub(crate) mod score;
 pub(crate) mod select;
 pub(crate) mod solvers;

@@ -7,17 +7,21 @@ use serde::Serialize;
 use spadework::scores::NodeScore;
 use spadework::{Monitor, NewScores, PairedSamples, Reference, Side, SpectralEmbedding, Values};
 use spadework_io::output::{Column, write_bytes, write_npy};
-use spadework_io::result::{ArrayDocument, ScoreDocument};
-use spadework_io::{Dataset, Labels, digest, load, load_labels};
+use spadework_io::result::ScoreDocument;
+use spadework_io::{Dataset, Labels, load, load_labels};
 
 use crate::args::{ScoreArgs, TableFormat};
+use crate::args_many::ReferenceArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{counted, json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
+use crate::stored::{folder_of, stored_array};
 use crate::tables;
 
+const INPUTS_HINT: &str = "--reference-inputs says where the inputs of the reference are now";
+const OUTPUTS_HINT: &str = "--reference-outputs says where the outputs of the reference are now";
 const MAKE_ANEW: &str = "make the folder anew with `spadework score --out DIR`";
 
 #[derive(Debug, Serialize)]
@@ -82,16 +86,6 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     if args.output.json { Console::data(&json(&document)) } else { Console::data(&to_text(&document)) }
 }
 
-/// The folder of a result, which may also be named by the `result.json` in it, as `check --baseline` takes it.
-fn folder_of(result: &Path) -> &Path {
-    match result.parent() {
-        Some(folder) if result.ends_with("result.json") && result.is_file() => {
-            if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
-        }
-        _ => result,
-    }
-}
-
 /// The scores of new samples in the folder of the reference would leave no reference for the next ones.
 fn check_places(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let Some(out) = &args.output.out else { return Ok(()) };
@@ -131,9 +125,11 @@ impl Stored {
             return Err(Failure::usage(message).with_hint(MAKE_ANEW));
         };
         let embedding = read_embedding(folder, &document)?;
-        let inputs = reference_array(args.reference.reference_inputs.as_deref(), &data.inputs, Side::Input)?;
-        let outputs =
-            reference_array(args.reference.reference_outputs.as_deref(), &data.outputs, Side::Output)?;
+        let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
+        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input)
+            .map_err(|failure| failure.with_hint(INPUTS_HINT))?;
+        let outputs = stored_array(reference_outputs.as_deref(), &data.outputs, Side::Output)
+            .map_err(|failure| failure.with_hint(OUTPUTS_HINT))?;
         Ok(Self { document, embedding, inputs, outputs })
     }
 
@@ -185,44 +181,6 @@ fn read_embedding(folder: &Path, document: &ScoreDocument) -> Result<SpectralEmb
             Err(Failure::usage(message).with_hint(MAKE_ANEW))
         }
     }
-}
-
-/// The argument as it would be typed elsewhere: its path starts from `folder`, unless it is absolute.
-fn array_in(folder: &Path, argument: &str) -> String {
-    // A data set by name has its folder in the middle: mnist:DIR:test.
-    match argument.splitn(3, ':').collect::<Vec<_>>()[..] {
-        [set, place, split] => format!("{set}:{}:{split}", folder.join(place).display()),
-        _ => folder.join(argument).display().to_string(),
-    }
-}
-
-/// An array that the reference was made of: the one named now, or the one named then; its digest must be the same.
-fn reference_array(now: Option<&str>, then: &ArrayDocument, side: Side) -> Result<Dataset, Failure> {
-    let hint = match side {
-        Side::Input => "--reference-inputs says where the inputs of the reference are now",
-        Side::Output => "--reference-outputs says where the outputs of the reference are now",
-    };
-    let first = load(now.unwrap_or(&then.array));
-    let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
-    if !first.as_ref().is_ok_and(is_the_one)
-        && let (None, Some(folder)) = (now, &then.folder)
-        && let Ok(data) = load(&array_in(Path::new(folder), &then.array))
-        && is_the_one(&data)
-    {
-        return Ok(data);
-    }
-    let data = first.map_err(|error| Failure::from(error).with_hint(hint))?;
-    let found = digest(&data.samples()?);
-    if found == then.digest {
-        return Ok(data);
-    }
-    let message = format!(
-        "{}: must be the {side}s that the reference was made of ({}, digest {}), got digest {found}",
-        data.name(),
-        then.array,
-        then.digest
-    );
-    Err(Failure::usage(message).with_hint(hint))
 }
 
 /// A mismatch with the reference concerns one file or both.

@@ -1,12 +1,14 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework::{SUBSAMPLES, SpadeParams, intervals, permuted_score};
+use spadework::{SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_report::{ScoredModel, score_charts, score_page};
 
 use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::pages::{Places, inputs_of, this_call};
 use crate::render;
 use crate::render::json;
 use crate::run::{ResultFolder, Scored};
@@ -17,6 +19,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     }
     check_sense(args)?;
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
+    let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let scored = Scored::from_args(&args.model, console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
@@ -25,7 +28,37 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         folder.write(&scored, &document)?;
         folder.commit()?;
     }
-    if args.output.json { Console::data(&json(&document)) } else { Console::data(&render::score(&document)) }
+    write_page(args, places, &scored, &document, console)?;
+    if args.output.json {
+        Console::data(&json(&document))
+    } else {
+        Console::data(&render::score(&document, scored.report.node_scores.scores()))
+    }
+}
+
+/// The page and the figures, where asked for.
+fn write_page(
+    args: &ScoreArgs,
+    places: Places<'_>,
+    scored: &Scored,
+    document: &ScoreDocument,
+    console: Console,
+) -> Result<(), Failure> {
+    let monitor = console.monitor();
+    let arrays = scored.arrays.as_ref();
+    let samples = arrays
+        .map(|(inputs, outputs)| Ok::<_, Failure>((inputs.samples()?, outputs.samples()?)))
+        .transpose()?;
+    let model = ScoredModel {
+        document,
+        report: &scored.report,
+        labels: scored.labels.as_ref(),
+        inputs: arrays.zip(samples.as_ref()).map(|((data, _), (inputs, _))| inputs_of(data, inputs)),
+        outputs: samples.as_ref().map(|(_, outputs)| outputs),
+    };
+    with_threads(args.model.method.general.threads, || {
+        Ok(places.write(|| score_page(&model, &this_call(), &monitor), || score_charts(&model, &monitor)))
+    })?
 }
 
 /// An interval needs samples to draw from.

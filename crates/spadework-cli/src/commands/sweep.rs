@@ -3,14 +3,17 @@
 use spadework::{SpadeParams, Spectrum, Sweep, sweep};
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::sweep::SweepDocument;
+use spadework_report::{sweep_charts, sweep_page};
 
 use crate::args::TableFormat;
 use crate::args_many::{Range, SweepArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
+use crate::pages::{Places, this_call};
 use crate::render::json;
 use crate::run::{ResultFolder, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::stored::command_line;
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
@@ -23,6 +26,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
         ));
     }
     let folder = ResultFolder::from_args(&args.output, &[])?;
+    let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let loaded = LoadedModels::from_args(&args.models, &args.method, console)?;
     let models = loaded.set()?;
@@ -32,11 +36,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let found = sweep(&models, neighbors, &params, &console.monitor())
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&found, console);
-    let document = SweepDocument::new(&found, &params, models.len());
+    let mut document = SweepDocument::new(&found, &params, models.len());
     if let Some(folder) = folder {
+        document.command = Some(command_line());
         write(&folder, &document)?;
         folder.commit()?;
     }
+    places.write(|| sweep_page(&document, &this_call()), || Ok(sweep_charts(&document)))?;
     if args.output.json {
         Console::data(&json(&document))
     } else {

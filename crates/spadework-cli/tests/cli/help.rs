@@ -96,6 +96,11 @@ fn graphs() {
 }
 
 #[test]
+fn report() {
+    matches_snapshot("report", "report --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -111,6 +116,7 @@ fn help_is_no_wider_than_the_terminal() {
         "sweep",
         "select",
         "check",
+        "report",
         "graphs",
         "distortion",
         "embed",

@@ -13,6 +13,7 @@ mod graphs;
 mod help;
 mod interrupt;
 mod new_samples;
+mod report;
 mod result_folder;
 mod score;
 mod search;

@@ -105,7 +105,7 @@ fn the_reference_must_be_what_it_was() {
     new(&scene, "--inputs x.npy --outputs z.npy --reference-outputs z.npy --reference-inputs moved.npy")
         .prints();
     new(&scene, "--inputs x.npy --outputs z.npy --reference-outputs worse.npy")
-        .refuses(2, &["worse.npy", "outputs that the reference was made of", "digest", "hint: "]);
+        .refuses(2, &["worse.npy", "outputs that the result was made of", "digest", "hint: "]);
     scene.run(&format!("score --reference none {call}")).refuses(2, &["none", "`score --out`"]);
     scene.make_folder("empty");
     scene.run(&format!("score --reference empty {call}")).refuses(2, &["empty/result.json"]);

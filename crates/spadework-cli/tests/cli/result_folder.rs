@@ -34,8 +34,10 @@ fn the_object_is_the_one_printed() {
     let scene = Scene::with_model();
     let mut printed = scene.score("--labels labels.npy --json --out result").json();
     assert_eq!(printed, scene.read_json("result/result.json"));
-    // Only a result that is kept says what it was made of.
+    // Only a result that is kept says what it was made of, and by which command.
     printed.as_object_mut().unwrap().remove("data").expect("data");
+    let command = printed.as_object_mut().unwrap().remove("command").expect("command");
+    assert!(command.as_str().unwrap().ends_with("--labels labels.npy --json --out result"), "{command}");
     let again = scene.score("--labels labels.npy --json").json();
     assert_eq!(without_timings(printed), without_timings(again));
 }

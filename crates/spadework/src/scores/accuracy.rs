@@ -24,16 +24,26 @@ pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
     if outputs.dim() < 2 || !labels.iter().all(|label| classes.contains(label)) {
         return Ok(None);
     }
-    let right = match outputs.values() {
-        Values::F32(values) => count_right(values, labels),
-        Values::F64(values) => count_right(values, labels),
-    };
-    Ok(Some(right as f64 / labels.len() as f64))
+    let right = predictions(outputs).into_iter().zip(labels).filter(|&(class, &label)| class as i64 == label);
+    Ok(Some(right.count() as f64 / labels.len() as f64))
 }
 
-fn count_right<T: Copy + PartialOrd>(values: &[T], labels: &[i64]) -> usize {
-    let rows = values.chunks_exact(values.len() / labels.len());
-    rows.zip(labels).filter(|&(row, &label)| first_largest(row) as i64 == label).count()
+/// The position of every sample's largest output, the first of equal ones: the class that a classifier predicts.
+///
+/// ```
+/// use spadework::{Samples, scores::predictions};
+/// let logits = Samples::from_f32(2, 3, vec![0.1, 0.9, 0.0, 2.0, -1.0, 2.0])?;
+/// assert_eq!(predictions(&logits), [1, 0]);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn predictions(outputs: &Samples<'_>) -> Vec<usize> {
+    fn by_row<T: Copy + PartialOrd>(values: &[T], dim: usize) -> Vec<usize> {
+        values.chunks_exact(dim).map(first_largest).collect()
+    }
+    match outputs.values() {
+        Values::F32(values) => by_row(values, outputs.dim()),
+        Values::F64(values) => by_row(values, outputs.dim()),
+    }
 }
 
 fn first_largest<T: Copy + PartialOrd>(row: &[T]) -> usize {

@@ -13,7 +13,7 @@ mod node;
 mod ranking;
 mod riemannian;
 
-pub use accuracy::accuracy;
+pub use accuracy::{accuracy, predictions};
 pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
 pub use cut::{Cut, thinnest_cut};
 pub use distortion::{DistanceKind, Distances, Distortion, LargestDistortion, MOST_CANDIDATES};

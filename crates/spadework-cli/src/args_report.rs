@@ -1,0 +1,84 @@
+//! What a user may type about pages and plots.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use spadework_report::FigureFormat;
+
+use crate::args::threads;
+
+/// A page and plots beside a result.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Page and plots")]
+pub(crate) struct PageArgs {
+    /// Write the result as a self-contained page: one HTML file that opens without a network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) plots: PlotsArgs,
+}
+
+/// Figures for papers.
+#[derive(Debug, Args)]
+pub(crate) struct PlotsArgs {
+    /// Write the figures of the page into this folder, one file each
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+    /// Format of the figures in --plots
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Figures::Svg, requires = "plots")]
+    pub(crate) format: Figures,
+}
+
+/// [`FigureFormat`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Figures {
+    /// Scalable, with text as text
+    Svg,
+    /// Pixels, three to a unit
+    Png,
+    /// Scalable, with its font inside
+    Pdf,
+}
+
+impl From<Figures> for FigureFormat {
+    fn from(format: Figures) -> Self {
+        match format {
+            Figures::Svg => FigureFormat::Svg,
+            Figures::Png => FigureFormat::Png,
+            Figures::Pdf => FigureFormat::Pdf,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// A folder made with `score --out`, `compare --out` or `sweep --out`, or the result.json in it
+    #[arg(value_name = "RESULT")]
+    pub(crate) result: PathBuf,
+    /// The page
+    #[arg(long, value_name = "FILE", required_unless_present = "plots")]
+    pub(crate) out: Option<PathBuf>,
+    /// What the page is called
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) title: Option<String>,
+    #[command(flatten)]
+    pub(crate) plots: PlotsArgs,
+    /// The inputs that RESULT was made of, where they are not found under their old name
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: Option<String>,
+    /// The outputs that RESULT was made of, where they are not found under their old name; once a model, in the order of
+    /// the result
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) outputs: Vec<String>,
+    /// Threads to use; all cores by default. The page does not depend on it
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// No messages and no progress on stderr, errors excepted
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+    /// No progress bars
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}

@@ -1,0 +1,187 @@
+//! `spadework report`: a result that lies in a folder, as a page and as figures.
+//!
+//! A result remembers its arrays. They are read again, the graphs are made again, and the scores must come out the same;
+//! where an array is gone, the page shows what the result says by itself.
+
+use std::path::Path;
+
+use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, compare, evaluate, with_threads};
+use spadework_io::comparison::CompareDocument;
+use spadework_io::result::{ScoreDocument, schema_of};
+use spadework_io::sweep::SweepDocument;
+use spadework_io::{Dataset, Labels, comparison, result, sweep};
+use spadework_report::{
+    ComparedModels, Origin, ScoredModel, comparison_charts, comparison_page, comparison_page_of_document,
+    score_charts, score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
+};
+
+use crate::args_report::ReportArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::pages::{Places, inputs_of};
+use crate::stored::{folder_of, stored_array, stored_labels};
+
+const WHERE_HINT: &str = "--inputs and --outputs say where the arrays of the result are now";
+
+pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
+    let places = Places::new(args.out.as_deref(), &args.plots)?;
+    let console = Console::saying(args.quiet, args.no_progress);
+    let path = folder_of(&args.result).join("result.json");
+    match schema_of(&path)?.as_str() {
+        result::SCHEMA => of_score(args, &path, places, console),
+        comparison::SCHEMA => of_comparison(args, &path, places, console),
+        sweep::SCHEMA => of_sweep(args, &path, places),
+        other => Err(Failure::usage(format!(
+            "{}: expected a result of score, compare or sweep, got schema `{other}`",
+            path.display()
+        ))),
+    }
+}
+
+fn origin(args: &ReportArgs, command: Option<&String>) -> Origin {
+    Origin { title: args.title.clone(), command: command.cloned() }
+}
+
+fn of_sweep(args: &ReportArgs, path: &Path, places: Places<'_>) -> Result<(), Failure> {
+    let document = SweepDocument::read(path)?;
+    let origin = origin(args, document.command.as_ref());
+    places.write(|| sweep_page(&document, &origin), || Ok(sweep_charts(&document)))
+}
+
+fn of_score(args: &ReportArgs, path: &Path, places: Places<'_>, console: Console) -> Result<(), Failure> {
+    let document = ScoreDocument::read(path)?;
+    let origin = origin(args, document.command.as_ref());
+    let arrays = match ScoreArrays::read(args, &document) {
+        Ok(arrays) => arrays,
+        Err(failure) if asked_for(args) => return Err(failure.with_hint(WHERE_HINT)),
+        Err(failure) => {
+            let why = told(&failure, console);
+            let page = || score_page_of_document(&document, &origin, &why);
+            return places.write(page, || Ok(score_charts_of_document(&document)));
+        }
+    };
+    let (inputs, outputs) = (arrays.inputs.samples()?, arrays.outputs.samples()?);
+    let monitor = console.monitor();
+    let params = SpadeParams { threads: args.threads, ..known(path, document.params())? };
+    let report = evaluate(&PairedSamples::new(inputs.clone(), outputs.clone())?, &params, &monitor)?;
+    check_same(path, document.model_score, report.model_score.0)?;
+    let model = ScoredModel {
+        document: &document,
+        report: &report,
+        labels: arrays.labels.as_ref(),
+        inputs: Some(inputs_of(&arrays.inputs, &inputs)),
+        outputs: Some(&outputs),
+    };
+    with_threads(args.threads, || {
+        Ok(places.write(|| score_page(&model, &origin, &monitor), || score_charts(&model, &monitor)))
+    })?
+}
+
+/// The arrays of a scored model.
+struct ScoreArrays {
+    inputs: Dataset,
+    outputs: Dataset,
+    labels: Option<Labels>,
+}
+
+impl ScoreArrays {
+    fn read(args: &ReportArgs, document: &ScoreDocument) -> Result<Self, Failure> {
+        let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
+        let inputs = stored_array(args.inputs.as_deref(), &data.inputs, Side::Input)?;
+        let outputs = stored_array(args.outputs.first().map(String::as_str), &data.outputs, Side::Output)?;
+        let labels = stored_labels(data.labels.as_ref(), &inputs)?;
+        Ok(Self { inputs, outputs, labels })
+    }
+}
+
+fn of_comparison(
+    args: &ReportArgs,
+    path: &Path,
+    places: Places<'_>,
+    console: Console,
+) -> Result<(), Failure> {
+    let document = CompareDocument::read(path)?;
+    let origin = origin(args, document.command.as_ref());
+    let charts = || Ok(comparison_charts(&document));
+    let arrays = match ComparedArrays::read(args, &document) {
+        Ok(arrays) => arrays,
+        Err(failure) if asked_for(args) => return Err(failure.with_hint(WHERE_HINT)),
+        Err(failure) => {
+            let why = told(&failure, console);
+            return places.write(|| comparison_page_of_document(&document, &origin, &why), charts);
+        }
+    };
+    let inputs = arrays.inputs.samples()?;
+    let outputs = arrays.outputs.iter().map(Dataset::samples).collect::<Result<Vec<_>, _>>()?;
+    let monitor = console.monitor();
+    let params = SpadeParams { threads: args.threads, ..known(path, document.params())? };
+    // In the order of the result, which is that of the scores: the comparison keeps it.
+    let models = document.models.iter().zip(&outputs);
+    let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.clone() });
+    let comparison = compare(&ModelSet::new(inputs.clone(), models.collect())?, &params, &monitor)?;
+    for (then, now) in document.models.iter().zip(&comparison.models) {
+        check_same(path, then.model_score, now.report.model_score.0)?;
+    }
+    let outputs: Vec<_> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
+    let models = ComparedModels {
+        document: &document,
+        comparison: &comparison,
+        labels: arrays.labels.as_ref(),
+        inputs: Some(inputs_of(&arrays.inputs, &inputs)),
+        outputs: &outputs,
+    };
+    with_threads(args.threads, || Ok(places.write(|| comparison_page(&models, &origin, &monitor), charts)))?
+}
+
+/// The arrays of a comparison, outputs in the order of its models.
+struct ComparedArrays {
+    inputs: Dataset,
+    outputs: Vec<Dataset>,
+    labels: Option<Labels>,
+}
+
+impl ComparedArrays {
+    fn read(args: &ReportArgs, document: &CompareDocument) -> Result<Self, Failure> {
+        let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
+        let inputs = stored_array(args.inputs.as_deref(), &data.inputs, Side::Input)?;
+        let outputs = data
+            .outputs
+            .iter()
+            .enumerate()
+            .map(|(at, then)| stored_array(args.outputs.get(at).map(String::as_str), then, Side::Output));
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let labels = stored_labels(data.labels.as_ref(), &inputs)?;
+        Ok(Self { inputs, outputs, labels })
+    }
+}
+
+/// Whether the user said where the arrays are; then a page without them is not what was asked for.
+fn asked_for(args: &ReportArgs) -> bool {
+    args.inputs.is_some() || !args.outputs.is_empty()
+}
+
+fn unknown_arrays() -> Failure {
+    Failure::usage("the result does not say which arrays it was made of, or was made of graphs")
+}
+
+/// Why the arrays cannot be shown, told to the user as well.
+fn told(failure: &Failure, console: Console) -> String {
+    let why = failure.message().unwrap_or_default().to_owned();
+    console.note(&format!("the page has no pictures and no scatter plots: {why}; {WHERE_HINT}"));
+    why
+}
+
+fn known<T>(path: &Path, params: Result<T, spadework::UnknownWord>) -> Result<T, Failure> {
+    params.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+/// The same arrays and parameters give the same score; another score comes from another version of the method.
+fn check_same(path: &Path, then: f64, now: f64) -> Result<(), Failure> {
+    if (then - now).abs() <= 1e-6 * then.abs() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{}: says model score {then}, but its arrays give {now}: make the result anew",
+        path.display()
+    )))
+}

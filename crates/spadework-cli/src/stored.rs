@@ -1,0 +1,90 @@
+//! Results that lie in folders, and the arrays that they were made of.
+
+use std::path::Path;
+
+use spadework::Side;
+use spadework_io::result::{ArrayDocument, PlaceDocument};
+use spadework_io::{Dataset, Labels, digest, load, load_labels};
+
+use crate::failure::Failure;
+
+/// The folder of a result, which may also be named by the `result.json` in it, as `check --baseline` takes it.
+pub(crate) fn folder_of(result: &Path) -> &Path {
+    match result.parent() {
+        Some(folder) if result.ends_with("result.json") && result.is_file() => {
+            if folder.as_os_str().is_empty() { Path::new(".") } else { folder }
+        }
+        _ => result,
+    }
+}
+
+/// The folder in which the user types, for results that name arrays by relative paths.
+pub(crate) fn working_folder() -> Option<String> {
+    std::env::current_dir().ok().and_then(|folder| Some(folder.to_str()?.to_owned()))
+}
+
+/// An array as a result remembers it.
+pub(crate) fn remembered(data: &Dataset) -> Result<ArrayDocument, Failure> {
+    let (array, digest) = (data.name().to_owned(), digest(&data.samples()?));
+    Ok(ArrayDocument { array, folder: working_folder(), digest })
+}
+
+/// The command line, as a shell would take it again.
+pub(crate) fn command_line() -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_./:=,%+@".contains(character);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("spadework".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The argument as it would be typed elsewhere: its path starts from `folder`, unless it is absolute.
+fn array_in(folder: &Path, argument: &str) -> String {
+    // A data set by name has its folder in the middle: mnist:DIR:test.
+    match argument.splitn(3, ':').collect::<Vec<_>>()[..] {
+        [set, place, split] => format!("{set}:{}:{split}", folder.join(place).display()),
+        _ => folder.join(argument).display().to_string(),
+    }
+}
+
+/// An array that a result was made of: the one named now, or the one named then; its digest must be the same.
+pub(crate) fn stored_array(now: Option<&str>, then: &ArrayDocument, side: Side) -> Result<Dataset, Failure> {
+    let first = load(now.unwrap_or(&then.array));
+    let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
+    if !first.as_ref().is_ok_and(is_the_one)
+        && let (None, Some(folder)) = (now, &then.folder)
+        && let Ok(data) = load(&array_in(Path::new(folder), &then.array))
+        && is_the_one(&data)
+    {
+        return Ok(data);
+    }
+    let data = first?;
+    let found = digest(&data.samples()?);
+    if found == then.digest {
+        return Ok(data);
+    }
+    Err(Failure::usage(format!(
+        "{}: must be the {side}s that the result was made of ({}, digest {}), got digest {found}",
+        data.name(),
+        then.array,
+        then.digest
+    )))
+}
+
+/// The labels that a result was made with: those named then, or those that come with its inputs.
+pub(crate) fn stored_labels(
+    then: Option<&PlaceDocument>,
+    inputs: &Dataset,
+) -> Result<Option<Labels>, Failure> {
+    let Some(PlaceDocument { array, folder }) = then else { return Ok(inputs.labels().cloned()) };
+    let labels = match (load_labels(array), folder) {
+        (Err(_), Some(folder)) => load_labels(&array_in(Path::new(folder), array))?,
+        (labels, _) => labels?,
+    };
+    Ok(Some(labels))
+}

@@ -1,0 +1,106 @@
+//! `spadework report` and the options `--report` and `--plots`.
+
+use crate::support::{Scene, listing};
+
+fn scored() -> Scene {
+    let scene = Scene::with_model();
+    scene.run("score --inputs x.npy --outputs y.npy --labels labels.npy --out result -q").prints();
+    scene
+}
+
+#[test]
+fn a_page_says_what_the_result_says() {
+    let scene = scored();
+    scene.run("report result --out page.html").prints();
+    let (page, result) = (scene.read("page.html"), scene.read_json("result/result.json"));
+    // Headlines have four digits.
+    let score = result["model_score"].as_f64().unwrap();
+    let shown = format!("{score:.*}", 3 - score.log10().floor() as usize);
+    assert!(page.contains(&format!("<strong>{}</strong>", shown.trim_end_matches('0'))), "{shown}");
+    for part in
+        ["most fragile pairs", "The thin boundary", "digest fnv64x8:", "--labels labels.npy --out result"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    // The result may be named by its file, as elsewhere.
+    scene.run("report result/result.json --out again.html").prints();
+    assert_eq!(page, scene.read("again.html"));
+}
+
+#[test]
+fn the_page_of_a_call_is_that_of_its_result() {
+    let scene = scored();
+    scene.run("report result --out later.html").prints();
+    let call = "score --inputs x.npy --outputs y.npy --labels labels.npy --report now.html -q";
+    scene.run(call).prints();
+    let without_provenance = |page: String| page.split("provenance-title").next().unwrap().to_owned();
+    assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
+}
+
+#[test]
+fn comparisons_and_sweeps_have_pages_too() {
+    let scene = Scene::with_model();
+    let models = "--inputs x.npy --outputs good=y.npy --outputs bad=worse.npy";
+    for command in ["compare", "sweep"] {
+        scene.run(&format!("{command} {models} --out {command} --report {command}.html -q")).prints();
+        scene.run(&format!("report {command} --out later.html")).prints();
+        for page in [format!("{command}.html"), "later.html".to_owned()] {
+            let page = scene.read(&page);
+            assert!(page.contains("good") && page.contains("bad") && page.contains("<svg"), "{command}");
+        }
+    }
+}
+
+#[test]
+fn figures_come_in_three_formats() {
+    let scene = scored();
+    for (format, begins) in [("svg", "<svg "), ("png", "\u{fffd}PNG"), ("pdf", "%PDF-")] {
+        scene.run(&format!("report result --plots {format} --format {format}")).prints();
+        let files = listing(&scene.path().join(format));
+        assert!(
+            files.contains(&format!("labels.{format}")) && files.contains(&format!("embedding.{format}"))
+        );
+        let bytes = std::fs::read(scene.path().join(format).join(format!("spectrum.{format}"))).unwrap();
+        assert!(String::from_utf8_lossy(&bytes).starts_with(begins), "{format}");
+    }
+}
+
+#[test]
+fn a_result_without_its_arrays_still_has_a_page() {
+    let scene = scored();
+    std::fs::rename(scene.path().join("y.npy"), scene.path().join("z.npy")).unwrap();
+    let told = scene.run("report result --out page.html");
+    told.notes(&["no pictures and no scatter plots", "y.npy: no such file", "--outputs"]);
+    assert!(scene.read("page.html").contains("y.npy: no such file"));
+    scene.run("report result --outputs z.npy --out page.html").prints();
+    assert!(!scene.read("page.html").contains("no such file"));
+    scene
+        .run("report result --outputs worse.npy --out page.html")
+        .refuses(2, &["worse.npy", "digest", "hint: "]);
+}
+
+#[test]
+fn what_is_no_result_is_refused() {
+    let scene = scored();
+    scene.run("report none --out page.html").refuses(2, &["none/result.json"]);
+    scene.run("report result").misused(&["--out"]);
+    scene.run("report result --out x.npy/page.html").refuses(2, &["x.npy"]);
+    scene.make_folder("other");
+    scene.write("other/result.json", b"{\"schema\": \"spadework.embed/1\"}");
+    scene.run("report other --out page.html").refuses(2, &["other/result.json", "spadework.embed/1"]);
+    scene.write("other/result.json", b"[]");
+    scene.run("report other --out page.html").refuses(2, &["other/result.json", "schema"]);
+    assert!(!scene.path().join("page.html").exists());
+    scene.run("score --inputs x.npy --outputs y.npy --format png").misused(&["--plots"]);
+}
+
+#[test]
+fn a_result_that_does_not_fit_its_arrays_is_refused() {
+    let scene = scored();
+    let text = scene.read("result/result.json");
+    let score = scene.read_json("result/result.json")["model_score"].to_string();
+    scene.write("result/result.json", text.replacen(&score, "1.5", 1).into_bytes());
+    scene
+        .run("report result --out page.html")
+        .refuses(2, &["result/result.json", "says model score 1.5", "anew"]);
+}

@@ -1,0 +1,48 @@
+//! Points in the plane, coloured by class.
+
+use super::axis::Scale;
+use super::{CATEGORIES, Chart, shortened, text};
+
+const SIDE: f64 = 420.0;
+const MARGIN: f64 = 12.0;
+const LEGEND: f64 = 130.0;
+
+/// Points with the position of their class in `names`; without names all have one colour.
+pub(crate) fn scatter(
+    name: &'static str,
+    title: &str,
+    points: &[[f64; 2]],
+    classes: Option<(&[u16], &[String])>,
+) -> Chart {
+    let across = Scale::tight(points.iter().map(|point| point[0]), MARGIN, SIDE - MARGIN);
+    let up = Scale::tight(points.iter().map(|point| point[1]), SIDE - MARGIN, MARGIN);
+    let kinds = classes.map_or(1, |(_, names)| names.len());
+    let mut body = String::new();
+    // One group a colour, so that the colour is written once and not with every point.
+    for kind in 0..kinds {
+        body += &format!("<g fill=\"{}\" fill-opacity=\".7\">", CATEGORIES[kind % CATEGORIES.len()]);
+        for (at, point) in points.iter().enumerate() {
+            if classes.is_none_or(|(of, _)| usize::from(of[at]) == kind) {
+                let (x, y) = (across.at(point[0]), up.at(point[1]));
+                body += &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"1.6\"/>");
+            }
+        }
+        body += "</g>";
+    }
+    let mut width = SIDE;
+    if let Some((_, names)) = classes {
+        width += LEGEND;
+        for (at, name) in names.iter().take(22).enumerate() {
+            let y = 20.0 + at as f64 * 18.0;
+            let color = CATEGORIES[at % CATEGORIES.len()];
+            body += &format!(
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\" fill=\"{color}\"/>",
+                SIDE + 10.0,
+                y - 4.0
+            );
+            body += &text(SIDE + 22.0, y, "start", "", &shortened(name, 14));
+        }
+    }
+    let description = format!("{} samples by their first two coordinates.", points.len());
+    Chart { name, title: title.to_owned(), description, width, height: SIDE, body }
+}

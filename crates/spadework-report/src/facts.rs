@@ -1,0 +1,153 @@
+//! What a page shows of a model beyond its scores: places of the samples, distances of pairs, the thin cut.
+
+use spadework::eigen::{EigenParams, lowest_modes};
+use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, accuracy, predictions, thinnest_cut};
+use spadework::{EigenProblem, Monitor, Samples, SpadeReport, Values, permuted_score};
+
+use crate::ScoredModel;
+use crate::error::Result;
+
+/// Pairs and samples that a page shows.
+pub(crate) const PAIRS: usize = 30;
+/// Eigenvalues of the spectrum.
+const SPECTRUM: usize = 10;
+
+/// A way of placing the samples in the plane.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) note: &'static str,
+    pub(crate) points: Vec<[f64; 2]>,
+}
+
+/// An edge of the input graph, and how far apart its ends are.
+#[derive(Debug)]
+pub(crate) struct Pair {
+    pub(crate) edge: EdgeScore,
+    /// Euclidean distances of the samples, where they are known.
+    pub(crate) inputs: Option<f64>,
+    pub(crate) outputs: Option<f64>,
+    /// Distance mapping distortion, by hops and by resistance, where both graphs are connected.
+    pub(crate) distortion: Option<[f64; 2]>,
+}
+
+/// Everything that has to be computed for a page.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) views: Vec<View>,
+    pub(crate) eigenvalues: Vec<f64>,
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) cut: Cut,
+    pub(crate) permuted: f64,
+    pub(crate) accuracy: Option<f64>,
+    /// The class that each sample is taken for, where labels and outputs go together.
+    pub(crate) predictions: Option<Vec<usize>>,
+}
+
+impl Facts {
+    pub(crate) fn of(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Self> {
+        let report = model.report;
+        let params = &report.diagnostics.params;
+        let most = report.graphs.nodes() - 1;
+        let eigen = EigenParams {
+            eigenpairs: SPECTRUM.min(most),
+            tolerance: params.tolerance,
+            seed: params.seed,
+            ..EigenParams::default()
+        };
+        let spectrum = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(&eigen, monitor)?;
+        let accuracy = match (model.outputs, model.labels) {
+            (Some(outputs), Some(labels)) => accuracy(outputs, labels.ids())?,
+            _ => None,
+        };
+        Ok(Self {
+            views: views(report, &spectrum, &eigen, monitor)?,
+            eigenvalues: spectrum.values().to_vec(),
+            pairs: pairs(model, monitor)?,
+            cut: thinnest_cut(&report.graphs, &report.eigenpairs, monitor)?,
+            permuted: match &model.document.references {
+                Some(references) => references.permuted,
+                None => permuted_score(&report.graphs, params, monitor)?,
+            },
+            accuracy,
+            predictions: accuracy.and(model.outputs).map(predictions),
+        })
+    }
+}
+
+/// The samples as the model's stretching, the input graph and the output graph place them (A.6). An input graph that was
+/// given in pieces has no place for them all.
+fn views(
+    report: &SpadeReport,
+    spectrum: &spadework::GeneralizedEigenpairs,
+    eigen: &EigenParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<View>> {
+    let graphs = &report.graphs;
+    let two = EigenParams { eigenpairs: eigen.eigenpairs.min(2), ..*eigen };
+    let mut views = vec![View {
+        name: "embedding",
+        title: "Where the model tears (L_Y⁺L_X)",
+        note: "Samples that are neighbors at the input and far apart here are pulled apart by the model.",
+        points: plane(&spectrum.vectors()[..spectrum.len().min(2)]),
+    }];
+    if let Ok(input) = graphs.connected_input() {
+        views.push(View {
+            name: "embedding_input",
+            title: "The inputs (L_X)",
+            note: "Samples as the input graph alone places them.",
+            points: plane(lowest_modes(&input, &two, monitor)?.vectors()),
+        });
+    }
+    views.push(View {
+        name: "embedding_output",
+        title: "The outputs (L_Y)",
+        note: "Samples as the output graph alone places them.",
+        points: plane(lowest_modes(graphs.connected_output(), &two, monitor)?.vectors()),
+    });
+    Ok(views)
+}
+
+/// The first two vectors as points; with a single vector all lie on a line.
+pub(crate) fn plane(vectors: &[Vec<f64>]) -> Vec<[f64; 2]> {
+    let coordinate = |at: usize, p: usize| vectors.get(at).map_or(0.0, |vector| vector[p]);
+    (0..vectors[0].len()).map(|p| [coordinate(0, p), coordinate(1, p)]).collect()
+}
+
+fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
+    let top = model.report.edge_scores.top(PAIRS);
+    let ends: Vec<(u32, u32)> = top.iter().map(|edge| (edge.p, edge.q)).collect();
+    let seed = model.report.diagnostics.params.seed;
+    let ratios = match Distances::new(&model.report.graphs, seed) {
+        Ok(distances) => {
+            let hops = distances.of_pairs(DistanceKind::Geodesic, &ends, monitor)?;
+            let resistances = distances.of_pairs(DistanceKind::Resistance, &ends, monitor)?;
+            Some(hops.iter().zip(&resistances).map(|(a, b)| [a.ratio(), b.ratio()]).collect::<Vec<_>>())
+        }
+        // An input graph in pieces has pairs without a distance.
+        Err(spadework::Error::InputDisconnected { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    let apart = |samples: Option<&Samples<'_>>, edge: &EdgeScore| {
+        samples.map(|samples| euclidean(samples, edge.p as usize, edge.q as usize))
+    };
+    let pair = |(at, edge): (usize, EdgeScore)| Pair {
+        inputs: apart(model.inputs.map(|inputs| inputs.samples), &edge),
+        outputs: apart(model.outputs, &edge),
+        distortion: ratios.as_ref().map(|ratios| ratios[at]),
+        edge,
+    };
+    Ok(top.into_iter().enumerate().map(pair).collect())
+}
+
+fn euclidean(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
+    fn between<T: Copy + Into<f64>>(values: &[T], dim: usize, p: usize, q: usize) -> f64 {
+        let row = |at: usize| values[at * dim..(at + 1) * dim].iter().map(|&value| value.into());
+        row(p).zip(row(q)).map(|(a, b): (f64, f64)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+    match samples.values() {
+        Values::F32(values) => between(values, samples.dim(), p, q),
+        Values::F64(values) => between(values, samples.dim(), p, q),
+    }
+}

@@ -1,0 +1,59 @@
+//! Pages and plots of Spadework's results.
+//!
+//! [`score_page`], [`comparison_page`], [`sweep_page`] make one self-contained HTML file each: it opens without a
+//! network, prints, and follows the reader's theme. [`score_charts`] and its siblings give the same figures one by one,
+//! and [`Chart::file`] writes them as SVG, PNG or PDF.
+//!
+//! What a page says in text and tables is filled into templates (`templates/`), which escape everything; charts are made
+//! in `charts/`; what a reader can point at is drawn by `assets/page.js` from one JSON object (`shown.rs`).
+#![forbid(unsafe_code)]
+
+mod charts;
+mod comparison;
+mod error;
+mod facts;
+mod figure_file;
+mod packed;
+mod page;
+mod pictures;
+mod provenance;
+mod score;
+mod shown;
+mod sweep;
+
+use spadework::{Samples, SpadeReport};
+use spadework_io::Labels;
+use spadework_io::result::ScoreDocument;
+
+pub use charts::Chart;
+pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
+pub use error::{Error, Result};
+pub use figure_file::FigureFormat;
+pub use pictures::ImageShape;
+pub use provenance::Origin;
+pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
+pub use sweep::{sweep_charts, sweep_page};
+
+/// The inputs of a model with the shape that they have in their file.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The samples, flattened.
+    pub samples: &'a Samples<'a>,
+    /// Their shape; the first extent counts the samples.
+    pub shape: &'a [usize],
+}
+
+/// A scored model and what it was scored on.
+#[derive(Debug, Clone, Copy)]
+pub struct ScoredModel<'a> {
+    /// The result as it is written.
+    pub document: &'a ScoreDocument,
+    /// The result as it was computed.
+    pub report: &'a SpadeReport,
+    /// Labels, where there are any.
+    pub labels: Option<&'a Labels>,
+    /// The inputs, unless a graph was given in their place.
+    pub inputs: Option<Inputs<'a>>,
+    /// The outputs, unless a graph was given in their place.
+    pub outputs: Option<&'a Samples<'a>>,
+}
