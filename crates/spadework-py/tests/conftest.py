@@ -16,7 +16,7 @@ ASSETS = ROOT / "crates" / "spadework-cli" / "assets"
 @pytest.fixture(scope="session")
 def digits():
     """The embedded digits, the outputs of two networks on them, and their labels."""
-    table = np.loadtxt(ASSETS / "digits.csv.gz", delimiter=",")
+    table = np.loadtxt(ASSETS.parents[1] / "spadework-io" / "assets" / "digits.csv.gz", delimiter=",")
     images = (table[:, :64] / 16).astype(np.float32)
     return {
         "inputs": images,
