@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use spadework_io::model::{Layout, Normalization, OutputPoint, RunOptions};
 
 use crate::args::{MethodArgs, OutputArgs, TerminalArgs, threads};
+use crate::args_report::PageArgs;
 
 /// A model file in place of outputs.
 #[derive(Debug, Args)]
@@ -167,9 +168,8 @@ pub(crate) struct LayersArgs {
     pub(crate) method: MethodArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Draw the scores over the depth of the network into this file
-    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
-    pub(crate) plot: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
 }
 
 #[cfg(test)]

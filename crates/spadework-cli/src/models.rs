@@ -1,32 +1,37 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
-use std::num::NonZeroUsize;
-
 use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
 use spadework_io::comparison::CompareData;
-use spadework_io::result::{ModelFileDocument, PlaceDocument};
+use spadework_io::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
+use crate::args::MethodArgs;
+use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::networks::{Outputs, Runner};
+use crate::model_runner::{Outputs, Runner};
 use crate::run::tell_what_outputs_look_like;
+use crate::sides::{SideFile, check_sense, graph};
 use crate::stored::{remembered, working_folder};
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
-pub(crate) struct LoadedModels {
-    inputs: Dataset,
+pub(crate) struct LoadedModels<'a> {
+    inputs: SideFile<'a>,
     outputs: Vec<(String, Outputs)>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<CorruptionDocument>,
 }
 
-impl LoadedModels {
+impl<'a> LoadedModels<'a> {
     pub(crate) fn from_args(
-        args: &ModelsArgs,
-        threads: Option<NonZeroUsize>,
+        args: &'a ModelsArgs,
+        method: &MethodArgs,
+        corruption: &CorruptionArgs,
         console: Console,
     ) -> Result<Self, Failure> {
+        check_sense(args.input_graph.as_deref(), method, corruption)?;
         let arguments = args.outputs.iter().chain(&args.model).chain(&args.models);
         let named = arguments.map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = first_repeated(&named) {
@@ -35,8 +40,18 @@ impl LoadedModels {
                 Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY, --model NAME=FILE")
             );
         }
-        let inputs = load(&args.inputs)?;
-        let runner = Runner { options: args.run.options(), threads, inputs: &inputs, console };
+        let general = &method.general;
+        let inputs = args.inputs.as_deref().map(load).transpose()?;
+        let inputs = inputs
+            .map(|inputs| corruption.apply(inputs, general.seed, general.threads, console))
+            .transpose()?;
+        let (inputs, made) = inputs.map_or((None, None), |inputs| (Some(inputs.dataset), inputs.corruption));
+        let runner = Runner {
+            options: args.run.options(),
+            threads: general.threads,
+            inputs: inputs.as_ref(),
+            console,
+        };
         let first_model = args.outputs.len()..args.outputs.len() + args.model.len();
         let outputs = named
             .into_iter()
@@ -50,7 +65,15 @@ impl LoadedModels {
                 }
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { inputs, outputs })
+        if outputs.iter().any(|(_, outputs)| outputs.model.is_none()) {
+            corruption.tell_whose_outputs(general.seed, console);
+        }
+        let inputs = match (inputs, &args.input_graph) {
+            (Some(inputs), _) => SideFile::Array(inputs),
+            (None, Some(path)) => graph(path, outputs[0].1.data.shape().first().copied(), console)?,
+            (None, None) => unreachable!("the command line demands one of the two"),
+        };
+        Ok(Self { inputs, outputs, corruption: made })
     }
 
     /// The labels that an argument names, or those that come with the inputs.
@@ -59,7 +82,7 @@ impl LoadedModels {
             Some(argument) => Some(load_labels(argument)?),
             None => self.inputs.labels().cloned(),
         };
-        let samples = self.inputs.samples()?.len();
+        let samples = self.inputs.inputs()?.len();
         match &labels {
             Some(labels) if labels.len() != samples => {
                 let error = CoreError::LabelCount { samples, labels: labels.len() };
@@ -74,34 +97,39 @@ impl LoadedModels {
         self.outputs.iter().find(|(known, _)| known == name)?.1.model.as_ref()
     }
 
-    /// The inputs of all models.
-    pub(crate) fn inputs(&self) -> &Dataset {
-        &self.inputs
+    /// The array of the inputs, unless a graph is given in its place.
+    pub(crate) fn input_array(&self) -> Option<&Dataset> {
+        match &self.inputs {
+            SideFile::Array(inputs) => Some(inputs),
+            SideFile::Graph { .. } => None,
+        }
     }
 
-    /// The arrays as a result remembers them, outputs in the order of the comparison.
+    /// The arrays as a result remembers them, outputs in the order of the comparison; none where a graph is given in place
+    /// of the inputs.
     pub(crate) fn remembered(
         &self,
         labels: Option<&str>,
         comparison: &Comparison,
-    ) -> Result<CompareData, Failure> {
+    ) -> Result<Option<CompareData>, Failure> {
+        let Some(inputs) = self.input_array() else { return Ok(None) };
         let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1.data));
         let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
-        Ok(CompareData {
-            inputs: remembered(&self.inputs)?,
+        Ok(Some(CompareData {
+            inputs: remembered(inputs)?,
             outputs: outputs.collect::<Result<_, _>>()?,
             labels: labels.map(place),
-        })
+        }))
     }
 
     /// The models, checked against the inputs.
-    pub(crate) fn set<'a>(&'a self) -> Result<ModelSet<'a>, Failure> {
-        let model = |(name, outputs): &'a (String, Outputs)| match outputs.data.samples() {
+    pub(crate) fn set<'s>(&'s self) -> Result<ModelSet<'s>, Failure> {
+        let model = |(name, outputs): &'s (String, Outputs)| match outputs.data.samples() {
             Ok(outputs) => Ok(Model { name: name.clone(), outputs }),
             Err(error) => Err(Failure::from(error).about_model(name)),
         };
         let models = self.outputs.iter().map(model).collect::<Result<_, _>>()?;
-        ModelSet::new(self.inputs.samples()?, models).map_err(|error| self.with_files(error))
+        ModelSet::new(self.inputs.inputs()?, models).map_err(|error| self.with_files(error))
     }
 
     /// Outputs that are probably not what the user meant. Of a softmax in a model that was run has been told.

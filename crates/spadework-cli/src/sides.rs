@@ -1,15 +1,17 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
-use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples, Side};
-use spadework_io::result::ModelFileDocument;
+use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
+use spadework_io::result::{CorruptionDocument, ModelFileDocument};
 use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
 
-use crate::args::ModelArgs;
+use crate::args::{MethodArgs, ModelArgs};
+use crate::args_data::CorruptionArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::networks::{Outputs, Runner};
+use crate::model_runner::{Outputs, Runner};
 
 /// One side.
+#[derive(Debug)]
 pub(crate) enum SideFile<'a> {
     Array(Dataset),
     Graph { name: &'a str, loaded: LoadedGraph },
@@ -39,6 +41,14 @@ impl SideFile<'_> {
         }
     }
 
+    /// The side as what many models were given.
+    pub(crate) fn inputs(&self) -> Result<Inputs<'_>, Failure> {
+        Ok(match self {
+            SideFile::Array(dataset) => dataset.samples()?.into(),
+            SideFile::Graph { loaded, .. } => loaded.graph.clone().into(),
+        })
+    }
+
     /// Number of samples, as far as the file says it.
     fn len(&self) -> Option<usize> {
         match self {
@@ -62,14 +72,28 @@ pub(crate) struct Sides<'a> {
     pub(crate) output: SideFile<'a>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<ModelFileDocument>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<CorruptionDocument>,
 }
 
 impl<'a> Sides<'a> {
     /// Loads the files that the arguments name.
-    pub(crate) fn load(model: &'a ModelArgs, console: Console) -> Result<Self, Failure> {
-        check_sense(model)?;
+    pub(crate) fn load(
+        model: &'a ModelArgs,
+        corruption: &CorruptionArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        check_sense(model.input_graph.as_deref(), &model.method, corruption)?;
+        let general = &model.method.general;
         let inputs = model.inputs.as_deref().map(load).transpose()?;
+        let inputs = inputs
+            .map(|inputs| corruption.apply(inputs, general.seed, general.threads, console))
+            .transpose()?;
+        let (inputs, made) = inputs.map_or((None, None), |inputs| (Some(inputs.dataset), inputs.corruption));
         let outputs = outputs_of(model, inputs.as_ref(), console)?;
+        if outputs.as_ref().is_none_or(|outputs| outputs.model.is_none()) {
+            corruption.tell_whose_outputs(general.seed, console);
+        }
         let (outputs, model_file) =
             outputs.map_or((None, None), |outputs| (Some(outputs.data), outputs.model));
         let samples =
@@ -85,7 +109,7 @@ impl<'a> Sides<'a> {
             (Some(inputs), _) => SideFile::Array(inputs),
             (None, None) => unreachable!("the command line demands one of the two"),
         };
-        Ok(Self { input, output, model: model_file })
+        Ok(Self { input, output, model: model_file, corruption: made })
     }
 
     /// Inputs and outputs, where neither is a graph.
@@ -125,22 +149,27 @@ fn outputs_of(
     inputs: Option<&Dataset>,
     console: Console,
 ) -> Result<Option<Outputs>, Failure> {
-    let argument = model.network.model.as_deref().or(model.outputs.as_deref());
-    match (argument, inputs) {
-        (None, _) => Ok(None),
-        (Some(argument), Some(inputs)) => {
-            let options = model.network.run.options();
-            let runner = Runner { options, threads: model.method.threads, inputs, console };
-            let is_model = model.network.model.is_some();
-            if is_model { runner.run(argument).map(Some) } else { runner.outputs(argument).map(Some) }
-        }
-        (Some(argument), None) => Ok(Some(Outputs { data: load(argument)?, model: None })),
+    let options = model.network.run.options();
+    let runner = Runner { options, threads: model.method.general.threads, inputs, console };
+    match (&model.network.model, &model.outputs) {
+        (Some(file), _) => runner.run(file).map(Some),
+        (None, Some(argument)) => runner.outputs(argument).map(Some),
+        (None, None) => Ok(None),
     }
 }
 
-/// A projection of inputs that are not there is a misunderstanding.
-fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
-    if model.input_graph.is_some() && matches!(model.method.graph, spadework::GraphKind::Pca(_)) {
+/// A projection or corruption of inputs that are not there is a misunderstanding.
+pub(crate) fn check_sense(
+    input_graph: Option<&str>,
+    method: &MethodArgs,
+    corruption: &CorruptionArgs,
+) -> Result<(), Failure> {
+    if input_graph.is_some() && corruption.corruption.is_some() {
+        return Err(Failure::usage(
+            "--corruption changes the inputs, but --input-graph is given in their place",
+        ));
+    }
+    if input_graph.is_some() && matches!(method.graph, GraphKind::Pca(_)) {
         return Err(Failure::usage(
             "--graph pca: projects the inputs, but --input-graph is given in their place",
         ));
@@ -148,11 +177,16 @@ fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
+/// Loads a graph; a list of edges need not name every one of its `nodes`.
+pub(crate) fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
     let loaded = load_graph(path, nodes)?;
     for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
         if count > 0 {
-            console.note(&format!("{path}: {count} entries {what} are no edges and are left out"));
+            let entries = match count {
+                1 => format!("1 entry {what} is no edge and is"),
+                _ => format!("{count} entries {what} are no edges and are"),
+            };
+            console.note(&format!("{path}: {entries} left out"));
         }
     }
     Ok(SideFile::Graph { name: path, loaded })

@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 
 use crate::args::Eigenpairs;
 use crate::failure::Failure;
-use crate::networks::is_model;
+use crate::model_runner::is_model;
 
 /// Refuses an option that the command makes no use of.
 pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {

@@ -29,6 +29,8 @@ pub enum Stage {
     Subsamples,
     /// Neighbours and scores of new samples.
     NewSamples,
+    /// Corruption of images, by `spadework-io`.
+    Corruption,
 }
 
 impl fmt::Display for Stage {
@@ -45,6 +47,7 @@ impl fmt::Display for Stage {
             Stage::Modes => "modes",
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
+            Stage::Corruption => "corruption",
         })
     }
 }

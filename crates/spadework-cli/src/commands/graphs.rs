@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 use spadework::scores::agreement::agreement;
-use spadework::{Error as CoreError, GraphKind, PairedSamples, SpadeParams, SpadeReport, Weights, evaluate};
+use spadework::{
+    Error as CoreError, GraphKind, PairedSamples, SharedSearch, SpadeParams, SpadeReport, Weights,
+};
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};
 use spadework_io::result::{EnclosureDocument, GraphsDocument, ModelFileDocument, ScoreDocument};
@@ -12,7 +14,7 @@ use spadework_io::result::{EnclosureDocument, GraphsDocument, ModelFileDocument,
 use crate::args_graphs::GraphsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::networks::{Outputs, Runner};
+use crate::model_runner::{Outputs, Runner};
 use crate::render::{csv_field, json, number, table};
 use crate::render_graphs::brief;
 use crate::render_many::correlation;
@@ -70,25 +72,30 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
     let folder = args.out.as_deref().map(OutputDir::create).transpose()?;
     let console = args.terminal.console();
     let inputs = load(&args.inputs)?;
-    let runner =
-        Runner { options: args.network.run.options(), threads: args.threads, inputs: &inputs, console };
+    let runner = Runner {
+        options: args.network.run.options(),
+        threads: args.general.threads,
+        inputs: Some(&inputs),
+        console,
+    };
     let Outputs { data: outputs, model } = match (&args.network.model, &args.outputs) {
         (Some(file), _) => runner.run(file)?,
         (None, outputs) => runner.outputs(outputs.as_deref().unwrap_or_default())?,
     };
     let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
         .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;
-    args.params(GraphKind::Knn, Weights::Unit).check_for(pair.len())?;
+    let params = args.params(GraphKind::Knn, Weights::Unit);
+    params.check_for(pair.len())?;
     let constructions = rows(args, &pair, console)?;
     let document = Document {
         schema: "spadework.graphs/1",
         samples: pair.len(),
         input_dim: pair.input().dim(),
         output_dim: pair.output().dim(),
-        neighbors: args.neighbors,
-        eigenpairs: args.eigenpairs,
-        connectivity: spadework::Connectivity::from(args.connectivity).to_string(),
-        seed: args.seed,
+        neighbors: params.neighbors,
+        eigenpairs: params.eigenpairs,
+        connectivity: params.connectivity.to_string(),
+        seed: params.seed,
         top: args.top.get().min(pair.len()),
         constructions,
         model,
@@ -117,6 +124,7 @@ fn constructions(args: &GraphsArgs) -> Vec<(GraphKind, Weights)> {
 }
 
 fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result<Vec<Row>, Failure> {
+    let shared = SharedSearch::new(pair);
     let mut reference: Option<SpadeReport> = None;
     let mut first_failure = None;
     let mut notes = Notes::default();
@@ -124,7 +132,7 @@ fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result
     for (kind, weights) in constructions(args) {
         let began = Instant::now();
         let params = args.params(kind, weights);
-        let outcome = match evaluate(pair, &params, &console.monitor()) {
+        let outcome = match shared.evaluate(&params, &console.monitor()) {
             Err(CoreError::Cancelled) => return Err(CoreError::Cancelled.into()),
             // One way that fails says nothing about the others.
             Err(error) => {
@@ -174,7 +182,7 @@ struct Notes {
 impl Notes {
     fn take(&mut self, report: &SpadeReport, console: Console) {
         if !self.copies_told {
-            tell_of_copies(report, console);
+            tell_of_copies(&report.diagnostics, report.graphs.nodes(), console);
             self.copies_told = true;
         }
         let diagnostics = &report.diagnostics;

@@ -1,32 +1,34 @@
 //! `spadework layers`: the score over the depth of a network (the paper's A.7).
 
 mod activations;
-mod document;
 
 use std::path::Path;
 
 use spadework::{LayerScores, score_layers};
 use spadework_io::Dataset;
+use spadework_io::layers::{Layer, LayersDocument};
 use spadework_io::load;
 use spadework_io::model::{OnnxModel, RunOptions};
-use spadework_io::output::{Column, OutputFile, write_bytes, write_npy};
+use spadework_io::output::{Column, write_bytes, write_npy};
+use spadework_report::{layers_charts, layers_page};
 
-use self::activations::{Activations, Layer, chosen_layers};
-use self::document::LayersDocument;
+use self::activations::{Activations, chosen_layers};
 use crate::args::TableFormat;
 use crate::args_model::LayersArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::networks::{document, sample_shape};
+use crate::model_runner::{document, sample_shape};
+use crate::pages::{Places, this_call};
 use crate::render::{json, number, printable, table};
 use crate::run::{ResultFolder, label_text, tell_what_was_missed};
-use crate::{plot, tables};
+use crate::stored::command_line;
+use crate::tables;
 
 pub(crate) fn run(args: &LayersArgs) -> Result<(), Failure> {
     let params = args.method.params(args.neighbors);
     params.check()?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
-    check_plot(args.plot.as_deref())?;
+    let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let options = args.feed.options();
     let model = OnnxModel::open(&args.model)?;
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &LayersArgs) -> Result<(), Failure> {
     drop(monitor);
     tell_what_was_done(&scores, &layers, console);
     let file = document(&model, last_value(&layers), false, &options);
-    let document = LayersDocument::new(&scores, &layers, file, &samples, &params);
+    let mut document = LayersDocument::new(&scores, &layers, file, &samples, &params);
     if scores.layers.iter().all(Result::is_err) {
         let (layer, error) = (&layers[0], scores.layers.into_iter().find_map(Result::err));
         let failure = error.map_or_else(
@@ -51,12 +53,11 @@ pub(crate) fn run(args: &LayersArgs) -> Result<(), Failure> {
         );
     }
     if let Some(folder) = folder {
+        document.command = Some(command_line());
         write(&folder, &scores, &document, &inputs)?;
         folder.commit()?;
     }
-    if let Some(path) = &args.plot {
-        write_bytes(path, drawn(&document).as_bytes())?;
-    }
+    places.write(|| layers_page(&document, &this_call()), || Ok(layers_charts(&document)))?;
     Console::data(&if args.output.json { json(&document) } else { to_text(&document) })
 }
 
@@ -91,16 +92,6 @@ fn layers(
         return Err(Failure::usage(format!("{}: no layer makes one row a sample", model.name())));
     }
     Ok(layers)
-}
-
-/// A place that cannot be written is found out before the work begins.
-fn check_plot(path: Option<&Path>) -> Result<(), Failure> {
-    let Some(path) = path else { return Ok(()) };
-    if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("svg")) {
-        return Err(Failure::usage(format!("--plot must end in .svg, got {}", path.display())));
-    }
-    drop(OutputFile::create(path)?);
-    Ok(())
 }
 
 fn last_value(layers: &[Layer]) -> String {
@@ -157,20 +148,7 @@ fn to_text(document: &LayersDocument) -> String {
     )
 }
 
-fn drawn(document: &LayersDocument) -> String {
-    let points: Vec<plot::Point> = document
-        .layers
-        .iter()
-        .map(|layer| plot::Point { name: layer.name.clone(), value: layer.model_score })
-        .collect();
-    let title = format!(
-        "{}: {} samples, {} neighbors",
-        document.model.file, document.samples, document.neighbors.used
-    );
-    plot::line(&title, "model score", &points)
-}
-
-/// result.json, the picture, and the tables of layers and of samples.
+/// result.json, and the tables of layers and of samples.
 fn write(
     folder: &ResultFolder<'_>,
     scores: &LayerScores,
@@ -179,7 +157,6 @@ fn write(
 ) -> Result<(), Failure> {
     let (path, formats) = (folder.path(), folder.tables());
     write_bytes(&path.join("result.json"), json(document).as_bytes())?;
-    write_bytes(&path.join("plot.svg"), drawn(document).as_bytes())?;
     write_layers(path, formats, document)?;
     write_nodes(path, formats, scores, document, inputs)
 }

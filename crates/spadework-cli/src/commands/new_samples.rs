@@ -14,8 +14,8 @@ use crate::args::{ModelArgs, ScoreArgs, TableFormat};
 use crate::args_many::ReferenceArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::networks::Runner;
-use crate::render::{json, number, printable, table};
+use crate::model_runner::Runner;
+use crate::render::{counted, json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
 use crate::stored::{RunAgain, folder_of, stored_array};
@@ -32,6 +32,9 @@ struct NewSamplesDocument {
     reference: ReferenceDocument,
     known: usize,
     averaged: usize,
+    /// New samples that lie apart from the reference, by their inputs and by their outputs.
+    far_inputs: usize,
+    far_outputs: usize,
     top_nodes: Vec<NewNode>,
     total_s: f64,
     version: &'static str,
@@ -63,6 +66,8 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let console = Console::new(&args.output);
     let stored = Stored::read(args, result, console)?;
     let inputs = load(args.model.inputs.as_deref().unwrap_or_default())?;
+    let general = &args.model.method.general;
+    let inputs = args.corruption.apply(inputs, general.seed, general.threads, console)?.dataset;
     let outputs = new_outputs(args, &inputs, console)?;
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
@@ -100,11 +105,16 @@ fn check_places(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
 /// The outputs of the new samples; the command line takes no graph in their place with `--reference`.
 fn new_outputs(args: &ScoreArgs, inputs: &Dataset, console: Console) -> Result<Dataset, Failure> {
     let ModelArgs { network, outputs, method, .. } = &args.model;
-    let runner = Runner { options: network.run.options(), threads: method.threads, inputs, console };
+    let general = &method.general;
+    let runner =
+        Runner { options: network.run.options(), threads: general.threads, inputs: Some(inputs), console };
     let outputs = match &network.model {
         Some(file) => runner.run(file)?,
         None => runner.outputs(outputs.as_deref().unwrap_or_default())?,
     };
+    if outputs.model.is_none() {
+        args.corruption.tell_whose_outputs(general.seed, console);
+    }
     Ok(outputs.data)
 }
 
@@ -130,9 +140,11 @@ impl Stored {
         };
         let embedding = read_embedding(folder, &document)?;
         let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
-        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input)
+        let corruption = document.corruption.as_ref();
+        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input, corruption)
             .map_err(|failure| failure.with_hint(INPUTS_HINT))?;
-        let run_again = RunAgain { inputs: &inputs, threads: args.model.method.threads, console };
+        let threads = args.model.method.general.threads;
+        let run_again = RunAgain { inputs: &inputs, threads, console };
         let outputs = run_again
             .outputs(reference_outputs.as_deref(), &data.outputs, document.model.as_ref())
             .map_err(|failure| failure.with_hint(OUTPUTS_HINT))?;
@@ -220,6 +232,18 @@ fn tell_what_was_done(reference: &ScoreDocument, scores: &NewScores, console: Co
             scores.embedding.values().len()
         ));
     }
+    let samples = scores.quantiles.len();
+    for (side, far) in [("inputs", &scores.far_inputs), ("outputs", &scores.far_outputs)] {
+        if let Some(first) = far.first() {
+            console.note(&format!(
+                "the {side} of {} of {} are far from the reference (the first: sample {first}), farther from the nearest \
+                 reference sample than any reference sample from its {} nearest: these scores are extrapolated",
+                far.len(),
+                counted(samples, "new sample"),
+                reference.neighbors.used
+            ));
+        }
+    }
     if reference.graphs.input.bridges + reference.graphs.output.bridges > 0 {
         console.note("the bridges of the reference are no neighbors of new samples");
     }
@@ -251,6 +275,8 @@ fn document(
         },
         known: scores.known,
         averaged: scores.averaged,
+        far_inputs: scores.far_inputs.len(),
+        far_outputs: scores.far_outputs.len(),
         top_nodes: scores.node_scores.top(args.top).into_iter().map(node).collect(),
         total_s: began.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),
@@ -304,13 +330,13 @@ fn to_text(document: &NewSamplesDocument) -> String {
     });
     format!(
         "new samples   {samples}, {known} of them samples of the reference\n\
-         reference     {} samples, model score {}, {} neighbors, {} eigenpairs\n\n\
+         reference     {} samples, model score {}, {}, {}\n\n\
          most fragile new samples (above: the part of the reference that scores lower)\n{}\n\
          seconds: {:.3}\n",
         reference.samples,
         number(reference.model_score),
-        reference.neighbors,
-        reference.eigenpairs,
+        counted(reference.neighbors, "neighbor"),
+        counted(reference.eigenpairs, "eigenpair"),
         table(&header, rows),
         document.total_s,
     )

@@ -9,7 +9,7 @@ use spadework_io::result::ModelFileDocument;
 use crate::args_model::PredictArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::networks::{Outputs, Runner};
+use crate::model_runner::{Outputs, Runner};
 use crate::render::json;
 
 #[derive(Debug, Serialize)]
@@ -32,7 +32,8 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
     drop(OutputFile::create(&args.out)?);
     let console = args.terminal.console();
     let inputs = load(&args.inputs)?;
-    let runner = Runner { options: args.run.options(), threads: args.threads, inputs: &inputs, console };
+    let runner =
+        Runner { options: args.run.options(), threads: args.threads, inputs: Some(&inputs), console };
     let Outputs { data, model } = runner.run(&args.model)?;
     let samples = data.few_samples()?;
     let spadework::Values::F32(values) = samples.values() else {

@@ -7,12 +7,14 @@ use std::path::Path;
 
 use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, compare, evaluate, with_threads};
 use spadework_io::comparison::CompareDocument;
+use spadework_io::layers::LayersDocument;
 use spadework_io::result::{ScoreDocument, schema_of};
 use spadework_io::sweep::SweepDocument;
-use spadework_io::{Dataset, Labels, comparison, result, sweep};
+use spadework_io::{Dataset, Labels, comparison, layers, result, sweep};
 use spadework_report::{
     ComparedModels, Origin, ScoredModel, comparison_charts, comparison_page, comparison_page_of_document,
-    score_charts, score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
+    layers_charts, layers_page, score_charts, score_charts_of_document, score_page, score_page_of_document,
+    sweep_charts, sweep_page,
 };
 
 use crate::args_report::ReportArgs;
@@ -31,8 +33,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         result::SCHEMA => of_score(args, &path, places, console),
         comparison::SCHEMA => of_comparison(args, &path, places, console),
         sweep::SCHEMA => of_sweep(args, &path, places),
+        layers::SCHEMA => of_layers(args, &path, places),
         other => Err(Failure::usage(format!(
-            "{}: expected a result of score, compare or sweep, got schema `{other}`",
+            "{}: expected a result of score, compare, sweep or layers, got schema `{other}`",
             path.display()
         ))),
     }
@@ -46,6 +49,12 @@ fn of_sweep(args: &ReportArgs, path: &Path, places: Places<'_>) -> Result<(), Fa
     let document = SweepDocument::read(path)?;
     let origin = origin(args, document.command.as_ref());
     places.write(|| sweep_page(&document, &origin), || Ok(sweep_charts(&document)))
+}
+
+fn of_layers(args: &ReportArgs, path: &Path, places: Places<'_>) -> Result<(), Failure> {
+    let document = LayersDocument::read(path)?;
+    let origin = origin(args, document.command.as_ref());
+    places.write(|| layers_page(&document, &origin), || Ok(layers_charts(&document)))
 }
 
 fn of_score(args: &ReportArgs, path: &Path, places: Places<'_>, console: Console) -> Result<(), Failure> {
@@ -87,7 +96,8 @@ struct ScoreArrays {
 impl ScoreArrays {
     fn read(args: &ReportArgs, document: &ScoreDocument, console: Console) -> Result<Self, Failure> {
         let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
-        let inputs = stored_array(args.inputs.as_deref(), &data.inputs, Side::Input)?;
+        let inputs =
+            stored_array(args.inputs.as_deref(), &data.inputs, Side::Input, document.corruption.as_ref())?;
         let run_again = RunAgain { inputs: &inputs, threads: args.threads, console };
         let now = args.outputs.first().map(String::as_str);
         let outputs = run_again.outputs(now, &data.outputs, document.model.as_ref())?;
@@ -145,7 +155,8 @@ struct ComparedArrays {
 impl ComparedArrays {
     fn read(args: &ReportArgs, document: &CompareDocument, console: Console) -> Result<Self, Failure> {
         let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
-        let inputs = stored_array(args.inputs.as_deref(), &data.inputs, Side::Input)?;
+        let inputs =
+            stored_array(args.inputs.as_deref(), &data.inputs, Side::Input, document.corruption.as_ref())?;
         let run_again = RunAgain { inputs: &inputs, threads: args.threads, console };
         let outputs = data.outputs.iter().zip(&document.models).enumerate().map(|(at, (then, model))| {
             run_again.outputs(args.outputs.get(at).map(String::as_str), then, model.file.as_ref())

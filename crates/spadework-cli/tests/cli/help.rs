@@ -111,6 +111,16 @@ fn model() {
 }
 
 #[test]
+fn data() {
+    matches_snapshot("data", "data --help");
+}
+
+#[test]
+fn corrupt() {
+    matches_snapshot("corrupt", "corrupt --help");
+}
+
+#[test]
 fn report() {
     matches_snapshot("report", "report --help");
 }
@@ -139,6 +149,8 @@ fn help_is_no_wider_than_the_terminal() {
         "layers",
         "predict",
         "model",
+        "data",
+        "corrupt",
     ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();

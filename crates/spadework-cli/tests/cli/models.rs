@@ -126,7 +126,7 @@ fn models_are_compared_by_option_by_ending_or_without_either() {
 fn layers_have_the_scores_of_their_activations() {
     let scene = scene(&["mlp"]);
     let json = scene
-        .run("layers --inputs x.npy --model mlp.onnx --json --quiet --out result --plot plot.svg")
+        .run("layers --inputs x.npy --model mlp.onnx --json --quiet --out result --plots plots --report page.html")
         .json();
     let layers = json["layers"].as_array().unwrap();
     let names: Vec<&str> = layers.iter().map(|layer| layer["name"].as_str().unwrap()).collect();
@@ -140,9 +140,11 @@ fn layers_have_the_scores_of_their_activations() {
         assert_eq!(layer["model_score"], alone["model_score"], "{name}");
         assert_eq!(layer["eigenvalues"], alone["eigenvalues"], "{name}");
     }
-    assert_eq!(listing(&scene.path().join("result")), ["layers.csv", "nodes.csv", "plot.svg", "result.json"]);
-    assert_eq!(scene.read("plot.svg"), scene.read("result/plot.svg"));
-    assert_eq!(scene.read("plot.svg").matches("<circle").count(), 5);
+    assert_eq!(listing(&scene.path().join("result")), ["layers.csv", "nodes.csv", "result.json"]);
+    assert_eq!(scene.read("plots/layers.svg").matches("<circle").count(), 5);
+    assert_eq!(scene.read("page.html").matches("<circle").count(), 5);
+    scene.run("report result --out again.html").prints();
+    assert_eq!(scene.read("again.html").matches("<circle").count(), 5);
     assert!(
         scene
             .read("result/nodes.csv")
@@ -241,7 +243,6 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
     scene
         .run("compare --inputs x.npy a=mlp.onnx b=gone.onnx")
         .refuses(2, &["model `b`: gone.onnx: no such file"]);
-    scene.run("layers --inputs x.npy --model mlp.onnx --plot x.png").refuses(2, &["--plot must end in .svg"]);
 }
 
 #[test]

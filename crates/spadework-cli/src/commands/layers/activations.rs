@@ -4,28 +4,16 @@ use std::collections::BTreeMap;
 
 use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
+use spadework_io::layers::Layer;
 use spadework_io::model::{Node, OnnxModel, RunOptions};
 
 use crate::failure::Failure;
-use crate::networks::sample_shape;
+use crate::model_runner::sample_shape;
 
 /// Bytes of activations that are held together: layers that fit into it are made in one run of the model.
 const HELD_BYTES: usize = 1 << 30;
 /// Layers of them, at most.
 const HELD_LAYERS: usize = 32;
-
-/// A layer to be scored.
-#[derive(Debug, Clone)]
-pub(super) struct Layer {
-    pub(super) name: String,
-    pub(super) operator: String,
-    /// The value that it makes.
-    pub(super) value: String,
-    /// Its place among all nodes that depend on the input, from 1.
-    pub(super) depth: usize,
-    /// Numbers a sample.
-    pub(super) dim: usize,
-}
 
 /// The layers that match a pattern by name or operator; without patterns all that change their numbers.
 pub(super) fn chosen_layers(

@@ -15,7 +15,8 @@ use crate::stored::working_folder;
 pub(crate) struct Runner<'a> {
     pub(crate) options: RunOptions,
     pub(crate) threads: Option<NonZeroUsize>,
-    pub(crate) inputs: &'a Dataset,
+    /// What the model is run on; none where a graph is given in place of the inputs.
+    pub(crate) inputs: Option<&'a Dataset>,
     pub(crate) console: Console,
 }
 
@@ -44,6 +45,11 @@ impl Runner<'_> {
 
     /// The outputs of a model file.
     pub(crate) fn run(&self, file: &str) -> Result<Outputs, Failure> {
+        let inputs = self.inputs.ok_or_else(|| {
+            Failure::usage(format!(
+                "{file}: a model is run on the inputs, but a graph is given in their place"
+            ))
+        })?;
         let model = OnnxModel::open(file)?;
         let output = model.output(&self.options)?.to_owned();
         let softmax = model.outline().softmax_before(&output).map(|(node, _)| node.name.clone());
@@ -53,7 +59,7 @@ impl Runner<'_> {
                  which --before-softmax takes"
             ));
         }
-        let sample = sample_shape(self.inputs);
+        let sample = sample_shape(inputs);
         let prepared = model.prepare(sample, &[&output], &self.options)?;
         if prepared.moves_channels() {
             self.console.note(&format!(
@@ -61,7 +67,7 @@ impl Runner<'_> {
             ));
         }
         let monitor = self.console.monitor();
-        let samples = self.inputs.few_samples()?;
+        let samples = inputs.few_samples()?;
         let mut outputs = with_threads(self.threads, || Ok(prepared.run(&samples, &monitor)))??;
         let document = document(&model, output, softmax.is_some(), &self.options);
         Ok(Outputs { data: outputs.swap_remove(0), model: Some(document) })
