@@ -61,13 +61,18 @@ def by_onnxruntime(path: Path, rows: np.ndarray) -> np.ndarray:
 
 
 def check_outputs(spadework: str, path: Path, rows: np.ndarray, folder: Path) -> None:
-    """`predict` against onnxruntime."""
+    """`predict` against onnxruntime: by the built-in engine, and by the library of the same package."""
     np.save(folder / "x.npy", rows)
-    call(spadework, "predict", "--quiet", "--model", str(path), "--inputs", str(folder / "x.npy"), "--out", str(folder / "y.npy"))
-    got, want = np.load(folder / "y.npy"), by_onnxruntime(path, rows)
+    want = by_onnxruntime(path, rows)
     scale = max(1.0, float(np.abs(want).max()))
-    furthest = float(np.abs(got - want).max()) / scale
-    report(path.name, got.shape == want.shape and furthest <= TOLERANCE, f"{got.shape}, largest difference {furthest:.1e}")
+    library = ["--onnxruntime", str(Path(onnxruntime.__file__).parent)]
+    for engine, options in [("built in", []), ("onnxruntime", library)]:
+        files = ["--model", str(path), "--inputs", str(folder / "x.npy"), "--out", str(folder / "y.npy")]
+        call(spadework, "predict", "--quiet", *files, *options)
+        got = np.load(folder / "y.npy")
+        furthest = float(np.abs(got - want).max()) / scale
+        agrees = got.shape == want.shape and furthest <= TOLERANCE
+        report(f"{path.name} ({engine})", agrees, f"{got.shape}, largest difference {furthest:.1e}")
 
 
 def check_fixtures(spadework: str, folder: Path) -> None:

@@ -23,6 +23,9 @@ pub(crate) struct ModelArgs {
     /// Samples in a batch
     #[arg(long, value_name = "N", default_value = "128")]
     batch: NonZeroUsize,
+    /// Run it with the onnxruntime library in this folder
+    #[arg(long, value_name = "LIBRARY")]
+    onnxruntime: Option<std::path::PathBuf>,
     /// Write the outputs here, for a comparison
     #[arg(long, value_name = "FILE.npy")]
     save: std::path::PathBuf,
@@ -40,7 +43,11 @@ pub(crate) fn run(args: &ModelArgs, repeat: NonZeroUsize) -> Result<ModelLine, F
     let inputs = load(&args.inputs)?;
     let samples = inputs.samples()?;
     let model = OnnxModel::open(&args.model)?;
-    let options = RunOptions { batch_size: Some(args.batch), ..RunOptions::default() };
+    let options = RunOptions {
+        batch_size: Some(args.batch),
+        onnxruntime: args.onnxruntime.clone(),
+        ..RunOptions::default()
+    };
     let output = model.output(&options)?.to_owned();
     let sample = inputs.shape().get(1..).unwrap_or_default();
     let prepared = model.prepare(sample, &[&output], &options)?;

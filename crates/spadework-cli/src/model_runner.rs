@@ -95,6 +95,7 @@ pub(crate) fn document(
         digest: model.digest().to_owned(),
         output,
         softmax,
+        onnxruntime: options.onnxruntime.as_ref().map(|library| library.display().to_string()),
         layout: options.layout.map(|layout| layout.to_string()),
         normalize: options.normalization.as_ref().map(Normalization::numbers),
     }

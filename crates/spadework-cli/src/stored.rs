@@ -1,7 +1,7 @@
 //! Results that lie in folders, and the arrays that they were made of.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use spadework::Side;
 use spadework_io::model::{Layout, Normalization, OnnxModel, RunOptions};
@@ -130,6 +130,8 @@ impl RunAgain<'_> {
         let options = RunOptions {
             output_name: Some(then.output.clone()),
             layout: then.layout.as_deref().and_then(Layout::from_word),
+            // Elsewhere the library may not be; the built-in engine gives the same up to the last digits.
+            onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
             normalization: then.normalize.as_deref().and_then(Normalization::new),
             ..RunOptions::default()
         };

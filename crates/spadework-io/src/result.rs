@@ -342,6 +342,9 @@ pub struct ModelFileDocument {
     pub output: String,
     /// Whether it ends in a softmax.
     pub softmax: bool,
+    /// The onnxruntime library that ran it, where it was not the built-in engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onnxruntime: Option<String>,
     /// What the user said of the order of an image's numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,

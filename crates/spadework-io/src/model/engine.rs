@@ -1,4 +1,4 @@
-//! The engine: `tract-onnx` behind types of our own. No other file knows it (docs/decisions/014-onnx.md).
+//! The engine: `tract-onnx` behind types of our own (docs/decisions/014-onnx.md).
 //!
 //! A file that was made to do harm meets three guards. [`wire`](super::wire) has counted its parts before it is decoded here;
 //! [`check_tensors`] and [`check_nodes`] compare what it claims with what it holds; and [`check_sizes`] follows the shapes
@@ -42,16 +42,30 @@ pub(super) struct Decoded {
 /// A model made ready for one shape of its input: what is run.
 #[derive(Clone)]
 pub(super) struct Plan {
-    runnable: Arc<TypedRunnableModel>,
+    runnable: Runnable,
     input: (DatumType, Vec<usize>),
     /// Shape of every output asked for, where it does not depend on the numbers.
     pub(super) outputs: Vec<Option<Vec<usize>>>,
 }
 
+/// Who runs it.
+#[derive(Clone)]
+enum Runnable {
+    BuiltIn(Arc<TypedRunnableModel>),
+    #[cfg(feature = "onnxruntime")]
+    Library(super::onnxruntime::Model),
+}
+
 /// What a thread runs batches with.
 pub(super) struct Worker<'a> {
     plan: &'a Plan,
-    state: TypedSimpleState,
+    state: State,
+}
+
+enum State {
+    BuiltIn(TypedSimpleState),
+    #[cfg(feature = "onnxruntime")]
+    Library(super::onnxruntime::Worker),
 }
 
 /// Decodes a file whose parts have been counted.
@@ -153,7 +167,27 @@ impl Decoded {
             Ok((optimized.into_runnable()?, shapes))
         })
         .map_err(engine)?;
-        Ok(Plan { runnable, input: (element, shape.to_vec()), outputs: shapes })
+        Ok(Plan { runnable: Runnable::BuiltIn(runnable), input: (element, shape.to_vec()), outputs: shapes })
+    }
+
+    /// The same plan, carried out by an onnxruntime library.
+    #[cfg(feature = "onnxruntime")]
+    pub(super) fn run_by_onnxruntime(
+        &self,
+        plan: Plan,
+        library: &Path,
+        input: &Port,
+        outputs: &[&str],
+    ) -> Result<Plan, ModelError> {
+        let is_double = match plan.input.0 {
+            DatumType::F32 => false,
+            DatumType::F64 => true,
+            _ => return Err(engine(format!("onnxruntime is given no {} here", input.element))),
+        };
+        let place = (input.name.as_str(), plan.input.1.as_slice(), is_double);
+        let model = super::onnxruntime::Model::new(library, &self.proto, &self.folder, place, outputs)
+            .map_err(|reason| ModelError::Library { reason })?;
+        Ok(Plan { runnable: Runnable::Library(model), ..plan })
     }
 
     /// Bytes of all values that a batch of that shape makes; as many at most are there at a time.
@@ -192,7 +226,12 @@ impl Decoded {
 impl Plan {
     /// State for one thread.
     pub(super) fn worker(&self) -> Result<Worker<'_>, String> {
-        Ok(Worker { plan: self, state: caught(|| self.runnable.spawn())? })
+        let state = match &self.runnable {
+            Runnable::BuiltIn(runnable) => State::BuiltIn(caught(|| runnable.spawn())?),
+            #[cfg(feature = "onnxruntime")]
+            Runnable::Library(model) => State::Library(model.worker()?),
+        };
+        Ok(Worker { plan: self, state })
     }
 }
 
@@ -204,10 +243,15 @@ impl Worker<'_> {
         mut take: impl FnMut(usize, &[usize], &[f32]),
     ) -> Result<(), String> {
         let (element, shape) = &self.plan.input;
+        let state = match &mut self.state {
+            State::BuiltIn(state) => state,
+            #[cfg(feature = "onnxruntime")]
+            State::Library(worker) => return worker.run(values, take),
+        };
         caught(|| {
             let batch = Tensor::from_shape(shape, values)?;
             let batch: TValue = batch.cast_to_dt(*element)?.into_owned().into();
-            for (at, output) in self.state.run(tvec!(batch))?.iter().enumerate() {
+            for (at, output) in state.run(tvec!(batch))?.iter().enumerate() {
                 let numbers = output.cast_to::<f32>()?;
                 let view = numbers.try_as_plain_ram()?;
                 take(at, output.shape(), view.as_slice::<f32>()?);

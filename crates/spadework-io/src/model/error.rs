@@ -66,6 +66,9 @@ pub enum ModelError {
     /// The engine refuses the model.
     #[error("the engine cannot run this model: {reason}")]
     Engine { reason: String },
+    /// A library that was to run it.
+    #[error("onnxruntime: {reason}")]
+    Library { reason: String },
     /// A batch failed.
     #[error("the model fails on rows {first} to {last}: {reason}")]
     Batch { first: usize, last: usize, reason: String },

@@ -10,12 +10,16 @@
 mod engine;
 mod error;
 mod fit;
+#[cfg(feature = "onnxruntime")]
+mod onnxruntime;
 mod outline;
 mod run;
 mod wire;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+#[cfg(feature = "onnxruntime")]
+use std::path::PathBuf;
 
 use spadework::Monitor;
 
@@ -58,6 +62,9 @@ pub struct RunOptions {
     pub normalization: Option<Normalization>,
     /// Samples in a batch, where the model leaves the choice.
     pub batch_size: Option<NonZeroUsize>,
+    /// The onnxruntime library, or the folder it lies in, that runs the model in place of the built-in engine.
+    #[cfg(feature = "onnxruntime")]
+    pub onnxruntime: Option<PathBuf>,
 }
 
 /// Where an output is taken.
@@ -159,6 +166,11 @@ impl OnnxModel {
         };
         let fit = fit(batch)?;
         let plan = self.decoded.plan(input, &fit.shape, outputs)?;
+        #[cfg(feature = "onnxruntime")]
+        let plan = match &options.onnxruntime {
+            Some(library) => self.decoded.run_by_onnxruntime(plan, library, input, outputs)?,
+            None => plan,
+        };
         let names = outputs.iter().map(|&output| output.to_owned()).collect();
         Ok(Prepared::new(self.name.clone(), names, plan, fit))
     }
