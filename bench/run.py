@@ -6,6 +6,7 @@ for ours, peers.py for theirs. A peer that is not installed, fails or takes too 
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
