@@ -7,6 +7,8 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::Error as CoreError;
+use spadework_io::Error as FileError;
+use spadework_io::model::ModelError;
 use spadework_report::Error as PageError;
 
 /// Why a call failed, found without the interpreter.
@@ -20,6 +22,8 @@ pub(crate) struct Failure {
 #[derive(Debug)]
 enum Cause {
     Core(CoreError),
+    /// A file that is not what was asked for.
+    File(String),
     /// A page that could not be made, which is not the caller's fault.
     Page(String),
 }
@@ -35,6 +39,7 @@ impl Failure {
         let Self { argument, error } = self;
         let error = match error {
             Cause::Core(error) => error,
+            Cause::File(message) => return PyValueError::new_err(message),
             Cause::Page(message) => return PyRuntimeError::new_err(message),
         };
         if error == CoreError::Cancelled {
@@ -57,6 +62,17 @@ impl Failure {
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
         Self { argument: None, error: Cause::Core(error) }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Model { ref cause, .. } if matches!(**cause, ModelError::Cancelled) => {
+                CoreError::Cancelled.into()
+            }
+            error => Self { argument: None, error: Cause::File(error.to_string()) },
+        }
     }
 }
 

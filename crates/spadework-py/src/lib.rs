@@ -26,6 +26,8 @@ mod _native {
     #[pymodule_export]
     use crate::calls::new_samples::score_new_samples;
     #[pymodule_export]
+    use crate::calls::onnx::{describe_model, run_model};
+    #[pymodule_export]
     use crate::calls::page::{page_of_document, page_of_score};
     #[pymodule_export]
     use crate::calls::score::score;

@@ -151,3 +151,16 @@ def test_what_is_missing_is_said(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy.sparse", None)
     with pytest.raises(ImportError, match="needs scipy"):
         _ = report.input_graph
+
+
+def test_comparisons_and_sweeps_take_a_graph_in_place_of_the_inputs(digits):
+    graph = spadework.knn_graph(digits["inputs"], neighbors=10)
+    models = {"standard": digits["standard"], "robust": digits["robust"]}
+    options = dict(connectivity="bridge", verbose=False)
+    by_graph = spadework.compare(input_graph=graph, outputs=models, **options)
+    by_array = spadework.compare(digits["inputs"], models, **options)
+    assert by_graph.ranking == by_array.ranking
+    for name in models:
+        assert by_graph[name].model_score == by_array[name].model_score
+    swept = spadework.sweep(input_graph=graph, outputs=digits["standard"], neighbors=[10], **options)
+    assert swept.model_scores[0, 0] == by_array["standard"].model_score

@@ -46,6 +46,12 @@ def as_rows(values: Any, argument: str) -> Rows:
     return np.require(array, requirements=["C", "A"])
 
 
+def sample_shape(values: Any) -> list[int]:
+    """The shape of one sample, for those who do not take it flattened; one number a sample is a shape too."""
+    shape = np.shape(values)
+    return [int(extent) for extent in shape[1:]] or [1]
+
+
 def _as_array(values: Any, argument: str) -> npt.NDArray[Any]:
     """The values as a NumPy array of any type and shape."""
     _refuse_other_devices(values, argument)

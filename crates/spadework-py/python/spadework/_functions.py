@@ -193,12 +193,13 @@ def _report(
 
 
 def compare(
-    inputs: Any,
-    outputs: Mapping[str, Any],
+    inputs: Any = None,
+    outputs: Mapping[str, Any] | None = None,
     *,
     labels: Any = None,
     neighbors: int = 10,
     eigenpairs: int | Literal["all"] = 2,
+    input_graph: Any = None,
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
@@ -225,6 +226,8 @@ def compare(
         The outputs of each model, by its name; at least two.
     labels : array-like of shape (n,), optional
         One integer or word a sample, for accuracies and label scores.
+    input_graph : SciPy sparse matrix of shape (n, n), optional
+        A graph in place of ``inputs``, as in `score`.
     interval : bool, default=False
         Also find 95 % intervals, and how often half-samples rank two models the same way.
     neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, \
@@ -257,13 +260,15 @@ seed, threads, verbose
         seed=seed,
         threads=threads,
     )
-    rows, models = as_rows(inputs, "inputs"), as_models(outputs)
-    given = as_labels(labels, len(rows))
+    _check_sense(graph, input_graph, None, interval)
+    side, about_side = _side(inputs, input_graph, "input")
+    models = as_models(outputs)
+    given = as_labels(labels, _samples(side))
     extras = {"interval": bool(interval), "references": bool(references)}
     with progress_bars(verbose) as progress:
-        found = _native.compare(rows, models, given, chosen, extras, progress)
+        found = _native.compare(side, models, given, chosen, extras, progress)
     document = json.loads(found["document"])
-    notes = (*_about_models(models), *_notes.about_comparison(document))
+    notes = (*about_side, *_about_models(models), *_notes.about_comparison(document))
     _notes.tell(notes, verbose)
     reports = {part["name"]: _report(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
     return Comparison(document=document, reports=reports, notes=notes)
@@ -274,11 +279,12 @@ def _about_models(models: Iterable[tuple[str, Any]]) -> list[str]:
 
 
 def sweep(
-    inputs: Any,
-    outputs: Any,
+    inputs: Any = None,
+    outputs: Any = None,
     *,
     neighbors: Iterable[int] = range(5, 21),
     eigenpairs: int = 2,
+    input_graph: Any = None,
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
@@ -302,6 +308,8 @@ def sweep(
         Every k, ascending.
     eigenpairs : int, default=2
         Eigenpairs, r, to find; the first eigenvalue is the model score.
+    input_graph : SciPy sparse matrix of shape (n, n), optional
+        A graph in place of ``inputs``, the same for every k.
     connectivity : {"grow", "bridge", "error"}, default="grow"
         As in `score`; under "error" a k at which a graph is not connected has no score (NaN).
     graph, weights, search, solver, tolerance, certify, seed, threads, verbose
@@ -336,12 +344,15 @@ def sweep(
         seed=seed,
         threads=threads,
     )
-    rows = as_rows(inputs, "inputs")
+    _check_sense(graph, input_graph, None, interval=False)
+    side, about_side = _side(inputs, input_graph, "input")
+    if outputs is None:
+        raise ValueError("`outputs` must be given")
     several = hasattr(outputs, "items") and not hasattr(outputs, "columns")
     models = as_models(outputs) if several else [("model", as_rows(outputs, "outputs"))]
     with progress_bars(verbose) as progress:
-        document = json.loads(_native.sweep(rows, models, numbers, chosen, progress))
-    notes = (*_about_models(models), *_notes.about_sweep(document))
+        document = json.loads(_native.sweep(side, models, numbers, chosen, progress))
+    notes = (*about_side, *_about_models(models), *_notes.about_sweep(document))
     _notes.tell(notes, verbose)
     return Sweep(document=document, notes=notes)
 

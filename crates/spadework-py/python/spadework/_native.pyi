@@ -9,11 +9,13 @@ from ._settings import Settings
 __all__ = [
     "VERSION",
     "compare",
+    "describe_model",
     "distortion",
     "knn_graph",
     "page_of_document",
     "page_of_score",
     "run_command",
+    "run_model",
     "score",
     "score_new_samples",
     "sweep",
@@ -21,6 +23,15 @@ __all__ = [
 
 VERSION: Final[str]
 
+def describe_model(path: str) -> dict[str, Any]: ...
+def run_model(
+    path: str,
+    inputs: npt.NDArray[Any],
+    shape: Sequence[int],
+    feed: dict[str, Any],
+    threads: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> tuple[list[npt.NDArray[np.float32]], bool]: ...
 def run_command(arguments: Sequence[str]) -> int: ...
 def score(
     input: Any,
@@ -31,7 +42,7 @@ def score(
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
 def compare(
-    inputs: npt.NDArray[Any],
+    inputs: Any,
     models: Sequence[tuple[str, npt.NDArray[Any]]],
     labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
     settings: Settings,
@@ -49,7 +60,7 @@ def distortion(
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
 def sweep(
-    inputs: npt.NDArray[Any],
+    inputs: Any,
     models: Sequence[tuple[str, npt.NDArray[Any]]],
     neighbors: Sequence[int],
     settings: Settings,

@@ -3,14 +3,14 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use spadework::{
-    Comparison, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
+    Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
     permuted_score,
 };
 use spadework_io::comparison::CompareDocument;
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
-use super::score::{Extras, set_scores};
+use super::score::{Extras, SideArgument, SideData, set_scores};
 use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
@@ -25,9 +25,12 @@ impl<'a> NamedRows<'a> {
         Ok(Self(models.iter().map(named).collect::<PyResult<_>>()?))
     }
 
-    /// The models on their inputs.
-    pub(super) fn on(self, inputs: BorrowedRows<'a>) -> Result<ModelSet<'a>, Failure> {
-        let inputs = inputs.samples("inputs")?;
+    /// The models on their inputs, or on a graph in place of these.
+    pub(super) fn on(self, inputs: SideData<'a>) -> Result<ModelSet<'a>, Failure> {
+        let inputs = match inputs {
+            SideData::Samples(rows) => Inputs::Samples(rows.samples("inputs")?),
+            SideData::Graph(graph) => Inputs::Graph(graph),
+        };
         let model = |(name, rows): (String, BorrowedRows<'a>)| {
             Ok(Model { outputs: rows.samples(&format!("outputs of model `{name}`"))?, name })
         };
@@ -40,7 +43,7 @@ impl<'a> NamedRows<'a> {
 #[pyfunction]
 pub(crate) fn compare<'py>(
     py: Python<'py>,
-    inputs: Rows<'py>,
+    inputs: SideArgument<'py>,
     models: Vec<(String, Rows<'py>)>,
     labels: Option<LabelArrays<'py>>,
     settings: Settings,
@@ -49,7 +52,7 @@ pub(crate) fn compare<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = settings.params()?;
     let labels = labels.map(LabelArrays::labels).transpose()?;
-    let (inputs, named) = (inputs.borrowed()?, NamedRows::new(&models)?);
+    let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
     let (comparison, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let models = named.on(inputs)?;

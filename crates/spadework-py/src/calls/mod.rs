@@ -10,6 +10,7 @@ pub(crate) mod compare;
 pub(crate) mod distortion;
 pub(crate) mod graph;
 pub(crate) mod new_samples;
+pub(crate) mod onnx;
 pub(crate) mod page;
 pub(crate) mod score;
 pub(crate) mod sweep;

@@ -5,6 +5,7 @@ use spadework::{SpadeParams, sweep as sweep_models};
 use spadework_io::sweep::SweepDocument;
 
 use super::compare::NamedRows;
+use super::score::SideArgument;
 use crate::arrays::Rows;
 use crate::settings::Settings;
 use crate::watch::watched;
@@ -13,14 +14,14 @@ use crate::watch::watched;
 #[pyfunction]
 pub(crate) fn sweep<'py>(
     py: Python<'py>,
-    inputs: Rows<'py>,
+    inputs: SideArgument<'py>,
     models: Vec<(String, Rows<'py>)>,
     neighbors: Vec<usize>,
     settings: Settings,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
     let params: SpadeParams = settings.params()?;
-    let (inputs, named) = (inputs.borrowed()?, NamedRows::new(&models)?);
+    let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
     watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let models = named.on(inputs)?;

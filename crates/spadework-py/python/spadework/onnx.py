@@ -1,0 +1,156 @@
+"""Model files in the ONNX format, run by the engine that is built in: nothing else to install.
+
+>>> import spadework.onnx
+>>> logits = spadework.onnx.predict("net.onnx", X)          # doctest: +SKIP
+>>> spadework.score(X, logits)                              # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native, _notes
+from ._arrays import as_rows, sample_shape
+from ._progress import progress_bars
+from ._settings import whole_number
+
+__all__ = ["ModelFile", "describe", "predict"]
+
+
+class ModelFile(NamedTuple):
+    """What a model file says of itself."""
+
+    #: Names of the inputs and of the outputs.
+    inputs: list[str]
+    outputs: list[str]
+    #: The name and the operator of every node, in the order of the file.
+    layers: list[tuple[str, str]]
+    #: Numbers that were trained.
+    parameters: int
+    #: Version of the operators.
+    opset: int
+    #: The program that wrote the file.
+    producer: str | None
+
+
+def describe(model: str | os.PathLike[str]) -> ModelFile:
+    """Say what a model file is.
+
+    Parameters
+    ----------
+    model : path
+        An ONNX file.
+
+    Returns
+    -------
+    ModelFile
+    """
+    return ModelFile(**_native.describe_model(os.fspath(model)))
+
+
+@overload
+def predict(
+    model: str | os.PathLike[str],
+    inputs: Any,
+    *,
+    output_name: str | None = ...,
+    before_softmax: bool = ...,
+    input_name: str | None = ...,
+    input_layout: Literal["nchw", "nhwc"] | None = ...,
+    normalize: Sequence[float] | None = ...,
+    batch_size: int | None = ...,
+    onnxruntime: str | os.PathLike[str] | None = ...,
+    threads: int | None = ...,
+    verbose: bool | None = ...,
+) -> npt.NDArray[np.float32]: ...
+@overload
+def predict(
+    model: str | os.PathLike[str],
+    inputs: Any,
+    *,
+    output_name: Sequence[str],
+    before_softmax: bool = ...,
+    input_name: str | None = ...,
+    input_layout: Literal["nchw", "nhwc"] | None = ...,
+    normalize: Sequence[float] | None = ...,
+    batch_size: int | None = ...,
+    onnxruntime: str | os.PathLike[str] | None = ...,
+    threads: int | None = ...,
+    verbose: bool | None = ...,
+) -> dict[str, npt.NDArray[np.float32]]: ...
+def predict(
+    model: str | os.PathLike[str],
+    inputs: Any,
+    *,
+    output_name: str | Sequence[str] | None = None,
+    before_softmax: bool = False,
+    input_name: str | None = None,
+    input_layout: Literal["nchw", "nhwc"] | None = None,
+    normalize: Sequence[float] | None = None,
+    batch_size: int | None = None,
+    onnxruntime: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> npt.NDArray[np.float32] | dict[str, npt.NDArray[np.float32]]:
+    """Run a model on samples, in batches, on all cores.
+
+    Parameters
+    ----------
+    model : path
+        An ONNX file.
+    inputs : array-like of shape (n, ...)
+        The samples, flattened or in the shape that the model takes; uint8 is taken for pixels and becomes x/255.
+    output_name : str or sequence of str, optional
+        The output to take, or a node or value within the model; the first output by default. Several names give a
+        dictionary, e.g. of the activations of layers.
+    before_softmax : bool, default=False
+        Take the values before the softmax that the output ends in.
+    input_name : str, optional
+        The input that the samples go into, where the model has several.
+    input_layout : {"nchw", "nhwc"}, optional
+        How the numbers of an image lie in a row, where the shape of the array does not tell.
+    normalize : sequence of float, optional
+        A mean to take off every number and a deviation to divide it by, or all means and then all deviations by channel.
+    batch_size : int, optional
+        Samples that go in at a time, where the model leaves the choice.
+    onnxruntime : path, optional
+        An onnxruntime library, or a folder that holds one (``onnxruntime.__path__[0]``), to run the model in place of the
+        built-in engine: several times faster.
+    threads, verbose
+        As in `spadework.score`.
+
+    Returns
+    -------
+    ndarray of shape (n, ...), or dict of str to ndarray
+
+    Raises
+    ------
+    ValueError
+        When the file is no model, its operators are not known, the samples do not fit, or an output is not finite.
+    """
+    names = [output_name] if isinstance(output_name, str) else list(output_name or ())
+    feed = {
+        "outputs": [str(name) for name in names],
+        "before_softmax": bool(before_softmax),
+        "input_name": input_name,
+        "layout": input_layout,
+        "normalize": None if normalize is None else [float(number) for number in normalize],
+        "batch_size": None if batch_size is None else whole_number(batch_size, "batch_size", least=1),
+        "onnxruntime": None if onnxruntime is None else os.fspath(onnxruntime),
+    }
+    count = None if threads is None else whole_number(threads, "threads", least=1)
+    shape = sample_shape(inputs)
+    rows = as_rows(inputs, "inputs")
+    with progress_bars(verbose) as progress:
+        made, ends_in_softmax = _native.run_model(os.fspath(model), rows, shape, feed, count, progress)
+    if ends_in_softmax:
+        note = f"{os.fspath(model)}: the output ends in a softmax: scores are meant for the values before it (before_softmax=True)"
+        _notes.tell((note,), verbose)
+    if output_name is None or isinstance(output_name, str):
+        return made[0]
+    return dict(zip(names, made))
