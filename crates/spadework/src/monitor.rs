@@ -27,6 +27,8 @@ pub enum Stage {
     Subsamples,
     /// Neighbours and scores of new samples.
     NewSamples,
+    /// Work of another crate, by its name.
+    Named(&'static str),
 }
 
 impl fmt::Display for Stage {
@@ -42,6 +44,7 @@ impl fmt::Display for Stage {
             Stage::Modes => "modes",
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
+            Stage::Named(name) => name,
         })
     }
 }
