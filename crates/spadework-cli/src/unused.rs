@@ -16,6 +16,14 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(option) = unused_by(command).iter().find(|option| is_typed(matches, option)) {
         return refused(option, &format!("is no option of `spadework {command}`"));
     }
+    if command == "train" && is_typed(matches, "resume") {
+        let kept = ["resume", "device", "threads", "json", "quiet", "no_progress"];
+        let other =
+            matches.ids().map(clap::Id::as_str).find(|id| !kept.contains(id) && is_typed(matches, id));
+        if let Some(option) = other {
+            return refused(option, "is as it was when the run began, and cannot be given with --resume");
+        }
+    }
     let all_eigenpairs = is_typed(matches, "eigenpairs")
         && matches!(matches.try_get_one("eigenpairs"), Ok(Some(Eigenpairs::All)));
     if command == "solvers" && all_eigenpairs {

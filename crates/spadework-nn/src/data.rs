@@ -81,6 +81,7 @@ impl Examples {
     ///
     /// # Panics
     /// When a place is not below the number of examples, or none is given.
+    #[must_use]
     pub fn select(&self, places: &[usize]) -> Self {
         assert!(!places.is_empty(), "at least one example must remain");
         Self {

@@ -71,7 +71,7 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn parameter(name: &'static str, expected: &'static str, got: impl ToString) -> Self {
+    pub(crate) fn parameter(name: &'static str, expected: &'static str, got: impl std::fmt::Display) -> Self {
         Error::Parameter { name, expected, got: got.to_string() }
     }
 }

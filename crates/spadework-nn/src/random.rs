@@ -47,7 +47,9 @@ pub(crate) fn euclidean_ball(rng: &mut ChaCha8Rng, into: &mut [f32]) {
     }
     let radius = rng.random::<f64>().powf(1.0 / into.len() as f64);
     let scale = (radius / squares.sqrt().max(f64::MIN_POSITIVE)) as f32;
-    into.iter_mut().for_each(|value| *value *= scale);
+    for value in into {
+        *value *= scale;
+    }
 }
 
 /// A point of the unit ball of the sum of magnitudes, uniform: magnitudes are spacings of the unit interval.
@@ -59,7 +61,9 @@ pub(crate) fn taxicab_ball(rng: &mut ChaCha8Rng, into: &mut [f32]) {
         sum += magnitude;
         *value = if rng.random::<bool>() { magnitude } else { -magnitude } as f32;
     }
-    into.iter_mut().for_each(|value| *value /= sum as f32);
+    for value in into {
+        *value /= sum as f32;
+    }
 }
 
 /// Standard normal, by the method of Box and Muller.

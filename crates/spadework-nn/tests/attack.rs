@@ -54,15 +54,11 @@ fn gradients_agree_with_differences() {
         for objective in [Objective::CrossEntropy, Objective::Margin] {
             let gradient = model.loss_gradient(&examples, objective).unwrap();
             let mut compared = 0;
-            for at in 0..gradient.len() {
+            for (at, &gradient) in gradient.iter().enumerate() {
                 let Some(slope) = slope(&model, &examples, at, objective) else { continue };
                 compared += 1;
                 // 1e-6 of rounding of the losses by 12 h, and h⁴ of the fifth derivative.
-                assert!(
-                    (f64::from(gradient[at]) - slope).abs() < 1e-4,
-                    "{objective:?} {at}: {} {slope}",
-                    gradient[at]
-                );
+                assert!((f64::from(gradient) - slope).abs() < 1e-4, "{objective:?} {at}: {gradient} {slope}");
             }
             assert!(compared > gradient.len() / 2, "{compared}");
         }
@@ -77,7 +73,7 @@ fn slope(model: &Frozen, examples: &Examples, at: usize, objective: Objective) -
         let mut samples = examples.samples().to_vec();
         samples[at] += by;
         let outputs = model.outputs(&samples).unwrap();
-        let classes = model.network().outputs();
+        let classes = model.classes();
         loss(&outputs[sample * classes..][..classes], examples.labels()[sample], objective)
     };
     let [far, near, next, last] = [-2.0 * h, -h, h, 2.0 * h].map(shifted);
@@ -171,7 +167,7 @@ fn an_attack_changes_no_weight_and_no_statistic() {
         let params =
             AttackParams { climb: Climb { steps: 5, ..Climb::default() }, ..AttackParams::default() };
         attack(&model, &examples, &budget, &params, &Silent).unwrap();
-        assert_eq!(model.download(), network);
+        assert_eq!(model.to_network(), network);
         assert_eq!(model.outputs(examples.samples()).unwrap(), before);
     }
 }

@@ -6,6 +6,8 @@ pub(crate) mod demo;
 pub(crate) mod distortion;
 pub(crate) mod embed;
 pub(crate) mod graphs;
+#[cfg(feature = "networks")]
+pub(crate) mod networks;
 pub(crate) mod new_samples;
 pub(crate) mod report;
 pub(crate) mod score;

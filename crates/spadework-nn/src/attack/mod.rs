@@ -219,10 +219,7 @@ pub fn attack(
 ) -> Result<AttackReport> {
     params.check()?;
     examples.check_box()?;
-    let (size, shape) = (model.network().input_size(), model.network().input_shape().to_vec());
-    if examples.size() != size {
-        return Err(Error::InputSize { expected: size, shape, got: examples.size() });
-    }
+    model.check_size(examples.size())?;
     if budget.0.len() != examples.len() {
         return Err(Error::Count {
             what: "values of epsilon",
@@ -277,7 +274,7 @@ impl<'a> Rounds<'a> {
     fn look_at_clean_ones(&mut self, report: &mut AttackReport) {
         let batch = self.examples.select(&self.standing);
         let outputs = to_host(self.model.forward(self.model.rows(batch.samples())));
-        for (row, &label) in outputs.chunks(self.model.network().outputs()).zip(batch.labels()) {
+        for (row, &label) in outputs.chunks(self.model.classes()).zip(batch.labels()) {
             let outcome =
                 Outcome { label, clean_class: predicted(row), broken: None, margin: margin(row, label) };
             report.outcomes.push(outcome);
@@ -338,7 +335,7 @@ impl<'a> Rounds<'a> {
         last: bool,
         report: &mut AttackReport,
     ) -> Vec<usize> {
-        let classes = self.model.network().outputs();
+        let classes = self.model.classes();
         let outputs = to_host(outputs.clone());
         let mut holding = Vec::with_capacity(self.standing.len());
         let mut kept = Vec::new();
@@ -396,13 +393,9 @@ impl Frozen {
     /// # Errors
     /// When the examples are not such as the network takes.
     pub fn accuracy(&self, examples: &Examples) -> Result<f64> {
-        let network = self.network();
-        if examples.size() != network.input_size() {
-            let shape = network.input_shape().to_vec();
-            return Err(Error::InputSize { expected: network.input_size(), shape, got: examples.size() });
-        }
+        self.check_size(examples.size())?;
         let outputs = self.outputs(examples.samples())?;
-        let rows = outputs.chunks(network.outputs()).zip(examples.labels());
+        let rows = outputs.chunks(self.classes()).zip(examples.labels());
         Ok(rows.filter(|(row, label)| predicted(row) == **label).count() as f64 / examples.len() as f64)
     }
 
@@ -411,11 +404,7 @@ impl Frozen {
     /// # Errors
     /// When the examples are not such as the network takes.
     pub fn loss_gradient(&self, examples: &Examples, objective: Objective) -> Result<Vec<f32>> {
-        let network = self.network();
-        if examples.size() != network.input_size() {
-            let shape = network.input_shape().to_vec();
-            return Err(Error::InputSize { expected: network.input_size(), shape, got: examples.size() });
-        }
+        self.check_size(examples.size())?;
         let labels = class_column(examples.labels(), self.device());
         let (_, gradient) =
             self.input_gradient(self.rows(examples.samples()), |outputs| objective.sum(outputs, labels));

@@ -121,6 +121,9 @@ impl CleverScore {
     }
 
     /// The target that is nearest.
+    ///
+    /// # Panics
+    /// When there is no target, as [`clever`] never leaves it.
     pub fn weakest(&self) -> &TargetScore {
         let nearest = self.targets.iter().min_by(|a, b| a.score.total_cmp(&b.score));
         nearest.expect("there is at least one target")
@@ -139,12 +142,8 @@ pub fn clever(
     params: &CleverParams,
     monitor: &dyn Monitor,
 ) -> Result<CleverScore> {
-    let network = model.network();
-    params.check_for(network.outputs())?;
-    if sample.len() != network.input_size() {
-        let shape = network.input_shape().to_vec();
-        return Err(Error::InputSize { expected: network.input_size(), shape, got: sample.len() });
-    }
+    params.check_for(model.classes())?;
+    model.check_size(sample.len())?;
     let began = Instant::now();
     monitor.begin(Stage::Named("clever"));
     let outputs = model.outputs(sample)?;
@@ -154,7 +153,7 @@ pub fn clever(
             return Err(Error::parameter("the target", "another class than the predicted one", target));
         }
         Some(target) => vec![target],
-        None => (0..network.outputs()).filter(|&target| target != class).collect(),
+        None => (0..model.classes()).filter(|&target| target != class).collect(),
     };
     let pool = pool(sample, index, params);
     let mut scores = Vec::with_capacity(targets.len());
@@ -195,7 +194,7 @@ fn gradient_norms(
     norm: Norm,
     monitor: &dyn Monitor,
 ) -> Result<Vec<f64>> {
-    let size = model.network().input_size();
+    let size = model.input_size();
     let mut norms = Vec::with_capacity(points.len() / size);
     for chunk in points.chunks(CHUNK * size) {
         if monitor.is_cancelled() {

@@ -171,8 +171,7 @@ mod tests {
         assert_eq!(ReverseWeibull::fit(&[1.0, 2.0]), None);
         assert_eq!(ReverseWeibull::fit(&[1.0, f64::INFINITY, 2.0, 3.0]), None);
         // Exponential below their endpoint: the likelihood is largest at the largest value itself.
-        let spiked: Vec<f64> =
-            (0..500).map(|i| ((i as f64 + 0.5) / 500.0).ln().abs().powf(2.0) * -1.0).collect();
+        let spiked: Vec<f64> = (0..500).map(|i| -((i as f64 + 0.5) / 500.0).ln().abs().powf(2.0)).collect();
         assert_eq!(ReverseWeibull::fit(&spiked), None);
     }
 }

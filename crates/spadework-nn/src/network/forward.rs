@@ -212,6 +212,7 @@ fn normalize<const D: usize>(
 /// A network on a device that is only run: the one thing that can be attacked, evaluated and scored.
 #[derive(Debug, Clone)]
 pub struct Frozen {
+    /// Layers and shapes; its values may be older than those on the device.
     network: Arc<Network>,
     tensors: Tensors,
     device: Device,
@@ -229,16 +230,32 @@ impl Frozen {
         Self { network, tensors, device }
     }
 
-    /// What it was made of. Its values are those of the moment it was made.
-    pub fn network(&self) -> &Network {
-        &self.network
+    /// The shape of one sample: `[channels, height, width]` or `[values]`.
+    pub fn input_shape(&self) -> &[usize] {
+        self.network.input_shape()
     }
 
-    /// The network with the values that are on the device, for tests of what attacks leave alone.
+    /// Values of one sample.
+    pub fn input_size(&self) -> usize {
+        self.network.input_size()
+    }
+
+    /// Values of one output.
+    pub fn classes(&self) -> usize {
+        self.network.outputs()
+    }
+
+    /// That samples of this many values are such as the network takes.
+    pub(crate) fn check_size(&self, got: usize) -> Result<()> {
+        let (expected, shape) = (self.input_size(), self.input_shape().to_vec());
+        if got == expected { Ok(()) } else { Err(Error::InputSize { expected, shape, got }) }
+    }
+
+    /// The network with the values that are on the device.
     ///
     /// # Panics
     /// When the device cannot be read.
-    pub fn download(&self) -> Network {
+    pub fn to_network(&self) -> Network {
         let values = self.tensors.iter().map(|tensor| to_host(tensor.clone())).collect();
         (*self.network).clone().with_values(values).expect("the shapes are those of the network")
     }

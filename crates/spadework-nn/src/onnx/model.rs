@@ -167,7 +167,7 @@ impl Constant {
             7 => self.integers.extend(eight().map(|bytes| i64::from_le_bytes(*bytes))),
             _ => {
                 self.unreadable =
-                    self.unreadable.or(Some("values that are neither floats nor 64 bit integers"))
+                    self.unreadable.or(Some("values that are neither floats nor 64 bit integers"));
             }
         }
         let expected = self.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));

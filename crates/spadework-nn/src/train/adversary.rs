@@ -33,7 +33,7 @@ pub(super) fn perturb(
     round: u64,
     count_held: bool,
 ) -> Perturbed {
-    let size = model.network().input_size();
+    let size = model.input_size();
     let balls =
         Balls::new(climb.norm, victims.rows.clone(), victims.radius, &climb.step_sizes(victims.radius));
     let mut points = if climb.random_start {
@@ -63,7 +63,8 @@ fn count(held: &mut [usize], outputs: &[f32], classes: &[usize]) {
 
 /// GAIRAT's weights of a batch (Zhang et al. 2021), with mean 1: (1 + tanh(λ + 5(1 − 2κ/K)))/2, λ = −1.
 pub(super) fn gairat_weights(held: &[usize], steps: usize) -> Vec<f32> {
-    let weight = |&held: &usize| (1.0 + (-1.0 + 5.0 * (1.0 - 2.0 * held as f32 / steps as f32)).tanh()) / 2.0;
+    let weight =
+        |&held: &usize| f32::midpoint(1.0, (-1.0 + 5.0 * (1.0 - 2.0 * held as f32 / steps as f32)).tanh());
     let weights: Vec<f32> = held.iter().map(weight).collect();
     let mean = weights.iter().sum::<f32>() / weights.len() as f32;
     weights.iter().map(|weight| weight / mean).collect()

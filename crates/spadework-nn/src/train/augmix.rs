@@ -29,7 +29,9 @@ pub(super) fn augmix(image: &[f32], shape: [usize; 3], rng: &mut ChaCha8Rng) -> 
         let weight = (1.0 - own) * spacing / total;
         mixed.iter_mut().zip(&changed).for_each(|(sum, value)| *sum += weight * value);
     }
-    mixed.iter_mut().for_each(|value| *value = value.clamp(0.0, 1.0));
+    for value in &mut mixed {
+        *value = value.clamp(0.0, 1.0);
+    }
     mixed
 }
 
@@ -71,7 +73,9 @@ fn autocontrast(channel: &[f32]) -> Image {
 fn equalize(channel: &[f32]) -> Image {
     let level = |value: f32| (value.clamp(0.0, 1.0) * 255.0).round() as usize;
     let mut counts = [0_usize; 256];
-    channel.iter().for_each(|&value| counts[level(value)] += 1);
+    for &value in channel {
+        counts[level(value)] += 1;
+    }
     let first = channel.iter().map(|&value| level(value)).min().map_or(0, |lowest| counts[lowest]);
     let room = channel.len() - first;
     if room == 0 {

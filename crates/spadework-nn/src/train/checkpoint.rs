@@ -90,7 +90,8 @@ impl Checkpoint {
             steps: self.steps,
             data: self.data.clone(),
         };
-        let state = serde_json::to_string(&state).expect("words and numbers can be written as JSON");
+        let state = serde_json::to_string(&state)
+            .map_err(|cause| refuse(path, &format!("the state of the run cannot be written: {cause}")))?;
         let metadata = HashMap::from([
             ("schema".to_owned(), SCHEMA.to_owned()),
             ("network".to_owned(), self.network.description()),

@@ -12,7 +12,9 @@ use crate::{Error, Result};
 /// The larger ε for the chosen samples, the smaller one for the rest.
 pub(super) fn mixed(params: &TrainParams, samples: usize, chosen: &[usize]) -> Vec<f32> {
     let mut epsilons = vec![params.small_epsilon; samples];
-    chosen.iter().for_each(|&place| epsilons[place] = params.epsilon);
+    for &place in chosen {
+        epsilons[place] = params.epsilon;
+    }
     epsilons
 }
 
@@ -49,7 +51,7 @@ pub(super) fn node_scores(
 ) -> Result<Vec<f64>> {
     let outputs = model.outputs(examples.samples())?;
     let inputs = Samples::from_f32(examples.len(), examples.size(), examples.samples())?;
-    let outputs = Samples::from_f32(examples.len(), model.network().outputs(), outputs)?;
+    let outputs = Samples::from_f32(examples.len(), model.classes(), outputs)?;
     let spade = SpadeParams {
         neighbors: params.neighbors,
         eigenpairs: params.eigenpairs,

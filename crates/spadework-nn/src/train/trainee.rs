@@ -22,8 +22,10 @@ pub(super) struct Trainee {
 
 /// What a batch should give.
 pub(super) enum Targets {
-    /// One class a sample, `[n, 1]`, and a weight for each where they differ.
-    Classes(Tensor<2, Int>, Option<Tensor<2>>),
+    /// One class a sample, `[n, 1]`.
+    Classes(Tensor<2, Int>),
+    /// One class a sample with a weight for each.
+    Weighted(Box<(Tensor<2, Int>, Tensor<2>)>),
     /// Probabilities of a teacher, `[n, classes]`.
     Soft(Tensor<2>),
 }
@@ -95,8 +97,11 @@ impl Trainee {
 
 fn mean_loss(outputs: Tensor<2>, targets: Targets) -> Tensor<1> {
     match targets {
-        Targets::Classes(labels, None) => cross_entropy(outputs, labels).mean(),
-        Targets::Classes(labels, Some(weights)) => (cross_entropy(outputs, labels) * weights).mean(),
+        Targets::Classes(labels) => cross_entropy(outputs, labels).mean(),
+        Targets::Weighted(weighted) => {
+            let (labels, weights) = *weighted;
+            (cross_entropy(outputs, labels) * weights).mean()
+        }
         Targets::Soft(probabilities) => {
             let [rows, _] = outputs.dims();
             (activation::log_softmax(outputs, 1) * probabilities).sum().neg() / rows as f64

@@ -154,12 +154,12 @@ impl<'a> Trainer<'a> {
             }
         }
         for other in [self.guides.scorer, self.guides.teacher].into_iter().flatten() {
-            let (expected, got) = (network.input_size(), other.network().input_size());
+            let (expected, got) = (network.input_size(), other.input_size());
             if expected != got {
                 return Err(Error::InputSize { expected, shape: network.input_shape().to_vec(), got });
             }
         }
-        match self.guides.teacher.map(|teacher| teacher.network().outputs()) {
+        match self.guides.teacher.map(Frozen::classes) {
             Some(got) if got != network.outputs() => {
                 Err(Error::Count { what: "outputs of the teacher", expected: network.outputs(), got })
             }
@@ -194,7 +194,7 @@ impl<'a> Trainer<'a> {
 
     /// The network as it is now, as plain values.
     pub fn network(&self) -> Network {
-        self.frozen().download()
+        self.frozen().to_network()
     }
 
     /// Everything that is needed to go on.
@@ -315,11 +315,12 @@ impl<'a> Trainer<'a> {
         let labels = class_column(&classes, self.trainee.device());
         let clean = frozen.rows(&self.batch_of_images(places));
         let (rows, weights) = self.defended(&frozen, clean, &labels, &classes, places);
-        let targets = match self.guides.teacher {
-            Some(teacher) => {
+        let targets = match (self.guides.teacher, weights) {
+            (Some(teacher), _) => {
                 Targets::Soft(activation::softmax(teacher.forward(rows.clone()) / self.params.temperature, 1))
             }
-            None => Targets::Classes(labels, weights),
+            (None, Some(weights)) => Targets::Weighted(Box::new((labels, weights))),
+            (None, None) => Targets::Classes(labels),
         };
         let (loss, outputs) =
             self.trainee.learn(rows, targets, self.params.temperature, &mut self.optimizer, rate);
