@@ -12,7 +12,8 @@ import time
 
 import numpy as np
 
-# A measurement is repeated until it has taken this long, at most three times; the best counts.
+# A measurement is repeated until it has taken this long, at most three times; the best counts. Ours follow the same rule
+# (bench/src/measure.rs).
 ENOUGH_SECONDS = 8.0
 MOST_REPEATS = 3
 
@@ -58,17 +59,22 @@ def without_self(lists, rows):
     return lists[keep].reshape(len(lists), -1)
 
 
+# A search is prepared (imported, compiled) and gives two functions: one builds an index, one searches it for some rows.
+
+
 def sklearn_search(algorithm):
     def prepare(x, k, rows):
         from sklearn.neighbors import NearestNeighbors
 
-        def work():
-            search = NearestNeighbors(n_neighbors=k, algorithm=algorithm, n_jobs=1).fit(x)
-            if len(rows) == len(x):
-                return search.kneighbors(return_distance=False)
-            return without_self(search.kneighbors(x[rows], n_neighbors=k + 1, return_distance=False), rows)
+        def build():
+            return NearestNeighbors(n_neighbors=k, algorithm=algorithm, n_jobs=1).fit(x)
 
-        return work
+        def search(index):
+            if len(rows) == len(x):
+                return index.kneighbors(return_distance=False)
+            return without_self(index.kneighbors(x[rows], n_neighbors=k + 1, return_distance=False), rows)
+
+        return build, search
 
     return prepare
 
@@ -78,27 +84,30 @@ def faiss_flat(x, k, rows):
 
     faiss.omp_set_num_threads(1)
 
-    def work():
+    def build():
         index = faiss.IndexFlatL2(x.shape[1])
         index.add(x)
-        return without_self(index.search(x[rows], k + 1)[1], rows)
+        return index
 
-    return work
+    return build, lambda index: without_self(index.search(x[rows], k + 1)[1], rows)
 
 
 def hnswlib_48_100(threads):
     def prepare(x, k, rows):
         import hnswlib
 
-        def work():
+        def build():
             index = hnswlib.Index(space="l2", dim=x.shape[1])
             index.init_index(max_elements=len(x), ef_construction=100, M=48, random_seed=0)
             index.set_num_threads(threads)
             index.set_ef(100)
             index.add_items(x, num_threads=threads)
+            return index
+
+        def search(index):
             return without_self(index.knn_query(x[rows], k=k + 1, num_threads=threads)[0].astype(np.int64), rows)
 
-        return work
+        return build, search
 
     return prepare
 
@@ -109,12 +118,12 @@ def pynndescent_search(threads, kept=None):
     def prepare(x, k, rows):
         import pynndescent
 
-        def search(x):
+        def build(x=x):
             index = pynndescent.NNDescent(x, n_neighbors=kept or k + 1, n_jobs=threads, random_state=0)
             return index.neighbor_graph[0][:, : k + 1].astype(np.int64)
 
-        search(np.ascontiguousarray(x[:2000]))  # compiles
-        return lambda: without_self(search(x), np.arange(len(x)))[rows]
+        build(np.ascontiguousarray(x[:2000]))  # compiles
+        return build, lambda lists: without_self(lists, np.arange(len(x)))[rows]
 
     return prepare
 
@@ -131,9 +140,19 @@ SEARCHES = {
 
 
 def knn(peer, x, k, save, queries=None):
+    """Where some rows are searched for only, the time of the search, and not that of the index, is scaled up to all."""
     x = np.ascontiguousarray(np.load(x), np.float32)
     rows = query_rows(len(x), int(queries or len(x)))
-    lists, cost = measure(SEARCHES[peer](x, int(k), rows))
+    build, search = SEARCHES[peer](x, int(k), rows)
+    if len(rows) == len(x):
+        lists, cost = measure(lambda: search(build()))
+    else:
+        index, building = measure(build)
+        lists, cost = measure(lambda: search(index))
+        for clock in ("cpu_s", "wall_s"):
+            cost[clock] = building[clock] + cost[clock] * len(x) / len(rows)
+        # An index is memory in addition to the data, and stays.
+        cost["grown_mib"] += building["grown_mib"]
     np.save(save, lists)
     return cost
 

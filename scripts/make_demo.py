@@ -33,7 +33,9 @@ import numpy as np
 Array = np.ndarray
 Attack = Callable[["Network", Array, Array], Array]
 
-ASSETS = Path(__file__).resolve().parent.parent / "crates" / "spadework-cli" / "assets"
+CRATES = Path(__file__).resolve().parent.parent / "crates"
+ASSETS = CRATES / "spadework-cli" / "assets"
+DIGITS = CRATES / "spadework-io" / "assets" / "digits.csv.gz"
 CREDIT = (
     "Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, "
     "https://doi.org/10.24432/C50P49 (CC BY 4.0); the 1,797 images as distributed with scikit-learn (BSD 3-Clause)."
@@ -235,7 +237,7 @@ def main() -> None:
     """Train, measure, write."""
     parser = argparse.ArgumentParser(description="Make the models behind `spadework demo`.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--digits", type=Path, default=ASSETS / "digits.csv.gz")
+    parser.add_argument("--digits", type=Path, default=DIGITS)
     parser.add_argument("--out", type=Path, default=ASSETS)
     args = parser.parse_args()
 

@@ -23,7 +23,7 @@ struct Cli {
     /// Threads to use
     #[arg(long, global = true, value_name = "N", default_value = "1")]
     threads: NonZeroUsize,
-    /// Repeats, of which the best counts
+    /// Repeats at most, until enough time has passed; the best counts
     #[arg(long, global = true, value_name = "N", default_value = "3")]
     repeat: NonZeroUsize,
     #[command(subcommand)]

@@ -9,6 +9,9 @@ use serde::Serialize;
 
 use crate::Failure;
 
+/// Work that has taken this long is not repeated; the peers are measured by the same rule.
+const ENOUGH_SECONDS: f64 = 8.0;
+
 /// The least that any of several repeats took, of each kind by itself.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Cost {
@@ -22,7 +25,7 @@ pub(crate) struct Cost {
     pub(crate) grown_mib: f64,
 }
 
-/// Does the work several times; its last result, and the least it cost.
+/// Does the work several times, at most `repeat`; its last result, and the least it cost.
 pub(crate) fn measure<T>(
     repeat: NonZeroUsize,
     mut work: impl FnMut() -> Result<T, Failure>,
@@ -33,12 +36,16 @@ pub(crate) fn measure<T>(
     let before = memory_mib("VmRSS")?;
     let (mut cpu_s, mut wall_s) = (f64::INFINITY, f64::INFINITY);
     let mut result = None;
+    let first = Instant::now();
     for _ in 0..repeat.get() {
         drop(result.take());
         let (began, cpu) = (Instant::now(), cpu_seconds());
         result = Some(work()?);
         cpu_s = cpu_s.min(cpu_seconds() - cpu);
         wall_s = wall_s.min(began.elapsed().as_secs_f64());
+        if first.elapsed().as_secs_f64() > ENOUGH_SECONDS {
+            break;
+        }
     }
     let Some(result) = result else { unreachable!("at least one repeat") };
     let peak_mib = memory_mib("VmHWM")?;

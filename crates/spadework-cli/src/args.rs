@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use spadework::eigen::EigenMethod;
 use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, Spectrum, Weights};
 
+use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
@@ -22,8 +23,9 @@ macro_rules! arrays_help {
             "\
 Arrays:
   An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file \
-(t10k-images-idx3-ubyte.gz), a CIFAR-10 binary batch (test_batch.bin), or a data set by name, folder and split \
-(mnist:DIR:test, fashion-mnist:DIR:train, cifar10:DIR:all), which also supplies labels. More than two dimensions are \
+(t10k-images-idx3-ubyte.gz), a CIFAR-10 batch (test_batch.bin), a data set by name, folder and split (mnist:DIR:test, \
+fashion-mnist:DIR:train, cifar10:DIR:all, cinic10:DIR:valid), a folder of PNG or JPEG images by class (images:DIR), or \
+the embedded digits (digits); data sets also supply labels. `spadework data` lists them. More than two dimensions are \
 flattened to one row a sample; bytes (images) become x/255.
 
 Exit codes:
@@ -94,6 +96,13 @@ pub(crate) enum Command {
     /// Estimate how far samples can be moved before a network may change its mind (CLEVER scores)
     #[command(after_long_help = ARRAYS_HELP)]
     Clever(CleverArgs),
+    /// List the data sets that can be named, or check those in a folder
+    ///
+    /// Ends with exit code 1 where a file of a data set in DIR is missing or holds something else than its authors published.
+    Data(DataArgs),
+    /// Corrupt images: noise, blur, fog, JPEG and the like, at severities 1 to 5
+    #[command(after_long_help = ARRAYS_HELP)]
+    Corrupt(CorruptArgs),
 }
 
 #[derive(Debug, Args)]
@@ -109,6 +118,8 @@ pub(crate) struct DemoArgs {
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -129,6 +140,8 @@ pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
@@ -144,6 +157,8 @@ pub(crate) struct SelectArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -207,18 +222,6 @@ pub(crate) struct ModelArgs {
 /// How it is scored, k excepted.
 #[derive(Debug, Args)]
 pub(crate) struct MethodArgs {
-    /// Eigenpairs, r, that edge and node scores are made of, or `all`
-    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
-    pub(crate) eigenpairs: Eigenpairs,
-    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
-    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
-    pub(crate) sketch_error: f64,
-    /// How eigenpairs are found
-    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
-    pub(crate) solver: Solver,
-    /// How neighbors are searched
-    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
-    pub(crate) search: Search,
     /// How graphs are made: knn, mutual, pca:D, pca:SHARE, cknn:DELTA, sparse:density=EDGES or sparse:kappa=KAPPA
     ///
     /// knn joins two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
@@ -231,6 +234,25 @@ pub(crate) struct MethodArgs {
     /// What edges weigh: unit (1), or gaussian, by their length beside the distance to the k-th neighbors
     #[arg(long, help_heading = "Method", value_name = "WEIGHTS", default_value_t = Weights::Unit)]
     pub(crate) weights: Weights,
+    #[command(flatten)]
+    pub(crate) general: GeneralArgs,
+}
+
+/// How anything is scored, on whatever graphs.
+#[derive(Debug, Args)]
+pub(crate) struct GeneralArgs {
+    /// Eigenpairs, r, that edge and node scores are made of, or `all`
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
+    pub(crate) eigenpairs: Eigenpairs,
+    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
+    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
+    pub(crate) sketch_error: f64,
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
+    /// How neighbors are searched
+    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
+    pub(crate) search: Search,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -256,6 +278,13 @@ impl ModelArgs {
 
 impl MethodArgs {
     pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
+        SpadeParams { graph: self.graph, weights: self.weights, ..self.general.params(neighbors) }
+    }
+}
+
+impl GeneralArgs {
+    /// The parameters, with the usual graphs.
+    pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
         let (eigenpairs, spectrum) = match self.eigenpairs {
             Eigenpairs::Count(count) => (count, Spectrum::Leading),
             Eigenpairs::All => {
@@ -268,13 +297,12 @@ impl MethodArgs {
             spectrum,
             solver: self.solver.into(),
             search: self.search.into(),
-            graph: self.graph,
-            weights: self.weights,
             connectivity: self.connectivity.into(),
             tolerance: self.tolerance,
             certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
             seed: self.seed,
             threads: self.threads,
+            ..SpadeParams::default()
         }
     }
 }

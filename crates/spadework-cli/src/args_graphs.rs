@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework::{GraphKind, SpadeParams, Weights};
 
-use crate::args::{Policy, Search, Solver, TerminalArgs, threads};
+use crate::args::{GeneralArgs, TerminalArgs};
 
 /// Which graphs to keep.
 #[derive(Debug, Args)]
@@ -73,24 +73,8 @@ pub(crate) struct GraphsArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
-    /// Eigenpairs, r, that edge and node scores are made of
-    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
-    pub(crate) eigenpairs: usize,
-    /// How eigenpairs are found
-    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
-    pub(crate) solver: Solver,
-    /// How neighbors are searched
-    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
-    pub(crate) search: Search,
-    /// What to do when a graph is not connected
-    #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
-    pub(crate) connectivity: Policy,
-    /// Seed of everything random
-    #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
-    pub(crate) seed: u64,
-    /// Threads to use; all cores by default. The result does not depend on it
-    #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) general: GeneralArgs,
     /// Write graphs.json and graphs.csv into this folder
     #[arg(long, help_heading = "Output", value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -101,17 +85,6 @@ pub(crate) struct GraphsArgs {
 impl GraphsArgs {
     /// The parameters of one way of making graphs.
     pub(crate) fn params(&self, graph: GraphKind, weights: Weights) -> SpadeParams {
-        SpadeParams {
-            neighbors: self.neighbors,
-            eigenpairs: self.eigenpairs,
-            solver: self.solver.into(),
-            search: self.search.into(),
-            graph,
-            weights,
-            connectivity: self.connectivity.into(),
-            seed: self.seed,
-            threads: self.threads,
-            ..SpadeParams::default()
-        }
+        SpadeParams { graph, weights, ..self.general.params(self.neighbors) }
     }
 }

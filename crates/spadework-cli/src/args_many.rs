@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use crate::args::{MethodArgs, OutputArgs};
+use crate::args_data::CorruptionArgs;
 use crate::args_report::PageArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -41,6 +42,8 @@ const SWEEP_TABLES_HELP: &str = "Formats of the table in --out, separated by com
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
     /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
@@ -92,8 +95,16 @@ pub(crate) struct SweepArgs {
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelsArgs {
     /// The inputs that all models were given
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) inputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "input_graph"
+    )]
+    pub(crate) inputs: Option<String>,
+    /// A graph of the inputs in their place, taken as it is: edges.csv, a SciPy matrix (.npz) or .mtx
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
+    pub(crate) input_graph: Option<String>,
     /// A model's outputs, once a model; for a classifier the values right before the softmax
     #[arg(
         long,

@@ -6,7 +6,7 @@ use spadework_io::Error as IoError;
 /// A gate failed.
 const GATE: u8 = 1;
 /// The call or its files are wrong.
-const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// The problem has no answer as posed.
 const ILL_POSED: u8 = 3;
 
@@ -82,9 +82,10 @@ impl Failure {
 impl From<IoError> for Failure {
     fn from(error: IoError) -> Self {
         let hint = match error {
-            IoError::Folder { .. } => {
-                Some("a data set is named with its folder and split, e.g. mnist:DIR:test")
-            }
+            IoError::Folder { .. } => Some(
+                "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR",
+            ),
+            IoError::Pixel { .. } => Some("divide bytes by 255; undo a normalization of the images first"),
             IoError::IndexColumn { .. } => {
                 Some("write the table without its index (pandas: index=False), or name the column to use it")
             }

@@ -2,28 +2,40 @@
 
 use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
 use spadework_io::comparison::CompareData;
-use spadework_io::result::PlaceDocument;
+use spadework_io::result::{CorruptionDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
+use crate::args::MethodArgs;
+use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
+use crate::console::Console;
 use crate::failure::Failure;
+use crate::sides::{SideFile, check_sense, graph};
 use crate::stored::{remembered, working_folder};
 
 /// The arrays that the arguments name.
 #[derive(Debug)]
-pub(crate) struct LoadedModels {
-    inputs: Dataset,
+pub(crate) struct LoadedModels<'a> {
+    inputs: SideFile<'a>,
     outputs: Vec<(String, Dataset)>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<CorruptionDocument>,
 }
 
-impl LoadedModels {
-    pub(crate) fn from_args(args: &ModelsArgs) -> Result<Self, Failure> {
+impl<'a> LoadedModels<'a> {
+    pub(crate) fn from_args(
+        args: &'a ModelsArgs,
+        method: &MethodArgs,
+        corruption: &CorruptionArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        check_sense(args.input_graph.as_deref(), method, corruption)?;
         let named = args.outputs.iter().map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = first_repeated(&named) {
             let message = format!("models must have names that differ, got `{name}` twice");
             return Err(Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY"));
         }
-        let inputs = load(&args.inputs)?;
+        let inputs = args.inputs.as_deref().map(load).transpose()?;
         let outputs = named
             .into_iter()
             .map(|(name, array)| match load(array) {
@@ -31,7 +43,18 @@ impl LoadedModels {
                 Err(error) => Err(Failure::from(error).about_model(&name)),
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { inputs, outputs })
+        let mut made = None;
+        let inputs = match (inputs, &args.input_graph) {
+            (Some(inputs), _) => {
+                let general = &method.general;
+                let inputs = corruption.apply(inputs, general.seed, general.threads, console)?;
+                made = inputs.corruption;
+                SideFile::Array(inputs.dataset)
+            }
+            (None, Some(path)) => graph(path, outputs[0].1.shape().first().copied(), console)?,
+            (None, None) => unreachable!("the command line demands one of the two"),
+        };
+        Ok(Self { inputs, outputs, corruption: made })
     }
 
     /// The labels that an argument names, or those that come with the inputs.
@@ -40,7 +63,7 @@ impl LoadedModels {
             Some(argument) => Some(load_labels(argument)?),
             None => self.inputs.labels().cloned(),
         };
-        let samples = self.inputs.samples()?.len();
+        let samples = self.inputs.inputs()?.len();
         match &labels {
             Some(labels) if labels.len() != samples => {
                 let error = CoreError::LabelCount { samples, labels: labels.len() };
@@ -50,34 +73,39 @@ impl LoadedModels {
         }
     }
 
-    /// The inputs of all models.
-    pub(crate) fn inputs(&self) -> &Dataset {
-        &self.inputs
+    /// The array of the inputs, unless a graph is given in its place.
+    pub(crate) fn input_array(&self) -> Option<&Dataset> {
+        match &self.inputs {
+            SideFile::Array(inputs) => Some(inputs),
+            SideFile::Graph { .. } => None,
+        }
     }
 
-    /// The arrays as a result remembers them, outputs in the order of the comparison.
+    /// The arrays as a result remembers them, outputs in the order of the comparison; none where a graph is given in place
+    /// of the inputs.
     pub(crate) fn remembered(
         &self,
         labels: Option<&str>,
         comparison: &Comparison,
-    ) -> Result<CompareData, Failure> {
+    ) -> Result<Option<CompareData>, Failure> {
+        let Some(inputs) = self.input_array() else { return Ok(None) };
         let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1));
         let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
-        Ok(CompareData {
-            inputs: remembered(&self.inputs)?,
+        Ok(Some(CompareData {
+            inputs: remembered(inputs)?,
             outputs: outputs.collect::<Result<_, _>>()?,
             labels: labels.map(place),
-        })
+        }))
     }
 
     /// The models, checked against the inputs.
-    pub(crate) fn set<'a>(&'a self) -> Result<ModelSet<'a>, Failure> {
-        let model = |(name, outputs): &'a (String, Dataset)| match outputs.samples() {
+    pub(crate) fn set<'s>(&'s self) -> Result<ModelSet<'s>, Failure> {
+        let model = |(name, outputs): &'s (String, Dataset)| match outputs.samples() {
             Ok(outputs) => Ok(Model { name: name.clone(), outputs }),
             Err(error) => Err(Failure::from(error).about_model(name)),
         };
         let models = self.outputs.iter().map(model).collect::<Result<_, _>>()?;
-        ModelSet::new(self.inputs.samples()?, models).map_err(|error| self.with_files(error))
+        ModelSet::new(self.inputs.inputs()?, models).map_err(|error| self.with_files(error))
     }
 
     /// An error about a side names its file too.

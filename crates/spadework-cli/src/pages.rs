@@ -5,7 +5,7 @@ use std::path::Path;
 use spadework::Samples;
 use spadework_io::Dataset;
 use spadework_io::output::{OutputDir, OutputFile, write_bytes};
-use spadework_report::{Chart, FigureFormat, Inputs, Origin};
+use spadework_report::{Chart, FigureFormat, InputArray, Origin};
 
 use crate::args_report::{PageArgs, PlotsArgs};
 use crate::failure::Failure;
@@ -59,9 +59,9 @@ pub(crate) fn this_call() -> Origin {
     Origin { title: None, command: Some(command_line()) }
 }
 
-/// Inputs as a page takes them.
-pub(crate) fn inputs_of<'a>(data: &'a Dataset, samples: &'a Samples<'a>) -> Inputs<'a> {
-    Inputs { samples, shape: data.shape() }
+/// InputArray as a page takes them.
+pub(crate) fn inputs_of<'a>(data: &'a Dataset, samples: &'a Samples<'a>) -> InputArray<'a> {
+    InputArray { samples, shape: data.shape() }
 }
 
 impl From<spadework_report::Error> for Failure {

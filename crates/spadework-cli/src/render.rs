@@ -3,11 +3,19 @@
 use serde::Serialize;
 use spadework::Stage;
 use spadework_io::result::{
-    DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument, ReferencesDocument,
-    ScoreDocument, TimingsDocument,
+    CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
+    ReferencesDocument, ScoreDocument, TimingsDocument,
 };
 
 use crate::render_graphs::{graph_lines, numbers_of};
+
+/// `1 sample`, `2 samples`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
+    }
+}
 
 /// The whole result of `score`; `scores` are those of all samples.
 pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
@@ -42,7 +50,7 @@ fn headline(document: &ScoreDocument) -> String {
          {}\
          eigenvalues   {}\n\
          samples       {}, {} in, {} out\n\
-         {}",
+         {}{}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
         beside_the_score(document.interval, document.references),
@@ -50,8 +58,16 @@ fn headline(document: &ScoreDocument) -> String {
         document.samples,
         numbers_of(document.input_dim, "numbers"),
         numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
+        corruption(document.corruption.as_ref()),
         graph_lines(document),
     ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
+}
+
+/// What was done to the inputs, where anything was.
+pub(crate) fn corruption(corruption: Option<&CorruptionDocument>) -> String {
+    corruption.map_or_else(String::new, |CorruptionDocument { kind, severity, seed, shape }| {
+        format!("corruption    {kind} of severity {severity}, seed {seed}, on images of {shape}\n")
+    })
 }
 
 /// What edge and node scores are made of, where that is not the eigenpairs above.

@@ -3,7 +3,7 @@
 use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::sweep::{PointDocument, SweepDocument};
 
-use crate::render::{number, printable, table};
+use crate::render::{corruption, number, printable, table};
 use crate::render_graphs::is_plain;
 
 /// The whole result of `compare`.
@@ -17,6 +17,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
     let made = graphs_made(&document.graph, &document.weights);
     let mut text =
         format!("{} models on {samples} samples, most robust first ({used}{made})\n", models.len());
+    text.push_str(&corruption(document.corruption.as_ref()));
     text.push_str(&model_table(models));
     text.push_str(&uncertain_order(models));
     text.push_str(&agreement(document));

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use spadework::{
-    ApproximateSearch, Error as CoreError, ModelSet, PairedSamples, Recall, Samples, SpadeReport, Weights,
-    evaluate_manifolds,
+    ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, ManifoldPair, ModelSet, PairedSamples,
+    Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{DataDocument, PlaceDocument, ScoreDocument};
+use spadework_io::result::{CorruptionDocument, DataDocument, PlaceDocument, ScoreDocument};
 use spadework_io::{Dataset, Labels, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::args_data::CorruptionArgs;
 use crate::args_graphs::GraphFormat;
 use crate::console::Console;
 use crate::failure::Failure;
@@ -27,6 +28,8 @@ pub(crate) struct Scored {
     pub(crate) labels: Option<Labels>,
     /// Inputs and outputs, where neither is a graph.
     pub(crate) arrays: Option<(Dataset, Dataset)>,
+    /// What was done to the inputs.
+    corruption: Option<CorruptionDocument>,
     /// What the user typed for the labels.
     labels_argument: Option<String>,
 }
@@ -34,29 +37,21 @@ pub(crate) struct Scored {
 impl Scored {
     /// Loads and evaluates what the arguments name.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
-        let params = model.params();
-        params.check()?;
-        let sides = Sides::load(model, console)?;
-        let labels = labels_of(model, &sides)?;
-        let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
-        let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;
-        if let Some(labels) = &labels
-            && labels.len() != pair.len()
-        {
-            let source = model.labels.as_deref().unwrap_or(sides.input.name());
-            let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
-            return Err(Failure::usage(format!("{source}: {error}")));
-        }
-        if let Some(outputs) = &outputs {
-            tell_what_outputs_look_like(outputs, "", console);
-        }
-        let report = evaluate_manifolds(&pair, &params, &console.monitor())
-            .map_err(|error| Failure::of_evaluation(error, &params))?;
-        tell_what_was_done(&report, console);
-        drop(pair);
-        drop((inputs, outputs));
-        let labels_argument = model.labels.clone();
-        Ok(Self { report, labels, arrays: sides.into_arrays(), labels_argument })
+        Self::from_corrupted(model, &CorruptionArgs::default(), console)
+    }
+
+    /// Loads what the arguments name, corrupts the inputs where asked for, and evaluates.
+    pub(crate) fn from_corrupted(
+        model: &ModelArgs,
+        corruption: &CorruptionArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        let (report, Files { sides, labels }) = with_files_of(model, corruption, console, |pair, params| {
+            evaluate_manifolds(pair, params, &console.monitor())
+        })?;
+        tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
+        let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
+        Ok(Self { report, labels, arrays: sides.into_arrays(), corruption, labels_argument })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -67,6 +62,7 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
             document.command = Some(command_line());
         }
@@ -84,6 +80,60 @@ impl Scored {
         let Some((inputs, outputs)) = &self.arrays else { return Ok(None) };
         Ok(Some(PairedSamples::new(inputs.samples()?, outputs.samples()?)?.into()))
     }
+}
+
+/// The graphs of a model, for what needs no scores.
+pub(crate) struct Made {
+    pub(crate) graphs: GraphPair,
+    pub(crate) diagnostics: Diagnostics,
+    pub(crate) labels: Option<Labels>,
+}
+
+impl Made {
+    /// Loads what the arguments name and makes its graphs.
+    pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
+        let ((graphs, diagnostics), files) =
+            with_files_of(model, &CorruptionArgs::default(), console, |pair, params| {
+                graphs_of(pair, params, &console.monitor())
+            })?;
+        tell_what_was_done(&diagnostics, graphs.nodes(), console);
+        Ok(Self { graphs, diagnostics, labels: files.labels })
+    }
+}
+
+/// What was loaded.
+struct Files<'a> {
+    sides: Sides<'a>,
+    labels: Option<Labels>,
+}
+
+/// Loads what the arguments name and does some work with it.
+fn with_files_of<'a, T>(
+    model: &'a ModelArgs,
+    corruption: &CorruptionArgs,
+    console: Console,
+    work: impl FnOnce(&ManifoldPair<'_>, &SpadeParams) -> spadework::Result<T>,
+) -> Result<(T, Files<'a>), Failure> {
+    let params = model.params();
+    params.check()?;
+    let sides = Sides::load(model, corruption, console)?;
+    let labels = labels_of(model, &sides)?;
+    let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
+    let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;
+    if let Some(labels) = &labels
+        && labels.len() != pair.len()
+    {
+        let source = model.labels.as_deref().unwrap_or(sides.input.name());
+        let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
+        return Err(Failure::usage(format!("{source}: {error}")));
+    }
+    if let Some(outputs) = &outputs {
+        tell_what_outputs_look_like(outputs, "", console);
+    }
+    let done = work(&pair, &params).map_err(|error| Failure::of_evaluation(error, &params))?;
+    drop(pair);
+    drop((inputs, outputs));
+    Ok((done, Files { sides, labels }))
 }
 
 fn labels_of(model: &ModelArgs, sides: &Sides<'_>) -> Result<Option<Labels>, Failure> {
@@ -115,8 +165,7 @@ pub(crate) fn tell_what_outputs_look_like(outputs: &Samples<'_>, whose: &str, co
 }
 
 /// What a reader of the score must know, beside the score.
-fn tell_what_was_done(report: &SpadeReport, console: Console) {
-    let diagnostics = &report.diagnostics;
+fn tell_what_was_done(diagnostics: &Diagnostics, samples: usize, console: Console) {
     let connection = &diagnostics.connection;
     let (input, output) = (connection.input, connection.output);
     if connection.used > connection.requested {
@@ -133,11 +182,8 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
     }
     tell_what_was_missed("inputs", diagnostics.input_recall, console);
     tell_what_was_missed("outputs", diagnostics.output_recall, console);
-    if diagnostics.input_graph.given && input.components_found > 1 {
-        console.note(&format!(
-            "the input graph given has {} components; no edge between them is scored",
-            input.components_found
-        ));
+    if diagnostics.input_graph.given {
+        tell_of_given_pieces(input.components_found, console);
     }
     let raised = [("input", diagnostics.input_graph), ("output", diagnostics.output_graph)];
     for (side, count) in raised.map(|(side, made)| (side, made.weights_raised)) {
@@ -146,18 +192,25 @@ fn tell_what_was_done(report: &SpadeReport, console: Console) {
                 .note(&format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST));
         }
     }
-    tell_of_copies(report, console);
+    tell_of_copies(diagnostics, samples, console);
+}
+
+/// An input graph that was given in several pieces.
+pub(crate) fn tell_of_given_pieces(components: usize, console: Console) {
+    if components > 1 {
+        console.note(&format!(
+            "the input graph given has {components} components; no edge between them is scored"
+        ));
+    }
 }
 
 /// Samples whose neighbors are exact copies, chosen among more of them.
-pub(crate) fn tell_of_copies(report: &SpadeReport, console: Console) {
-    let diagnostics = &report.diagnostics;
+pub(crate) fn tell_of_copies(diagnostics: &Diagnostics, samples: usize, console: Console) {
     let decided =
         [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
     for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
         console.note(&format!(
-            "{count} of {} {side} have at least {} exact copies: which of them are neighbors is decided by index",
-            report.graphs.nodes(),
+            "{count} of {samples} {side} have at least {} exact copies: which of them are neighbors is decided by index",
             diagnostics.connection.requested
         ));
     }

@@ -1,13 +1,17 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
-use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples, Side};
+use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
+use spadework_io::result::CorruptionDocument;
 use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
 
-use crate::args::ModelArgs;
+use crate::args::{MethodArgs, ModelArgs};
+use crate::args_data::CorruptionArgs;
 use crate::console::Console;
+use crate::corruption::PreparedInputs;
 use crate::failure::Failure;
 
 /// One side.
+#[derive(Debug)]
 pub(crate) enum SideFile<'a> {
     Array(Dataset),
     Graph { name: &'a str, loaded: LoadedGraph },
@@ -37,6 +41,14 @@ impl SideFile<'_> {
         }
     }
 
+    /// The side as what many models were given.
+    pub(crate) fn inputs(&self) -> Result<Inputs<'_>, Failure> {
+        Ok(match self {
+            SideFile::Array(dataset) => dataset.samples()?.into(),
+            SideFile::Graph { loaded, .. } => loaded.graph.clone().into(),
+        })
+    }
+
     /// Number of samples, as far as the file says it.
     fn len(&self) -> Option<usize> {
         match self {
@@ -58,14 +70,26 @@ impl SideFile<'_> {
 pub(crate) struct Sides<'a> {
     pub(crate) input: SideFile<'a>,
     pub(crate) output: SideFile<'a>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<CorruptionDocument>,
 }
 
 impl<'a> Sides<'a> {
     /// Loads the files that the arguments name.
-    pub(crate) fn load(model: &'a ModelArgs, console: Console) -> Result<Self, Failure> {
-        check_sense(model)?;
+    pub(crate) fn load(
+        model: &'a ModelArgs,
+        corruption: &CorruptionArgs,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        check_sense(model.input_graph.as_deref(), &model.method, corruption)?;
         let array = |argument: &Option<String>| argument.as_deref().map(load).transpose();
         let (inputs, outputs) = (array(&model.inputs)?, array(&model.outputs)?);
+        let (seed, threads) = (model.method.general.seed, model.method.general.threads);
+        let inputs = inputs.map(|inputs| corruption.apply(inputs, seed, threads, console)).transpose()?;
+        let (inputs, corruption) = match inputs {
+            Some(PreparedInputs { dataset, corruption }) => (Some(dataset), corruption),
+            None => (None, None),
+        };
         let samples =
             |dataset: &Option<Dataset>| dataset.as_ref().and_then(|set| set.shape().first().copied());
         // The output graph first: it is connected, so it names every sample, which a list of input edges need not.
@@ -79,7 +103,7 @@ impl<'a> Sides<'a> {
             (Some(inputs), _) => SideFile::Array(inputs),
             (None, None) => unreachable!("the command line demands one of the two"),
         };
-        Ok(Self { input, output })
+        Ok(Self { input, output, corruption })
     }
 
     /// Inputs and outputs, where neither is a graph.
@@ -113,9 +137,18 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// A projection of inputs that are not there is a misunderstanding.
-fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
-    if model.input_graph.is_some() && matches!(model.method.graph, spadework::GraphKind::Pca(_)) {
+/// A projection or corruption of inputs that are not there is a misunderstanding.
+pub(crate) fn check_sense(
+    input_graph: Option<&str>,
+    method: &MethodArgs,
+    corruption: &CorruptionArgs,
+) -> Result<(), Failure> {
+    if input_graph.is_some() && corruption.corruption.is_some() {
+        return Err(Failure::usage(
+            "--corruption changes the inputs, but --input-graph is given in their place",
+        ));
+    }
+    if input_graph.is_some() && matches!(method.graph, GraphKind::Pca(_)) {
         return Err(Failure::usage(
             "--graph pca: projects the inputs, but --input-graph is given in their place",
         ));
@@ -123,11 +156,16 @@ fn check_sense(model: &ModelArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
+/// Loads a graph; a list of edges need not name every one of its `nodes`.
+pub(crate) fn graph(path: &str, nodes: Option<usize>, console: Console) -> Result<SideFile<'_>, Failure> {
     let loaded = load_graph(path, nodes)?;
     for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
         if count > 0 {
-            console.note(&format!("{path}: {count} entries {what} are no edges and are left out"));
+            let entries = match count {
+                1 => format!("1 entry {what} is no edge and is"),
+                _ => format!("{count} entries {what} are no edges and are"),
+            };
+            console.note(&format!("{path}: {entries} left out"));
         }
     }
     Ok(SideFile::Graph { name: path, loaded })

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use spadework::Side;
-use spadework_io::result::{ArrayDocument, PlaceDocument};
+use spadework_io::result::{ArrayDocument, CorruptionDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};
 
+use crate::corruption::apply_again;
 use crate::failure::Failure;
 
 /// The folder of a result, which may also be named by the `result.json` in it, as `check --baseline` takes it.
@@ -47,13 +48,25 @@ pub(crate) fn command_line() -> String {
 fn array_in(folder: &Path, argument: &str) -> String {
     // A data set by name has its folder in the middle: mnist:DIR:test.
     match argument.splitn(3, ':').collect::<Vec<_>>()[..] {
+        ["images", place] => format!("images:{}", folder.join(place).display()),
         [set, place, split] => format!("{set}:{}:{split}", folder.join(place).display()),
         _ => folder.join(argument).display().to_string(),
     }
 }
 
 /// An array that a result was made of: the one named now, or the one named then; its digest must be the same.
-pub(crate) fn stored_array(now: Option<&str>, then: &ArrayDocument, side: Side) -> Result<Dataset, Failure> {
+///
+/// Inputs that were corrupted are corrupted again.
+pub(crate) fn stored_array(
+    now: Option<&str>,
+    then: &ArrayDocument,
+    side: Side,
+    corruption: Option<&CorruptionDocument>,
+) -> Result<Dataset, Failure> {
+    let load = |argument: &str| match corruption {
+        Some(corruption) => apply_again(&load(argument)?, corruption),
+        None => Ok(load(argument)?),
+    };
     let first = load(now.unwrap_or(&then.array));
     let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
     if !first.as_ref().is_ok_and(is_the_one)

@@ -9,9 +9,9 @@ use spadework::scores::{accuracy, disparity, label_scores};
 use spadework::{ComparedModel, Comparison, ModelSet, SpadeParams, SpadeReport, UnknownWord};
 
 use crate::result::{
-    ArrayDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument, LabelDocument,
-    MethodWords, NeighborsDocument, NodeDocument, PlaceDocument, ReferencesDocument, indented_json,
-    read_document,
+    ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
+    LabelDocument, MethodWords, NeighborsDocument, NodeDocument, PlaceDocument, ReferencesDocument,
+    indented_json, read_document,
 };
 use crate::{Error, Labels};
 
@@ -29,7 +29,7 @@ pub struct CompareDocument {
     pub agreement: Vec<AgreementDocument>,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input.
+    /// Numbers per input; 0 where a graph was given.
     pub input_dim: usize,
     /// k, the same for all models.
     pub neighbors: NeighborsDocument,
@@ -45,6 +45,9 @@ pub struct CompareDocument {
     pub tolerance: f64,
     /// Seed.
     pub seed: u64,
+    /// What was done to the inputs before, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corruption: Option<CorruptionDocument>,
     /// G_X, which all models share.
     pub input_graph: GraphDocument,
     /// What was compared, in a result that was written to a folder.
@@ -182,6 +185,7 @@ impl CompareDocument {
             eigenpairs: diagnostics.params.eigenpairs,
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
+            corruption: None,
             input_graph: GraphDocument::of_inputs(first),
             data: None,
             command: None,

@@ -38,7 +38,11 @@ impl Dataset {
     }
 
     pub(crate) fn from_table(table: Table, name: &str) -> Self {
-        let Table { shape, numbers } = table;
+        Self::from_numbers(table.shape, table.numbers, name)
+    }
+
+    /// As many numbers as the shape says.
+    pub(crate) fn from_numbers(shape: Vec<usize>, numbers: Numbers, name: &str) -> Self {
         Self { name: name.to_owned(), shape, store: Store::Owned(numbers), labels: None }
     }
 

@@ -39,7 +39,7 @@ pub enum Error {
 
     /// Neither extension nor content is known.
     #[error(
-        "{name}: expected .npy, .npz, .csv, .tsv, .parquet, .safetensors, IDX (*-ubyte) or CIFAR-10 (.bin), got a file that begins with {begins}"
+        "{name}: expected .npy, .npz, .csv, .tsv, .parquet, .safetensors, IDX (*-ubyte) or CIFAR-10 (.bin, pickled), got a file that begins with {begins}"
     )]
     UnknownFormat { name: String, begins: String },
     /// A key for a file that holds one unnamed array.
@@ -122,9 +122,51 @@ pub enum Error {
     /// A CIFAR-10 label beyond the ten classes.
     #[error("{name}: a CIFAR-10 label must be below 10, got {label} at record {record}")]
     CifarLabel { name: String, record: usize, label: u8 },
+    /// A pickle that is no CIFAR-10 batch.
+    #[error("{name}: a pickled CIFAR-10 batch must have {expected}, got {got}, at byte {at}")]
+    Pickle { name: String, expected: &'static str, got: String, at: usize },
+    /// A pickled dictionary that is no CIFAR-10 batch.
+    #[error("{name}: a pickled CIFAR-10 batch must have {expected}, got {got}")]
+    CifarPickle { name: String, expected: &'static str, got: String },
     /// A split that the data set does not have.
-    #[error("{name}: expected `{set}:FOLDER:SPLIT` with split train, test or all, got {got}")]
-    UnknownSplit { name: String, set: &'static str, got: String },
+    #[error("{name}: expected `{set}:FOLDER:SPLIT` with split {splits}, got {got}")]
+    UnknownSplit { name: String, set: &'static str, splits: &'static str, got: String },
+    /// A folder without any data set.
+    #[error(
+        "{name}: expected files of MNIST, Fashion-MNIST, CIFAR-10 or CINIC-10 in the folder or two levels below, got none"
+    )]
+    NoKnownFiles { name: String },
+    /// A folder of images without a name.
+    #[error("{name}: expected `images:FOLDER`, got no folder")]
+    NoFolderNamed { name: String },
+    /// A data set whose folder is not there.
+    #[error("{name}: expected the folder {folder}, got no such folder", folder = folder.display())]
+    NoFolder { name: String, folder: PathBuf },
+    /// A folder without images.
+    #[error("{name}: expected images (.png, .jpg, .jpeg) in the folder {folder}, got none", folder = folder.display())]
+    NoImages { name: String, folder: PathBuf },
+    /// An image that has no class among others that have.
+    #[error(
+        "{name}: expected one folder for each class or images alone, got the image {file} beside folders",
+        file = file.display()
+    )]
+    ImageBesideClasses { name: String, file: PathBuf },
+    /// A file that is called an image and is none.
+    #[error("{name}: expected a PNG or JPEG image, got a file that begins with {begins}")]
+    NoImage { name: String, begins: String },
+    /// An image that cannot be decoded.
+    #[error("{name}: not a valid image: {reason}")]
+    Image { name: String, reason: String },
+    /// Images of different size.
+    #[error(
+        "{name}: every image must have {expected} pixels like the first ({first}), got {got} in {file}",
+        first = first.display(),
+        file = file.display()
+    )]
+    ImageSize { name: String, first: PathBuf, expected: String, file: PathBuf, got: String },
+    /// Images without classes where labels are asked for.
+    #[error("{name}: expected one folder for each class, got images alone, which have no labels")]
+    NoClasses { name: String },
     /// A folder without the files of the data set.
     #[error("{name}: expected {} (each plain or with .gz) in the folder {folder}, got no {missing}", Listed(expected), folder = folder.display())]
     MissingFiles { name: String, folder: PathBuf, expected: Vec<String>, missing: String },
@@ -134,6 +176,18 @@ pub enum Error {
     /// One label per image.
     #[error("{name}: expected one label for each of {samples} samples, got {labels} labels")]
     LabelCount { name: String, samples: usize, labels: usize },
+
+    /// Samples that are no images, as far as their shape tells.
+    #[error(
+        "{name}: expected images ([n, h, w], [n, c, h, w] or [n, h, w, c] with 1 or 3 channels, or rows of 64, 784, 1024 or 3072 numbers), got shape {shape:?}"
+    )]
+    NoImageShape { name: String, shape: Vec<usize> },
+    /// Samples that are no images of the shape given.
+    #[error("{name}: images of {shape} must have as many numbers, got {dim} a sample")]
+    ImageNumbers { name: String, shape: String, dim: usize },
+    /// A value that is no pixel.
+    #[error("{name}: the pixels of an image must be from 0 to 1, got {value} in sample {sample}")]
+    Pixel { name: String, sample: usize, value: f32 },
 
     /// Labels that are not integers.
     #[error("{name}: labels must be integers or words, got elements of type {got}")]
@@ -189,6 +243,8 @@ pub enum Format {
     Idx,
     /// A CIFAR-10 binary batch.
     Cifar,
+    /// A CIFAR-10 batch of the Python version.
+    CifarPickle,
 }
 
 impl fmt::Display for Format {
@@ -201,6 +257,7 @@ impl fmt::Display for Format {
             Format::Safetensors => "safetensors",
             Format::Idx => "IDX",
             Format::Cifar => "CIFAR-10",
+            Format::CifarPickle => "CIFAR-10 (Python)",
         })
     }
 }

@@ -3,7 +3,9 @@
 use crate::Dataset;
 use crate::array::{RawArray, checked_product};
 use crate::error::Result;
-use crate::formats::{cifar, csv, graph_csv, graph_mtx, graph_npz, idx, npy, npz, parquet, safetensors};
+use crate::formats::{
+    cifar, cifar_pickle, csv, graph_csv, graph_mtx, graph_npz, idx, npy, npz, parquet, picture, safetensors,
+};
 use crate::graph_file::EdgeList;
 use crate::table::Table;
 
@@ -46,6 +48,30 @@ pub fn cifar(bytes: &[u8]) {
     if let Ok((images, labels)) = cifar::parse(bytes, "fuzz") {
         assert_eq!(images.shape().first(), Some(&labels.len()), "one label per image");
         check_raw(Ok(images));
+    }
+}
+
+/// Reads bytes as a CIFAR-10 batch of the Python version.
+pub fn cifar_pickle(bytes: &[u8]) {
+    if let Ok((images, labels)) = cifar_pickle::parse(bytes, "fuzz") {
+        assert_eq!(images.shape().first(), Some(&labels.len()), "one label per image");
+        check_raw(Ok(images));
+    }
+}
+
+/// Reads bytes as an image.
+pub fn picture(bytes: &[u8]) {
+    // What says to be larger is no test of our code, and slow.
+    const LARGEST: usize = 1 << 16;
+    let Ok(header) = picture::header(bytes, "fuzz") else { return };
+    let pixels = header.height * header.width;
+    if pixels > LARGEST {
+        return;
+    }
+    for (in_color, channels) in [(false, 1), (true, 3)] {
+        if let Ok(bytes) = picture::pixels(bytes, in_color, "fuzz") {
+            assert_eq!(bytes.len(), channels * pixels, "as many pixels as the header says");
+        }
     }
 }
 

@@ -49,6 +49,23 @@ pub fn load_graph(path: &str, nodes: Option<usize>) -> Result<LoadedGraph> {
     edges.finish()
 }
 
+/// A graph of a matrix that is in memory, by its entries (row, column, weight); the rules are those of [`load_graph`].
+///
+/// # Errors
+/// When an entry lies outside the matrix, a weight is negative or not finite, or no edge is left. `name` goes in front.
+pub fn graph_of_entries(
+    name: &str,
+    nodes: usize,
+    entries: impl IntoIterator<Item = (u64, u64, f64)>,
+) -> Result<LoadedGraph> {
+    let mut edges = EdgeList::new(name, None);
+    edges.set_shape(nodes as u64, nodes as u64)?;
+    for (row, column, weight) in entries {
+        edges.push(row, column, weight, || format!("row {row}, column {column}"))?;
+    }
+    edges.finish()
+}
+
 /// Edges as they come out of a file.
 pub(crate) struct EdgeList<'a> {
     name: &'a str,
@@ -135,5 +152,30 @@ impl<'a> EdgeList<'a> {
         };
         let graph = graph.map_err(|cause| Error::Samples { name: self.name.to_owned(), cause })?;
         Ok(LoadedGraph { graph, loops: self.loops, zeros: self.zeros })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_in_memory_follow_the_rules_of_files() {
+        let entries = [(0, 1, 2.0), (1, 0, 3.0), (2, 2, 1.0), (1, 2, 0.0), (1, 2, 1.0)];
+        let LoadedGraph { graph, loops, zeros } = graph_of_entries("g", 3, entries).unwrap();
+        assert_eq!(graph.edges().collect::<Vec<_>>(), [(0, 1, 3.0), (1, 2, 1.0)]);
+        assert_eq!((loops, zeros), (1, 1));
+        let message = |entries: &[(u64, u64, f64)]| {
+            graph_of_entries("g", 3, entries.iter().copied()).unwrap_err().to_string()
+        };
+        assert_eq!(message(&[]), "g: a graph must have at least one edge, got none");
+        assert_eq!(
+            message(&[(0, 3, 1.0)]),
+            "g: row 0, column 3: a node must be below the number of samples, got 3"
+        );
+        assert_eq!(
+            message(&[(0, 1, -1.0)]),
+            "g: row 0, column 1: a weight must be positive and finite, got -1"
+        );
     }
 }

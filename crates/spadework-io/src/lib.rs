@@ -1,7 +1,8 @@
 //! Array files and data sets: everything that turns an argument of a user into samples, and results into files.
 //!
 //! [`load`] takes what a user types: a file (`x.npy`, `x.npz:key`, `x.csv`, `x.parquet`, `x.safetensors:key`, an IDX file, a
-//! CIFAR-10 batch) or a data set by name and folder (`mnist:DIR:test`). The [`Dataset`] it gives owns the values, or maps
+//! CIFAR-10 batch), a data set by name and folder (`mnist:DIR:test`), a folder of images (`images:DIR`) or the embedded
+//! `digits`. The [`Dataset`] it gives owns the values, or maps
 //! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row a sample. [`load_labels`] takes the
 //! same arguments for the classes of the samples.
 //!
@@ -24,15 +25,21 @@
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
+pub mod catalog;
+mod cinic;
 pub mod comparison;
+pub mod corrupt;
 mod dataset;
 mod digest;
+mod digits;
+pub mod distortion;
 mod element;
 mod error;
 mod formats;
 #[doc(hidden)]
 pub mod fuzzing;
 mod graph_file;
+mod image_folder;
 mod keys;
 mod labels;
 mod load;
@@ -48,8 +55,9 @@ mod table;
 
 pub use dataset::Dataset;
 pub use digest::digest;
+pub use digits::load as load_digits;
 pub use error::{Error, Format, Result};
-pub use graph_file::{LoadedGraph, load_graph};
+pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};
 pub use source::{default_name, names_array};

@@ -5,14 +5,16 @@ use std::path::Path;
 use crate::array::RawArray;
 use crate::dataset::Dataset;
 use crate::error::{Error, Format, Result, begins};
-use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
+use crate::formats::{cifar, cifar_pickle, csv, idx, npy, npz, parquet, safetensors};
+use crate::image_folder::ImageFolder;
 use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
-use crate::named;
 use crate::source::{Source, resolve};
 use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_up_to};
+use crate::{cinic, digits, named};
 
-/// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`.
+/// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
+/// `images:DIR`, `digits`.
 ///
 /// A NumPy file of 4 MiB or more that holds `float32` or `float64` in rows is mapped, not read: it must not be changed by
 /// another program for as long as the [`Dataset`] lives.
@@ -38,6 +40,13 @@ pub fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<Dataset> {
 pub fn load_labels(argument: &str) -> Result<Labels> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load_labels(set, &folder, split, argument),
+        Source::Images { folder } => ImageFolder::list(&folder, argument)?
+            .into_labels()
+            .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
+        Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?
+            .into_labels()
+            .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
+        Source::Digits => digits::load_labels(),
         Source::File { path, key } => labels_of_file(&path, key, argument),
     }
 }
@@ -46,6 +55,9 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
 fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
+        Source::Images { folder } => ImageFolder::list(&folder, argument)?.load(argument),
+        Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument),
+        Source::Digits => digits::load(),
         Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
     }
 }
@@ -59,6 +71,10 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
         Format::Parquet => Dataset::from_table(parquet::parse(&file, key, name)?, name),
         Format::Cifar => {
             let (images, labels) = cifar::parse(&file, name)?;
+            Dataset::from_raw(&images, name).with_labels(labels)
+        }
+        Format::CifarPickle => {
+            let (images, labels) = cifar_pickle::parse(&file, name)?;
             Dataset::from_raw(&images, name).with_labels(labels)
         }
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
@@ -75,6 +91,7 @@ fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> 
         Format::Csv => csv::labels(&file, key, name),
         Format::Parquet => parquet::labels(&file, key, name),
         Format::Cifar => cifar::parse(&file, name).map(|(_, labels)| labels),
+        Format::CifarPickle => cifar_pickle::parse(&file, name).map(|(_, labels)| labels),
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
             raw_array(format, &file, key, name)?.labels(name)
         }
@@ -96,7 +113,7 @@ fn raw_array<'a>(format: Format, bytes: &'a [u8], key: Option<&str>, name: &str)
 
 fn refuse_key(format: Format, key: Option<&str>, name: &str) -> Result<()> {
     match (format, key) {
-        (Format::Npy | Format::Idx | Format::Cifar, Some(key)) => {
+        (Format::Npy | Format::Idx | Format::Cifar | Format::CifarPickle, Some(key)) => {
             Err(Error::NoKeys { name: name.to_owned(), format, key: key.to_owned() })
         }
         _ => Ok(()),
@@ -139,6 +156,7 @@ fn by_content(bytes: &[u8]) -> Option<Format> {
         _ if bytes.starts_with(b"PK\x03\x04") => Some(Format::Npz),
         _ if bytes.starts_with(parquet::MAGIC) => Some(Format::Parquet),
         _ if idx::is_idx(bytes) => Some(Format::Idx),
+        _ if cifar_pickle::is_pickled_dictionary(bytes) => Some(Format::CifarPickle),
         // Eight bytes of header length, of which no real file uses the last four, then JSON.
         [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Format::Safetensors),
         _ => None,
@@ -214,6 +232,7 @@ mod tests {
         assert_eq!(by_content(b"PAR1"), Some(Format::Parquet));
         assert_eq!(by_content(&[0, 0, 8, 3]), Some(Format::Idx));
         assert_eq!(by_content(b"\x10\0\0\0\0\0\0\0{\"a\""), Some(Format::Safetensors));
+        assert_eq!(by_content(b"\x80\x02}q\x01("), Some(Format::CifarPickle));
         assert_eq!(by_content(b""), None);
     }
 }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::formats::{cifar, idx};
+use crate::formats::{cifar, cifar_pickle, idx};
 use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
 
-const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+pub(crate) const DIGITS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
 const CLOTHES: [&str; 10] = [
     "T-shirt/top",
     "Trouser",
@@ -74,6 +74,28 @@ impl NamedSet {
         names.map(str::to_owned).to_vec()
     }
 
+    /// Folders in the folder of a set in which its files may lie too: as archives and other tools leave them.
+    fn subfolders(self) -> &'static [&'static str] {
+        match self {
+            NamedSet::Mnist => &["MNIST/raw"],
+            NamedSet::FashionMnist => &["FashionMNIST/raw"],
+            NamedSet::Cifar10 => &["cifar-10-batches-bin", "cifar-10-batches-py"],
+        }
+    }
+
+    /// Where a file of the set is, in the folder or where archives leave it below.
+    fn find(self, folder: &Path, file: &str) -> Option<PathBuf> {
+        let below = || self.subfolders().iter().find_map(|below| self.find_here(&folder.join(below), file));
+        self.find_here(folder, file).or_else(below)
+    }
+
+    /// A file of the set in a folder: plain, packed, or, for CIFAR-10, in the Python version, without an ending.
+    pub(crate) fn find_here(self, folder: &Path, file: &str) -> Option<PathBuf> {
+        let pickled = (self == NamedSet::Cifar10).then(|| file.trim_end_matches(".bin").to_owned());
+        let names = [file.to_owned(), format!("{file}.gz")].into_iter().chain(pickled);
+        names.map(|name| folder.join(name)).find(|path| path.is_file())
+    }
+
     /// Files of a split, part by part: for IDX sets images and labels, for CIFAR-10 batches that hold both.
     fn parts(self, split: Split) -> Vec<Part> {
         let pair = |stem: &str| Part::Pair {
@@ -127,8 +149,11 @@ pub(crate) fn load_labels(set: NamedSet, folder: &Path, split: Split, name: &str
     let mut whole = Labels::with_names(Vec::new(), set.classes());
     for part in checked_parts(set, folder, split, name)? {
         whole.append(match part {
-            Part::Pair { labels, .. } => read_labels(&find_or_fail(folder, &labels, name)?, set)?,
-            Part::Batch(file) => read_batch(&find_or_fail(folder, &file, name)?)?.1,
+            Part::Pair { labels, .. } => read_labels(&find_or_fail(set, folder, &labels, name)?, set)?,
+            Part::Batch(file) => read_batch(&find_or_fail(set, folder, &file, name)?, name)?
+                .labels()
+                .cloned()
+                .unwrap_or_else(|| Labels::from_ids(Vec::new())),
         });
     }
     Ok(whole)
@@ -136,18 +161,15 @@ pub(crate) fn load_labels(set: NamedSet, folder: &Path, split: Split, name: &str
 
 fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Dataset> {
     match part {
-        Part::Batch(file) => {
-            let (images, labels) = read_batch(&find_or_fail(folder, file, name)?)?;
-            Ok(Dataset::from_raw(&images, name).with_labels(labels))
-        }
+        Part::Batch(file) => read_batch(&find_or_fail(set, folder, file, name)?, name),
         Part::Pair { images, labels } => {
-            let path = find_or_fail(folder, images, name)?;
+            let path = find_or_fail(set, folder, images, name)?;
             let array = idx::parse(&FileBytes::open(&path, MAP_FROM)?, &path.display().to_string())?;
             let &[samples, 28, 28] = array.shape() else {
                 let (file, shape) = (images.clone(), array.shape().to_vec());
                 return Err(Error::ImageShape { name: name.to_owned(), file, height: 28, width: 28, shape });
             };
-            let labels = read_labels(&find_or_fail(folder, labels, name)?, set)?;
+            let labels = read_labels(&find_or_fail(set, folder, labels, name)?, set)?;
             if labels.len() != samples {
                 return Err(Error::LabelCount { name: name.to_owned(), samples, labels: labels.len() });
             }
@@ -156,8 +178,15 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
     }
 }
 
-fn read_batch(path: &Path) -> Result<(crate::array::RawArray<'static>, Labels)> {
-    cifar::parse(&FileBytes::open(path, MAP_FROM)?, &path.display().to_string())
+/// A batch of the binary version or of the Python version, whose files have no ending.
+fn read_batch(path: &Path, name: &str) -> Result<Dataset> {
+    let (file, path_name) = (FileBytes::open(path, MAP_FROM)?, path.display().to_string());
+    let (images, labels) = if path.extension().is_some() {
+        cifar::parse(&file, &path_name)?
+    } else {
+        cifar_pickle::parse(&file, &path_name)?
+    };
+    Ok(Dataset::from_raw(&images, name).with_labels(labels))
 }
 
 fn read_labels(path: &Path, set: NamedSet) -> Result<Labels> {
@@ -170,7 +199,7 @@ fn read_labels(path: &Path, set: NamedSet) -> Result<Labels> {
 fn checked_parts(set: NamedSet, folder: &Path, split: Split, name: &str) -> Result<Vec<Part>> {
     let parts = set.parts(split);
     let expected: Vec<String> = parts.iter().flat_map(Part::files).collect();
-    match expected.iter().find(|file| find(folder, file).is_none()) {
+    match expected.iter().find(|file| set.find(folder, file).is_none()) {
         None => Ok(parts),
         Some(missing) => Err(Error::MissingFiles {
             name: name.to_owned(),
@@ -181,13 +210,8 @@ fn checked_parts(set: NamedSet, folder: &Path, split: Split, name: &str) -> Resu
     }
 }
 
-/// The file, plain or packed.
-fn find(folder: &Path, file: &str) -> Option<PathBuf> {
-    [folder.join(file), folder.join(format!("{file}.gz"))].into_iter().find(|path| path.is_file())
-}
-
-fn find_or_fail(folder: &Path, file: &str, name: &str) -> Result<PathBuf> {
-    find(folder, file).ok_or_else(|| Error::MissingFiles {
+fn find_or_fail(set: NamedSet, folder: &Path, file: &str, name: &str) -> Result<PathBuf> {
+    set.find(folder, file).ok_or_else(|| Error::MissingFiles {
         name: name.to_owned(),
         folder: folder.to_owned(),
         expected: vec![file.to_owned()],

@@ -81,6 +81,9 @@ pub struct ScoreDocument {
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeDocument>,
+    /// What was done to the inputs before, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corruption: Option<CorruptionDocument>,
     /// What was scored, in a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDocument>,
@@ -91,6 +94,19 @@ pub struct ScoreDocument {
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
     pub version: String,
+}
+
+/// A corruption of images.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CorruptionDocument {
+    /// Its name, e.g. `gaussian-noise`.
+    pub kind: String,
+    /// From 1 to 5.
+    pub severity: u8,
+    /// Seed of what is random in it.
+    pub seed: u64,
+    /// Shape of an image, e.g. `3x32x32`.
+    pub shape: String,
 }
 
 /// Bounds of the model score.
@@ -449,6 +465,7 @@ impl ScoreDocument {
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
+            corruption: None,
             data: None,
             command: None,
             timings: diagnostics.timings.into(),

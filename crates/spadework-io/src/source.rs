@@ -4,12 +4,31 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::named::{NamedSet, Split};
+use crate::{cinic, digits};
 
 /// What an argument was found to name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Source<'a> {
-    File { path: PathBuf, key: Option<&'a str> },
-    Named { set: NamedSet, folder: PathBuf, split: Split },
+    File {
+        path: PathBuf,
+        key: Option<&'a str>,
+    },
+    Named {
+        set: NamedSet,
+        folder: PathBuf,
+        split: Split,
+    },
+    /// A folder of images.
+    Images {
+        folder: PathBuf,
+    },
+    /// Some folders of CINIC-10.
+    Cinic {
+        folder: PathBuf,
+        folders: &'static [&'static str],
+    },
+    /// The embedded data set.
+    Digits,
 }
 
 /// A colon may be part of a path, so a file that exists goes before any other reading of the argument.
@@ -17,10 +36,24 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
     if Path::new(argument).exists() {
         return Ok(Source::File { path: argument.into(), key: None });
     }
+    if digits::is_meant(argument) {
+        return Ok(Source::Digits);
+    }
+    if let Some(folder) = argument.strip_prefix("images:") {
+        if folder.is_empty() {
+            return Err(Error::NoFolderNamed { name: argument.to_owned() });
+        }
+        return Ok(Source::Images { folder: folder.into() });
+    }
     if let Some((prefix, rest)) = argument.split_once(':')
         && let Some(set) = NamedSet::from_name(prefix)
     {
         return named(argument, set, rest);
+    }
+    if let Some(rest) = argument.strip_prefix("cinic10:") {
+        let (folder, folders) =
+            folder_and_split(argument, cinic::NAME, cinic::SPLITS, rest, cinic::folders_of)?;
+        return Ok(Source::Cinic { folder, folders });
     }
     // Keys may hold colons too; the longest file that exists is meant.
     for (at, _) in argument.rmatch_indices(':') {
@@ -43,6 +76,9 @@ pub fn default_name(argument: &str) -> String {
     match resolve(argument) {
         Ok(Source::File { key: Some(key), .. }) => key.to_owned(),
         Ok(Source::Named { set, .. }) => set.name().to_owned(),
+        Ok(Source::Images { folder }) => stem(&folder),
+        Ok(Source::Cinic { .. }) => cinic::NAME.to_owned(),
+        Ok(Source::Digits) => digits::NAME.to_owned(),
         // A file that is not there is told by its own error, under the name it would have.
         Ok(Source::File { path, .. }) => stem(&path),
         Err(_) => stem(Path::new(argument)),
@@ -59,12 +95,25 @@ fn stem(path: &Path) -> String {
 }
 
 fn named<'a>(argument: &str, set: NamedSet, rest: &str) -> Result<Source<'a>> {
-    let unknown = |got| Error::UnknownSplit { name: argument.to_owned(), set: set.name(), got };
+    let (folder, split) =
+        folder_and_split(argument, set.name(), "train, test or all", rest, Split::from_name)?;
+    Ok(Source::Named { set, folder, split })
+}
+
+/// `FOLDER:SPLIT`, the rest of an argument behind the name of a data set.
+fn folder_and_split<T>(
+    argument: &str,
+    set: &'static str,
+    splits: &'static str,
+    rest: &str,
+    known: impl Fn(&str) -> Option<T>,
+) -> Result<(PathBuf, T)> {
+    let unknown = |got| Error::UnknownSplit { name: argument.to_owned(), set, splits, got };
     let Some((folder, split)) = rest.rsplit_once(':') else {
         return Err(unknown("no split".to_owned()));
     };
-    let split = Split::from_name(split).ok_or_else(|| unknown(format!("`{split}`")))?;
-    Ok(Source::Named { set, folder: folder.into(), split })
+    let split = known(split).ok_or_else(|| unknown(format!("`{split}`")))?;
+    Ok((folder.into(), split))
 }
 
 #[cfg(test)]
@@ -104,6 +153,11 @@ mod tests {
             "cifar10:data:valid: expected `cifar10:FOLDER:SPLIT` with split train, test or all, got `valid`"
         );
         assert!(message("mnist:data").ends_with("got no split"));
+        assert!(message("mnist:data:valid").contains("with split train, test or all, got `valid`"));
+        assert!(message("cinic10:data:dev").contains("with split train, valid, test or all, got `dev`"));
+        assert_eq!(message("images:"), "images:: expected `images:FOLDER`, got no folder");
+        assert_eq!(resolve("images:a:b").unwrap(), Source::Images { folder: "a:b".into() });
+        assert_eq!(resolve("digits").unwrap(), Source::Digits);
         assert_eq!(message("absent.npz:key"), "absent.npz:key: no such file");
     }
 }

@@ -34,8 +34,9 @@ pub struct SweepDocument {
     pub graph: String,
     /// What their edges weigh.
     pub weights: String,
-    /// How the neighbours of the inputs were searched.
-    pub input_search: SearchDocument,
+    /// How the neighbours of the inputs were searched; not there where their graph was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_search: Option<SearchDocument>,
     /// How the neighbours of the outputs of every model were searched.
     pub output_searches: Vec<SearchDocument>,
     /// Connectivity policy.
@@ -63,7 +64,7 @@ pub struct PointDocument {
     /// Neighbours used; larger where the policy `grow` had to. Not there where this k was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<usize>,
-    /// Components of the input graph with k neighbours.
+    /// Components of the input graph with k neighbours, or of the graph given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_components: Option<usize>,
     /// Bridges added to the input graph.
@@ -121,9 +122,6 @@ pub struct SweepTimings {
 
 impl SweepDocument {
     /// The document of a sweep of `samples` samples.
-    ///
-    /// # Panics
-    /// Never: a sweep has searched its inputs.
     pub fn new(sweep: &Sweep, params: &SpadeParams, samples: usize) -> Self {
         let named = |ranking: &[usize]| -> Vec<String> {
             ranking.iter().map(|&model| sweep.models[model].clone()).collect()
@@ -134,7 +132,6 @@ impl SweepDocument {
             points: range.points,
             ranking: named(&range.ranking),
         });
-        let mut searches = sweep.recall.iter().map(|&recall| SearchDocument::from(recall));
         Self {
             schema: SCHEMA.to_owned(),
             models: sweep.models.clone(),
@@ -144,8 +141,8 @@ impl SweepDocument {
             samples,
             graph: params.graph.to_string(),
             weights: params.weights.to_string(),
-            input_search: searches.next().expect("the inputs were searched"),
-            output_searches: searches.collect(),
+            input_search: sweep.input_recall.map(SearchDocument::from),
+            output_searches: sweep.output_recalls.iter().map(|&recall| recall.into()).collect(),
             connectivity: params.connectivity.to_string(),
             eigenpairs: params.eigenpairs,
             tolerance: params.tolerance,
@@ -178,9 +175,13 @@ impl SweepDocument {
 
 fn disconnected(sweep: &Sweep) -> Vec<usize> {
     let fell_apart = |mended: Mended| mended.components_found > 1;
+    // The pieces of a given graph have nothing to do with k.
+    let inputs_fell_apart = |mended: Mended| sweep.input_recall.is_some() && fell_apart(mended);
     let is_disconnected = |point: &&SweepPoint| match &point.scores {
         Err(_) => true,
-        Ok(scores) => fell_apart(scores.input) || scores.models.iter().any(|model| fell_apart(model.output)),
+        Ok(scores) => {
+            inputs_fell_apart(scores.input) || scores.models.iter().any(|model| fell_apart(model.output))
+        }
     };
     sweep.points.iter().filter(is_disconnected).map(|point| point.neighbors).collect()
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use spadework::Values;
+use spadework_io::catalog::check_folder;
 use spadework_io::{load, load_labels};
 
 /// The argument with the folder put in, or `None` with a word about it.
@@ -72,6 +73,16 @@ fn cifar10() {
     assert_eq!(pixel_sum(&test), CIFAR_TEST_SUM);
     let train = load_labels(&test.replace(":test", ":train")).unwrap();
     assert_eq!((train.len(), &train.ids()[..5]), (50_000, &[6, 9, 9, 4, 1][..]));
+}
+
+#[test]
+fn the_files_are_those_of_the_catalog() {
+    for (folder, set) in [("mnist", "mnist"), ("fashion-mnist", "fashion-mnist"), ("cifar10", "cifar10")] {
+        let Some(folder) = argument(&format!("DATA/{folder}")) else { return };
+        let found = check_folder(std::path::Path::new(&folder)).unwrap();
+        assert_eq!((found.len(), found[0].set.name), (1, set));
+        assert!(found[0].is_complete(), "{found:?}");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::facts::plane;
 use crate::page::{Figure, Frame, Table, filled};
 use crate::provenance::{Fact, Origin, facts};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, looks};
-use crate::{Inputs, packed};
+use crate::{InputArray, packed};
 
 /// Compared models and what they were compared on.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub struct ComparedModels<'a> {
     /// Labels, where there are any.
     pub labels: Option<&'a Labels>,
     /// The inputs, unless a graph was given in their place.
-    pub inputs: Option<Inputs<'a>>,
+    pub inputs: Option<InputArray<'a>>,
     /// The outputs of every model in the order of the comparison, where they are at hand.
     pub outputs: &'a [&'a Samples<'a>],
 }

@@ -36,7 +36,7 @@ pub use sweep::{sweep_charts, sweep_page};
 
 /// The inputs of a model with the shape that they have in their file.
 #[derive(Debug, Clone, Copy)]
-pub struct Inputs<'a> {
+pub struct InputArray<'a> {
     /// The samples, flattened.
     pub samples: &'a Samples<'a>,
     /// Their shape; the first extent counts the samples.
@@ -53,7 +53,7 @@ pub struct ScoredModel<'a> {
     /// Labels, where there are any.
     pub labels: Option<&'a Labels>,
     /// The inputs, unless a graph was given in their place.
-    pub inputs: Option<Inputs<'a>>,
+    pub inputs: Option<InputArray<'a>>,
     /// The outputs, unless a graph was given in their place.
     pub outputs: Option<&'a Samples<'a>>,
 }

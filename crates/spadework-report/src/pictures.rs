@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use spadework::{Samples, Values};
 
-use crate::Inputs;
+use crate::InputArray;
 use crate::error::Result;
 
 /// Larger pictures are made smaller.
@@ -92,7 +92,7 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// The pictures of the samples named, in that order.
-    pub(crate) fn of(inputs: &Inputs<'_>, image: ImageShape, samples: &[u32]) -> Result<Self> {
+    pub(crate) fn of(inputs: &InputArray<'_>, image: ImageShape, samples: &[u32]) -> Result<Self> {
         let [height, width] = image.reduced();
         let columns = (samples.len() as f64).sqrt().ceil().max(1.0) as usize;
         let rows = samples.len().div_ceil(columns).max(1);
@@ -199,7 +199,7 @@ mod tests {
         values[0] = 1.0;
         values[12 + 10] = 1.0;
         let samples = Samples::from_f32(2, 12, values).unwrap();
-        let inputs = Inputs { samples: &samples, shape: &[2, 2, 2, 3] };
+        let inputs = InputArray { samples: &samples, shape: &[2, 2, 2, 3] };
         let sheet = Sheet::of(&inputs, ImageShape::of(inputs.shape).unwrap(), &[1, 0]).unwrap();
         let pixels = decoded(&sheet);
         // Sample 1 stands first: its last pixel is in row 1, column 1 of a sheet 4 pixels wide.
@@ -211,7 +211,7 @@ mod tests {
     fn large_pictures_are_averaged() {
         let values: Vec<f32> = (0..2 * 96 * 96).map(|at| if at % 2 == 0 { 0.0 } else { 1.0 }).collect();
         let samples = Samples::from_f32(2, 96 * 96, values).unwrap();
-        let inputs = Inputs { samples: &samples, shape: &[2, 96, 96] };
+        let inputs = InputArray { samples: &samples, shape: &[2, 96, 96] };
         let sheet = Sheet::of(&inputs, ImageShape::of(inputs.shape).unwrap(), &[0]).unwrap();
         assert_eq!((sheet.width, sheet.height), (48, 48));
         assert!(decoded(&sheet).iter().all(|&pixel| pixel == 128));

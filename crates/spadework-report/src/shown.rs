@@ -6,7 +6,7 @@ use serde::Serialize;
 use spadework::{Samples, Values};
 use spadework_io::Labels;
 
-use crate::Inputs;
+use crate::InputArray;
 use crate::error::Result;
 use crate::packed;
 use crate::pictures::{ImageShape, Sheet};
@@ -138,7 +138,7 @@ pub(crate) fn chosen(
 
 /// Pictures of samples where they are pictures, otherwise their numbers.
 pub(crate) fn looks(
-    inputs: Option<&Inputs<'_>>,
+    inputs: Option<&InputArray<'_>>,
     choose: impl Fn(usize) -> Vec<u32>,
 ) -> Result<(Option<Sheet>, Option<ShownRows>)> {
     let Some(inputs) = inputs else { return Ok((None, None)) };

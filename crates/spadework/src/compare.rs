@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use crate::evaluate::{Manifolds, report_of};
-use crate::graph::{Connection, GraphPair, Neighborhood, Projection};
+use crate::graph::{Connection, GraphPair};
 use crate::report::{SpadeReport, Timings};
 use crate::scores::agreement::{Agreement, agreement};
-use crate::side::{MadeGraph, MadeGraphs, Search, make_graphs, projected_inputs};
-use crate::{Error, ModelSet, Monitor, Result, Side, SpadeParams, with_threads};
+use crate::side::{MadeModels, Told, with_sides};
+use crate::{Error, ModelSet, Monitor, Result, Samples, SpadeParams, with_threads};
 
 /// Fragile samples whose overlap is told, or all where there are fewer.
 pub const FRAGILE: usize = 100;
@@ -52,8 +52,8 @@ pub struct PairAgreement {
 /// Scores several models on one input graph and ranks them.
 ///
 /// k is the same for all: under [`Connectivity::Grow`](crate::Connectivity::Grow) the smallest k' ≥ k that connects the
-/// input graph and every output graph. At that k, each model's scores are those of [`evaluate`](crate::evaluate), bit by
-/// bit.
+/// input graph and every output graph. (An input graph that was given stays as it is, connected or not, and k is about the
+/// outputs alone.) At that k, each model's scores are those of [`evaluate`](crate::evaluate), bit by bit.
 ///
 /// # Errors
 /// When there are fewer than two models, and as [`evaluate`](crate::evaluate); what concerns one model names it.
@@ -86,108 +86,58 @@ fn compare_here(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monit
     let began = Instant::now();
 
     // (a) The manifolds: one input graph, an output graph a model, all connected with one k.
-    let Shared { input, outputs, requested, used, neighbors_input } = manifolds(models, params, monitor)?;
+    let Shared { made: MadeModels { used, input, outputs }, input_told, outputs_told } =
+        manifolds(models, params, monitor)?;
+    let input_dim = models.inputs().samples().map_or(0, Samples::dim);
 
     // (b), (c) The spectrum and the scores of every model.
     let mut ranked = Vec::with_capacity(outputs.len());
     for (given, (output, model)) in outputs.into_iter().zip(models.models()).enumerate() {
-        let connection = Connection {
-            policy: params.connectivity,
-            requested,
-            used,
-            input: input.graph.mended,
-            output: output.graph.mended,
-        };
+        let told = outputs_told[given];
         let manifolds = Manifolds {
-            graphs: GraphPair::new(input.graph.graph.graph().clone(), output.graph.graph)?,
-            dims: [models.inputs().dim(), model.outputs.dim()],
-            connection,
-            constructions: [input.graph.made, output.graph.made],
-            decided_by_index: [input.decided_by_index, output.decided_by_index],
-            recall: [input.graph.recall, output.graph.recall],
+            graphs: GraphPair::new(input.graph.clone(), output.graph)?,
+            dims: [input_dim, model.outputs.dim()],
+            connection: Connection {
+                policy: params.connectivity,
+                requested: params.neighbors,
+                used,
+                input: input.mended,
+                output: output.mended,
+            },
+            constructions: [input.made, output.made],
+            decided_by_index: [input_told.decided_by_index, told.decided_by_index],
+            recall: [input.recall, output.recall],
         };
-        let timings = Timings { neighbors_output: output.took, ..Timings::default() };
+        let timings = Timings { neighbors_output: told.took, ..Timings::default() };
         let scoring = Instant::now();
         let mut report =
             report_of(manifolds, params, monitor, timings).map_err(|error| error.in_model(&model.name))?;
-        report.diagnostics.timings.total = output.took + scoring.elapsed();
+        report.diagnostics.timings.total = told.took + scoring.elapsed();
         ranked.push(ComparedModel { name: model.name.clone(), given, report });
     }
     // The sort is stable, so that equal scores stay in the order given.
     ranked.sort_by(|a, b| a.report.model_score.0.total_cmp(&b.report.model_score.0));
     let agreement = agreements(&ranked);
-    Ok(Comparison { models: ranked, agreement, neighbors_input, total: began.elapsed() })
+    Ok(Comparison { models: ranked, agreement, neighbors_input: input_told.took, total: began.elapsed() })
 }
 
-/// Step (a) for all models.
+/// Step (a) for all models, and what the searches had to tell.
 struct Shared {
-    input: Searched,
-    outputs: Vec<Searched>,
-    requested: usize,
-    used: usize,
-    neighbors_input: Duration,
-}
-
-/// One side, and what its search had to tell.
-struct Searched {
-    graph: MadeGraph,
-    decided_by_index: usize,
-    took: Duration,
+    made: MadeModels,
+    input_told: Told,
+    outputs_told: Vec<Told>,
 }
 
 fn manifolds(models: &ModelSet<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<Shared> {
-    let projection = projected_inputs(models.inputs(), params.graph, monitor)?;
-    let searches = searches(models, projection.as_ref(), params, monitor);
-    let mut sides = sides(models, &searches, params)?;
-    let decided_by_index: Vec<usize> =
-        sides.iter().map(|side| side.lists().samples_decided_by_index()).collect();
-    let MadeGraphs { used, sides: made } = make_graphs(&mut sides, params.neighbors, params, monitor)?;
-    let facts = decided_by_index.into_iter().zip(&searches);
-    let mut searched = made.into_iter().zip(facts).map(|(graph, (decided_by_index, search))| Searched {
-        graph,
-        decided_by_index,
-        took: search.took(),
-    });
-    let mut input = searched.next().expect("the first side is the input");
-    if let Some(projection) = &projection {
-        input.graph.made = input.graph.made.of_projection(projection);
-    }
-    let outputs = searched.collect();
-    let neighbors_input = input.took;
-    Ok(Shared { input, outputs, requested: params.neighbors, used, neighbors_input })
-}
-
-/// A search a side: the inputs first, projected where that was asked for, then the outputs of every model.
-pub(crate) fn searches<'a>(
-    models: &'a ModelSet<'a>,
-    projection: Option<&'a Projection>,
-    params: &SpadeParams,
-    monitor: &'a dyn Monitor,
-) -> Vec<Search<'a>> {
-    let inputs = match projection {
-        Some(projection) => projection.samples(),
-        None => models.inputs(),
-    };
-    let input = Search::new(inputs, Side::Input, params, monitor);
-    let outputs =
-        models.models().iter().map(|model| Search::new(&model.outputs, Side::Output, params, monitor));
-    std::iter::once(input).chain(outputs).collect()
-}
-
-/// The sides of all models with their neighbours, ready to be connected, in the order of [`searches`].
-pub(crate) fn sides<'a>(
-    models: &'a ModelSet<'a>,
-    searches: &'a [Search<'a>],
-    params: &SpadeParams,
-) -> Result<Vec<Neighborhood<'a>>> {
-    let owners = std::iter::once(None).chain(models.models().iter().map(Some));
-    owners
-        .zip(searches)
-        .map(|(owner, search)| match owner {
-            None => search.begin(Side::Input, params),
-            Some(model) => Ok(search.begin(Side::Output, params)?.of_model(&model.name)),
-        })
-        .collect()
+    with_sides(models, params, monitor, |sides| {
+        // Copies are counted with the k asked for, times with all that had to be searched.
+        let (input, outputs) = (sides.input(), sides.outputs());
+        let made = sides.make(params.neighbors, params, monitor)?;
+        let took = |told: Told, now: Told| Told { took: now.took, ..told };
+        let outputs_told =
+            outputs.into_iter().zip(sides.outputs()).map(|(told, now)| took(told, now)).collect();
+        Ok(Shared { made, input_told: took(input, sides.input()), outputs_told })
+    })
 }
 
 fn agreements(ranked: &[ComparedModel]) -> Vec<PairAgreement> {

@@ -166,6 +166,16 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
+    /// Too few edges to compare the top ones with as many others, or none asked for.
+    #[error(
+        "`top` must be at least 1 and at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
+    )]
+    TopEdges {
+        /// Edges of the input graph.
+        edges: usize,
+        /// Top edges asked for.
+        top: usize,
+    },
     /// What was asked for needs resistances in the input graph, and that falls apart.
     #[error(
         "distances in the input graph need it connected, but it has {components} components (the largest has {largest} of {nodes} nodes)"
@@ -344,6 +354,9 @@ pub enum Error {
         /// The number that is not above it.
         next: usize,
     },
+    /// An interval of models whose inputs are a graph.
+    #[error("an interval draws from the samples of both sides, but the inputs are given as a graph")]
+    SubsampledGraph,
     /// Half of the samples are too few for their neighbours.
     #[error(
         "an interval draws half of the samples, which must be more than `neighbors` ({neighbors}), got {size}"

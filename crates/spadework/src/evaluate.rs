@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant};
 
 use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
-use crate::graph::{Components, ConnectedGraph, Connection, GraphPair, Mended, Projection};
+use crate::findings::{Findings, shared_projection};
+use crate::graph::{Connection, GraphPair, Projection};
 use crate::laplacian::SketchParams;
 use crate::monitor::check_cancelled;
 use crate::neighbors::Recall;
 use crate::report::{Construction, Diagnostics, SpadeReport, Timings};
 use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
-use crate::side::{MadeGraphs, Search, make_graphs, projected_inputs};
+use crate::side::{MadeGraph, MadeGraphs, MadeInput, Search, make_graphs};
 use crate::{
     Manifold, ManifoldPair, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage,
     with_threads,
@@ -79,29 +80,57 @@ pub fn evaluate_manifolds(
     params: &SpadeParams,
     monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
-    match (manifolds.input(), manifolds.output()) {
-        (Manifold::Graph(_), Manifold::Graph(_)) => params.check_for_graphs(manifolds.len())?,
-        _ => params.check_for(manifolds.len())?,
-    }
-    with_threads(params.threads, || evaluate_here(manifolds, params, monitor))
+    evaluate_sharing(manifolds, params, None, monitor)
 }
 
-/// The method in the current thread pool.
-fn evaluate_here(
-    pair: &ManifoldPair<'_>,
+/// Makes the graphs of a model and stops there: step (a) of [`evaluate`].
+///
+/// What concerns the spectrum and the scores has nothing to say here.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn graphs_of(
+    manifolds: &ManifoldPair<'_>,
     params: &SpadeParams,
     monitor: &dyn Monitor,
+) -> Result<(GraphPair, Diagnostics)> {
+    check_params(manifolds, &SpadeParams { eigenpairs: 1, ..params.clone() })?;
+    with_threads(params.threads, || {
+        let began = Instant::now();
+        let mut timings = Timings::default();
+        let made = self::manifolds(manifolds, params, None, monitor, &mut timings)?;
+        timings.total = began.elapsed();
+        Ok(made.with_diagnostics(params, timings))
+    })
+}
+
+fn check_params(manifolds: &ManifoldPair<'_>, params: &SpadeParams) -> Result<()> {
+    match (manifolds.input(), manifolds.output()) {
+        (Manifold::Graph(_), Manifold::Graph(_)) => params.check_for_graphs(manifolds.len()),
+        _ => params.check_for(manifolds.len()),
+    }
+}
+
+/// The method, with lists and projections of earlier calls where there are some.
+pub(crate) fn evaluate_sharing(
+    manifolds: &ManifoldPair<'_>,
+    params: &SpadeParams,
+    findings: Option<&Findings>,
+    monitor: &dyn Monitor,
 ) -> Result<SpadeReport> {
-    let began = Instant::now();
-    let mut timings = Timings::default();
+    check_params(manifolds, params)?;
+    with_threads(params.threads, || {
+        let began = Instant::now();
+        let mut timings = Timings::default();
 
-    // (a) The manifolds: a connected graph of each side.
-    let manifolds = manifolds(pair, params, monitor, &mut timings)?;
+        // (a) The manifolds: a connected graph of each side.
+        let made = self::manifolds(manifolds, params, findings, monitor, &mut timings)?;
 
-    // (b) The spectrum and (c) the scores.
-    let mut report = report_of(manifolds, params, monitor, timings)?;
-    report.diagnostics.timings.total = began.elapsed();
-    Ok(report)
+        // (b) The spectrum and (c) the scores.
+        let mut report = report_of(made, params, monitor, timings)?;
+        report.diagnostics.timings.total = began.elapsed();
+        Ok(report)
+    })
 }
 
 /// Steps (b) and (c), from the graphs of one model to its report. The total time is the caller's to tell.
@@ -111,10 +140,10 @@ pub(crate) fn report_of(
     monitor: &dyn Monitor,
     mut timings: Timings,
 ) -> Result<SpadeReport> {
-    let Manifolds { graphs, dims, connection, constructions, decided_by_index, recall } = manifolds;
+    let graphs = &manifolds.graphs;
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
-    let (eigenpairs, enclosure) = spectrum(&graphs, params, monitor, &mut timings)?;
+    let (eigenpairs, enclosure) = spectrum(graphs, params, monitor, &mut timings)?;
     check_cancelled(monitor)?;
 
     // (c) Scores of the model, of the edges and of the samples.
@@ -126,26 +155,14 @@ pub(crate) fn report_of(
         Spectrum::Leading => (EdgeScores::from_embedding(graphs.input(), &embedding), None),
         Spectrum::Full { error } => {
             let sketch = SketchParams { error, seed: params.seed, ..SketchParams::default() };
-            let (scores, info) = EdgeScores::of_full_spectrum(&graphs, &sketch, monitor)?;
+            let (scores, info) = EdgeScores::of_full_spectrum(graphs, &sketch, monitor)?;
             (scores, Some(info))
         }
     };
     let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
     timings.scores = scoring.elapsed();
 
-    let diagnostics = Diagnostics {
-        params: params.clone(),
-        input_dim: dims[0],
-        output_dim: dims[1],
-        input_graph: constructions[0],
-        output_graph: constructions[1],
-        connection,
-        inputs_decided_by_index: decided_by_index[0],
-        outputs_decided_by_index: decided_by_index[1],
-        input_recall: recall[0],
-        output_recall: recall[1],
-        timings,
-    };
+    let (graphs, diagnostics) = manifolds.with_diagnostics(params, timings);
     Ok(SpadeReport {
         model_score,
         enclosure,
@@ -172,9 +189,30 @@ pub(crate) struct Manifolds {
     pub(crate) recall: [Recall; 2],
 }
 
+impl Manifolds {
+    fn with_diagnostics(self, params: &SpadeParams, timings: Timings) -> (GraphPair, Diagnostics) {
+        let Manifolds { graphs, dims, connection, constructions, decided_by_index, recall } = self;
+        let diagnostics = Diagnostics {
+            params: params.clone(),
+            input_dim: dims[0],
+            output_dim: dims[1],
+            input_graph: constructions[0],
+            output_graph: constructions[1],
+            connection,
+            inputs_decided_by_index: decided_by_index[0],
+            outputs_decided_by_index: decided_by_index[1],
+            input_recall: recall[0],
+            output_recall: recall[1],
+            timings,
+        };
+        (graphs, diagnostics)
+    }
+}
+
 fn manifolds(
     pair: &ManifoldPair<'_>,
     params: &SpadeParams,
+    findings: Option<&Findings>,
     monitor: &dyn Monitor,
     timings: &mut Timings,
 ) -> Result<Manifolds> {
@@ -182,16 +220,16 @@ fn manifolds(
     let given = [pair.input(), pair.output()];
     let began = Instant::now();
     let projection = match pair.input() {
-        Manifold::Samples(inputs) => projected_inputs(inputs, params.graph, monitor)?,
+        Manifold::Samples(inputs) => shared_projection(inputs, params.graph, findings, monitor)?,
         Manifold::Graph(_) => None,
     };
+    let projection = projection.as_deref();
     let projected_in = began.elapsed();
-    let samples = [
-        projection.as_ref().map(Projection::samples).or(samples_of(pair.input())),
-        samples_of(pair.output()),
-    ];
-    let searches: [_; 2] =
-        std::array::from_fn(|at| Some(Search::new(samples[at]?, SIDES[at], params, monitor)));
+    let samples =
+        [projection.map(Projection::samples).or(samples_of(pair.input())), samples_of(pair.output())];
+    let searches: [_; 2] = std::array::from_fn(|at| {
+        Some(Search::new(samples[at]?, SIDES[at], params, monitor).sharing(findings))
+    });
     let took = |at: usize| searches[at].as_ref().map_or(Duration::ZERO, Search::took);
 
     let mut decided_by_index = [0; 2];
@@ -206,47 +244,36 @@ fn manifolds(
     let (connecting, searched_before) = (Instant::now(), took(0) + took(1));
     let MadeGraphs { used, sides: made } = make_graphs(&mut sides, params.neighbors, params, monitor)?;
     let mut made = made.into_iter();
-    let mut constructions = [Construction::default(); 2];
-    let mut mended = [Mended { components_found: 1, bridges: 0 }; 2];
-    let mut recall = [Recall::Exact; 2];
-    let mut made_for = |at: usize| {
-        let side = made.next().expect("one graph for every side with samples");
-        (constructions[at], mended[at], recall[at]) = (side.made, side.mended, side.recall);
-        side.graph
-    };
+    let mut next = || made.next().expect("one graph for every side with samples");
     let input = match pair.input() {
-        Manifold::Samples(_) => made_for(0).into_graph(),
-        Manifold::Graph(graph) => graph.clone(),
+        Manifold::Samples(_) => next().into_input(projection),
+        Manifold::Graph(graph) => MadeInput::given(graph),
     };
     let output = match pair.output() {
-        Manifold::Samples(_) => made_for(1),
-        Manifold::Graph(graph) => ConnectedGraph::new(graph.clone()).expect("checked when it was paired"),
+        Manifold::Samples(_) => next(),
+        Manifold::Graph(graph) => MadeGraph::given(graph),
     };
-    for at in 0..2 {
-        if let Manifold::Graph(graph) = given[at] {
-            constructions[at].given = true;
-            mended[at].components_found = Components::of(graph).count();
-        }
-    }
-    if let Some(projection) = &projection {
-        constructions[0] = constructions[0].of_projection(projection);
-    }
     // Where both graphs are given, nobody asked for neighbours.
     let [requested, used] = if sides.is_empty() { [0, 0] } else { [params.neighbors, used] };
-    let connection =
-        Connection { policy: params.connectivity, requested, used, input: mended[0], output: mended[1] };
+    let connection = Connection {
+        policy: params.connectivity,
+        requested,
+        used,
+        input: input.mended,
+        output: output.mended,
+    };
     timings.neighbors_input = took(0);
     timings.neighbors_output = took(1);
     // Searches that `grow` repeats count as searches.
     timings.graphs =
         projected_in + (connecting.elapsed() + searched_before).saturating_sub(took(0) + took(1));
     Ok(Manifolds {
-        graphs: GraphPair::new(input, output)?,
+        graphs: GraphPair::new(input.graph, output.graph)?,
         dims: given.map(|side| samples_of(side).map_or(0, Samples::dim)),
         connection,
-        constructions,
+        constructions: [input.made, output.made],
         decided_by_index,
-        recall,
+        recall: [input.recall, output.recall],
     })
 }
 

@@ -13,13 +13,12 @@
 //! from the same source typically has (the median over such sets), with the same k. `docs/decisions/` says what that does
 //! and does not mean, and how often it held.
 
-use crate::compare::{searches, sides};
 use crate::eigen::EigenProblem;
 use crate::evaluate::eigen_params;
 use crate::graph::GraphPair;
 use crate::monitor::check_cancelled;
 use crate::random::{draw, stream};
-use crate::side::{MadeGraphs, make_graphs, projected_inputs};
+use crate::side::{MadeModels, with_sides};
 use crate::{Connectivity, Error, Model, ModelSet, Monitor, Result, SpadeParams, Stage, with_threads};
 
 /// Stream of the seed that deals out permuted outputs, and the first of those that draw subsamples. Others belong to
@@ -76,7 +75,7 @@ impl Intervals {
 /// A subsample that falls apart is connected with more neighbours, whatever the policy, and counted.
 ///
 /// # Errors
-/// When half of the samples are not more than k, and as [`evaluate`](crate::evaluate).
+/// When half of the samples are not more than k, the inputs are a graph, and as [`evaluate`](crate::evaluate).
 ///
 /// # Panics
 /// When there is not one score a model, or fewer than two repetitions.
@@ -157,28 +156,26 @@ fn subsample(
         connectivity: Connectivity::Grow,
         ..params.clone()
     };
-    let projection = projected_inputs(parts.inputs(), params.graph, monitor)?;
-    let searches = searches(&parts, projection.as_ref(), &params, monitor);
-    let mut sides = sides(&parts, &searches, &params)?;
-    let MadeGraphs { used, sides: made } = make_graphs(&mut sides, params.neighbors, &params, monitor)?;
-    let mut outputs = made.into_iter();
-    let input = outputs.next().expect("the first side is the input");
+    let MadeModels { used, input, outputs } =
+        with_sides(&parts, &params, monitor, |sides| sides.make(params.neighbors, &params, monitor))?;
     let score = |output| {
-        let graphs = GraphPair::new(input.graph.graph().clone(), output)?;
+        let graphs = GraphPair::new(input.graph.clone(), output)?;
         let problem = EigenProblem::new(&graphs, params.seed);
         Ok(problem.dominant_eigenpairs(&eigen_params(&params), monitor)?.values()[0])
     };
-    let scores = outputs.map(|output| score(output.graph)).collect::<Result<_>>()?;
+    let scores = outputs.into_iter().map(|output| score(output.graph)).collect::<Result<_>>()?;
     Ok(Subsample { used, scores })
 }
 
 /// The same models on some of the samples.
 fn rows_of(models: &ModelSet<'_>, rows: &[u32]) -> Result<ModelSet<'static>> {
+    // Part of a neighbour graph is not the neighbour graph of a part.
+    let inputs = models.inputs().samples().ok_or(Error::SubsampledGraph)?;
     let part = |model: &Model<'_>| -> Result<Model<'static>> {
         Ok(Model { name: model.name.clone(), outputs: model.outputs.rows(rows)? })
     };
     let parts = models.models().iter().map(part).collect::<Result<_>>()?;
-    ModelSet::new(models.inputs().rows(rows)?, parts)
+    ModelSet::new(inputs.rows(rows)?, parts)
 }
 
 fn standard_deviation(values: &[f64]) -> f64 {

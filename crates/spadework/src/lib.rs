@@ -4,8 +4,10 @@
 mod compare;
 mod error;
 mod evaluate;
+mod findings;
 mod interval;
 mod manifold;
+mod measure;
 mod models;
 mod monitor;
 mod params;
@@ -28,12 +30,16 @@ pub use eigen::{
     EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, dominant_eigenpairs,
 };
 pub use error::{Error, Result};
-pub use evaluate::{evaluate, evaluate_graphs, evaluate_manifolds};
+pub use evaluate::{evaluate, evaluate_graphs, evaluate_manifolds, graphs_of};
+pub use findings::SharedSearch;
 pub use graph::{ConnectedGraph, Graph, GraphKind, GraphPair, Weights};
 pub use interval::{INTERVAL_LEVEL, Interval, Intervals, SUBSAMPLES, intervals, permuted_score};
 pub use laplacian::Laplacian;
 pub use manifold::{Manifold, ManifoldPair};
-pub use models::{Model, ModelSet};
+pub use measure::{
+    DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, PairGroup, measure_distortion,
+};
+pub use models::{Inputs, Model, ModelSet};
 pub use monitor::{Monitor, Silent, Stage};
 pub use neighbors::{ApproximateSearch, AutomaticSearch, ExactSearch, NeighborLists, NeighborSearch, Recall};
 pub use params::{Certainty, Connectivity, SearchMethod, SpadeParams, Spectrum, UnknownWord};

@@ -1,5 +1,6 @@
 //! Many models on the same inputs.
 
+use crate::graph::Graph;
 use crate::{Error, PairedSamples, Result, Samples, Side};
 
 /// One model among several: its name and its outputs.
@@ -11,40 +12,89 @@ pub struct Model<'a> {
     pub outputs: Samples<'a>,
 }
 
+/// What all models were given.
+#[derive(Debug, Clone)]
+pub enum Inputs<'a> {
+    /// Samples, of which a graph is made.
+    Samples(Samples<'a>),
+    /// A graph that was made elsewhere, taken as it is; node i is sample i. It may be in several pieces.
+    Graph(Graph),
+}
+
+impl<'a> Inputs<'a> {
+    /// Number of samples, n.
+    #[expect(clippy::len_without_is_empty, reason = "without samples there is no model")]
+    pub fn len(&self) -> usize {
+        match self {
+            Inputs::Samples(samples) => samples.len(),
+            Inputs::Graph(graph) => graph.nodes(),
+        }
+    }
+
+    /// The samples, where no graph was given in their place.
+    pub fn samples(&self) -> Option<&Samples<'a>> {
+        match self {
+            Inputs::Samples(samples) => Some(samples),
+            Inputs::Graph(_) => None,
+        }
+    }
+
+    /// The graph, where one was given.
+    pub fn graph(&self) -> Option<&Graph> {
+        match self {
+            Inputs::Samples(_) => None,
+            Inputs::Graph(graph) => Some(graph),
+        }
+    }
+}
+
+impl<'a> From<Samples<'a>> for Inputs<'a> {
+    fn from(samples: Samples<'a>) -> Self {
+        Inputs::Samples(samples)
+    }
+}
+
+impl From<Graph> for Inputs<'_> {
+    fn from(graph: Graph) -> Self {
+        Inputs::Graph(graph)
+    }
+}
+
 /// Inputs, and the outputs of one or more models on them.
 ///
 /// Holding one proves: at least one model, names that differ, one output a model for every input, and no side whose
 /// rows are all equal.
 #[derive(Debug, Clone)]
 pub struct ModelSet<'a> {
-    inputs: Samples<'a>,
+    inputs: Inputs<'a>,
     models: Vec<Model<'a>>,
 }
 
 impl<'a> ModelSet<'a> {
-    /// Joins models to the inputs they were given.
+    /// Joins models to the inputs they were given, as samples or as a graph.
     ///
     /// # Errors
     /// When there is no model, a name is empty or used twice, numbers of rows differ, or all rows of a side are equal.
     /// What is wrong with one model names it ([`Error::InModel`]).
-    pub fn new(inputs: Samples<'a>, models: Vec<Model<'a>>) -> Result<Self> {
+    pub fn new(inputs: impl Into<Inputs<'a>>, models: Vec<Model<'a>>) -> Result<Self> {
+        let inputs = inputs.into();
         if models.is_empty() {
             return Err(Error::TooFewModels { needed: 1, got: 0 });
         }
-        if inputs.all_equal() {
+        if inputs.samples().is_some_and(Samples::all_equal) {
             return Err(Error::AllEqual { side: Side::Input, samples: inputs.len() });
         }
         for (at, Model { name, outputs }) in models.iter().enumerate() {
             if name.is_empty() || models[..at].iter().any(|earlier| earlier.name == *name) {
                 return Err(Error::ModelName { name: name.clone() });
             }
-            check_outputs(&inputs, outputs).map_err(|error| error.in_model(name))?;
+            check_outputs(inputs.len(), outputs).map_err(|error| error.in_model(name))?;
         }
         Ok(Self { inputs, models })
     }
 
     /// The inputs.
-    pub fn inputs(&self) -> &Samples<'a> {
+    pub fn inputs(&self) -> &Inputs<'a> {
         &self.inputs
     }
 
@@ -64,13 +114,13 @@ impl<'a> ModelSet<'a> {
 impl<'a> From<PairedSamples<'a>> for ModelSet<'a> {
     fn from(pair: PairedSamples<'a>) -> Self {
         let (inputs, outputs) = pair.into_sides();
-        Self { inputs, models: vec![Model { name: "model".to_owned(), outputs }] }
+        Self { inputs: inputs.into(), models: vec![Model { name: "model".to_owned(), outputs }] }
     }
 }
 
-fn check_outputs(inputs: &Samples<'_>, outputs: &Samples<'_>) -> Result<()> {
-    if inputs.len() != outputs.len() {
-        return Err(Error::ShapeMismatch { input_rows: inputs.len(), output_rows: outputs.len() });
+fn check_outputs(inputs: usize, outputs: &Samples<'_>) -> Result<()> {
+    if inputs != outputs.len() {
+        return Err(Error::ShapeMismatch { input_rows: inputs, output_rows: outputs.len() });
     }
     if outputs.all_equal() {
         return Err(Error::AllEqual { side: Side::Output, samples: outputs.len() });

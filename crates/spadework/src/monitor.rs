@@ -27,6 +27,8 @@ pub enum Stage {
     Subsamples,
     /// Neighbours and scores of new samples.
     NewSamples,
+    /// Corruption of images, by `spadework-io`.
+    Corruption,
     /// Work of another crate, by its name.
     Named(&'static str),
 }
@@ -44,6 +46,7 @@ impl fmt::Display for Stage {
             Stage::Modes => "modes",
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
+            Stage::Corruption => "corruption",
             Stage::Named(name) => name,
         })
     }

@@ -62,6 +62,11 @@ pub struct NewScores {
     /// Entries of eigenvectors at new samples that are means over output neighbours because the row equation does not
     /// determine them well; of `r` times the number of new samples.
     pub averaged: usize,
+    /// New samples whose inputs lie apart from the reference, ascending: farther from their nearest reference sample than
+    /// any reference sample from its k-th neighbour. What the score says of them is extrapolated.
+    pub far_inputs: Vec<usize>,
+    /// The same by their outputs.
+    pub far_outputs: Vec<usize>,
 }
 
 impl<'a> Reference<'a> {
@@ -143,7 +148,8 @@ impl<'a> Reference<'a> {
         let mut values = Vec::with_capacity(inputs.len() * self.eigenvalues.len());
         let mut scores = Vec::with_capacity(inputs.len());
         for (near, reached) in input.iter().zip(&output) {
-            let row = self.row(near, reached, &mut averaged);
+            let near = &near.neighbors;
+            let row = self.row(near, &reached.neighbors, &mut averaged);
             let distance = |&q: &u32| {
                 row.iter().zip(self.embedding.row(q as usize)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
             };
@@ -156,6 +162,8 @@ impl<'a> Reference<'a> {
             embedding: SpectralEmbedding::from_rows(self.eigenvalues.len(), values),
             known: known.iter().flatten().count(),
             averaged,
+            far_inputs: far(&input, &self.input_reach),
+            far_outputs: far(&output, &self.output_reach),
         })
     }
 
@@ -204,6 +212,12 @@ fn reach(lists: &NeighborLists) -> Vec<Neighbor> {
     (0..lists.len()).map(|p| (lists.squared_distances_of(p)[last], lists.of(p)[last])).collect()
 }
 
+/// The new samples whose nearest reference sample is farther away than any k-th neighbour within the reference.
+fn far(new: &[Neighborhood], reach: &[Neighbor]) -> Vec<usize> {
+    let farthest = reach.iter().map(|&(distance, _)| distance).fold(0.0, f64::max);
+    new.iter().enumerate().filter(|(_, near)| near.nearest > farthest).map(|(u, _)| u).collect()
+}
+
 fn check_dims(side: Side, reference: &Samples<'_>, new: &Samples<'_>) -> Result<()> {
     if reference.dim() == new.dim() {
         return Ok(());
@@ -234,7 +248,15 @@ fn equal_rows<'s>(
     }
 }
 
-/// The neighbours on one side of every new sample, ascending.
+/// A new sample on one side.
+struct Neighborhood {
+    /// Its neighbours, ascending.
+    neighbors: Vec<u32>,
+    /// Squared distance to the nearest.
+    nearest: f64,
+}
+
+/// The neighbours on one side of every new sample.
 fn neighborhoods(
     reference: &Samples<'_>,
     reach: &[Neighbor],
@@ -242,7 +264,7 @@ fn neighborhoods(
     new: &Samples<'_>,
     known: &[Option<u32>],
     monitor: &dyn Monitor,
-) -> Result<Vec<Vec<u32>>> {
+) -> Result<Vec<Neighborhood>> {
     match (reference.values(), new.values()) {
         (Values::F32(a), Values::F32(b)) => each_neighborhood(a, b, reach, neighbors, known, monitor),
         (Values::F64(a), Values::F64(b)) => each_neighborhood(a, b, reach, neighbors, known, monitor),
@@ -267,7 +289,7 @@ fn each_neighborhood<T: Element>(
     neighbors: usize,
     known: &[Option<u32>],
     monitor: &dyn Monitor,
-) -> Result<Vec<Vec<u32>>> {
+) -> Result<Vec<Neighborhood>> {
     let dim = new.len() / known.len();
     new.par_chunks_exact(dim)
         .zip(known)
@@ -289,10 +311,10 @@ struct Joining<'a, T> {
 }
 
 impl<T: Element> WithSimd for Joining<'_, T> {
-    type Output = Vec<u32>;
+    type Output = Neighborhood;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<u32> {
+    fn with_simd<S: Simd>(self, simd: S) -> Neighborhood {
         let Self { reference, row, reach, neighbors, own } = self;
         let index = own.unwrap_or(u32::MAX);
         let mut nearest: Vec<Neighbor> = Vec::with_capacity(neighbors + 1);
@@ -317,9 +339,11 @@ impl<T: Element> WithSimd for Joining<'_, T> {
                 nearest.truncate(neighbors);
             }
         }
+        // There are more reference samples than neighbours, so there is a nearest one.
+        let (least, _) = nearest[0];
         let mut all: Vec<u32> = nearest.into_iter().map(|(_, q)| q).chain(chosen_by).collect();
         all.sort_unstable();
         all.dedup();
-        all
+        Neighborhood { neighbors: all, nearest: least }
     }
 }

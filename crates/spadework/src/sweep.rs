@@ -3,13 +3,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::compare::{searches, sides};
 use crate::eigen::Enclosure;
 use crate::evaluate::spectrum;
-use crate::graph::{GraphPair, Mended, Neighborhood};
+use crate::graph::{GraphPair, Mended};
 use crate::neighbors::Recall;
 use crate::report::Timings;
-use crate::side::{MadeGraphs, Search, make_graphs, projected_inputs};
+use crate::side::{MadeModels, ModelSides, with_sides};
 use crate::{Error, ModelSet, Monitor, Result, SpadeParams, with_threads};
 
 /// Scores of models over k.
@@ -19,8 +18,10 @@ pub struct Sweep {
     pub models: Vec<String>,
     /// One point for every k, ascending.
     pub points: Vec<SweepPoint>,
-    /// How many of the true neighbours were found, among the inputs and then among the outputs of every model.
-    pub recall: Vec<Recall>,
+    /// How many of the true neighbours were found among the inputs; `None` where their graph was given.
+    pub input_recall: Option<Recall>,
+    /// The same among the outputs of every model.
+    pub output_recalls: Vec<Recall>,
     /// Time of the neighbour searches.
     pub searching: Duration,
     /// Time of all of it.
@@ -111,7 +112,7 @@ impl Sweep {
 /// Scores one or more models for every k of `neighbors`, ascending; `params.neighbors` is not used.
 ///
 /// Under [`Connectivity::Grow`](crate::Connectivity::Grow) all models of one k share the smallest k' ≥ k that connects
-/// every graph. At that k', each score is that of [`evaluate`](crate::evaluate), bit by bit where the search is exact. (An
+/// every graph. An input graph that was given stays as it is for every k. At that k', each score is that of [`evaluate`](crate::evaluate), bit by bit where the search is exact. (An
 /// approximate one searches once for the largest k, where `evaluate` would search for k'.)
 ///
 /// # Errors
@@ -143,26 +144,29 @@ fn sweep_here(
     monitor: &dyn Monitor,
 ) -> Result<Sweep> {
     let began = Instant::now();
-    let projection = projected_inputs(models.inputs(), params.graph, monitor)?;
-    let searches = searches(models, projection.as_ref(), params, monitor);
-    let mut sides = sides(models, &searches, params)?;
-    let mut points: Vec<SweepPoint> = Vec::with_capacity(neighbors.len());
-    for &k in neighbors {
-        let scores = match scores_at(&mut sides, models, k, params, &points, monitor) {
-            Err(error) if !is_refusal(&error) => return Err(error),
-            scores => scores,
-        };
-        points.push(SweepPoint { neighbors: k, scores });
-    }
-    if points.iter().all(|point| point.scores.is_err())
-        && let Some(SweepPoint { scores: Err(error), .. }) = points.pop()
-    {
-        return Err(error);
-    }
-    let recall = sides.iter().map(|side| side.lists().recall()).collect();
-    let searching = searches.iter().map(Search::took).sum();
-    let names = models.models().iter().map(|model| model.name.clone()).collect();
-    Ok(Sweep { models: names, points, recall, searching, total: began.elapsed() })
+    with_sides(models, params, monitor, |sides| {
+        let mut points: Vec<SweepPoint> = Vec::with_capacity(neighbors.len());
+        for &k in neighbors {
+            let scores = match scores_at(sides, models, k, params, &points, monitor) {
+                Err(error) if !is_refusal(&error) => return Err(error),
+                scores => scores,
+            };
+            points.push(SweepPoint { neighbors: k, scores });
+        }
+        if points.iter().all(|point| point.scores.is_err())
+            && let Some(SweepPoint { scores: Err(error), .. }) = points.pop()
+        {
+            return Err(error);
+        }
+        Ok(Sweep {
+            models: models.models().iter().map(|model| model.name.clone()).collect(),
+            points,
+            input_recall: models.inputs().samples().map(|_| sides.input().recall),
+            output_recalls: sides.outputs().iter().map(|told| told.recall).collect(),
+            searching: sides.searching(),
+            total: began.elapsed(),
+        })
+    })
 }
 
 /// Whether this k has no score under the policy, though another may.
@@ -175,25 +179,23 @@ fn is_refusal(error: &Error) -> bool {
 }
 
 fn scores_at(
-    sides: &mut [Neighborhood<'_>],
+    sides: &mut ModelSides<'_>,
     models: &ModelSet<'_>,
     neighbors: usize,
     params: &SpadeParams,
     before: &[SweepPoint],
     monitor: &dyn Monitor,
 ) -> Result<SweepScores> {
-    let MadeGraphs { used, sides: made } = make_graphs(sides, neighbors, params, monitor)?;
-    let mut outputs = made.into_iter();
-    let input = outputs.next().expect("the first side is the input");
+    let MadeModels { used, input, outputs } = sides.make(neighbors, params, monitor)?;
     // Where several k grow to the same k', the graphs are the same too.
     let same = before.iter().filter_map(|point| point.scores.as_ref().ok()).find(|known| known.used == used);
     let mut scores = Vec::with_capacity(models.models().len());
-    for (at, (output, model)) in outputs.zip(models.models()).enumerate() {
+    for (at, (output, model)) in outputs.into_iter().zip(models.models()).enumerate() {
         if let Some(known) = same {
             scores.push(SweepScore { output: output.mended, ..known.models[at].clone() });
             continue;
         }
-        let graphs = GraphPair::new(input.graph.graph().clone(), output.graph)?;
+        let graphs = GraphPair::new(input.graph.clone(), output.graph)?;
         let (pairs, enclosure) = spectrum(&graphs, params, monitor, &mut Timings::default())
             .map_err(|error| error.in_model(&model.name))?;
         scores.push(SweepScore {
@@ -233,7 +235,8 @@ mod tests {
         Sweep {
             models,
             points,
-            recall: vec![Recall::Exact; 3],
+            input_recall: Some(Recall::Exact),
+            output_recalls: vec![Recall::Exact; 2],
             searching: Duration::ZERO,
             total: Duration::ZERO,
         }

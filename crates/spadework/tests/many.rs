@@ -3,13 +3,16 @@
 mod support;
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use rand::RngExt;
 use spadework::scores::{accuracy, label_pair_scores};
 use spadework::{
-    Connectivity, Error, Model, ModelSet, Monitor, PairedSamples, Recall, Samples, SearchMethod, Silent,
-    SpadeParams, SpadeReport, Weights, compare, evaluate, intervals, permuted_score, sweep,
+    Connectivity, Error, Graph, Manifold, ManifoldPair, Model, ModelSet, Monitor, PairedSamples, Recall,
+    Samples, SearchMethod, SharedSearch, Silent, SpadeParams, SpadeReport, Stage, Weights, compare, evaluate,
+    evaluate_manifolds, graphs_of, intervals, permuted_score, sweep,
 };
 use support::{bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
 
@@ -164,8 +167,122 @@ fn an_approximate_search_is_told_of_every_side() {
         assert_same_report(&model.report, &alone);
     }
     let found = sweep(&models, &[10, 12], &params, &Silent).unwrap();
-    assert_eq!(found.recall.len(), 3);
-    assert!(found.recall.iter().all(is_measured));
+    assert_eq!(found.output_recalls.len(), 2);
+    assert!(found.input_recall.iter().chain(&found.output_recalls).all(is_measured));
+}
+
+/// The models on an input graph that was made elsewhere.
+fn on_graph<'a>(scene: &'a Scene, input: &Graph) -> ModelSet<'a> {
+    ModelSet::new(input.clone(), scene.all().models().to_vec()).unwrap()
+}
+
+/// One model on such a graph, without the others.
+fn alone_on_graph(scene: &Scene, input: &Graph, name: &str, params: &SpadeParams) -> SpadeReport {
+    let outputs = Samples::from_f64(SAMPLES, 3, scene.outputs(name)).unwrap();
+    let pair = ManifoldPair::new(Manifold::Graph(input.clone()), Manifold::Samples(&outputs)).unwrap();
+    evaluate_manifolds(&pair, params, &Silent).unwrap()
+}
+
+#[test]
+fn models_on_a_given_graph_are_every_model_alone_on_it() {
+    let scene = Scene::new();
+    let of_samples = scene.alone("smooth", &params(6)).graphs.input().clone();
+    // Two rings of samples, which no k joins: the input graph is no matter of `grow`.
+    let half = SAMPLES as u32 / 2;
+    let ring = |from: u32| (0..half).map(move |i| (from + i, from + (i + 1) % half));
+    let rings = Graph::from_edges(SAMPLES, &ring(0).chain(ring(half)).collect::<Vec<_>>()).unwrap();
+    for (input, pieces) in [(of_samples, 1), (rings, 2)] {
+        let models = on_graph(&scene, &input);
+        let comparison = compare(&models, &params(5), &Silent).unwrap();
+        let used = comparison.models[0].report.diagnostics.connection.used;
+        // The outputs of `pieces` need it, as in a comparison of samples.
+        assert!(used >= 8, "grown to {used}");
+        assert_eq!(comparison.neighbors_input, Duration::ZERO);
+        for model in &comparison.models {
+            let alone = alone_on_graph(&scene, &input, &model.name, &params(used));
+            assert_same_report(&model.report, &alone);
+            let (told, want) = (&model.report.diagnostics, &alone.diagnostics);
+            assert_eq!((told.input_dim, told.input_graph), (0, want.input_graph));
+            assert_eq!((told.connection.input.components_found, told.connection.requested), (pieces, 5));
+        }
+        let found = sweep(&models, &[5, 12], &params(99), &Silent).unwrap();
+        assert_eq!((found.input_recall, found.output_recalls.len()), (None, 3));
+        for point in &found.points {
+            let scores = point.scores.as_ref().unwrap();
+            assert_eq!((scores.used, scores.input.components_found), (used.max(point.neighbors), pieces));
+            for (name, score) in found.models.iter().zip(&scores.models) {
+                let alone = alone_on_graph(&scene, &input, name, &params(scores.used));
+                assert_eq!(bits(&score.eigenvalues), bits(alone.eigenpairs.values()), "{name}");
+            }
+        }
+        assert_eq!(
+            intervals(&models, &[1.0; 3], 3, &params(5), &Silent).unwrap_err(),
+            Error::SubsampledGraph
+        );
+    }
+    let short = Graph::from_edges(3, &[(0, 1), (1, 2)]).unwrap();
+    let error = ModelSet::new(short, scene.all().models().to_vec()).unwrap_err();
+    assert!(error.to_string().contains("got 3 inputs and 400 outputs"), "{error}");
+}
+
+/// Counts the searches among the inputs and among the outputs.
+#[derive(Default)]
+struct Searches {
+    inputs: AtomicUsize,
+    outputs: AtomicUsize,
+}
+
+impl Monitor for Searches {
+    fn begin(&self, stage: Stage) {
+        match stage {
+            Stage::NeighborsInput => self.inputs.fetch_add(1, Ordering::Relaxed),
+            Stage::NeighborsOutput => self.outputs.fetch_add(1, Ordering::Relaxed),
+            _ => 0,
+        };
+    }
+}
+
+#[test]
+fn ways_of_making_graphs_share_their_searches() {
+    let scene = Scene::new();
+    let samples = paired(SAMPLES, &scene.inputs, &scene.smooth);
+    let shared = SharedSearch::new(&samples);
+    let searches = Searches::default();
+    for kind in ["knn", "mutual", "cknn:1", "sparse:density=3", "pca:3"] {
+        for weights in [Weights::Unit, Weights::Gaussian] {
+            let params = SpadeParams {
+                graph: kind.parse().unwrap(),
+                weights,
+                connectivity: Connectivity::Bridge,
+                ..params(8)
+            };
+            let report = shared.evaluate(&params, &searches).unwrap();
+            assert_same_report(&report, &evaluate(&samples, &params, &Silent).unwrap());
+        }
+    }
+    // Projected inputs are others.
+    assert_eq!((searches.inputs.into_inner(), searches.outputs.into_inner()), (2, 1));
+    // Fewer neighbours are the beginning of those that are known, and of copies too; more must be searched.
+    let searches = Searches::default();
+    for neighbors in [3, 9] {
+        let params = SpadeParams { connectivity: Connectivity::Bridge, ..params(neighbors) };
+        let report = shared.evaluate(&params, &searches).unwrap();
+        assert_same_report(&report, &evaluate(&samples, &params, &Silent).unwrap());
+    }
+    assert_eq!((searches.inputs.into_inner(), searches.outputs.into_inner()), (1, 1));
+}
+
+#[test]
+fn graphs_alone_are_those_of_the_evaluation() {
+    let scene = Scene::new();
+    let samples = paired(SAMPLES, &scene.inputs, &scene.torn);
+    // No eigenpair is asked for, so that their number is no mistake.
+    let params = SpadeParams { eigenpairs: SAMPLES, ..params(5) };
+    let (graphs, told) = graphs_of(&(&samples).into(), &params, &Silent).unwrap();
+    let report = scene.alone("torn", &SpadeParams { eigenpairs: 2, ..params });
+    assert_eq!(graphs, report.graphs);
+    assert_eq!(told.connection, report.diagnostics.connection);
+    assert_eq!((told.timings.eigen, told.timings.enclosure), (Duration::ZERO, Duration::ZERO));
 }
 
 #[test]

@@ -43,6 +43,28 @@ fn known_samples_get_their_own_scores() {
     assert!(again.quantiles[top] >= 599.0 / 600.0, "{}", again.quantiles[top]);
 }
 
+#[test]
+fn samples_far_from_the_reference_are_named() {
+    // Points on a line, one apart; with two neighbours the ends reach two steps, and nobody farther.
+    let line: Vec<f64> = (0..50).map(f64::from).collect();
+    let samples = paired_lines(&line);
+    let report = evaluate(&samples, &params(2), &Silent).unwrap();
+    let place = |at: &'static [f64]| Samples::from_f64(at.len(), 1, at).unwrap();
+    // Just within two steps of the end, just beyond, between two samples, and far away.
+    let inputs = place(&[50.999, 51.001, 20.5, -1e3]);
+    let outputs = place(&[20.25, 20.75, 60.0, 20.5]);
+    let scores = reference(samples.clone(), &report).score(&inputs, &outputs, &Silent).unwrap();
+    assert_eq!((scores.far_inputs, scores.far_outputs), (vec![1, 3], vec![2]));
+    let again = rescored(&samples, &report);
+    assert_eq!((again.far_inputs.len(), again.far_outputs.len()), (0, 0));
+}
+
+/// The same numbers, one a sample, as inputs and outputs.
+fn paired_lines(line: &[f64]) -> PairedSamples<'_> {
+    let side = || Samples::from_f64(line.len(), 1, line).unwrap();
+    PairedSamples::new(side(), side()).unwrap()
+}
+
 /// On a grid nearly every neighbour is decided by a tie; every tenth sample stands twice. The outputs bend the grid, in
 /// single precision.
 #[test]

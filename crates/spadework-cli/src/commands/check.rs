@@ -37,7 +37,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     // The baseline first: a wrong file should not cost a run.
     let baseline = args.rules.baseline.as_deref().map(ScoreDocument::read).transpose()?;
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
-    let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
+    let scored = Scored::from_corrupted(&args.model, &args.corruption, Console::new(&args.output))?;
     let document = scored.document(TOP, folder.as_ref())?;
     if let (Some(path), Some(baseline)) = (&args.rules.baseline, &baseline) {
         check_comparable(path, baseline, &document)?;
@@ -81,7 +81,20 @@ fn made_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<
         ("weights", &baseline.weights, &document.weights),
     ];
     let different = facts.into_iter().find(|(_, theirs, ours)| theirs != ours);
-    different.map(|(fact, theirs, ours)| format!("the same {fact} ({ours}), got {theirs}"))
+    let different = different.map(|(fact, theirs, ours)| format!("the same {fact} ({ours}), got {theirs}"));
+    different.or_else(|| corrupted_otherwise(baseline, document))
+}
+
+/// What was done to the baseline's inputs, where that is not what was done to ours.
+fn corrupted_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
+    let words = |document: &ScoreDocument| {
+        document.corruption.as_ref().map_or_else(
+            || "none".to_owned(),
+            |corruption| format!("{}:{}, seed {}", corruption.kind, corruption.severity, corruption.seed),
+        )
+    };
+    (baseline.corruption != document.corruption)
+        .then(|| format!("the same corruption ({}), got {}", words(document), words(baseline)))
 }
 
 /// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had

@@ -5,10 +5,10 @@ use std::path::Path;
 use spadework::{
     Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals, permuted_score, with_threads,
 };
-use spadework_io::Labels;
 use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::result::{IntervalDocument, ReferencesDocument};
+use spadework_io::{Dataset, Labels};
 use spadework_report::{ComparedModels, comparison_charts, comparison_page};
 
 use super::score::tell_what_subsamples_needed;
@@ -19,17 +19,20 @@ use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::pages::{Places, inputs_of, this_call};
 use crate::render::json;
-use crate::run::{ResultFolder, label_text, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{
+    ResultFolder, label_text, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed,
+};
 use crate::stored::command_line;
 use crate::{render_many, tables};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let params = args.method.params(args.neighbors);
     params.check()?;
+    check_sense(args)?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models, &args.method, &args.corruption, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
     for model in models.models() {
@@ -39,20 +42,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
+    document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {
         document.command = Some(command_line());
-        document.data = Some(loaded.remembered(args.labels.as_deref(), &comparison)?);
+        document.data = loaded.remembered(args.labels.as_deref(), &comparison)?;
         write(&folder, &comparison, &document, labels.as_ref())?;
         folder.commit()?;
     }
     let outputs: Vec<&Samples<'_>> =
         comparison.models.iter().map(|model| &models.models()[model.given].outputs).collect();
+    let inputs = loaded.input_array().map(Dataset::samples).transpose()?;
     let compared = ComparedModels {
         document: &document,
         comparison: &comparison,
         labels: labels.as_ref(),
-        inputs: Some(inputs_of(loaded.inputs(), models.inputs())),
+        inputs: loaded.input_array().zip(inputs.as_ref()).map(|(data, inputs)| inputs_of(data, inputs)),
         outputs: &outputs,
     };
     write_page(args, places, &compared, console)?;
@@ -71,26 +76,41 @@ fn write_page(
     console: Console,
 ) -> Result<(), Failure> {
     let monitor = console.monitor();
-    with_threads(args.method.threads, || {
+    with_threads(args.method.general.threads, || {
         let page = || comparison_page(compared, &this_call(), &monitor);
         Ok(places.write(page, || Ok(comparison_charts(compared.document))))
     })?
 }
 
+/// An interval needs samples to draw from.
+fn check_sense(args: &CompareArgs) -> Result<(), Failure> {
+    if args.certainty.interval && args.models.input_graph.is_some() {
+        return Err(Failure::usage(
+            "--interval draws from the samples of both sides, but --input-graph is given in place of the inputs",
+        ));
+    }
+    Ok(())
+}
+
 /// What a reader of the scores must know, beside them.
 fn tell_what_was_done(comparison: &Comparison, console: Console) {
-    tell_what_was_missed("inputs", comparison.models[0].report.diagnostics.input_recall, console);
+    let shared = &comparison.models[0].report.diagnostics;
+    tell_what_was_missed("inputs", shared.input_recall, console);
     for model in &comparison.models {
         let whose = format!("outputs of `{}`", model.name);
         tell_what_was_missed(&whose, model.report.diagnostics.output_recall, console);
     }
-    let connection = comparison.models[0].report.diagnostics.connection;
+    let connection = shared.connection;
     let apart = comparison.models.iter().filter(|model| {
         let output = model.report.diagnostics.connection.output;
         output.components_found > 1
     });
     let apart: Vec<String> = apart.map(|model| format!("`{}`", model.name)).collect();
-    let input = (connection.input.components_found > 1).then(|| "the inputs".to_owned());
+    let given = shared.input_graph.given;
+    if given {
+        tell_of_given_pieces(connection.input.components_found, console);
+    }
+    let input = (!given && connection.input.components_found > 1).then(|| "the inputs".to_owned());
     let apart: Vec<String> = input.into_iter().chain(apart).collect();
     if apart.is_empty() {
         return;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use spadework::scores::predictions;
 use spadework::{Comparison, ModelSet, Samples, SpadeParams, SpadeReport, Values, compare};
 use spadework_io::comparison::CompareDocument;
-use spadework_io::{Labels, load_bytes};
-use spadework_report::{ComparedModels, Inputs, comparison_charts, comparison_page};
+use spadework_io::{Labels, load_bytes, load_digits};
+use spadework_report::{ComparedModels, InputArray, comparison_charts, comparison_page};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
@@ -16,14 +16,12 @@ use crate::failure::Failure;
 use crate::pages::{Places, this_call};
 use crate::render::number;
 
-const DIGITS: &[u8] = include_bytes!("../../assets/digits.csv.gz");
 const STANDARD: &[u8] = include_bytes!("../../assets/demo_standard.npy");
 const ROBUST: &[u8] = include_bytes!("../../assets/demo_robust.npy");
 const FACTS: &str = include_str!("../../assets/demo.json");
 
-/// Pixels of a digit, and the value of full ink.
+/// Pixels of a side of a digit.
 const SIDE: usize = 8;
-const INK: f32 = 16.0;
 /// Most fragile samples that are drawn, and how many of them side by side.
 const PICTURES: usize = 10;
 const IN_A_ROW: usize = 4;
@@ -107,11 +105,12 @@ fn write_page(
     let document = CompareDocument::new(comparison, set, Some(&labels), PICTURES)?;
     let outputs: Vec<&Samples<'_>> =
         comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();
+    let shape = [digits.labels.len(), SIDE, SIDE];
     let models = ComparedModels {
         document: &document,
         comparison,
         labels: Some(&labels),
-        inputs: Some(Inputs { samples: set.inputs(), shape: &[digits.labels.len(), SIDE, SIDE] }),
+        inputs: set.inputs().samples().map(|samples| InputArray { samples, shape: &shape }),
         outputs: &outputs,
     };
     let page = || comparison_page(&models, &this_call(), &Console::quiet().monitor());
@@ -119,19 +118,12 @@ fn write_page(
 }
 
 impl Digits {
-    /// Rows of 64 pixels and a label.
     fn load() -> Result<Self, Failure> {
-        let table = load_bytes("digits.csv.gz", DIGITS.to_vec())?;
-        let samples = table.samples()?;
-        let numbers: Vec<f32> = match samples.values() {
-            Values::F32(values) => values.to_vec(),
-            Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-        };
-        let rows = numbers.chunks_exact(SIDE * SIDE + 1);
-        let pixels =
-            rows.clone().flat_map(|row| row[..SIDE * SIDE].iter().map(|pixel| pixel / INK)).collect();
-        let labels = rows.map(|row| row[SIDE * SIDE] as usize).collect();
-        Ok(Self { pixels, labels })
+        let images = load_digits()?;
+        let samples = images.samples()?;
+        let Values::F32(pixels) = samples.values() else { unreachable!("pixels are of single precision") };
+        let ids = images.labels().map(Labels::ids).unwrap_or_default();
+        Ok(Self { pixels: pixels.to_vec(), labels: ids.iter().map(|&id| id as usize).collect() })
     }
 
     fn image(&self, index: usize) -> &[f32] {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use spadework::eigen::{EigenParams, lowest_modes};
-use spadework::{EigenProblem, Error as CoreError, Monitor, SpadeReport, Stage, with_threads};
+use spadework::{EigenProblem, Error as CoreError, GraphPair, Monitor, Stage, with_threads};
 use spadework_io::Labels;
 use spadework_io::output::{OutputFile, write_bytes, write_npy};
 
@@ -12,7 +12,7 @@ use crate::args_distances::EmbedArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{csv_field, json, number, table};
-use crate::run::{Scored, label_text};
+use crate::run::{Made, label_text};
 
 /// One way of placing the samples.
 #[derive(Debug)]
@@ -56,26 +56,22 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     // Opened and given up again: a place that cannot be written is found out before the work begins.
     args.out.as_deref().map(OutputFile::create).transpose()?;
     let console = args.terminal.console();
-    let scored = Scored::from_args(&args.model, console)?;
+    let made = Made::from_args(&args.model, console)?;
     let monitor = console.monitor();
-    let report = &scored.report;
-    let embeddings = with_threads(args.model.method.threads, || embed(report, args, &monitor))
+    let graphs = &made.graphs;
+    let embeddings = with_threads(args.model.method.general.threads, || embed(graphs, args, &monitor))
         .map_err(in_words_of_embed)?;
     drop(monitor);
-    let table = || csv(&embeddings, scored.labels.as_ref());
+    let table = || csv(&embeddings, made.labels.as_ref());
     match (&args.out, format) {
         (Some(path), Some(Format::Csv)) => write_bytes(path, table().as_bytes())?,
         (Some(path), Some(Format::Npy)) => {
-            write_npy(
-                path,
-                &[embeddings.len(), report.graphs.nodes(), args.dims.get()],
-                &*rows(&embeddings),
-            )?;
+            write_npy(path, &[embeddings.len(), graphs.nodes(), args.dims.get()], &*rows(&embeddings))?;
         }
         _ => {}
     }
     Console::data(&match (args.terminal.json, &args.out) {
-        (true, out) => to_json(&embeddings, &scored, args, out.is_none()),
+        (true, out) => to_json(&embeddings, args, out.is_none()),
         (false, Some(path)) => to_text(&embeddings, path),
         (false, None) => table(),
     })
@@ -89,13 +85,12 @@ fn format_of(path: &Path) -> Result<Format, Failure> {
     }
 }
 
-fn embed(report: &SpadeReport, args: &EmbedArgs, monitor: &dyn Monitor) -> Result<[Embedding; 3], CoreError> {
-    let graphs = &report.graphs;
+fn embed(graphs: &GraphPair, args: &EmbedArgs, monitor: &dyn Monitor) -> Result<[Embedding; 3], CoreError> {
     let params = EigenParams {
         eigenpairs: args.dims.get(),
-        tolerance: args.model.method.tolerance,
-        seed: args.model.method.seed,
-        method: args.model.method.solver.into(),
+        tolerance: args.model.method.general.tolerance,
+        seed: args.model.method.general.seed,
+        method: args.model.method.general.solver.into(),
         ..EigenParams::default()
     };
     monitor.begin(Stage::Modes);
@@ -181,12 +176,7 @@ fn to_text(embeddings: &[Embedding], path: &Path) -> String {
     )
 }
 
-fn to_json<'a>(
-    embeddings: &'a [Embedding],
-    scored: &Scored,
-    args: &EmbedArgs,
-    with_coordinates: bool,
-) -> String {
+fn to_json<'a>(embeddings: &'a [Embedding], args: &EmbedArgs, with_coordinates: bool) -> String {
     let one = |embedding: &'a Embedding| EmbeddingDocument {
         of: embedding.of,
         eigenvalues: &embedding.eigenvalues,
@@ -196,9 +186,9 @@ fn to_json<'a>(
     };
     let document = EmbedDocument {
         schema: "spadework.embed/1",
-        samples: scored.report.graphs.nodes(),
+        samples: embeddings[0].samples(),
         dims: args.dims.get(),
-        seed: args.model.method.seed,
+        seed: args.model.method.general.seed,
         embeddings: embeddings.iter().map(one).collect(),
         version: env!("CARGO_PKG_VERSION"),
     };

@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use serde::Serialize;
 use spadework::scores::agreement::agreement;
-use spadework::{Error as CoreError, GraphKind, PairedSamples, SpadeParams, SpadeReport, Weights, evaluate};
+use spadework::{
+    Error as CoreError, GraphKind, PairedSamples, SharedSearch, SpadeParams, SpadeReport, Weights,
+};
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};
 use spadework_io::result::{EnclosureDocument, GraphsDocument, ScoreDocument};
@@ -68,17 +70,18 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
     let (inputs, outputs) = (load(&args.inputs)?, load(&args.outputs)?);
     let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
         .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;
-    args.params(GraphKind::Knn, Weights::Unit).check_for(pair.len())?;
+    let params = args.params(GraphKind::Knn, Weights::Unit);
+    params.check_for(pair.len())?;
     let constructions = rows(args, &pair, console)?;
     let document = Document {
         schema: "spadework.graphs/1",
         samples: pair.len(),
         input_dim: pair.input().dim(),
         output_dim: pair.output().dim(),
-        neighbors: args.neighbors,
-        eigenpairs: args.eigenpairs,
-        connectivity: spadework::Connectivity::from(args.connectivity).to_string(),
-        seed: args.seed,
+        neighbors: params.neighbors,
+        eigenpairs: params.eigenpairs,
+        connectivity: params.connectivity.to_string(),
+        seed: params.seed,
         top: args.top.get().min(pair.len()),
         constructions,
         version: env!("CARGO_PKG_VERSION"),
@@ -106,6 +109,7 @@ fn constructions(args: &GraphsArgs) -> Vec<(GraphKind, Weights)> {
 }
 
 fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result<Vec<Row>, Failure> {
+    let shared = SharedSearch::new(pair);
     let mut reference: Option<SpadeReport> = None;
     let mut first_failure = None;
     let mut notes = Notes::default();
@@ -113,7 +117,7 @@ fn rows(args: &GraphsArgs, pair: &PairedSamples<'_>, console: Console) -> Result
     for (kind, weights) in constructions(args) {
         let began = Instant::now();
         let params = args.params(kind, weights);
-        let outcome = match evaluate(pair, &params, &console.monitor()) {
+        let outcome = match shared.evaluate(&params, &console.monitor()) {
             Err(CoreError::Cancelled) => return Err(CoreError::Cancelled.into()),
             // One way that fails says nothing about the others.
             Err(error) => {
@@ -163,7 +167,7 @@ struct Notes {
 impl Notes {
     fn take(&mut self, report: &SpadeReport, console: Console) {
         if !self.copies_told {
-            tell_of_copies(report, console);
+            tell_of_copies(&report.diagnostics, report.graphs.nodes(), console);
             self.copies_told = true;
         }
         let diagnostics = &report.diagnostics;

@@ -2,6 +2,8 @@
 
 pub(crate) mod check;
 pub(crate) mod compare;
+pub(crate) mod corrupt;
+pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod distortion;
 pub(crate) mod embed;

@@ -14,7 +14,7 @@ use crate::args::{ScoreArgs, TableFormat};
 use crate::args_many::ReferenceArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{json, number, printable, table};
+use crate::render::{counted, json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
 use crate::stored::{folder_of, stored_array};
@@ -31,6 +31,9 @@ struct NewSamplesDocument {
     reference: ReferenceDocument,
     known: usize,
     averaged: usize,
+    /// New samples that lie apart from the reference, by their inputs and by their outputs.
+    far_inputs: usize,
+    far_outputs: usize,
     top_nodes: Vec<NewNode>,
     total_s: f64,
     version: &'static str,
@@ -63,6 +66,8 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let stored = Stored::read(args, result)?;
     let (inputs, outputs) =
         (load(array(args.model.inputs.as_deref()))?, load(array(args.model.outputs.as_deref()))?);
+    let method = &args.model.method;
+    let inputs = args.corruption.apply(inputs, method.general.seed, method.general.threads, console)?.dataset;
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => inputs.labels().cloned(),
@@ -123,9 +128,10 @@ impl Stored {
         };
         let embedding = read_embedding(folder, &document)?;
         let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
-        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input)
+        let corruption = document.corruption.as_ref();
+        let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input, corruption)
             .map_err(|failure| failure.with_hint(INPUTS_HINT))?;
-        let outputs = stored_array(reference_outputs.as_deref(), &data.outputs, Side::Output)
+        let outputs = stored_array(reference_outputs.as_deref(), &data.outputs, Side::Output, None)
             .map_err(|failure| failure.with_hint(OUTPUTS_HINT))?;
         Ok(Self { document, embedding, inputs, outputs })
     }
@@ -211,6 +217,18 @@ fn tell_what_was_done(reference: &ScoreDocument, scores: &NewScores, console: Co
             scores.embedding.values().len()
         ));
     }
+    let samples = scores.quantiles.len();
+    for (side, far) in [("inputs", &scores.far_inputs), ("outputs", &scores.far_outputs)] {
+        if let Some(first) = far.first() {
+            console.note(&format!(
+                "the {side} of {} of {} are far from the reference (the first: sample {first}), farther from the nearest \
+                 reference sample than any reference sample from its {} nearest: these scores are extrapolated",
+                far.len(),
+                counted(samples, "new sample"),
+                reference.neighbors.used
+            ));
+        }
+    }
     if reference.graphs.input.bridges + reference.graphs.output.bridges > 0 {
         console.note("the bridges of the reference are no neighbors of new samples");
     }
@@ -242,6 +260,8 @@ fn document(
         },
         known: scores.known,
         averaged: scores.averaged,
+        far_inputs: scores.far_inputs.len(),
+        far_outputs: scores.far_outputs.len(),
         top_nodes: scores.node_scores.top(args.top).into_iter().map(node).collect(),
         total_s: began.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),
@@ -295,13 +315,13 @@ fn to_text(document: &NewSamplesDocument) -> String {
     });
     format!(
         "new samples   {samples}, {known} of them samples of the reference\n\
-         reference     {} samples, model score {}, {} neighbors, {} eigenpairs\n\n\
+         reference     {} samples, model score {}, {}, {}\n\n\
          most fragile new samples (above: the part of the reference that scores lower)\n{}\n\
          seconds: {:.3}\n",
         reference.samples,
         number(reference.model_score),
-        reference.neighbors,
-        reference.eigenpairs,
+        counted(reference.neighbors, "neighbor"),
+        counted(reference.eigenpairs, "eigenpair"),
         table(&header, rows),
         document.total_s,
     )

@@ -87,8 +87,10 @@ struct ScoreArrays {
 impl ScoreArrays {
     fn read(args: &ReportArgs, document: &ScoreDocument) -> Result<Self, Failure> {
         let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
-        let inputs = stored_array(args.inputs.as_deref(), &data.inputs, Side::Input)?;
-        let outputs = stored_array(args.outputs.first().map(String::as_str), &data.outputs, Side::Output)?;
+        let inputs =
+            stored_array(args.inputs.as_deref(), &data.inputs, Side::Input, document.corruption.as_ref())?;
+        let outputs =
+            stored_array(args.outputs.first().map(String::as_str), &data.outputs, Side::Output, None)?;
         let labels = stored_labels(data.labels.as_ref(), &inputs)?;
         Ok(Self { inputs, outputs, labels })
     }
@@ -143,12 +145,11 @@ struct ComparedArrays {
 impl ComparedArrays {
     fn read(args: &ReportArgs, document: &CompareDocument) -> Result<Self, Failure> {
         let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
-        let inputs = stored_array(args.inputs.as_deref(), &data.inputs, Side::Input)?;
-        let outputs = data
-            .outputs
-            .iter()
-            .enumerate()
-            .map(|(at, then)| stored_array(args.outputs.get(at).map(String::as_str), then, Side::Output));
+        let inputs =
+            stored_array(args.inputs.as_deref(), &data.inputs, Side::Input, document.corruption.as_ref())?;
+        let outputs = data.outputs.iter().enumerate().map(|(at, then)| {
+            stored_array(args.outputs.get(at).map(String::as_str), then, Side::Output, None)
+        });
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let labels = stored_labels(data.labels.as_ref(), &inputs)?;
         Ok(Self { inputs, outputs, labels })

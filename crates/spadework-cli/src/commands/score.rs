@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let scored = Scored::from_args(&args.model, console)?;
+    let scored = Scored::from_corrupted(&args.model, &args.corruption, console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
     if let Some(folder) = folder {
@@ -56,7 +56,7 @@ fn write_page(
         inputs: arrays.zip(samples.as_ref()).map(|((data, _), (inputs, _))| inputs_of(data, inputs)),
         outputs: samples.as_ref().map(|(_, outputs)| outputs),
     };
-    with_threads(args.model.method.threads, || {
+    with_threads(args.model.method.general.threads, || {
         Ok(places.write(|| score_page(&model, &this_call(), &monitor), || score_charts(&model, &monitor)))
     })?
 }

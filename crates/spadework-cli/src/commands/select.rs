@@ -28,7 +28,7 @@ struct SelectDocument<'a> {
 
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
-    let scored = Scored::from_args(&args.model, Console::new(&args.output))?;
+    let scored = Scored::from_corrupted(&args.model, &args.corruption, Console::new(&args.output))?;
     let top = number_to_select(args.top, scored.report.graphs.nodes())?;
     let document = scored.document(top, folder.as_ref())?;
     let table = with_scores(&scored, &document);

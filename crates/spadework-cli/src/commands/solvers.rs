@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use serde::Serialize;
 use spadework::eigen::{EigenMethod, EigenParams};
-use spadework::{EigenProblem, Error as CoreError, Monitor, SpadeReport, Stage, with_threads};
+use spadework::{EigenProblem, Error as CoreError, GraphPair, Monitor, Stage, with_threads};
 
 use crate::args_distances::SolversArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{json, number, number_short, table};
-use crate::run::Scored;
+use crate::run::Made;
 
 /// Up to this many samples a dense decomposition is the reference, and one of the solvers.
 const MOST_DENSE_SAMPLES: usize = 1000;
@@ -58,17 +58,17 @@ struct SolverDocument {
 
 pub(crate) fn run(args: &SolversArgs) -> Result<(), Failure> {
     let console = args.terminal.console();
-    let scored = Scored::from_args(&args.model, console)?;
+    let made = Made::from_args(&args.model, console)?;
     let monitor = console.monitor();
-    let report = &scored.report;
-    let document = with_threads(args.model.method.threads, || compare(report, &monitor))?;
+    let document = with_threads(args.model.method.general.threads, || compare(&made, &monitor))?;
     drop(monitor);
     Console::data(&if args.terminal.json { json(&document) } else { to_text(&document) })
 }
 
-fn compare(report: &SpadeReport, monitor: &dyn Monitor) -> Result<SolversDocument, CoreError> {
-    let params = &report.diagnostics.params;
-    let samples = report.graphs.nodes();
+fn compare(made: &Made, monitor: &dyn Monitor) -> Result<SolversDocument, CoreError> {
+    let Made { graphs, diagnostics, .. } = made;
+    let params = &diagnostics.params;
+    let samples = graphs.nodes();
     let eigen = |method: EigenMethod, tolerance: f64| EigenParams {
         eigenpairs: params.eigenpairs,
         tolerance,
@@ -82,13 +82,13 @@ fn compare(report: &SpadeReport, monitor: &dyn Monitor) -> Result<SolversDocumen
     } else {
         (EigenMethod::Davidson, REFERENCE_TOLERANCE.min(params.tolerance))
     };
-    let exact = timed(report, &eigen(reference, tight), None, monitor)?;
+    let exact = timed(graphs, &eigen(reference, tight), None, monitor)?;
     let methods = [EigenMethod::Davidson, EigenMethod::Power].into_iter().chain(dense.then_some(reference));
-    let measured = |method| timed(report, &eigen(method, params.tolerance), Some(exact.eigenvalue), monitor);
+    let measured = |method| timed(graphs, &eigen(method, params.tolerance), Some(exact.eigenvalue), monitor);
     Ok(SolversDocument {
         schema: "spadework.solvers/1",
         samples,
-        neighbors: report.diagnostics.connection.used,
+        neighbors: diagnostics.connection.used,
         eigenpairs: params.eigenpairs,
         tolerance: params.tolerance,
         seed: params.seed,
@@ -103,14 +103,14 @@ fn compare(report: &SpadeReport, monitor: &dyn Monitor) -> Result<SolversDocumen
 }
 
 fn timed(
-    report: &SpadeReport,
+    graphs: &GraphPair,
     params: &EigenParams,
     reference: Option<f64>,
     monitor: &dyn Monitor,
 ) -> Result<SolverDocument, CoreError> {
     monitor.begin(Stage::Eigenpairs);
     let began = Instant::now();
-    let pairs = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(params, monitor)?;
+    let pairs = EigenProblem::new(graphs, params.seed).dominant_eigenpairs(params, monitor)?;
     let seconds = began.elapsed().as_secs_f64();
     let eigenvalue = pairs.values()[0];
     let used = pairs.info().method;

@@ -6,13 +6,14 @@ use spadework_io::sweep::SweepDocument;
 use spadework_report::{sweep_charts, sweep_page};
 
 use crate::args::TableFormat;
+use crate::args_data::CorruptionArgs;
 use crate::args_many::{Range, SweepArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::pages::{Places, this_call};
 use crate::render::json;
-use crate::run::{ResultFolder, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{ResultFolder, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed};
 use crate::stored::command_line;
 use crate::{render_many, tables};
 
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let loaded = LoadedModels::from_args(&args.models)?;
+    let loaded = LoadedModels::from_args(&args.models, &args.method, &CorruptionArgs::default(), console)?;
     let models = loaded.set()?;
     for model in models.models() {
         tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
@@ -51,9 +52,15 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
 }
 
 fn tell_what_was_done(sweep: &Sweep, console: Console) {
-    let outputs = sweep.models.iter().map(|name| format!("outputs of `{name}`"));
-    for (side, &recall) in std::iter::once("inputs".to_owned()).chain(outputs).zip(&sweep.recall) {
-        tell_what_was_missed(&side, recall, console);
+    if let Some(recall) = sweep.input_recall {
+        tell_what_was_missed("inputs", recall, console);
+    } else {
+        // The graph is the same for every k.
+        let scores = sweep.points.iter().find_map(|point| point.scores.as_ref().ok());
+        tell_of_given_pieces(scores.map_or(1, |scores| scores.input.components_found), console);
+    }
+    for (name, &recall) in sweep.models.iter().zip(&sweep.output_recalls) {
+        tell_what_was_missed(&format!("outputs of `{name}`"), recall, console);
     }
 }
 

@@ -50,6 +50,37 @@ fn graphs_are_made_as_for_one_model() {
 }
 
 #[test]
+fn a_graph_may_stand_for_the_inputs() {
+    let scene = Scene::with_model();
+    scene.score("-q --out r --save-graphs csv,npz").prints();
+    for graph in ["r/input_graph.csv", "r/input_graph.npz"] {
+        let json =
+            scene.run(&format!("compare --input-graph {graph} {TWO} --json --labels labels.npy")).json();
+        assert_eq!((&json["input_dim"], &json["input_graph"]["given"]), (&0.into(), &true.into()));
+        let of_samples = compare(&scene, &format!("{TWO} --json --labels labels.npy")).json();
+        for (given, made) in
+            json["models"].as_array().unwrap().iter().zip(of_samples["models"].as_array().unwrap())
+        {
+            for field in ["name", "model_score", "enclosure", "label_scores", "top_nodes", "output_graph"] {
+                assert_eq!(given[field], made[field], "{graph}: {field}");
+            }
+        }
+    }
+    let on =
+        |graph: &str, options: &str| scene.run(&format!("compare --input-graph {graph} {TWO} {options}"));
+    on("r/input_graph.csv", "--inputs x.npy").misused(&["--input-graph"]);
+    on("r/input_graph.csv", "--interval").refuses(2, &["--interval", "--input-graph"]);
+    on("r/input_graph.csv", "--graph pca:2").refuses(2, &["--graph pca:", "--input-graph"]);
+    on("absent.csv", "").refuses(2, &["absent.csv: no such file"]);
+    on("r/input_graph.csv", "--labels x.npy").refuses(2, &["x.npy"]);
+    scene.write("pieces.csv", "0,1\n2,3\n");
+    on("pieces.csv", "-r 1").notes(&["the input graph given has 298 components"]);
+    scene.write("large.csv", "0,1\n2,399\n");
+    on("large.csv", "").refuses(2, &["large.csv: line 2", "below the number of samples, got 399"]);
+    scene.run(&format!("compare {TWO}")).misused(&["--inputs"]);
+}
+
+#[test]
 fn an_approximate_search_is_told() {
     let scene = Scene::empty();
     // Fewer than some four thousand samples are searched exactly whatever was asked for.

@@ -96,6 +96,16 @@ fn graphs() {
 }
 
 #[test]
+fn data() {
+    matches_snapshot("data", "data --help");
+}
+
+#[test]
+fn corrupt() {
+    matches_snapshot("corrupt", "corrupt --help");
+}
+
+#[test]
 fn report() {
     matches_snapshot("report", "report --help");
 }
@@ -121,6 +131,8 @@ fn help_is_no_wider_than_the_terminal() {
         "distortion",
         "embed",
         "solvers",
+        "data",
+        "corrupt",
     ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();

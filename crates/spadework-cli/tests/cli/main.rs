@@ -5,6 +5,7 @@ mod bad_files;
 mod check;
 mod compare;
 mod connectivity;
+mod data;
 mod demo;
 mod determinism;
 mod distortion;

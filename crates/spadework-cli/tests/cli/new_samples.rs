@@ -81,6 +81,20 @@ fn a_single_sample_will_do() {
 }
 
 #[test]
+fn samples_far_from_the_reference_are_told_of() {
+    let scene = scored();
+    scene.write("one.npy", floats(6, &[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 90.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    scene.write("out.npy", floats(3, &[0.2; 6]));
+    let call = "--inputs one.npy --outputs out.npy";
+    new(&scene, call)
+        .notes(&["the inputs of 1 of 2 new samples are far from the reference (the first: sample 1)"]);
+    let json = new(&scene, &format!("{call} --json -q")).json();
+    assert_eq!((&json["far_inputs"], &json["far_outputs"]), (&1.into(), &0.into()));
+    let known = new(&scene, "--inputs x.npy --outputs y.npy");
+    assert!(!known.stderr.contains("far from the reference"), "{}", known.stderr);
+}
+
+#[test]
 fn the_reference_must_be_what_it_was() {
     let scene = scored();
     let call = "--inputs x.npy --outputs y.npy";

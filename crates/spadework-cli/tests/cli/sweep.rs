@@ -26,6 +26,26 @@ fn every_k_scores_as_alone() {
 }
 
 #[test]
+fn a_given_input_graph_is_the_same_for_every_k() {
+    let scene = Scene::with_model();
+    scene.score("-q -k 9 --out r --save-graphs mtx").prints();
+    let given = "--input-graph r/input_graph.mtx --outputs y.npy --json";
+    let json = scene.run(&format!("sweep {given} -k 9,12")).json();
+    assert!(json.get("input_search").is_none(), "nobody searched");
+    for point in json["points"].as_array().unwrap() {
+        let alone = scene.run(&format!("score {given} -k {}", point["neighbors"])).json();
+        assert_eq!(point["scores"][0]["eigenvalues"], alone["eigenvalues"]);
+        assert_eq!(point["input_components"], 1);
+    }
+    // Pieces of a given graph are no fault of k.
+    scene.write("pieces.csv", "0,1\n2,3\n");
+    let pieces = scene.run("sweep --input-graph pieces.csv --outputs y.npy -k 9,12 -r 1");
+    assert!(!pieces.stdout.contains("disconnected"), "{}", pieces.stdout);
+    pieces.notes(&["the input graph given has 298 components"]);
+    scene.run("sweep --input-graph pieces.csv --outputs y.npy --graph pca:2").refuses(2, &["--graph pca:"]);
+}
+
+#[test]
 fn graphs_are_made_as_for_one_model() {
     let scene = Scene::with_model();
     let method = "--graph pca:4 --weights gaussian";

@@ -10,7 +10,7 @@ use crate::stream::{GZIP_MAGIC, gunzip};
 
 /// Bytes of one record.
 pub(crate) const RECORD: usize = 1 + PIXELS;
-const PIXELS: usize = 3 * 32 * 32;
+pub(crate) const PIXELS: usize = 3 * 32 * 32;
 
 /// Names of the classes.
 pub(crate) const CLASSES: [&str; 10] =

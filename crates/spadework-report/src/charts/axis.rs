@@ -7,6 +7,8 @@ use super::{number, text};
 pub(super) struct Scale {
     low: f64,
     high: f64,
+    /// Between two ticks.
+    step: f64,
     /// Where the low and the high end are drawn.
     from: f64,
     to: f64,
@@ -17,7 +19,7 @@ impl Scale {
     pub(super) fn rounded(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = extent(values);
         let step = step(low, high);
-        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, from, to }
+        Self { low: (low / step).floor() * step, high: (high / step).ceil() * step, step, from, to }
     }
 
     /// A scale from 0.
@@ -28,7 +30,7 @@ impl Scale {
     /// A scale that ends where the values end.
     pub(super) fn tight(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = extent(values);
-        Self { low, high, from, to }
+        Self { low, high, step: step(low, high), from, to }
     }
 
     pub(super) fn at(&self, value: f64) -> f64 {
@@ -37,10 +39,9 @@ impl Scale {
 
     /// Round values within the scale, about five.
     pub(super) fn ticks(&self) -> Vec<f64> {
-        let step = step(self.low, self.high);
-        let first = (self.low / step - 1e-9).ceil() as i64;
-        let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last).map(|at| at as f64 * step).collect()
+        let first = (self.low / self.step - 1e-9).ceil() as i64;
+        let last = (self.high / self.step + 1e-9).floor() as i64;
+        (first..=last).map(|at| at as f64 * self.step).collect()
     }
 }
 

@@ -44,7 +44,7 @@ impl NeighborSearch for AutomaticSearch {
 }
 
 /// The search that a method names.
-pub(crate) fn search_by(method: SearchMethod, seed: u64) -> Box<dyn NeighborSearch> {
+pub fn search_by(method: SearchMethod, seed: u64) -> Box<dyn NeighborSearch> {
     match method {
         SearchMethod::Auto => Box::new(AutomaticSearch { seed, ..Default::default() }),
         SearchMethod::Exact => Box::new(ExactSearch),

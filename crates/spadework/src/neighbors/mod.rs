@@ -7,8 +7,7 @@ mod distance;
 mod exact;
 
 pub use approximate::ApproximateSearch;
-pub use automatic::AutomaticSearch;
-pub(crate) use automatic::search_by;
+pub use automatic::{AutomaticSearch, search_by};
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, distance_between, single_squared_distance, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
@@ -79,6 +78,21 @@ impl NeighborLists {
         Self { recall, ..self }
     }
 
+    /// The lists of the `neighbors` nearest, which these begin with.
+    ///
+    /// # Panics
+    /// When these are shorter.
+    pub(crate) fn first(&self, neighbors: usize) -> Self {
+        assert!(neighbors <= self.neighbors, "lists cannot be made longer");
+        Self {
+            len: self.len,
+            neighbors,
+            indices: beginnings(&self.indices, self.neighbors, neighbors),
+            squared_distances: beginnings(&self.squared_distances, self.neighbors, neighbors),
+            recall: self.recall,
+        }
+    }
+
     /// How many of the true neighbours these are.
     pub fn recall(&self) -> Recall {
         self.recall
@@ -110,6 +124,11 @@ impl NeighborLists {
     pub fn samples_decided_by_index(&self) -> usize {
         (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0).count()
     }
+}
+
+/// The first `kept` of every `length` values.
+fn beginnings<T: Copy>(values: &[T], length: usize, kept: usize) -> Vec<T> {
+    values.chunks_exact(length).flat_map(|row| &row[..kept]).copied().collect()
 }
 
 /// The numbers of some samples, row after row.

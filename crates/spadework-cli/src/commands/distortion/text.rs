@@ -1,6 +1,7 @@
 //! `spadework distortion` as text for people.
 
-use super::document::{CutLabelDocument, DistortionDocument, MeanDocument};
+use spadework_io::distortion::{CutLabelDocument, DistortionDocument, MeanDocument};
+
 use crate::render::{number, number_short, printable, table};
 use crate::render_graphs::{edges_line, is_plain};
 

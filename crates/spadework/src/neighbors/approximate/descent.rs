@@ -160,67 +160,86 @@ impl<D: Distance> LanesTask for Task<'_, D> {
     fn run<L: Lanes>(self, lanes: L) {
         let Self { distance, samples, lists, joined, found } = self;
         let mut seen = Seen::new();
+        let mut others = Vec::new();
+        let mut bounds = Vec::new();
         for (&p, row) in samples.iter().zip(found.rows_mut()) {
             row.copy_from_slice(lists.of(p as usize));
             seen.clear();
             for q in lists.indices_of(p as usize) {
                 seen.add(q);
             }
+            others.clear();
             for first in joined.of(p) {
                 // Those that have p as a candidate need not be candidates of p.
-                look_at(lanes, distance, p, first.sample(), &mut seen, row);
+                look_at(p, first.sample(), &mut seen, &mut others);
                 for second in joined.of(first.sample()) {
                     if first.is_fresh() || second.is_fresh() {
-                        look_at(lanes, distance, p, second.sample(), &mut seen, row);
+                        look_at(p, second.sample(), &mut seen, &mut others);
                     }
                 }
             }
+            take_nearer(lanes, distance, p, &others, &mut bounds, row);
         }
     }
 }
 
-/// Takes `q` into the row of `p` if it is near enough.
+/// Notes `q` as one to be compared with `p`, unless it has been seen.
+#[inline(always)]
+fn look_at(p: u32, q: u32, seen: &mut Seen, others: &mut Vec<u32>) {
+    // What was seen may be forgotten, so that `p` is not among it.
+    if q != p && seen.add(q) {
+        others.push(q);
+    }
+}
+
+/// Takes those of the others into the row of `p` that are near enough. Their bounds come first, for all of them: no step of
+/// that waits for another, so that many samples are on their way from the memory at once.
 // A function and not a closure: a closure is not compiled for the instruction set that was dispatched to.
 #[inline(always)]
-fn look_at<L: Lanes, D: Distance>(
+fn take_nearer<L: Lanes, D: Distance>(
     lanes: L,
     distance: &D,
     p: u32,
-    q: u32,
-    seen: &mut Seen,
+    others: &[u32],
+    bounds: &mut Vec<i32>,
     row: &mut [Candidate],
 ) {
-    if q != p && seen.add(q) {
-        insert(row, Candidate::new(distance.between(lanes, p, q), q));
+    bounds.clear();
+    bounds.resize(others.len(), 0);
+    for (bound, &q) in bounds.iter_mut().zip(others) {
+        *bound = distance.bound(lanes, p, q);
+    }
+    for (&bound, &q) in bounds.iter().zip(others) {
+        if bound as f32 <= row[row.len() - 1].distance() {
+            insert(row, Candidate::new(distance.between(lanes, p, q, bound), q));
+        }
     }
 }
 
 /// The samples that were looked at for one sample. Samples share slots, so one may be forgotten: it is then looked at
 /// twice, which changes nothing.
 struct Seen {
-    slots: Vec<u64>,
-    /// Counts the samples that it was used for; entries of others do not count.
-    epoch: u64,
+    slots: Box<[u32; 1 << Self::SLOT_BITS]>,
 }
 
 impl Seen {
+    /// So many that they leave the inner cache some room.
     const SLOT_BITS: u32 = 12;
 
     fn new() -> Self {
-        Self { slots: vec![0; 1 << Self::SLOT_BITS], epoch: 0 }
+        Self { slots: Box::new([u32::MAX; 1 << Self::SLOT_BITS]) }
     }
 
     #[inline(always)]
     fn clear(&mut self) {
-        self.epoch += 1;
+        self.slots.fill(u32::MAX);
     }
 
     /// Whether the sample had not been seen.
     #[inline(always)]
     fn add(&mut self, q: u32) -> bool {
-        let entry = self.epoch << 32 | u64::from(q);
         // Multiplying by 2³²/φ spreads neighbouring numbers over the slots.
         let slot = q.wrapping_mul(0x9E37_79B9) >> (u32::BITS - Self::SLOT_BITS);
-        mem::replace(&mut self.slots[slot as usize], entry) != entry
+        mem::replace(&mut self.slots[slot as usize], q) != q
     }
 }

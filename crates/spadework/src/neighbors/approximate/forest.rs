@@ -170,11 +170,19 @@ impl<D: Distance> LanesTask for AllPairs<'_, D> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
+        let mut bounds = vec![0; self.leaf.len()];
         for (at, &p) in self.leaf.iter().enumerate() {
-            for (other, &q) in self.leaf[..at].iter().enumerate() {
-                let distance = self.distance.between(lanes, p, q);
-                insert(self.found.row_mut(at), Candidate::new(distance, q));
-                insert(self.found.row_mut(other), Candidate::new(distance, p));
+            let before = &self.leaf[..at];
+            for (bound, &q) in bounds.iter_mut().zip(before) {
+                *bound = self.distance.bound(lanes, p, q);
+            }
+            for (other, (&bound, &q)) in bounds.iter().zip(before).enumerate() {
+                let limit = |place: usize| self.found.of(place)[self.found.length() - 1].distance();
+                if bound as f32 <= limit(at).max(limit(other)) {
+                    let distance = self.distance.between(lanes, p, q, bound);
+                    insert(self.found.row_mut(at), Candidate::new(distance, q));
+                    insert(self.found.row_mut(other), Candidate::new(distance, p));
+                }
             }
         }
     }

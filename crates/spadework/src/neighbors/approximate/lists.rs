@@ -23,6 +23,13 @@ impl Candidate {
         Self(self.0 >> 32 << 32 | u64::from(other))
     }
 
+    /// Its distance; of a place that is not filled infinity.
+    #[inline(always)]
+    pub(super) fn distance(self) -> f32 {
+        // What stands for no candidate is no number, and the other operand is taken.
+        f32::from_bits((self.0 >> 32) as u32).min(f32::INFINITY)
+    }
+
     #[inline(always)]
     pub(super) fn index(self) -> u32 {
         self.0 as u32
@@ -143,6 +150,8 @@ mod tests {
         let candidates = ordered.map(|(distance, index)| Candidate::new(distance, index));
         assert!(candidates.is_sorted());
         assert!(candidates.iter().all(|candidate| *candidate < Candidate::NONE));
+        assert_eq!(candidates.map(Candidate::distance), ordered.map(|(distance, _)| distance));
+        assert_eq!(Candidate::NONE.distance(), f32::INFINITY);
     }
 
     #[test]

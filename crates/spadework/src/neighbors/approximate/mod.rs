@@ -19,6 +19,7 @@ mod rough;
 
 use rayon::prelude::*;
 
+use super::exact::lanes::{Lanes, LanesTask, dispatch};
 use super::{
     AutomaticSearch, Element, ExactSearch, NeighborLists, NeighborSearch, Recall, Rows, check_neighbors,
     ordered, squared_distance,
@@ -35,7 +36,7 @@ const FEWEST_SAMPLES: usize = 4096;
 /// So is it where k is a large part of n.
 const FEWEST_SAMPLES_PER_NEIGHBOR: usize = 16;
 /// Candidates that a list holds at first, beside k and log₂n of them.
-const SPARE_CANDIDATES: usize = 10;
+const SPARE_CANDIDATES: usize = 6;
 /// How long the lists become where recall falls short, in percent of before.
 const LONGER_PERCENT: usize = 130;
 /// How often they do at most: lists are then three times as long.
@@ -193,18 +194,55 @@ fn settle<T: Element>(
     recall: Recall,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
-    let row = |p: u32| rows.row(p as usize);
     let settled = (0..lists.len() as u32)
         .into_par_iter()
         .map(|p| {
             check_cancelled(monitor)?;
-            let candidates = placement.candidates(lists, p);
-            let mut nearest: Vec<(f64, u32)> =
-                candidates.map(|q| (squared_distance(row(p), row(q)), q)).collect();
-            nearest.sort_unstable_by(ordered);
-            nearest.truncate(neighbors);
-            Ok(nearest)
+            let candidates: Vec<u32> = placement.candidates(lists, p).collect();
+            Ok(dispatch(Settle { rows, p, candidates: &candidates, neighbors }))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(NeighborLists::from_rows(neighbors, &settled).with_recall(recall))
+}
+
+/// The k nearest of some candidates.
+struct Settle<'a, T> {
+    rows: Rows<'a, T>,
+    p: u32,
+    candidates: &'a [u32],
+    neighbors: usize,
+}
+
+impl<T: Element> LanesTask for Settle<'_, T> {
+    type Output = Vec<(f64, u32)>;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Vec<(f64, u32)> {
+        let row = self.rows.row(self.p as usize);
+        let mut nearest = Vec::with_capacity(self.neighbors + 1);
+        for &q in self.candidates {
+            keep_nearest(lanes, row, self.rows.row(q as usize), q, self.neighbors, &mut nearest);
+        }
+        nearest
+    }
+}
+
+/// Takes sample `q`, whose numbers are `other`, into the `neighbors` nearest of a row, nearest first, unless it is farther.
+#[inline(always)]
+fn keep_nearest<L: Lanes, T: Element>(
+    lanes: L,
+    row: &[T],
+    other: &[T],
+    q: u32,
+    neighbors: usize,
+    nearest: &mut Vec<(f64, u32)>,
+) {
+    let worst = nearest.get(neighbors - 1).map_or(f64::INFINITY, |worst| worst.0);
+    if T::least_squared_distance(lanes, row, other) > worst {
+        return;
+    }
+    let found = (squared_distance(row, other), q);
+    let place = nearest.partition_point(|held| ordered(held, &found).is_lt());
+    nearest.insert(place, found);
+    nearest.truncate(neighbors);
 }

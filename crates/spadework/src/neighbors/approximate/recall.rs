@@ -5,11 +5,11 @@ use std::ops::Range;
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::Placement;
 use super::lists::CandidateLists;
+use super::{Placement, keep_nearest};
 use crate::monitor::check_cancelled;
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
-use crate::neighbors::{Element, Recall, Rows, ordered, squared_distance};
+use crate::neighbors::{Element, Recall, Rows};
 use crate::random::stream;
 use crate::{Monitor, Result};
 
@@ -97,15 +97,9 @@ impl<T: Element> LanesTask for Block<'_, T> {
         for (&p, nearest) in self.rows.iter().zip(self.nearest) {
             let row = self.samples.row(p as usize);
             for q in self.others.clone() {
-                let other = self.samples.row(q);
-                let worst = nearest.get(self.neighbors - 1).map_or(f64::INFINITY, |worst| worst.0);
-                if p as usize == q || T::least_squared_distance(lanes, row, other) > worst {
-                    continue;
+                if p as usize != q {
+                    keep_nearest(lanes, row, self.samples.row(q), q as u32, self.neighbors, nearest);
                 }
-                let found = (squared_distance(row, other), q as u32);
-                let place = nearest.partition_point(|held| ordered(held, &found).is_lt());
-                nearest.insert(place, found);
-                nearest.truncate(self.neighbors);
             }
         }
     }

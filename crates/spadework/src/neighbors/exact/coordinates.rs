@@ -17,6 +17,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::axes::principal_axes;
 use super::lanes::LANES;
 use super::{Rows, UNIT_ROUNDOFF};
 use crate::neighbors::Element;
@@ -34,7 +35,7 @@ const BLOCK: usize = 256;
 
 /// Short vectors of all rows, with bounds of their error.
 #[derive(Debug, Clone)]
-pub(in crate::neighbors) struct Coordinates {
+pub(super) struct Coordinates {
     /// Numbers of a row.
     pub(super) numbers: usize,
     /// Numbers of a row with the zeros that fill it up to whole registers.
@@ -52,7 +53,7 @@ pub(in crate::neighbors) struct Coordinates {
 
 impl Coordinates {
     /// All coordinates, centred and scaled, not rotated.
-    pub(in crate::neighbors) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
+    pub(super) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
         let mut coordinates = Self::empty(rows, rows.dim, frame);
         coordinates.errors = coordinates
             .values
@@ -135,14 +136,14 @@ impl Coordinates {
     }
 
     #[inline(always)]
-    pub(in crate::neighbors) fn row(&self, p: usize) -> &[i16] {
+    pub(super) fn row(&self, p: usize) -> &[i16] {
         &self.values[p * self.stride..(p + 1) * self.stride]
     }
 
     /// Puts the rows in another order: the row at `order[i]` comes to place i.
     ///
     /// Along the cycles of the permutation, so that no second copy is needed.
-    pub(in crate::neighbors) fn permute(&mut self, order: &[u32]) {
+    pub(super) fn permute(&mut self, order: &[u32]) {
         let mut moved = vec![false; order.len()];
         let mut held = vec![0; self.stride];
         for start in 0..order.len() {
@@ -167,6 +168,30 @@ impl Coordinates {
         if !self.norms.is_empty() {
             self.norms = pick(&self.norms);
         }
+    }
+}
+
+/// All principal axes of some rows, for coordinates from which nothing is left out.
+pub(in crate::neighbors) struct Rotation<'a> {
+    frame: &'a Frame,
+    axes: Mat<f32>,
+}
+
+impl<'a> Rotation<'a> {
+    /// There must be at least as many rows as numbers in one.
+    pub(in crate::neighbors) fn to_principal_axes<T: Element>(rows: Rows<'_, T>, frame: &'a Frame) -> Self {
+        let axes = principal_axes(rows, &frame.center, frame.scale, rows.dim);
+        assert_eq!(axes.ncols(), rows.dim, "as many axes as numbers");
+        Self { frame, axes: Mat::from_fn(axes.nrows(), axes.ncols(), |i, j| axes[(i, j)] as f32) }
+    }
+
+    /// The coordinates of some rows, in steps.
+    pub(in crate::neighbors) fn steps<T: Element>(&self, rows: &[T]) -> Vec<i16> {
+        let count = self.axes.ncols();
+        let (projected, _) = project(rows, self.axes.nrows(), self.frame, self.axes.as_ref());
+        let mut steps = vec![0; projected.len()];
+        Arch::new().dispatch(ToSteps { projected: &projected, count, target: &mut steps, stride: count });
+        steps
     }
 }
 

@@ -1,6 +1,9 @@
 //! The `spadework` command: parse, load, call the library, print.
+//!
+//! [`run`] is the whole of it: the binary and `python -m spadework` only hand over what was typed.
 
 mod args;
+mod args_data;
 mod args_distances;
 mod args_graphs;
 mod args_many;
@@ -8,6 +11,7 @@ mod args_networks;
 mod args_report;
 mod commands;
 mod console;
+mod corruption;
 mod failure;
 mod interrupt;
 mod looks;
@@ -22,7 +26,7 @@ mod stored;
 mod tables;
 mod unused;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -30,19 +34,32 @@ use args::{Cli, Command};
 use console::Console;
 use failure::Failure;
 
-fn main() -> ExitCode {
-    // clap prints its own message and ends with code 2 for a wrong call, 0 for --help and --version.
-    let matches = Cli::command().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+/// Runs the command with these arguments, the name of the program first, and gives its exit code.
+///
+/// Installs a handler for Ctrl-C, so it is for a process that does nothing else.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let parsed = Cli::command()
+        .try_get_matches_from(arguments)
+        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
+        // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is no failure.
+        Err(error) => {
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
+        }
+    };
     interrupt::install();
-    match unused::check(&matches).and_then(|()| run(&cli.command)) {
-        Ok(()) => ExitCode::SUCCESS,
+    match unused::check(&matches).and_then(|()| dispatch(&cli.command)) {
+        Ok(()) => 0,
         Err(failure) => report(&failure),
     }
 }
 
-fn run(command: &Command) -> Result<(), Failure> {
+fn dispatch(command: &Command) -> Result<(), Failure> {
     match command {
+        Command::Data(args) => commands::data::run(args),
+        Command::Corrupt(args) => commands::corrupt::run(args),
         Command::Demo(args) => commands::demo::run(args),
         Command::Score(args) => commands::score::run(args),
         Command::Compare(args) => commands::compare::run(args),
@@ -65,12 +82,12 @@ fn run(command: &Command) -> Result<(), Failure> {
     }
 }
 
-fn report(failure: &Failure) -> ExitCode {
+fn report(failure: &Failure) -> u8 {
     if interrupt::requested() {
-        return ExitCode::from(interrupt::EXIT_CODE);
+        return interrupt::EXIT_CODE;
     }
     if let Some(message) = failure.message() {
         Console::error(message, failure.hint());
     }
-    ExitCode::from(failure.exit_code())
+    failure.exit_code()
 }

@@ -1,0 +1,64 @@
+//! What a user may type about data sets and corruptions.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use spadework_io::corrupt::{Corruption, CorruptionKind, ImageShape, Severity};
+
+use crate::args::{TerminalArgs, threads};
+
+#[derive(Debug, Args)]
+pub(crate) struct DataArgs {
+    /// A folder whose data sets to check, in it or up to two levels below; without it, all known data sets are listed
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CorruptArgs {
+    /// The images
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    /// gaussian-noise, shot-noise, impulse-noise, defocus-blur, motion-blur, fog, brightness, contrast, pixelate or jpeg
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: CorruptionKind,
+    /// From 1 to 5
+    #[arg(long, value_name = "1-5")]
+    pub(crate) severity: Severity,
+    /// The file to write, .npy: as many images in the same order and shape, from 0 to 1
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Channels, height and width of an image, where the array does not tell: 1x28x28, 3x32x32, 32x32x3, 28x28
+    #[arg(long, value_name = "SHAPE")]
+    pub(crate) shape: Option<ImageShape>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+/// Corruption of the inputs before they are used.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct CorruptionArgs {
+    /// Corrupt the inputs first, e.g. gaussian-noise:3. The outputs given must be those of the images so corrupted
+    ///
+    /// A kind (gaussian-noise, shot-noise, impulse-noise, defocus-blur, motion-blur, fog, brightness, contrast, pixelate,
+    /// jpeg) and a severity from 1 to 5. What is random depends on --seed and the index of the sample, so the inputs are
+    /// those that `spadework corrupt` writes with the same seed: give its file to your model and the model's outputs to
+    /// --outputs.
+    #[arg(long, value_name = "KIND:SEVERITY")]
+    pub(crate) corruption: Option<Corruption>,
+    /// With --corruption: channels, height and width of an image, where the array does not tell: 1x28x28, 32x32x3
+    #[arg(long, value_name = "SHAPE", requires = "corruption")]
+    pub(crate) shape: Option<ImageShape>,
+}

@@ -1,0 +1,69 @@
+//! `spadework corrupt`: images with noise, blur, fog and the like.
+
+use serde::Serialize;
+use spadework::Values;
+use spadework_io::corrupt::{Corruption, change};
+use spadework_io::load;
+use spadework_io::output::write_npy;
+use spadework_io::result::CorruptionDocument;
+
+use crate::args_data::CorruptArgs;
+use crate::console::Console;
+use crate::corruption;
+use crate::failure::Failure;
+use crate::render::{json, number_short};
+
+#[derive(Debug, Serialize)]
+struct CorruptDocument {
+    schema: &'static str,
+    inputs: String,
+    out: String,
+    samples: usize,
+    corruption: CorruptionDocument,
+    /// Of all values, from 0 to 1.
+    mean_change: f64,
+    largest_change: f64,
+    version: &'static str,
+}
+
+pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
+    if args.out.extension().is_none_or(|ending| ending != "npy") {
+        return Err(Failure::usage(format!("--out {}: images are written as .npy", args.out.display())));
+    }
+    let console = args.terminal.console();
+    let inputs = load(&args.inputs)?;
+    let corruption = Corruption { kind: args.kind, severity: args.severity };
+    let corrupted = corruption::apply(&inputs, corruption, args.shape, args.seed, args.threads, console)?;
+    let samples = corrupted.dataset.few_samples()?;
+    let Values::F32(values) = samples.values() else {
+        return Err(Failure::usage("corrupted images must have single precision"));
+    };
+    write_npy(&args.out, corrupted.dataset.shape(), values.as_ref())?;
+    let change = change(&inputs, &corrupted.dataset)?;
+    if inputs.labels().is_some() {
+        console.note(&format!("labels are not in the file: --labels {} brings them", args.inputs));
+    }
+    let Some(corruption) = corrupted.corruption else { return Ok(()) };
+    let document = CorruptDocument {
+        schema: "spadework.corrupt/1",
+        inputs: args.inputs.clone(),
+        out: args.out.display().to_string(),
+        samples: samples.len(),
+        corruption,
+        mean_change: change.mean,
+        largest_change: change.largest,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Console::data(&if args.terminal.json { json(&document) } else { to_text(&document) })
+}
+
+fn to_text(document: &CorruptDocument) -> String {
+    let CorruptDocument { out, samples, corruption, mean_change, largest_change, .. } = document;
+    let CorruptionDocument { kind, severity, seed, shape } = corruption;
+    format!(
+        "{out}: {samples} images of {shape}, {kind} of severity {severity}, seed {seed}\n\
+         values change by {} on the mean, by {} at most\n",
+        number_short(*mean_change),
+        number_short(*largest_change)
+    )
+}

@@ -1,0 +1,87 @@
+//! Corruption of inputs, as `corrupt`, `score`, `compare`, `select` and `check` have it.
+
+use std::num::NonZeroUsize;
+
+use spadework::with_threads;
+use spadework_io::corrupt::{self, Corruption, ImageShape};
+use spadework_io::result::CorruptionDocument;
+use spadework_io::{Dataset, Error as IoError};
+
+use crate::args_data::CorruptionArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// PreparedInputs, corrupted where that was asked for, and how.
+pub(crate) struct PreparedInputs {
+    pub(crate) dataset: Dataset,
+    pub(crate) corruption: Option<CorruptionDocument>,
+}
+
+impl CorruptionArgs {
+    /// Corrupts the inputs, where that was asked for, and reminds of what the outputs must be.
+    pub(crate) fn apply(
+        &self,
+        dataset: Dataset,
+        seed: u64,
+        threads: Option<NonZeroUsize>,
+        console: Console,
+    ) -> Result<PreparedInputs, Failure> {
+        let Some(corruption) = self.corruption else {
+            return Ok(PreparedInputs { dataset, corruption: None });
+        };
+        let inputs = apply(&dataset, corruption, self.shape, seed, threads, console)?;
+        console.note(&format!(
+            "the inputs are corrupted ({corruption}, seed {seed}); the outputs must be those of the same images, as \
+             `spadework corrupt` writes them"
+        ));
+        Ok(inputs)
+    }
+}
+
+/// Corrupts images of the shape given, or of the one that the array has.
+pub(crate) fn apply(
+    dataset: &Dataset,
+    corruption: Corruption,
+    shape: Option<ImageShape>,
+    seed: u64,
+    threads: Option<NonZeroUsize>,
+    console: Console,
+) -> Result<PreparedInputs, Failure> {
+    let shape = match shape {
+        Some(shape) => shape,
+        None => shape_of(dataset, console)?,
+    };
+    let monitor = console.monitor();
+    let corrupted =
+        with_threads(threads, || Ok(corrupt::corrupt(dataset, corruption, shape, seed, &monitor)))?;
+    let document = CorruptionDocument {
+        kind: corruption.kind.to_string(),
+        severity: corruption.severity.get(),
+        seed,
+        shape: shape.to_string(),
+    };
+    Ok(PreparedInputs { dataset: corrupted?, corruption: Some(document) })
+}
+
+/// Corrupts as a result says that its inputs were.
+pub(crate) fn apply_again(dataset: &Dataset, document: &CorruptionDocument) -> Result<Dataset, Failure> {
+    let unreadable = |error: corrupt::UnknownCorruption| {
+        Failure::usage(format!("the corruption of the result cannot be made again: {error}"))
+    };
+    let corruption = format!("{}:{}", document.kind, document.severity).parse().map_err(unreadable)?;
+    let shape = document.shape.parse().map_err(unreadable)?;
+    Ok(apply(dataset, corruption, Some(shape), document.seed, None, Console::quiet())?.dataset)
+}
+
+fn shape_of(dataset: &Dataset, console: Console) -> Result<ImageShape, Failure> {
+    let shape = ImageShape::of(dataset).map_err(|error: IoError| {
+        Failure::from(error).with_hint("--shape says how the numbers make an image, e.g. --shape 3x32x32")
+    })?;
+    if ImageShape::is_guessed_for(dataset) {
+        console.note(&format!(
+            "{}: rows of numbers are taken for images of {shape}; --shape says otherwise",
+            dataset.name()
+        ));
+    }
+    Ok(shape)
+}

@@ -1,0 +1,47 @@
+"""How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
+
+>>> import numpy as np, spadework
+>>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+>>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+>>> report = spadework.score(ring, angle, neighbors=2)   # the "model" opens the ring into a line
+>>> report.top_edges(1)
+array([[ 0, 59]])
+
+`score` scores one model, `compare` ranks many, `sweep` goes over k, `select` names the samples that an expensive evaluation
+should look at. `Spade` is the same as an estimator in the manner of scikit-learn.
+"""
+
+from __future__ import annotations
+
+from . import _native
+from ._comparison import Comparison
+from ._distortion import Distortion
+from ._errors import ConvergenceError, DisconnectedGraphError, SpadeworkError, SpadeworkWarning
+from ._estimator import Spade
+from ._functions import compare, distortion, knn_graph, perturbation_budget, score, select, sweep
+from ._report import Enclosure, Interval, Report
+from ._sweep import Sweep
+
+__version__: str = _native.VERSION
+
+__all__ = [
+    "Comparison",
+    "ConvergenceError",
+    "DisconnectedGraphError",
+    "Distortion",
+    "Enclosure",
+    "Interval",
+    "Report",
+    "Spade",
+    "SpadeworkError",
+    "SpadeworkWarning",
+    "Sweep",
+    "__version__",
+    "compare",
+    "distortion",
+    "knn_graph",
+    "perturbation_budget",
+    "score",
+    "select",
+    "sweep",
+]

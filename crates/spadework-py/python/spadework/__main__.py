@@ -1,0 +1,16 @@
+"""``python -m spadework``: the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from . import _native
+
+
+def main() -> int:
+    """Run the command line with the arguments of this process; gives its exit code."""
+    return _native.run_command(["spadework", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,190 @@
+"""What `compare` finds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _files, _native
+from ._optional import needed
+from ._report import Report, html_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = "spadework.compare/1"
+#: Between the position of a model and the name of its array in a file.
+_SEPARATOR = "/"
+#: What all models share, kept once.
+_SHARED = ("edges", "labels", "input_weights")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Mapping[str, Report]):
+    """Models on one input graph, most robust first: a mapping from their names to their reports.
+
+    Made by `spadework.compare`.
+
+    Attributes
+    ----------
+    document : dict
+        The comparison as ``spadework compare --json`` prints it; see `to_dict`.
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> comparison = spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2)
+    >>> comparison
+    Comparison(turn=1, cut=57.3177)
+    >>> comparison["cut"].top_edges(1)
+    array([[ 0, 59]])
+    """
+
+    document: dict[str, Any]
+    reports: dict[str, Report]
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Report:
+        return self.reports[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.reports)
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    @property
+    def ranking(self) -> list[str]:
+        """Names of the models, most robust first."""
+        return list(self.reports)
+
+    @property
+    def model_scores(self) -> dict[str, float]:
+        """Score of every model, most robust first."""
+        return {name: report.model_score for name, report in self.reports.items()}
+
+    @property
+    def neighbors(self) -> int:
+        """Neighbors used, k, the same for all models."""
+        return int(self.document["neighbors"]["used"])
+
+    @property
+    def agreement(self) -> list[dict[str, Any]]:
+        """For every two models, how far they agree on which samples are fragile."""
+        return list(self.document["agreement"])
+
+    def to_frame(self) -> DataFrame:
+        """A row a model, most robust first, as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns name, model_score, enclosure_lower, enclosure_upper, and accuracy, interval_lower, interval_upper,
+            permuted where they are known.
+        """
+        pandas = needed("pandas", "to_frame", "frames")
+        return pandas.DataFrame([_row(model) for model in self.document["models"]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as ``spadework compare --json`` prints it, schema ``spadework.compare/1``.
+
+        Returns
+        -------
+        dict
+        """
+        return dict(self.document)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The same as JSON.
+
+        Parameters
+        ----------
+        indent : int or None, default=2
+            Spaces a level, or None for one line.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.document, indent=indent, ensure_ascii=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything into one file, an NPZ archive; `Comparison.load` reads it.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        """
+        arrays: dict[str, Any] = {}
+        for at, report in enumerate(self.reports.values()):
+            for name, array in report.arrays().items():
+                arrays[name if name in _SHARED else f"{at}{_SEPARATOR}{name}"] = array
+        reports = {name: report.document for name, report in self.reports.items()}
+        _files.save(path, {**self.document, "reports": reports, "notes": list(self.notes)}, arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Comparison:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Comparison
+        """
+        document, arrays = _files.load(path, SCHEMA)
+        shared = {name: arrays[name] for name in _SHARED if name in arrays}
+        reports = {}
+        for at, (name, own) in enumerate(document.pop("reports").items()):
+            prefix = f"{at}{_SEPARATOR}"
+            parts = {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
+            reports[name] = Report.from_arrays(own, {**shared, **parts})
+        return cls(document=document, notes=tuple(document.pop("notes")), reports=reports)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write the result as one self-contained page, as ``spadework report`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        title : str, optional
+            Title of the page.
+        """
+        _files.write_text(path, _native.page_of_document(json.dumps(self.document), title))
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name}={score:.6g}" for name, score in self.model_scores.items())
+        return f"Comparison({scores})"
+
+    def _repr_html_(self) -> str:
+        rows = [_row(model) for model in self.document["models"]]
+        titles = list(rows[0])
+        cells = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()] for row in rows]
+        return html_table(["rank", *titles], [[rank, *row] for rank, row in enumerate(cells, start=1)])
+
+
+def _row(model: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known of one model, in one line."""
+    row = {
+        "name": model["name"],
+        "model_score": model["model_score"],
+        "enclosure_lower": model["enclosure"]["lower"],
+        "enclosure_upper": model["enclosure"]["upper"],
+    }
+    if "accuracy" in model:
+        row["accuracy"] = model["accuracy"]
+    if "interval" in model:
+        row |= {"interval_lower": model["interval"]["lower"], "interval_upper": model["interval"]["upper"]}
+    if "references" in model:
+        row["permuted"] = model["references"]["permuted"]
+    return row

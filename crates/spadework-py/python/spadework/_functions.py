@@ -1,0 +1,555 @@
+"""The functions of the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native, _notes
+from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
+from ._comparison import Comparison
+from ._distortion import Distortion
+from ._progress import progress_bars
+from ._report import Report, largest, matrix
+from ._settings import number, settings, whole_number
+from ._sweep import Sweep
+
+#: Samples selected where the caller names no number.
+_SELECTED = 100
+
+
+def score(
+    inputs: Any = None,
+    outputs: Any = None,
+    *,
+    labels: Any = None,
+    neighbors: int = 10,
+    eigenpairs: int | Literal["all"] = 2,
+    input_graph: Any = None,
+    output_graph: Any = None,
+    connectivity: Literal["grow", "bridge", "error"] = "grow",
+    graph: str = "knn",
+    weights: Literal["unit", "gaussian"] = "unit",
+    search: Literal["auto", "exact", "approximate"] = "auto",
+    solver: Literal["davidson", "power"] = "davidson",
+    sketch_error: float = 0.3,
+    tolerance: float = 1e-6,
+    certify: bool = False,
+    interval: bool = False,
+    references: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Report:
+    """Score one model from its inputs and outputs.
+
+    Parameters
+    ----------
+    inputs, outputs : array-like of shape (n, ...)
+        The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
+        NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
+        flattened to one row a sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
+        becomes x/255; nothing is modified.
+    labels : array-like of shape (n,), optional
+        One integer or word a sample, for label scores.
+    neighbors : int, default=10
+        Neighbors per sample, k.
+    eigenpairs : int or "all", default=2
+        Eigenpairs, r, that edge and node scores are made of.
+    input_graph, output_graph : SciPy sparse matrix of shape (n, n), optional
+        A graph in place of ``inputs`` or ``outputs``. Entries are weights (strengths, not distances), told from one end or
+        from both; an output graph must be connected.
+    connectivity : {"grow", "bridge", "error"}, default="grow"
+        What to do when a graph is not connected: take the smallest larger k that connects both, keep k and add the shortest
+        edges, or raise `DisconnectedGraphError`.
+    graph : str, default="knn"
+        How graphs are made: ``"knn"``, ``"mutual"``, ``"pca:50"``, ``"pca:0.95"``, ``"cknn:1"``, ``"sparse:density=2"``,
+        ``"sparse:kappa=50"``.
+    weights : {"unit", "gaussian"}, default="unit"
+        What edges weigh.
+    search : {"auto", "exact", "approximate"}, default="auto"
+        How neighbors are searched; "auto" is exact unless that would take more than some ten minutes of one core.
+    solver : {"davidson", "power"}, default="davidson"
+        How eigenpairs are found.
+    sketch_error : float, default=0.3
+        With ``eigenpairs="all"``: relative error of every score, kept with a probability of 0.999.
+    tolerance : float, default=1e-6
+        Relative residual that every eigenpair must reach.
+    certify : bool, default=False
+        Prove the upper bound of the model score by a factorization (up to some 20,000 samples).
+    interval : bool, default=False
+        Also find a 95 % interval of the model score, from 100 half-samples.
+    references : bool, default=False
+        Also score the same outputs dealt out to the inputs at random.
+    seed : int, default=0
+        Seed of everything random. The same seed gives the same result for any number of threads.
+    threads : int, optional
+        Threads to use; all cores by default.
+    verbose : bool, optional
+        True draws progress bars, False neither draws nor warns; by default bars are drawn in terminals and notebooks. They
+        need tqdm.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        When an argument is wrong; the message names it.
+    DisconnectedGraphError, ConvergenceError, SpadeworkError
+        When the problem has no answer as posed.
+
+    Warns
+    -----
+    SpadeworkWarning
+        When there is something that a reader of the scores should know; also in `Report.notes`.
+
+    Examples
+    --------
+    Sixty samples on a ring; the "model" opens the ring into a line.
+
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> report = spadework.score(ring, angle, neighbors=2)
+    >>> round(report.model_score, 4)
+    57.3177
+    >>> report.node_scores.shape, report.edges.shape
+    ((60,), (60, 2))
+    """
+    chosen = settings(
+        neighbors=neighbors,
+        eigenpairs=eigenpairs,
+        sketch_error=sketch_error,
+        solver=solver,
+        search=search,
+        graph=graph,
+        weights=weights,
+        connectivity=connectivity,
+        tolerance=tolerance,
+        certify=certify,
+        seed=seed,
+        threads=threads,
+    )
+    _check_sense(graph, input_graph, output_graph, interval)
+    one, about_one = _side(inputs, input_graph, "input")
+    other, about_other = _side(outputs, output_graph, "output")
+    given = as_labels(labels, _samples(one))
+    extras = {"interval": bool(interval), "references": bool(references)}
+    with progress_bars(verbose) as progress:
+        found = _native.score(one, other, given, chosen, extras, progress)
+    document = json.loads(found["document"])
+    notes = (*about_one, *about_other, *_notes.about_report(document))
+    _notes.tell(notes, verbose)
+    return _report(document, found, found, given, notes)
+
+
+def _check_sense(graph: str, input_graph: Any, output_graph: Any, interval: bool) -> None:
+    if input_graph is not None and str(graph).startswith("pca"):
+        raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given in their place')
+    if interval and (input_graph is not None or output_graph is not None):
+        raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
+
+
+def _side(samples: Any, graph: Any, side: str) -> tuple[Any, list[str]]:
+    """Samples or a graph, and what is to be told of them."""
+    if (samples is None) == (graph is None):
+        raise ValueError(f"exactly one of `{side}s` and `{side}_graph` must be given")
+    if graph is not None:
+        entries = as_entries(graph, f"{side}_graph")
+        return entries, _notes.about_entries(entries, f"{side}_graph")
+    rows = as_rows(samples, f"{side}s")
+    return rows, _notes.about_outputs(rows) if side == "output" else []
+
+
+def _samples(side: Any) -> int:
+    return side.nodes if isinstance(side, GraphEntries) else len(side)
+
+
+def _report(
+    document: dict[str, Any],
+    own: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    labels: LabelArray | None,
+    notes: tuple[str, ...],
+) -> Report:
+    return Report(
+        document=document,
+        node_scores=own["node_scores"],
+        edges=shared["input_edges"],
+        edge_scores=own["edge_scores"],
+        embedding=own["embedding"],
+        labels=None if labels is None else labels.ids,
+        input_weights=shared["input_weights"],
+        output_edges=own["output_edges"],
+        output_weights=own["output_weights"],
+        notes=notes,
+    )
+
+
+def compare(
+    inputs: Any,
+    outputs: Mapping[str, Any],
+    *,
+    labels: Any = None,
+    neighbors: int = 10,
+    eigenpairs: int | Literal["all"] = 2,
+    connectivity: Literal["grow", "bridge", "error"] = "grow",
+    graph: str = "knn",
+    weights: Literal["unit", "gaussian"] = "unit",
+    search: Literal["auto", "exact", "approximate"] = "auto",
+    solver: Literal["davidson", "power"] = "davidson",
+    sketch_error: float = 0.3,
+    tolerance: float = 1e-6,
+    certify: bool = False,
+    interval: bool = False,
+    references: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Comparison:
+    """Score many models on one input graph and rank them.
+
+    The inputs are searched once, and k is the same for all models.
+
+    Parameters
+    ----------
+    inputs : array-like of shape (n, ...)
+        The inputs of all models.
+    outputs : dict of str to array-like of shape (n, ...)
+        The outputs of each model, by its name; at least two.
+    labels : array-like of shape (n,), optional
+        One integer or word a sample, for accuracies and label scores.
+    interval : bool, default=False
+        Also find 95 % intervals, and how often half-samples rank two models the same way.
+    neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, \
+seed, threads, verbose
+        As in `score`.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2).ranking
+    ['turn', 'cut']
+    """
+    chosen = settings(
+        neighbors=neighbors,
+        eigenpairs=eigenpairs,
+        sketch_error=sketch_error,
+        solver=solver,
+        search=search,
+        graph=graph,
+        weights=weights,
+        connectivity=connectivity,
+        tolerance=tolerance,
+        certify=certify,
+        seed=seed,
+        threads=threads,
+    )
+    rows, models = as_rows(inputs, "inputs"), as_models(outputs)
+    given = as_labels(labels, len(rows))
+    extras = {"interval": bool(interval), "references": bool(references)}
+    with progress_bars(verbose) as progress:
+        found = _native.compare(rows, models, given, chosen, extras, progress)
+    document = json.loads(found["document"])
+    notes = (*_about_models(models), *_notes.about_comparison(document))
+    _notes.tell(notes, verbose)
+    reports = {part["name"]: _report(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
+    return Comparison(document=document, reports=reports, notes=notes)
+
+
+def _about_models(models: Iterable[tuple[str, Any]]) -> list[str]:
+    return [note for name, rows in models for note in _notes.about_outputs(rows, f"model `{name}`: ")]
+
+
+def sweep(
+    inputs: Any,
+    outputs: Any,
+    *,
+    neighbors: Iterable[int] = range(5, 21),
+    eigenpairs: int = 2,
+    connectivity: Literal["grow", "bridge", "error"] = "grow",
+    graph: str = "knn",
+    weights: Literal["unit", "gaussian"] = "unit",
+    search: Literal["auto", "exact", "approximate"] = "auto",
+    solver: Literal["davidson", "power"] = "davidson",
+    tolerance: float = 1e-6,
+    certify: bool = False,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Sweep:
+    """Score one or more models over a range of k: is the ranking stable?
+
+    Parameters
+    ----------
+    inputs : array-like of shape (n, ...)
+        The inputs of all models.
+    outputs : array-like of shape (n, ...), or dict of str to array-like
+        The outputs of one model, or of several by their names.
+    neighbors : iterable of int, default=range(5, 21)
+        Every k, ascending.
+    eigenpairs : int, default=2
+        Eigenpairs, r, to find; the first eigenvalue is the model score.
+    connectivity : {"grow", "bridge", "error"}, default="grow"
+        As in `score`; under "error" a k at which a graph is not connected has no score (NaN).
+    graph, weights, search, solver, tolerance, certify, seed, threads, verbose
+        As in `score`.
+
+    Returns
+    -------
+    Sweep
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> found = spadework.sweep(ring, angle, neighbors=[2, 4])
+    >>> round(float(found.model_scores[0, 0]), 4)
+    57.3177
+    """
+    numbers = [whole_number(k, "neighbors", least=1) for k in neighbors]
+    if not numbers:
+        raise ValueError("`neighbors` must have at least one number")
+    chosen = settings(
+        neighbors=numbers[0],
+        eigenpairs=whole_number(eigenpairs, "eigenpairs", least=1),
+        solver=solver,
+        search=search,
+        graph=graph,
+        weights=weights,
+        connectivity=connectivity,
+        tolerance=tolerance,
+        certify=certify,
+        seed=seed,
+        threads=threads,
+    )
+    rows = as_rows(inputs, "inputs")
+    several = hasattr(outputs, "items") and not hasattr(outputs, "columns")
+    models = as_models(outputs) if several else [("model", as_rows(outputs, "outputs"))]
+    with progress_bars(verbose) as progress:
+        document = json.loads(_native.sweep(rows, models, numbers, chosen, progress))
+    notes = (*_about_models(models), *_notes.about_sweep(document))
+    _notes.tell(notes, verbose)
+    return Sweep(document=document, notes=notes)
+
+
+def distortion(
+    inputs: Any = None,
+    outputs: Any = None,
+    *,
+    top: int | None = None,
+    pairs: Iterable[tuple[int, int]] = (),
+    all_edges: bool = False,
+    labels: Any = None,
+    neighbors: int = 10,
+    eigenpairs: int | Literal["all"] = 2,
+    input_graph: Any = None,
+    output_graph: Any = None,
+    connectivity: Literal["grow", "bridge", "error"] = "grow",
+    graph: str = "knn",
+    weights: Literal["unit", "gaussian"] = "unit",
+    search: Literal["auto", "exact", "approximate"] = "auto",
+    solver: Literal["davidson", "power"] = "davidson",
+    sketch_error: float = 0.3,
+    tolerance: float = 1e-6,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Distortion:
+    """Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both.
+
+    Parameters
+    ----------
+    inputs, outputs : array-like of shape (n, ...)
+        As in `score`.
+    top : int, optional
+        How many of the edges of largest score are compared with as many random ones; 100 by default, or half the edges where
+        there are fewer than 200.
+    pairs : iterable of (int, int), optional
+        Pairs of samples to measure as well.
+    all_edges : bool, default=False
+        Also measure every edge of the input graph, resistances to the relative error ``sketch_error``.
+    labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, search, solver, sketch_error, \
+tolerance, seed, threads, verbose
+        As in `score`.
+
+    Returns
+    -------
+    Distortion
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> found = spadework.distortion(ring, angle, neighbors=2, top=1)
+    >>> found.largest["p"], found.largest["q"]
+    (0, 59)
+    """
+    chosen = settings(
+        neighbors=neighbors,
+        eigenpairs=eigenpairs,
+        sketch_error=sketch_error,
+        solver=solver,
+        search=search,
+        graph=graph,
+        weights=weights,
+        connectivity=connectivity,
+        tolerance=tolerance,
+        seed=seed,
+        threads=threads,
+    )
+    _check_sense(graph, input_graph, output_graph, False)
+    wanted = None if top is None else whole_number(top, "top", least=1)
+    asked = [_pair(pair) for pair in pairs]
+    one, about_one = _side(inputs, input_graph, "input")
+    other, about_other = _side(outputs, output_graph, "output")
+    given = as_labels(labels, _samples(one))
+    with progress_bars(verbose) as progress:
+        found = _native.distortion(one, other, given, chosen, wanted, asked, bool(all_edges), progress)
+    notes = (*about_one, *about_other, *_notes.about_report(json.loads(found.pop("score"))))
+    _notes.tell(notes, verbose)
+    return Distortion(document=json.loads(found.pop("document")), notes=notes, **found)
+
+
+def _pair(pair: Any) -> tuple[int, int]:
+    try:
+        p, q = pair
+    except (TypeError, ValueError):
+        raise ValueError(f"`pairs` must be pairs of samples, got {pair!r}") from None
+    most = 2**32 - 1
+    return whole_number(p, "pairs", least=0, most=most), whole_number(q, "pairs", least=0, most=most)
+
+
+def select(inputs: Any = None, outputs: Any = None, *, top: int | None = None, **options: Any) -> npt.NDArray[np.int64]:
+    """Indices of the most fragile samples, for an evaluation that is too expensive for all.
+
+    Parameters
+    ----------
+    inputs, outputs : array-like of shape (n, ...)
+        As in `score`.
+    top : int, optional
+        How many; 100 by default, or all where there are fewer.
+    **options
+        As in `score`.
+
+    Returns
+    -------
+    ndarray of shape (top,)
+        Most fragile first, ties to the lower index.
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> sorted(spadework.select(ring, angle, top=2, neighbors=2).tolist())
+    [0, 59]
+    """
+    wanted = None if top is None else whole_number(top, "top", least=1)
+    report = score(inputs, outputs, **options)
+    samples = len(report.node_scores)
+    if wanted is not None and wanted > samples:
+        raise ValueError(f"`top` must be at most the number of samples ({samples}), got {wanted}")
+    return report.top_nodes(min(_SELECTED, samples) if wanted is None else wanted)
+
+
+def perturbation_budget(node_scores: Any, *, top: int, large: float, small: float) -> npt.NDArray[np.float64]:
+    """A perturbation size for every sample: a large one for the most fragile, a small one for the others.
+
+    This is how the paper trains: 45,000 of the 50,000 samples of MNIST with 0.4 and the others with 0.2.
+
+    Parameters
+    ----------
+    node_scores : array-like of shape (n,), or Report
+        Scores of the samples.
+    top : int
+        How many of the most fragile samples get the large one.
+    large, small : float
+        The sizes.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> import spadework
+    >>> spadework.perturbation_budget([0.1, 3.0, 0.2, 1.0], top=2, large=0.4, small=0.2)
+    array([0.2, 0.4, 0.2, 0.4])
+    """
+    scores = np.asarray(node_scores.node_scores if isinstance(node_scores, Report) else node_scores, dtype=np.float64)
+    if scores.ndim != 1 or not np.all(np.isfinite(scores)):
+        raise ValueError(f"node_scores must be one finite number a sample, got an array of shape {list(scores.shape)}")
+    count = whole_number(top, "top", least=0)
+    if count > len(scores):
+        raise ValueError(f"`top` must be at most the number of samples ({len(scores)}), got {count}")
+    sizes = {name: number(value, name) for name, value in (("large", large), ("small", small))}
+    for name, size in sizes.items():
+        if size < 0:
+            raise ValueError(f"`{name}` must not be negative, got {size}")
+    budget = np.full(len(scores), sizes["small"])
+    budget[largest(scores, count)] = sizes["large"]
+    return budget
+
+
+def knn_graph(
+    samples: Any,
+    *,
+    neighbors: int = 10,
+    graph: str = "knn",
+    weights: Literal["unit", "gaussian"] = "unit",
+    search: Literal["auto", "exact", "approximate"] = "auto",
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Any:
+    """The neighbor graph of some samples as a SciPy matrix, connected or not.
+
+    Needs SciPy. What it gives can go into `score` by ``input_graph=`` or ``output_graph=``.
+
+    Parameters
+    ----------
+    samples : array-like of shape (n, ...)
+        The samples.
+    neighbors : int, default=10
+        Neighbors per sample, k.
+    graph : str, default="knn"
+        How the graph is made, as in `score`; ``"cknn:…"`` with a factor of at most 1, ``"sparse:…"`` of a connected graph.
+    weights, search, seed, threads, verbose
+        As in `score`.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n, n)
+        Symmetric, without a diagonal.
+
+    Examples
+    --------
+    >>> import spadework
+    >>> spadework.knn_graph([0.0, 1.0, 2.5, 7.0], neighbors=1).toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 1., 0.],
+           [0., 1., 0., 1.],
+           [0., 0., 1., 0.]])
+    """
+    chosen = settings(
+        neighbors=neighbors, eigenpairs=1, search=search, graph=graph, weights=weights, seed=seed, threads=threads
+    )
+    rows = as_rows(samples, "samples")
+    with progress_bars(verbose) as progress:
+        found = _native.knn_graph(rows, chosen, progress)
+    return matrix(len(rows), found["graph_edges"], found["graph_weights"])

@@ -1,0 +1,78 @@
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ._settings import Settings
+
+__all__ = [
+    "VERSION",
+    "compare",
+    "distortion",
+    "knn_graph",
+    "page_of_document",
+    "page_of_score",
+    "run_command",
+    "score",
+    "score_new_samples",
+    "sweep",
+]
+
+VERSION: Final[str]
+
+def run_command(arguments: Sequence[str]) -> int: ...
+def score(
+    input: Any,
+    output: Any,
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    settings: Settings,
+    extras: dict[str, bool],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def compare(
+    inputs: npt.NDArray[Any],
+    models: Sequence[tuple[str, npt.NDArray[Any]]],
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    settings: Settings,
+    extras: dict[str, bool],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def distortion(
+    input: Any,
+    output: Any,
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    settings: Settings,
+    top: int | None,
+    pairs: Sequence[tuple[int, int]],
+    all_edges: bool,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def sweep(
+    inputs: npt.NDArray[Any],
+    models: Sequence[tuple[str, npt.NDArray[Any]]],
+    neighbors: Sequence[int],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> str: ...
+def knn_graph(
+    samples: npt.NDArray[Any],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def score_new_samples(
+    model: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    inputs: npt.NDArray[Any],
+    outputs: npt.NDArray[Any],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def page_of_document(document: str, title: str | None) -> str: ...
+def page_of_score(
+    document: str,
+    title: str | None,
+    arrays: tuple[npt.NDArray[Any], Sequence[int], npt.NDArray[Any]],
+    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    threads: int | None,
+    progress: Callable[[str, int, int], None] | None,
+) -> str: ...

@@ -1,0 +1,180 @@
+"""What a reader of the scores must know beside them, in the order in which the command line tells it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._errors import SpadeworkWarning
+
+if TYPE_CHECKING:
+    from ._arrays import GraphEntries, Rows
+
+#: Recall that an approximate search aims at.
+_RECALL = 0.999
+#: Sums of probabilities in single precision are off by less than this.
+_SUM_SLACK = 1e-3
+#: Gaussian weights below this are raised to it.
+_LEAST_WEIGHT = 1e-6
+
+
+def tell(notes: Iterable[str], verbose: bool | None) -> None:
+    """Warns of every note, as the fault of the line that called the package."""
+    if verbose is False:
+        return
+    level = _levels_inside() + 1
+    for note in notes:
+        warnings.warn(note, SpadeworkWarning, stacklevel=level)
+
+
+def _levels_inside() -> int:
+    """Calls of the package that lie between its user and whoever asks."""
+    package = os.path.dirname(__file__)
+    frame, levels = sys._getframe(1), 0
+    while frame is not None and os.path.dirname(frame.f_code.co_filename) == package:
+        caller = frame.f_back
+        if caller is None:
+            break
+        frame, levels = caller, levels + 1
+    return levels
+
+
+def about_outputs(outputs: Rows, whose: str = "") -> list[str]:
+    """Outputs that are probably not what the user meant."""
+    notes = []
+    if outputs.ndim == 2 and outputs.shape[1] > 1 and _look_like_probabilities(outputs):
+        notes.append(
+            f"{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores "
+            "are meant for the values before the softmax"
+        )
+    distinct = _distinct_rows(outputs)
+    if distinct < len(outputs) // 2:
+        notes.append(
+            f"{whose}the outputs have only {distinct} different rows among {len(outputs)}: are these labels or predictions?"
+        )
+    return notes
+
+
+def _look_like_probabilities(outputs: Rows) -> bool:
+    if np.any(outputs < 0):
+        return False
+    sums = np.sum(outputs, axis=1, dtype=np.float64)
+    return bool(np.all(np.abs(sums - 1) <= _SUM_SLACK))
+
+
+def _distinct_rows(outputs: Rows) -> int:
+    if outputs.size == 0:
+        return len(outputs)
+    whole_rows = outputs.view(np.dtype((np.void, outputs.dtype.itemsize * outputs.shape[1])))
+    return len(np.unique(whole_rows))
+
+
+def about_entries(entries: GraphEntries, argument: str) -> list[str]:
+    """Entries of a matrix that are no edges."""
+    loops = int(np.count_nonzero(entries.rows == entries.columns))
+    zeros = int(np.count_nonzero((entries.weights == 0) & (entries.rows != entries.columns)))
+    counted = [(loops, "on the diagonal"), (zeros, "of weight 0")]
+    return [f"{argument}: {count} entries {what} are no edges and are left out" for count, what in counted if count]
+
+
+def about_report(document: Mapping[str, Any]) -> list[str]:
+    """How the graphs of one model came about."""
+    neighbors = document["neighbors"]
+    graphs = document["graphs"]
+    given, taken = graphs["input"], graphs["output"]
+    notes = []
+    if neighbors["used"] > neighbors["requested"]:
+        notes.append(
+            f"{neighbors['requested']} neighbors leave {given['components_found']} input and "
+            f"{taken['components_found']} output components; {neighbors['used']} neighbors connect both graphs and are used"
+        )
+    if given["bridges"] + taken["bridges"]:
+        notes.append(
+            f"{given['bridges']} input and {taken['bridges']} output bridges join what {neighbors['requested']} neighbors "
+            "leave apart"
+        )
+    notes += about_search("inputs", given.get("search")) + about_search("outputs", taken.get("search"))
+    if given.get("given") and given["components_found"] > 1:
+        notes.append(
+            f"the input graph given has {given['components_found']} components; no edge between them is scored"
+        )
+    for side, graph in (("input", given), ("output", taken)):
+        if graph.get("weights_raised"):
+            notes.append(
+                f"{graph['weights_raised']} {side} weights are below {_LEAST_WEIGHT:g} and taken as {_LEAST_WEIGHT:g}"
+            )
+    for side, graph in (("inputs", given), ("outputs", taken)):
+        if graph["decided_by_index"]:
+            notes.append(
+                f"{graph['decided_by_index']} of {document['samples']} {side} have at least {neighbors['requested']} exact "
+                "copies: which of them are neighbors is decided by index"
+            )
+    return notes + about_interval(document.get("interval"), neighbors["used"])
+
+
+def about_search(side: str, search: Mapping[str, Any] | None) -> list[str]:
+    """What an approximate search may have cost."""
+    if not search or search["method"] == "exact":
+        return []
+    short = (
+        f", below the {_RECALL} that it aims at: do not trust this score" if search["recall"] < _RECALL else ""
+    )
+    return [
+        f"the neighbors of the {side} were searched approximately: recall {search['recall']:.4f}, measured on "
+        f"{search['measured_rows']} rows{short}. A few missing neighbors can move the model score by percents; "
+        'search="exact" leaves none out'
+    ]
+
+
+def about_interval(interval: Mapping[str, Any] | None, neighbors: int) -> list[str]:
+    """Subsamples that were hard to connect."""
+    if not interval or not interval["grown"]:
+        return []
+    return [
+        f"{interval['grown']} of {interval['repetitions']} subsamples needed more than {neighbors} neighbors to be "
+        "connected: the interval is less certain"
+    ]
+
+
+def about_comparison(document: Mapping[str, Any]) -> list[str]:
+    """How the graphs of all models came about."""
+    notes = about_search("inputs", document["input_graph"].get("search"))
+    for model in document["models"]:
+        notes += about_search(f"outputs of `{model['name']}`", model["output_graph"].get("search"))
+    apart = ["the inputs"] if document["input_graph"]["components_found"] > 1 else []
+    apart += [f"`{model['name']}`" for model in document["models"] if model["output_graph"]["components_found"] > 1]
+    neighbors = document["neighbors"]
+    if apart and neighbors["used"] > neighbors["requested"]:
+        notes.append(
+            f"{neighbors['requested']} neighbors leave graphs in pieces ({', '.join(apart)}); {neighbors['used']} neighbors "
+            "connect every graph and are used for all models"
+        )
+    elif apart:
+        notes.append(f"bridges join what {neighbors['requested']} neighbors leave in pieces ({', '.join(apart)})")
+    return notes + about_interval(document["models"][0].get("interval"), neighbors["used"])
+
+
+def about_sweep(document: Mapping[str, Any]) -> list[str]:
+    """What approximate searches of a sweep may have cost."""
+    notes = about_search("inputs", document["input_search"])
+    for name, search in zip(document["models"], document["output_searches"]):
+        notes += about_search(f"outputs of `{name}`", search)
+    return notes
+
+
+def about_new_samples(found: Mapping[str, Any], graphs: Mapping[str, Any]) -> list[str]:
+    """What the scores of new samples leave out."""
+    notes = []
+    if found["averaged"]:
+        notes.append(
+            f"{found['averaged']} of {found['embedding'].size} entries of eigenvectors are means over output neighbors: the "
+            "eigenvalues are too close to 1 to say more"
+        )
+    if graphs["input"]["bridges"] + graphs["output"]["bridges"]:
+        notes.append("the bridges of the fitted graphs are no neighbors of new samples")
+    return notes

@@ -1,0 +1,471 @@
+"""What `score` finds."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _files, _native, _plots
+from ._arrays import as_rows
+from ._optional import needed
+from ._progress import progress_bars
+from ._settings import whole_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+SCHEMA = "spadework.score/1"
+#: Samples and edges that a document names unless told otherwise.
+TOP = 10
+
+
+class Enclosure(NamedTuple):
+    """Bounds of a model score."""
+
+    #: Lower end.
+    lower: float
+    #: Upper end.
+    upper: float
+    #: ``"residual"``, ``"inertia"`` (a proof) or ``"dense"``: how the upper end was obtained.
+    method: str
+    #: Probability with which the upper end holds.
+    probability: float
+
+
+class Interval(NamedTuple):
+    """How far a model score may be off the typical one of as many samples."""
+
+    #: Lower end.
+    lower: float
+    #: Upper end.
+    upper: float
+    #: Nominal level.
+    level: float
+
+
+def largest(scores: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.int64]:
+    """Positions of the largest scores, largest first, ties to the lower position."""
+    order = np.argsort(-scores, kind="stable")
+    return order[:count].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Report:
+    """A scored model.
+
+    Made by `spadework.score`, and by `spadework.compare` for every model.
+
+    Attributes
+    ----------
+    node_scores : ndarray of shape (n,)
+        Score of every sample; larger is more fragile.
+    edges : ndarray of shape (m, 2)
+        Edges of the input graph: pairs of samples that are neighbors at the input, the lower index first.
+    edge_scores : ndarray of shape (m,)
+        Score of every edge; larger is pulled apart more.
+    embedding : ndarray of shape (n, r)
+        Coordinates of every sample along the directions in which the model pulls most.
+    labels : ndarray of shape (n,) or None
+        The label of every sample as a number; `label_names` has the words where they were words.
+    document : dict
+        Everything else, as ``spadework score --json`` prints it; see `to_dict`.
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> report = spadework.score(ring, angle, neighbors=2)
+    >>> report
+    Report(model_score=57.3177, samples=60, neighbors=2, eigenpairs=2)
+    >>> report.top_edges(1)
+    array([[ 0, 59]])
+    """
+
+    document: dict[str, Any]
+    node_scores: npt.NDArray[np.float64]
+    edges: npt.NDArray[np.int64]
+    edge_scores: npt.NDArray[np.float64]
+    embedding: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.int64] | None
+    input_weights: npt.NDArray[np.float64] | None
+    output_edges: npt.NDArray[np.int64]
+    output_weights: npt.NDArray[np.float64] | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def model_score(self) -> float:
+        """λ_1, the SPADE score of the model; larger is less robust."""
+        return float(self.document["model_score"])
+
+    @property
+    def eigenvalues(self) -> npt.NDArray[np.float64]:
+        """λ_1 ≥ … ≥ λ_r."""
+        return np.array(self.document["eigenvalues"], dtype=np.float64)
+
+    @property
+    def residuals(self) -> npt.NDArray[np.float64]:
+        """Relative residual of every eigenpair."""
+        return np.array(self.document["residuals"], dtype=np.float64)
+
+    @property
+    def enclosure(self) -> Enclosure:
+        """Bounds of the model score, and how certain they are."""
+        return Enclosure(**self.document["enclosure"])
+
+    @property
+    def interval(self) -> Interval | None:
+        """How much the model score depends on the samples, where ``interval=True`` asked for it."""
+        found = self.document.get("interval")
+        return None if found is None else Interval(found["lower"], found["upper"], found["level"])
+
+    @property
+    def permuted_score(self) -> float | None:
+        """Score of the same outputs dealt out at random, where ``references=True`` asked for it."""
+        found = self.document.get("references")
+        return None if found is None else float(found["permuted"])
+
+    @property
+    def neighbors(self) -> int:
+        """Neighbors used, k; more than asked for where ``connectivity="grow"`` had to."""
+        return int(self.document["neighbors"]["used"])
+
+    @property
+    def label_names(self) -> dict[int, str]:
+        """Names of the labels that have one."""
+        return {label["label"]: label["name"] for label in self.document["label_scores"] if "name" in label}
+
+    @property
+    def label_scores(self) -> dict[Hashable, float]:
+        """Mean node score of every label, by its word or number; empty without labels."""
+        return {label.get("name", label["label"]): label["score"] for label in self.document["label_scores"]}
+
+    @property
+    def label_pair_scores(self) -> dict[tuple[Hashable, Hashable], float]:
+        """Mean edge score between every two labels that an edge of the input graph joins."""
+        names: Mapping[int, Hashable] = self.label_names
+        pairs = self.document.get("label_pairs", [])
+        return {(names.get(pair["a"], pair["a"]), names.get(pair["b"], pair["b"])): pair["score"] for pair in pairs}
+
+    @property
+    def node_ranks(self) -> npt.NDArray[np.int64]:
+        """Rank of every sample, 1 for the most fragile; ties to the lower index."""
+        ranks = np.empty(len(self.node_scores), dtype=np.int64)
+        ranks[largest(self.node_scores, len(self.node_scores))] = np.arange(1, len(self.node_scores) + 1)
+        return ranks
+
+    @property
+    def input_graph(self) -> Any:
+        """The input graph as a SciPy ``csr_array``; needs SciPy."""
+        return matrix(len(self.node_scores), self.edges, self.input_weights)
+
+    @property
+    def output_graph(self) -> Any:
+        """The output graph as a SciPy ``csr_array``; needs SciPy."""
+        return matrix(len(self.node_scores), self.output_edges, self.output_weights)
+
+    def top_nodes(self, count: int = TOP) -> npt.NDArray[np.int64]:
+        """Indices of the most fragile samples, most fragile first.
+
+        Parameters
+        ----------
+        count : int, default=10
+            How many, or all where there are fewer.
+
+        Returns
+        -------
+        ndarray of shape (count,)
+        """
+        return largest(self.node_scores, count)
+
+    def top_edges(self, count: int = TOP) -> npt.NDArray[np.int64]:
+        """The pairs of neighbors that the model pulls apart most, most first.
+
+        Parameters
+        ----------
+        count : int, default=10
+            How many, or all where there are fewer.
+
+        Returns
+        -------
+        ndarray of shape (count, 2)
+        """
+        return self.edges[largest(self.edge_scores, count)]
+
+    def to_frame(self, table: Literal["nodes", "edges", "labels"] = "nodes") -> DataFrame:
+        """One of the tables as a pandas frame.
+
+        Parameters
+        ----------
+        table : {"nodes", "edges", "labels"}, default="nodes"
+            A row a sample (index, label, score, rank), a row an edge (p, q, score), or a row a label (label, score, samples).
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        pandas = needed("pandas", "to_frame", "frames")
+        columns: dict[str, Any]
+        if table == "nodes":
+            columns = {"index": np.arange(len(self.node_scores))}
+            if self.labels is not None:
+                columns["label"] = self._label_words(self.labels)
+            columns |= {"score": self.node_scores, "rank": self.node_ranks}
+        elif table == "edges":
+            columns = {"p": self.edges[:, 0], "q": self.edges[:, 1], "score": self.edge_scores}
+        elif table == "labels":
+            found = self.document["label_scores"]
+            columns = {
+                "label": [label.get("name", label["label"]) for label in found],
+                "score": [label["score"] for label in found],
+                "samples": [label["samples"] for label in found],
+            }
+        else:
+            raise ValueError(f'`table` must be "nodes", "edges" or "labels", got {table!r}')
+        return pandas.DataFrame(columns)
+
+    def to_dict(self, top: int = TOP) -> dict[str, Any]:
+        """The result as ``spadework score --json`` prints it, schema ``spadework.score/1``.
+
+        Parameters
+        ----------
+        top : int, default=10
+            How many of the most fragile samples and edges it names.
+
+        Returns
+        -------
+        dict
+        """
+        nodes: list[dict[str, Any]] = []
+        for index in self.top_nodes(top).tolist():
+            nodes.append({"index": index, "score": float(self.node_scores[index])})
+            if self.labels is not None:
+                nodes[-1]["label"] = int(self.labels[index])
+        chosen = largest(self.edge_scores, top)
+        edges = [
+            {"p": p, "q": q, "score": score}
+            for (p, q), score in zip(self.edges[chosen].tolist(), self.edge_scores[chosen].tolist())
+        ]
+        return {**self.document, "top_nodes": nodes, "top_edges": edges}
+
+    def to_json(self, top: int = TOP, indent: int | None = 2) -> str:
+        """The same as JSON.
+
+        Parameters
+        ----------
+        top : int, default=10
+            How many of the most fragile samples and edges it names.
+        indent : int or None, default=2
+            Spaces a level, or None for one line.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.to_dict(top), indent=indent, ensure_ascii=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything into one file, an NPZ archive; `Report.load` reads it.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        """
+        _files.save(path, self.document, self.arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Report:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Report
+        """
+        document, arrays = _files.load(path, SCHEMA)
+        return cls.from_arrays(document, arrays)
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        inputs: Any = None,
+        outputs: Any = None,
+        title: str | None = None,
+        threads: int | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        """Write the result as one self-contained page, as ``spadework report`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        inputs, outputs : array-like of shape (n, ...), optional
+            The arrays that were scored. A report does not keep them, and the page has scatter plots, the most fragile pairs and
+            their pictures only where they are given; the model is scored again for it. Images keep their shape here:
+            (n, height, width) or with channels.
+        title : str, optional
+            Title of the page.
+        threads, verbose
+            As in `score`.
+        """
+        document = json.dumps(self.document)
+        if inputs is None and outputs is None:
+            _files.write_text(path, _native.page_of_document(document, title))
+            return
+        if inputs is None or outputs is None:
+            raise ValueError("`inputs` and `outputs` must both be given, or neither")
+        rows = as_rows(inputs, "inputs")
+        arrays = (rows, list(np.shape(inputs)), as_rows(outputs, "outputs"))
+        wanted = None if threads is None else whole_number(threads, "threads", least=1)
+        with progress_bars(verbose) as progress:
+            page = _native.page_of_score(document, title, arrays, self._native_labels(), wanted, progress)
+        _files.write_text(path, page)
+
+    def _native_labels(self) -> tuple[npt.NDArray[np.int64], list[str] | None] | None:
+        """Labels as the native module takes them."""
+        if self.labels is None:
+            return None
+        names = self.label_names
+        # Words are numbered from 0 without a gap.
+        return np.ascontiguousarray(self.labels), [names[at] for at in range(len(names))] if names else None
+
+    def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
+        """The arrays by name, as `save` keeps them."""
+        names = ["node_scores", "edges", "edge_scores", "embedding", "labels", "input_weights", "output_edges", "output_weights"]
+        return {**{name: getattr(self, name) for name in names}, "notes": np.array(self.notes, dtype=np.str_)}
+
+    @classmethod
+    def from_arrays(cls, document: dict[str, Any], arrays: Mapping[str, Any]) -> Report:
+        """A report of its document and of the arrays that `arrays` gives."""
+        return cls(
+            document=document,
+            node_scores=arrays["node_scores"],
+            edges=arrays["edges"],
+            edge_scores=arrays["edge_scores"],
+            embedding=arrays["embedding"],
+            labels=arrays.get("labels"),
+            input_weights=arrays.get("input_weights"),
+            output_edges=arrays["output_edges"],
+            output_weights=arrays.get("output_weights"),
+            notes=tuple(str(note) for note in arrays.get("notes", ())),
+        )
+
+    def plot_embedding(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the samples by the first two coordinates of the embedding, colored by score.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            Passed on to ``Axes.scatter``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return _plots.embedding(self, ax, options)
+
+    def plot_labels(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the label scores as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            Passed on to ``Axes.bar``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return _plots.labels(self, ax, options)
+
+    def plot_spectrum(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the eigenvalues that were computed, largest first, and the enclosure of the first.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            Passed on to ``Axes.plot``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return _plots.spectrum(self, ax, options)
+
+    def _label_words(self, labels: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Labels by their words, or as they are where they have none."""
+        names = self.label_names
+        if not names:
+            return labels
+        return np.array([names.get(label, str(label)) for label in labels.tolist()], dtype=object)
+
+    def __repr__(self) -> str:
+        return (
+            f"Report(model_score={self.model_score:.6g}, samples={len(self.node_scores)}, "
+            f"neighbors={self.neighbors}, eigenpairs={self.document['eigenpairs']})"
+        )
+
+    def _repr_html_(self) -> str:
+        found = self.enclosure
+        facts = [
+            ("model score", f"{self.model_score:.6g}"),
+            ("enclosure", f"[{found.lower:.6g}, {found.upper:.6g}], {found.method}"),
+            ("samples", f"{len(self.node_scores):,}"),
+            ("neighbors", str(self.neighbors)),
+        ]
+        if self.interval is not None:
+            facts.insert(2, ("interval", f"[{self.interval.lower:.6g}, {self.interval.upper:.6g}]"))
+        facts += [(f"label {name}", f"{score:.4g}") for name, score in self.label_scores.items()]
+        head = html_table(["Spadework", ""], facts)
+        rows = [
+            [str(rank), str(index), *([] if self.labels is None else [str(word)]), f"{self.node_scores[index]:.4g}"]
+            for rank, (index, word) in enumerate(self._top_with_words(), start=1)
+        ]
+        titles = ["rank", "sample", *([] if self.labels is None else ["label"]), "score"]
+        notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes)
+        return f"<div>{head}<p>most fragile samples</p>{html_table(titles, rows)}{notes}</div>"
+
+    def _top_with_words(self) -> list[tuple[int, Any]]:
+        top = self.top_nodes()
+        words = [None] * len(top) if self.labels is None else self._label_words(self.labels[top]).tolist()
+        return list(zip(top.tolist(), words))
+
+
+def html_table(titles: list[str], rows: Any) -> str:
+    """A table of plain text."""
+
+    def line(tag: str, cells: Any) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f"<table><thead>{line('th', titles)}</thead><tbody>{body}</tbody></table>"
+
+
+def matrix(nodes: int, edges: npt.NDArray[np.int64], weights: npt.NDArray[np.float64] | None) -> Any:
+    """A symmetric SciPy matrix of edges that are told from one end."""
+    sparse = needed("scipy.sparse", "a graph as a matrix", "graphs")
+    values = np.ones(len(edges)) if weights is None else weights
+    rows = np.concatenate([edges[:, 0], edges[:, 1]])
+    columns = np.concatenate([edges[:, 1], edges[:, 0]])
+    return sparse.csr_array((np.concatenate([values, values]), (rows, columns)), shape=(nodes, nodes))

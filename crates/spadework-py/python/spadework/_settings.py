@@ -1,0 +1,100 @@
+"""Arguments that calls have in common, checked and made ready for the native module."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any, TypedDict
+
+#: More threads than this no machine has a use for; some hang over starting them.
+MAX_THREADS = 1024
+
+
+class Settings(TypedDict):
+    """What the native module takes; `None` for eigenpairs means all of them, for threads all cores."""
+
+    neighbors: int
+    eigenpairs: int | None
+    sketch_error: float
+    solver: str
+    search: str
+    graph: str
+    weights: str
+    connectivity: str
+    tolerance: float
+    certify: bool
+    seed: int
+    threads: int | None
+
+
+def settings(
+    *,
+    neighbors: Any = 10,
+    eigenpairs: Any = 2,
+    sketch_error: Any = 0.3,
+    solver: Any = "davidson",
+    search: Any = "auto",
+    graph: Any = "knn",
+    weights: Any = "unit",
+    connectivity: Any = "grow",
+    tolerance: Any = 1e-6,
+    certify: Any = False,
+    seed: Any = 0,
+    threads: Any = None,
+) -> Settings:
+    """The settings of a call."""
+    return {
+        "neighbors": whole_number(neighbors, "neighbors", least=1),
+        "eigenpairs": _eigenpairs(eigenpairs),
+        "sketch_error": number(sketch_error, "sketch_error"),
+        "solver": word(solver, "solver"),
+        "search": word(search, "search"),
+        "graph": word(graph, "graph"),
+        "weights": word(weights, "weights"),
+        "connectivity": word(connectivity, "connectivity"),
+        "tolerance": number(tolerance, "tolerance"),
+        "certify": bool(certify),
+        "seed": whole_number(seed, "seed", least=0, most=2**64 - 1),
+        "threads": None if threads is None else whole_number(threads, "threads", least=1, most=MAX_THREADS),
+    }
+
+
+def whole_number(value: Any, name: str, *, least: int, most: int = 2**63 - 1) -> int:
+    """A whole number of any integer type."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        whole = operator.index(value)
+    except TypeError:
+        raise ValueError(f"`{name}` must be a whole number, got {value!r}") from None
+    if whole < least:
+        raise ValueError(f"`{name}` must be at least {least}, got {whole}")
+    if whole > most:
+        raise ValueError(f"`{name}` must be at most {most}, got {whole}")
+    return whole
+
+
+def number(value: Any, name: str) -> float:
+    """A finite number of any type."""
+    try:
+        real = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"`{name}` must be a number, got {value!r}") from None
+    if not math.isfinite(real):
+        raise ValueError(f"`{name}` must be finite, got {real}")
+    return real
+
+
+def word(value: Any, name: str) -> str:
+    """A word; the native module knows which there are."""
+    if not isinstance(value, str):
+        raise ValueError(f"`{name}` must be a word, got {value!r}")
+    return value
+
+
+def _eigenpairs(value: Any) -> int | None:
+    if isinstance(value, str):
+        if value != "all":
+            raise ValueError(f'`eigenpairs` must be a whole number or "all", got {value!r}')
+        return None
+    return whole_number(value, "eigenpairs", least=1)

@@ -1,0 +1,157 @@
+"""What `sweep` finds."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _files, _native, _plots
+from ._optional import needed
+from ._report import html_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep:
+    """Scores of models over k.
+
+    Made by `spadework.sweep`.
+
+    Attributes
+    ----------
+    document : dict
+        The sweep as ``spadework sweep --json`` prints it; see `to_dict`.
+
+    Examples
+    --------
+    >>> import numpy as np, spadework
+    >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> found = spadework.sweep(ring, angle, neighbors=[2, 4, 8])
+    >>> found
+    Sweep(neighbors=[2, 4, 8], models=['model'])
+    >>> found.model_scores.shape
+    (3, 1)
+    """
+
+    document: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the models, in the order given."""
+        return list(self.document["models"])
+
+    @property
+    def neighbors(self) -> npt.NDArray[np.int64]:
+        """Every k, ascending."""
+        return np.array([point["neighbors"] for point in self.document["points"]], dtype=np.int64)
+
+    @property
+    def used(self) -> npt.NDArray[np.float64]:
+        """Neighbors used at every k; NaN where the policy ``"error"`` refused it."""
+        return np.array([point.get("used", np.nan) for point in self.document["points"]], dtype=np.float64)
+
+    @property
+    def model_scores(self) -> npt.NDArray[np.float64]:
+        """A row for every k, a column for every model; NaN where the policy ``"error"`` refused a k."""
+        missing = [np.nan] * len(self.names)
+        rows = [[score["model_score"] for score in point["scores"]] or missing for point in self.document["points"]]
+        return np.array(rows, dtype=np.float64)
+
+    @property
+    def stable(self) -> dict[str, Any] | None:
+        """The longest range of k over which the models keep their order; None for a single model."""
+        return self.document.get("stable")
+
+    def to_frame(self) -> DataFrame:
+        """A row for every k and model as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns neighbors, used, name, model_score, enclosure_lower, enclosure_upper.
+        """
+        pandas = needed("pandas", "to_frame", "frames")
+        rows = []
+        for point in self.document["points"]:
+            scores = {score["name"]: score for score in point["scores"]}
+            for name in self.names:
+                score = scores.get(name, {"model_score": np.nan, "enclosure": {"lower": np.nan, "upper": np.nan}})
+                rows.append(
+                    {
+                        "neighbors": point["neighbors"],
+                        "used": point.get("used", np.nan),
+                        "name": name,
+                        "model_score": score["model_score"],
+                        "enclosure_lower": score["enclosure"]["lower"],
+                        "enclosure_upper": score["enclosure"]["upper"],
+                    }
+                )
+        return pandas.DataFrame(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as ``spadework sweep --json`` prints it, schema ``spadework.sweep/1``.
+
+        Returns
+        -------
+        dict
+        """
+        return dict(self.document)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The same as JSON.
+
+        Parameters
+        ----------
+        indent : int or None, default=2
+            Spaces a level, or None for one line.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.document, indent=indent, ensure_ascii=False)
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Draw the model scores over k, a line a model.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        **options
+            Passed on to ``Axes.plot``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return _plots.sweep(self, ax, options)
+
+    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
+        """Write the result as one self-contained page, as ``spadework report`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            Where to; a file that is there is replaced, at once and only by a complete one.
+        title : str, optional
+            Title of the page.
+        """
+        _files.write_text(path, _native.page_of_document(json.dumps(self.document), title))
+
+    def __repr__(self) -> str:
+        return f"Sweep(neighbors={self.neighbors.tolist()}, models={self.names})"
+
+    def _repr_html_(self) -> str:
+        rows = zip(self.neighbors.tolist(), self.model_scores.tolist())
+        return html_table(["neighbors", *self.names], [[k, *(f"{score:.6g}" for score in scores)] for k, scores in rows])

@@ -1,0 +1,129 @@
+//! NumPy arrays in and out. Nothing that comes in is copied.
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spadework::{Error as CoreError, Graph, Samples};
+use spadework_io::{Labels, LoadedGraph, graph_of_entries};
+
+use crate::errors::Failure;
+
+/// Rows of samples, C-contiguous, as `_arrays.py` makes them.
+#[derive(FromPyObject)]
+pub(crate) enum Rows<'py> {
+    Single(PyReadonlyArray2<'py, f32>),
+    Double(PyReadonlyArray2<'py, f64>),
+}
+
+/// The same without the interpreter; what a worker may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BorrowedRows<'a> {
+    len: usize,
+    dim: usize,
+    values: BorrowedValues<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum BorrowedValues<'a> {
+    Single(&'a [f32]),
+    Double(&'a [f64]),
+}
+
+impl Rows<'_> {
+    pub(crate) fn borrowed(&self) -> PyResult<BorrowedRows<'_>> {
+        let (shape, values) = match self {
+            Rows::Single(array) => (array.shape(), BorrowedValues::Single(array.as_slice()?)),
+            Rows::Double(array) => (array.shape(), BorrowedValues::Double(array.as_slice()?)),
+        };
+        Ok(BorrowedRows { len: shape[0], dim: shape[1], values })
+    }
+}
+
+impl<'a> BorrowedRows<'a> {
+    /// The samples; what is wrong with them names the argument.
+    pub(crate) fn samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
+        let samples = self.few_samples(argument)?;
+        if samples.len() < 2 {
+            return Err(Failure::about(argument, CoreError::TooFewSamples { samples: samples.len() }));
+        }
+        Ok(samples)
+    }
+
+    /// The samples, of which there may be a single one.
+    pub(crate) fn few_samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
+        let Self { len, dim, values } = self;
+        let samples = match values {
+            BorrowedValues::Single(values) => Samples::few_from_f32(len, dim, values),
+            BorrowedValues::Double(values) => Samples::few_from_f64(len, dim, values),
+        };
+        samples.map_err(|error| Failure::about(argument, error))
+    }
+}
+
+/// A matrix of a graph by its entries: nodes, rows, columns, weights.
+#[derive(FromPyObject)]
+pub(crate) struct Entries<'py>(
+    usize,
+    PyReadonlyArray1<'py, u64>,
+    PyReadonlyArray1<'py, u64>,
+    PyReadonlyArray1<'py, f64>,
+);
+
+impl Entries<'_> {
+    /// The graph, with the same rules and messages as for a graph from a file.
+    pub(crate) fn graph(&self, argument: &str) -> PyResult<Graph> {
+        let Self(nodes, rows, columns, weights) = self;
+        let (rows, columns, weights) = (rows.as_slice()?, columns.as_slice()?, weights.as_slice()?);
+        let entries =
+            rows.iter().zip(columns).zip(weights).map(|((&row, &column), &weight)| (row, column, weight));
+        match graph_of_entries(argument, *nodes, entries) {
+            Ok(LoadedGraph { graph, .. }) => Ok(graph),
+            Err(error) => Err(PyValueError::new_err(error.to_string())),
+        }
+    }
+}
+
+/// Labels: the number of each sample's class, and the names of the classes where they are words.
+#[derive(FromPyObject)]
+pub(crate) struct LabelArrays<'py>(PyReadonlyArray1<'py, i64>, Option<Vec<String>>);
+
+impl LabelArrays<'_> {
+    pub(crate) fn labels(self) -> PyResult<Labels> {
+        let ids = self.0.as_slice()?.to_vec();
+        Ok(match self.1 {
+            None => Labels::from_ids(ids),
+            Some(names) => Labels::with_names(ids, names),
+        })
+    }
+}
+
+/// Numbers, one a row.
+pub(crate) fn column<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyArray1<f64>> {
+    PyArray1::from_slice(py, values)
+}
+
+/// Numbers in rows of `dim`.
+pub(crate) fn rows<'py>(py: Python<'py>, dim: usize, values: &[f64]) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    PyArray1::from_slice(py, values).reshape([values.len() / dim, dim])
+}
+
+/// Pairs of nodes, a pair a row.
+pub(crate) fn pairs(
+    py: Python<'_>,
+    pairs: impl ExactSizeIterator<Item = (u32, u32)>,
+) -> PyResult<Bound<'_, PyArray2<i64>>> {
+    let count = pairs.len();
+    let ends = pairs.flat_map(|(p, q)| [i64::from(p), i64::from(q)]).collect();
+    PyArray1::from_vec(py, ends).reshape([count, 2])
+}
+
+/// The edges of a graph and their weights, `None` where all are 1.
+pub(crate) fn set_graph(result: &Bound<'_, PyDict>, side: &str, graph: &Graph) -> PyResult<()> {
+    let py = result.py();
+    let edges: Vec<(u32, u32)> = graph.edges().map(|(p, q, _)| (p, q)).collect();
+    let weights: Option<Vec<f64>> =
+        (!graph.is_unit()).then(|| graph.edges().map(|(.., weight)| weight).collect());
+    result.set_item(format!("{side}_edges"), pairs(py, edges.into_iter())?)?;
+    result.set_item(format!("{side}_weights"), weights.map(|weights| PyArray1::from_vec(py, weights)))
+}

@@ -1,0 +1,110 @@
+//! Many models on one input graph.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use spadework::{
+    Comparison, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
+    permuted_score,
+};
+use spadework_io::comparison::CompareDocument;
+use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+
+use super::TOP;
+use super::score::{Extras, set_scores};
+use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
+use crate::errors::Failure;
+use crate::settings::Settings;
+use crate::watch::{Watch, watched};
+
+/// Models by name, borrowed from their arrays.
+pub(super) struct NamedRows<'a>(Vec<(String, BorrowedRows<'a>)>);
+
+impl<'a> NamedRows<'a> {
+    pub(super) fn new(models: &'a [(String, Rows<'_>)]) -> PyResult<Self> {
+        let named = |(name, rows): &'a (String, Rows<'_>)| Ok((name.clone(), rows.borrowed()?));
+        Ok(Self(models.iter().map(named).collect::<PyResult<_>>()?))
+    }
+
+    /// The models on their inputs.
+    pub(super) fn on(self, inputs: BorrowedRows<'a>) -> Result<ModelSet<'a>, Failure> {
+        let inputs = inputs.samples("inputs")?;
+        let model = |(name, rows): (String, BorrowedRows<'a>)| {
+            Ok(Model { outputs: rows.samples(&format!("outputs of model `{name}`"))?, name })
+        };
+        let models = self.0.into_iter().map(model).collect::<Result<_, Failure>>()?;
+        Ok(ModelSet::new(inputs, models)?)
+    }
+}
+
+/// Compares models; gives the document as JSON, the input graph, and what belongs to every model, most robust first.
+#[pyfunction]
+pub(crate) fn compare<'py>(
+    py: Python<'py>,
+    inputs: Rows<'py>,
+    models: Vec<(String, Rows<'py>)>,
+    labels: Option<LabelArrays<'py>>,
+    settings: Settings,
+    extras: Extras,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = settings.params()?;
+    let labels = labels.map(LabelArrays::labels).transpose()?;
+    let (inputs, named) = (inputs.borrowed()?, NamedRows::new(&models)?);
+    let (comparison, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
+        params.check()?;
+        let models = named.on(inputs)?;
+        let comparison = compare_models(&models, &params, watch)?;
+        let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), TOP)?;
+        add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
+        Ok((comparison, document))
+    })?;
+    let result = PyDict::new(py);
+    result.set_item("document", document.to_json())?;
+    set_graph(&result, "input", comparison.models[0].report.graphs.input())?;
+    let parts = PyList::empty(py);
+    for model in &comparison.models {
+        let part = PyDict::new(py);
+        let document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
+            .map_err(|error| Failure::from(error).into_exception(py))?;
+        part.set_item("name", &model.name)?;
+        part.set_item("document", document.to_json())?;
+        set_scores(&part, &model.report)?;
+        parts.append(part)?;
+    }
+    result.set_item("models", parts)?;
+    Ok(result)
+}
+
+/// Reference points and intervals, where asked for.
+fn add_extras(
+    document: &mut CompareDocument,
+    comparison: &Comparison,
+    models: &ModelSet<'_>,
+    params: &SpadeParams,
+    extras: &Extras,
+    watch: &Watch,
+) -> Result<(), Failure> {
+    let params = SpadeParams { neighbors: document.neighbors.used, ..params.clone() };
+    if extras.references {
+        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
+            let permuted = permuted_score(&compared.report.graphs, &params, watch)
+                .map_err(|error| error.in_model(&compared.name))?;
+            model.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        }
+    }
+    if extras.interval {
+        let mut scores = vec![0.0; comparison.models.len()];
+        for model in &comparison.models {
+            scores[model.given] = model.report.model_score.0;
+        }
+        let found = intervals(models, &scores, SUBSAMPLES, &params, watch)?;
+        let given = |at: usize| comparison.models[at].given;
+        for (at, model) in document.models.iter_mut().enumerate() {
+            model.interval = Some(IntervalDocument::of(&found, given(at)));
+        }
+        for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
+            pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Distances of pairs, boundaries, and the bounds of both.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spadework::scores::Distortion;
+use spadework::{
+    DistortionParams, EdgeDistances, ManifoldPair, MeasuredDistortion, MeasuredPair, evaluate_manifolds,
+    measure_distortion,
+};
+use spadework_io::distortion::DistortionDocument;
+use spadework_io::result::ScoreDocument;
+
+use super::score::SideArgument;
+use crate::arrays::{LabelArrays, pairs as pair_rows};
+use crate::settings::Settings;
+use crate::watch::watched;
+
+/// Scores a model and measures its distortions; gives both documents as JSON, and the tables.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "the Python half names every one of them")]
+pub(crate) fn distortion<'py>(
+    py: Python<'py>,
+    input: SideArgument<'py>,
+    output: SideArgument<'py>,
+    labels: Option<LabelArrays<'py>>,
+    settings: Settings,
+    top: Option<usize>,
+    pairs: Vec<(u32, u32)>,
+    all_edges: bool,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = settings.params()?;
+    let labels = labels.map(LabelArrays::labels).transpose()?;
+    let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
+    let wanted = DistortionParams { top, pairs, all_edges: all_edges.then_some(settings.sketch_error) };
+    let (document, score, measured) = watched(py, settings.threads, progress.as_ref(), |watch| {
+        params.check()?;
+        let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
+        let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
+        let report = evaluate_manifolds(&pair, &params, watch)?;
+        let measured = measure_distortion(&report, &wanted, watch)?;
+        let score = ScoreDocument::new(&report, None, 0)?;
+        Ok((DistortionDocument::new(&report, labels.as_ref(), &measured), score, measured))
+    })?;
+    let result = PyDict::new(py);
+    result.set_item("document", document.to_json())?;
+    result.set_item("score", score.to_json())?;
+    set_pairs(&result, &measured)?;
+    let cut: Vec<i64> = measured.cut.samples().iter().map(|&p| i64::from(p)).collect();
+    result.set_item("cut", PyArray1::from_vec(py, cut))?;
+    result.set_item("edges", measured.all_edges.as_ref().map(|edges| edge_table(py, edges)).transpose()?)?;
+    Ok(result)
+}
+
+/// What a column of the table of pairs says of a pair.
+type Column = fn(&MeasuredPair) -> f64;
+
+/// The table of pairs: a column an entry.
+fn set_pairs(result: &Bound<'_, PyDict>, measured: &MeasuredDistortion) -> PyResult<()> {
+    let py = result.py();
+    let table = PyDict::new(py);
+    let groups: Vec<String> = measured.pairs.iter().map(|pair| pair.group.to_string()).collect();
+    table.set_item("group", groups)?;
+    let ends = pair_rows(py, measured.pairs.iter().map(|pair| (pair.geodesic.p, pair.geodesic.q)))?;
+    table.set_item("pairs", ends)?;
+    let columns: [(&str, Column); 7] = [
+        ("score", |pair| pair.score.unwrap_or(f64::NAN)),
+        ("input_hops", |pair| pair.geodesic.input),
+        ("output_hops", |pair| pair.geodesic.output),
+        ("geodesic_distortion", |pair| pair.geodesic.ratio()),
+        ("input_resistance", |pair| pair.resistance.input),
+        ("output_resistance", |pair| pair.resistance.output),
+        ("resistance_distortion", |pair| pair.resistance.ratio()),
+    ];
+    for (name, of) in columns {
+        table.set_item(name, PyArray1::from_iter(py, measured.pairs.iter().map(of)))?;
+    }
+    result.set_item("pairs", table)
+}
+
+/// The table of all edges, in the order of the input graph's.
+fn edge_table<'py>(py: Python<'py>, edges: &EdgeDistances) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let of = |distances: &mut dyn Iterator<Item = f64>| PyArray1::from_iter(py, distances);
+    table.set_item("pairs", pair_rows(py, edges.resistances.iter().map(|edge| (edge.p, edge.q)))?)?;
+    table.set_item("geodesic_distortion", of(&mut edges.hops.iter().map(|&hops| f64::from(hops))))?;
+    table.set_item("input_resistance", of(&mut edges.resistances.iter().map(|edge| edge.input)))?;
+    table.set_item("output_resistance", of(&mut edges.resistances.iter().map(|edge| edge.output)))?;
+    table.set_item("resistance_distortion", of(&mut edges.resistances.iter().map(Distortion::ratio)))?;
+    Ok(table)
+}

@@ -1,0 +1,62 @@
+//! The graph of one side.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spadework::graph::{construct, project, sparsify};
+use spadework::neighbors::search_by;
+use spadework::{
+    ConnectedGraph, Error as CoreError, Graph, GraphKind, Monitor, Samples, Side, SpadeParams, Stage,
+};
+
+use crate::arrays::{Rows, set_graph};
+use crate::errors::Failure;
+use crate::settings::Settings;
+use crate::watch::{Watch, watched};
+
+/// The graph of some samples, connected or not: its edges and their weights.
+#[pyfunction]
+pub(crate) fn knn_graph<'py>(
+    py: Python<'py>,
+    samples: Rows<'py>,
+    settings: Settings,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = settings.params()?;
+    if matches!(params.graph, GraphKind::Continuous { delta } if delta > 1.0) {
+        // Its edges may lie beyond the k nearest, which are all that is searched here.
+        return Err(PyValueError::new_err(format!(
+            "`graph` must have a factor of at most 1 here, as in cknn:1, got {}",
+            params.graph
+        )));
+    }
+    let rows = samples.borrowed()?;
+    let graph = watched(py, settings.threads, progress.as_ref(), |watch| {
+        let samples = rows.samples("samples")?;
+        params.check_for(samples.len())?;
+        made(&samples, &params, watch)
+    })?;
+    let result = PyDict::new(py);
+    set_graph(&result, "graph", &graph)?;
+    Ok(result)
+}
+
+fn made(samples: &Samples<'_>, params: &SpadeParams, watch: &Watch) -> Result<Graph, Failure> {
+    let projection = match params.graph {
+        GraphKind::Pca(dimensions) => Some(project(samples, dimensions, watch)?),
+        _ => None,
+    };
+    let samples = projection.as_ref().map_or(samples, |projection| projection.samples());
+    watch.begin(Stage::NeighborsInput);
+    let lists = search_by(params.search, params.seed).search(samples, params.neighbors, watch)?;
+    let graph = construct(samples, &lists, params.neighbors, params.graph, params.weights);
+    let GraphKind::Sparse(target) = params.graph else { return Ok(graph) };
+    let connected = ConnectedGraph::new(graph).map_err(|components| CoreError::Disconnected {
+        side: Side::Input,
+        components: components.count(),
+        largest: components.largest(),
+        samples: samples.len(),
+        neighbors: params.neighbors,
+    })?;
+    Ok(sparsify(&connected, target, params.seed, watch)?.0.into_graph())
+}

@@ -1,0 +1,18 @@
+//! The functions of the native module, a file each.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "arguments are extracted from Python objects, which gives values"
+)]
+
+pub(crate) mod command;
+pub(crate) mod compare;
+pub(crate) mod distortion;
+pub(crate) mod graph;
+pub(crate) mod new_samples;
+pub(crate) mod page;
+pub(crate) mod score;
+pub(crate) mod sweep;
+
+/// Samples and edges of largest score that a document names; `to_json` replaces them where more are asked for.
+const TOP: usize = 10;

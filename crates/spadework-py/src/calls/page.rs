@@ -1,0 +1,82 @@
+//! Results as self-contained pages.
+
+use std::num::NonZeroUsize;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use spadework::{PairedSamples, evaluate};
+use spadework_io::result::ScoreDocument;
+use spadework_report::{
+    InputArray, Origin, ScoredModel, comparison_page_of_document, score_page, score_page_of_document,
+    sweep_page,
+};
+
+use crate::arrays::{LabelArrays, Rows};
+use crate::watch::watched;
+
+/// Why a page has no pictures.
+const NO_ARRAYS: &str = "give the arrays of the model to `to_html` by inputs= and outputs=";
+const NONE_KEPT: &str = "a comparison does not keep the arrays of its models";
+
+/// The page of what a document says: of a score, a comparison or a sweep.
+#[pyfunction]
+pub(crate) fn page_of_document(document: &str, title: Option<String>) -> PyResult<String> {
+    let wrong = |error: serde_json::Error| PyValueError::new_err(format!("not a document: {error}"));
+    let origin = Origin { title, command: None };
+    let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
+    let page = match value.get("schema").and_then(serde_json::Value::as_str) {
+        Some(spadework_io::result::SCHEMA) => {
+            score_page_of_document(&serde_json::from_value(value).map_err(wrong)?, &origin, NO_ARRAYS)
+        }
+        Some(spadework_io::comparison::SCHEMA) => {
+            comparison_page_of_document(&serde_json::from_value(value).map_err(wrong)?, &origin, NONE_KEPT)
+        }
+        _ => sweep_page(&serde_json::from_value(value).map_err(wrong)?, &origin),
+    };
+    page.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The arrays that a model was scored on: inputs, their shape before they were flattened, outputs.
+#[derive(FromPyObject)]
+pub(crate) struct Arrays<'py>(Rows<'py>, Vec<usize>, Rows<'py>);
+
+/// The page of a scored model with everything that can be said of it; it is scored again, as its document says.
+#[pyfunction]
+pub(crate) fn page_of_score<'py>(
+    py: Python<'py>,
+    document: &str,
+    title: Option<String>,
+    arrays: Arrays<'py>,
+    labels: Option<LabelArrays<'py>>,
+    threads: Option<NonZeroUsize>,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<String> {
+    let wrong = |error: String| PyValueError::new_err(format!("not a document: {error}"));
+    let document: ScoreDocument = serde_json::from_str(document).map_err(|error| wrong(error.to_string()))?;
+    let params = document.params().map_err(|error| wrong(error.to_string()))?;
+    let labels = labels.map(LabelArrays::labels).transpose()?;
+    let Arrays(inputs, shape, outputs) = &arrays;
+    let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
+    let origin = Origin { title, command: None };
+    watched(py, threads, progress.as_ref(), |watch| {
+        let (inputs, outputs) = (inputs.samples("inputs")?, outputs.samples("outputs")?);
+        let report = evaluate(&PairedSamples::new(inputs.clone(), outputs.clone())?, &params, watch)?;
+        let model = ScoredModel {
+            document: &document,
+            report: &report,
+            labels: labels.as_ref(),
+            inputs: Some(InputArray { samples: &inputs, shape }),
+            outputs: Some(&outputs),
+        };
+        Ok((score_page(&model, &origin, watch)?, report.model_score.0))
+    })
+    .and_then(|(page, score)| {
+        if score == document.model_score {
+            return Ok(page);
+        }
+        Err(PyValueError::new_err(format!(
+            "inputs and outputs must be those of the report, whose model score is {}, got {score}",
+            document.model_score
+        )))
+    })
+}

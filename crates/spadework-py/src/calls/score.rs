@@ -1,0 +1,124 @@
+//! One model.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use spadework::{
+    Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams, SpadeReport,
+    evaluate_manifolds, intervals, permuted_score,
+};
+use spadework_io::Labels;
+use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+
+use super::TOP;
+use crate::arrays::{BorrowedRows, Entries, LabelArrays, Rows, column, rows, set_graph};
+use crate::errors::Failure;
+use crate::settings::Settings;
+use crate::watch::{Watch, watched};
+
+/// One side of a model: samples, or a graph in their place.
+#[derive(FromPyObject)]
+pub(crate) enum SideArgument<'py> {
+    Samples(Rows<'py>),
+    Graph(Entries<'py>),
+}
+
+pub(super) enum SideData<'a> {
+    Samples(BorrowedRows<'a>),
+    Graph(Graph),
+}
+
+impl SideArgument<'_> {
+    pub(super) fn data(&self, argument: &str) -> PyResult<SideData<'_>> {
+        Ok(match self {
+            SideArgument::Samples(rows) => SideData::Samples(rows.borrowed()?),
+            SideArgument::Graph(entries) => SideData::Graph(entries.graph(argument)?),
+        })
+    }
+}
+
+impl<'a> SideData<'a> {
+    pub(super) fn samples(&self, argument: &str) -> Result<Option<Samples<'a>>, Failure> {
+        match self {
+            SideData::Samples(rows) => rows.samples(argument).map(Some),
+            SideData::Graph(_) => Ok(None),
+        }
+    }
+
+    pub(super) fn manifold<'s>(self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
+        match (self, samples) {
+            (SideData::Graph(graph), _) => Manifold::Graph(graph),
+            (SideData::Samples(_), Some(samples)) => Manifold::Samples(samples),
+            (SideData::Samples(_), None) => unreachable!("rows have samples"),
+        }
+    }
+}
+
+/// What is asked for beside the scores.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Extras {
+    pub(crate) interval: bool,
+    pub(crate) references: bool,
+}
+
+/// Scores a model; gives its document as JSON, and the arrays.
+#[pyfunction]
+pub(crate) fn score<'py>(
+    py: Python<'py>,
+    input: SideArgument<'py>,
+    output: SideArgument<'py>,
+    labels: Option<LabelArrays<'py>>,
+    settings: Settings,
+    extras: Extras,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = settings.params()?;
+    let labels = labels.map(LabelArrays::labels).transpose()?;
+    let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
+    let (report, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
+        params.check()?;
+        let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
+        let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
+        let report = evaluate_manifolds(&pair, &params, watch)?;
+        drop(pair);
+        let document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
+        Ok((report, document))
+    })?;
+    let result = PyDict::new(py);
+    result.set_item("document", document.to_json())?;
+    set_graph(&result, "input", report.graphs.input())?;
+    set_scores(&result, &report)?;
+    Ok(result)
+}
+
+/// The document, with the interval and the reference points where asked for.
+fn document(
+    report: &SpadeReport,
+    labels: Option<&Labels>,
+    samples: Option<(Samples<'_>, Samples<'_>)>,
+    params: &SpadeParams,
+    extras: &Extras,
+    watch: &Watch,
+) -> Result<ScoreDocument, Failure> {
+    let mut document = ScoreDocument::new(report, labels, TOP)?;
+    let params = SpadeParams { neighbors: document.neighbors.used, ..params.clone() };
+    if extras.references {
+        let permuted = permuted_score(&report.graphs, &params, watch)?;
+        document.references = Some(ReferencesDocument { identity: 1.0, permuted });
+    }
+    if let (true, Some((inputs, outputs))) = (extras.interval, samples) {
+        let set = ModelSet::from(PairedSamples::new(inputs, outputs)?);
+        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, watch)?;
+        document.interval = Some(IntervalDocument::of(&found, 0));
+    }
+    Ok(document)
+}
+
+/// What belongs to one model alone; its input graph it may share with others.
+pub(super) fn set_scores(result: &Bound<'_, PyDict>, report: &SpadeReport) -> PyResult<()> {
+    let py = result.py();
+    result.set_item("node_scores", column(py, report.node_scores.scores()))?;
+    result.set_item("edge_scores", column(py, report.edge_scores.scores()))?;
+    result.set_item("embedding", rows(py, report.embedding.dim(), report.embedding.values())?)?;
+    set_graph(result, "output", report.graphs.output())
+}

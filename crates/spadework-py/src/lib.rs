@@ -1,0 +1,38 @@
+//! The native half of the Python package `spadework`: NumPy arrays in, the core called without the interpreter's lock,
+//! NumPy arrays and the documents of `spadework-io` out.
+//!
+//! What a user sees (conversions of arrays, result types, progress bars, the estimator) is Python, in `python/spadework`.
+//! The functions here take arguments that were made ready there.
+
+mod arrays;
+mod calls;
+mod errors;
+mod settings;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// Functions that the Python half calls; not for users.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::calls::command::run_command;
+    #[pymodule_export]
+    use crate::calls::compare::compare;
+    #[pymodule_export]
+    use crate::calls::distortion::distortion;
+    #[pymodule_export]
+    use crate::calls::graph::knn_graph;
+    #[pymodule_export]
+    use crate::calls::new_samples::score_new_samples;
+    #[pymodule_export]
+    use crate::calls::page::{page_of_document, page_of_score};
+    #[pymodule_export]
+    use crate::calls::score::score;
+    #[pymodule_export]
+    use crate::calls::sweep::sweep;
+
+    /// Version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

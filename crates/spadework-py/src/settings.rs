@@ -1,0 +1,68 @@
+//! The parameters of a call, as the Python half hands them over.
+
+use std::num::NonZeroUsize;
+use std::str::FromStr;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use spadework::eigen::EigenMethod;
+use spadework::{Certainty, SpadeParams, Spectrum, UnknownWord};
+
+/// A dictionary with exactly these keys; `_settings.py` has checked the types.
+#[derive(Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings {
+    neighbors: usize,
+    /// None for all of them.
+    eigenpairs: Option<usize>,
+    pub(crate) sketch_error: f64,
+    solver: String,
+    search: String,
+    graph: String,
+    weights: String,
+    connectivity: String,
+    tolerance: f64,
+    certify: bool,
+    seed: u64,
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+impl Settings {
+    /// The parameters of the core, which runs in the pool of the call.
+    pub(crate) fn params(&self) -> PyResult<SpadeParams> {
+        let (eigenpairs, spectrum) = match self.eigenpairs {
+            Some(count) => (count, Spectrum::Leading),
+            None => (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error }),
+        };
+        Ok(SpadeParams {
+            neighbors: self.neighbors,
+            eigenpairs,
+            spectrum,
+            solver: solver(&self.solver)?,
+            search: word("search", &self.search)?,
+            graph: word("graph", &self.graph)?,
+            weights: word("weights", &self.weights)?,
+            connectivity: word("connectivity", &self.connectivity)?,
+            tolerance: self.tolerance,
+            certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
+            seed: self.seed,
+            threads: None,
+        })
+    }
+}
+
+fn word<T: FromStr<Err = UnknownWord>>(argument: &str, word: &str) -> PyResult<T> {
+    word.parse().map_err(|UnknownWord { expected }| unknown(argument, expected, word))
+}
+
+fn solver(text: &str) -> PyResult<EigenMethod> {
+    match text {
+        "davidson" => Ok(EigenMethod::Auto),
+        "power" => Ok(EigenMethod::Power),
+        _ => Err(unknown("solver", "davidson or power", text)),
+    }
+}
+
+fn unknown(argument: &str, expected: &str, got: &str) -> PyErr {
+    PyValueError::new_err(format!("`{argument}` must be {expected}, got {got:?}"))
+}

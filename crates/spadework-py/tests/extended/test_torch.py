@@ -1,0 +1,113 @@
+"""spadework.torch with the real library."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pytest
+import spadework
+import spadework.torch
+import torch
+from spadework._arrays import as_rows
+from spadework.torch import PerturbationBudget, collect_outputs, layer_outputs, pgd
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def test_tensors_go_in_without_a_copy(data, network):
+    images, _ = data
+    rows = as_rows(images, "inputs")
+    assert rows.shape == (1797, 64) and np.shares_memory(rows, images.numpy())
+    assert as_rows(torch.nn.Parameter(images[:3]), "inputs").shape == (3, 64)
+    assert np.array_equal(as_rows(images[:3].to(torch.bfloat16), "inputs"), rows[:3].astype(np.float32))
+    assert np.array_equal(as_rows(images[:3].half(), "inputs"), rows[:3])
+    pixels = (images[:3] * 255).to(torch.uint8)
+    assert np.array_equal(as_rows(pixels, "inputs"), pixels.numpy().reshape(3, 64) / np.float32(255))
+    with torch.inference_mode():
+        outputs = network(images)
+    report = spadework.score(images, outputs, verbose=False)
+    assert report.model_score == spadework.score(images.numpy(), outputs.numpy(), verbose=False).model_score
+
+
+def test_outputs_are_collected_in_inference_mode_and_modes_restored(data, network):
+    images, labels = data
+    network.train()
+    network[1].eval()
+    modes = [module.training for module in network.modules()]
+    inputs, outputs, target = collect_outputs(network, DataLoader(TensorDataset(images, labels), batch_size=200))
+    assert [module.training for module in network.modules()] == modes
+    network.eval()
+    with torch.no_grad():
+        expected = network(images).numpy()
+    # Batches of another size sum in another order.
+    assert outputs == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert np.array_equal(inputs, images.numpy()) and np.array_equal(target, labels.numpy())
+    assert collect_outputs(network, images.split(300)).labels is None
+    with pytest.raises(ValueError, match="at least one batch"):
+        collect_outputs(network, [])
+
+
+def test_a_failing_model_gets_its_modes_back(network):
+    network.train()
+    with pytest.raises(RuntimeError):
+        collect_outputs(network, [torch.zeros(2, 7)])
+    assert network.training
+    network.eval()
+
+
+def test_layers(data, network):
+    images, _ = data
+    layers = layer_outputs(network, images.split(500), ["2", "5"])
+    assert layers["2"].shape == (1797, 8, 8, 8)
+    assert layers["5"] == pytest.approx(collect_outputs(network, images.split(500)).outputs, abs=1e-5)
+    assert not network[2]._forward_hooks
+    comparison = spadework.compare(images, layers, verbose=False)
+    assert set(comparison) == {"2", "5"}
+    with pytest.raises(ValueError, match="layers must be modules of the model, got 'conv9'"):
+        layer_outputs(network, images.split(500), ["conv9"])
+
+
+def test_attacks_stay_in_their_box_and_hurt(data, network):
+    images, labels = data
+    x, y = images[:200], labels[:200]
+    eps = torch.where(torch.arange(200) < 100, 0.3, 0.05)
+    before = [parameter.grad for parameter in network.parameters()]
+    attacked = pgd(network, x, y, eps, steps=10, seed=1)
+    change = (attacked - x).abs().amax(dim=(1, 2, 3))
+    # Sums of x and eps round in single precision.
+    assert torch.all(change <= eps + 1e-6) and attacked.min() >= 0 and attacked.max() <= 1
+    assert change[:100].max() > 0.29 and change[100:].max() > 0.04
+    with torch.no_grad():
+        clean, hurt = ((network(inputs).argmax(1) == y).float() for inputs in (x, attacked))
+    assert hurt[:100].mean() < clean[:100].mean() - 0.2
+    assert all(a is b for a, b in zip(before, [parameter.grad for parameter in network.parameters()]))
+    assert torch.equal(attacked, pgd(network, x, y, eps, steps=10, seed=1))
+    assert torch.equal(pgd(network, x, y, 0.0), x)
+    for wrong in (torch.ones(3), -0.1, float("nan")):
+        with pytest.raises(ValueError, match="eps must be"):
+            pgd(network, x, y, wrong)
+
+
+def test_a_training_loop_with_a_budget(data, network):
+    images, labels = data
+    report = spadework.score(images, collect_outputs(network, images.split(500)).outputs, verbose=False)
+    budget = PerturbationBudget(report, top=1600, large=0.2, small=0.1)
+    assert len(budget) == 1797 and int((budget.sizes > 0.15).sum()) == 1600
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 10))
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(15):
+        for x, y, index in DataLoader(TensorDataset(images, labels, torch.arange(1797)), batch_size=256):
+            attacked = pgd(model, x, y, budget(index), steps=3)
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(model(attacked), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[-1] < 0.8 * losses[0]
+
+
+def test_the_examples_run():
+    failed, tried = doctest.testmod(spadework.torch)
+    assert tried > 5 and failed == 0

@@ -1,0 +1,143 @@
+"""Anything array-like goes in, is not modified, and gives the same scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+import spadework
+from spadework._arrays import as_labels, as_rows
+
+INPUTS = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
+
+
+def test_single_precision_in_c_order_is_used_as_it_is():
+    rows = as_rows(INPUTS, "inputs")
+    assert rows.shape == (4, 6) and np.shares_memory(rows, INPUTS)
+    double = INPUTS.astype(np.float64)
+    assert np.shares_memory(as_rows(double, "inputs"), double)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("?", np.float32),
+        ("i1", np.float32),
+        ("i2", np.float32),
+        ("u2", np.float32),
+        ("f2", np.float32),
+        (">f4", np.float32),
+        ("f4", np.float32),
+        ("i4", np.float64),
+        ("u4", np.float64),
+        ("i8", np.float64),
+        ("u8", np.float64),
+        ("f8", np.float64),
+        (">f8", np.float64),
+        ("g", np.float64),
+    ],
+)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_every_type_and_order_keeps_its_values(dtype, expected, order):
+    array = np.asarray(INPUTS % 2 if dtype == "?" else INPUTS, dtype=dtype, order=order)
+    rows = as_rows(array, "inputs")
+    assert rows.dtype == expected and rows.dtype.isnative and rows.flags.c_contiguous
+    assert np.array_equal(rows, array.reshape(4, 6).astype(np.float64))
+
+
+def test_bytes_are_pixels():
+    pixels = np.arange(256, dtype=np.uint8).reshape(64, 4)
+    rows = as_rows(pixels, "inputs")
+    assert rows.dtype == np.float32
+    assert np.array_equal(rows, pixels.astype(np.float32) / np.float32(255))
+
+
+def test_views_slices_and_read_only_arrays():
+    every_other = np.arange(40.0).reshape(10, 4)[::2, ::-1]
+    assert np.array_equal(as_rows(every_other, "inputs"), every_other)
+    frozen = INPUTS.copy()
+    frozen.flags.writeable = False
+    assert np.shares_memory(as_rows(frozen, "inputs"), frozen)
+    unaligned = np.zeros(97, np.uint8)[1:].view(np.float32).reshape(6, 4)
+    assert as_rows(unaligned, "inputs").flags.aligned
+    assert as_rows([1, 2, 3], "inputs").shape == (3, 1)
+    assert as_rows([[1, 2.5], [3, 4]], "inputs").dtype == np.float64
+
+
+def test_frames():
+    frame = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6], "c": [True, False, True]})
+    assert np.array_equal(as_rows(frame, "inputs"), [[1, 4, 1], [2, 5, 0], [3, 6, 1]])
+    # A frame of bytes is an image; a byte beside other numbers is not.
+    assert as_rows(pandas.DataFrame({"a": np.uint8([0, 255])}), "inputs")[1, 0] == 1
+    mixed = pandas.DataFrame({"a": np.uint8([0, 255]), "b": np.float32([0, 1])})
+    assert as_rows(mixed, "inputs")[1, 0] == 255
+    nullable = pandas.DataFrame({"a": pandas.array([1, 2, None], dtype="Int64")})
+    assert np.isnan(as_rows(nullable, "inputs")[2, 0])
+    with pytest.raises(ValueError, match="inputs: column `word` must hold numbers"):
+        as_rows(pandas.DataFrame({"a": [1.0], "word": ["x"]}), "inputs")
+    series = pandas.Series([1.5, 2.5], index=[7, 9])
+    assert np.array_equal(as_rows(series, "inputs"), [[1.5], [2.5]])
+
+
+def test_polars_frames():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, 2.0], "b": [4, 5]})
+    assert np.array_equal(as_rows(frame, "inputs"), [[1, 4], [2, 5]])
+
+
+def test_jax_arrays(digits):
+    jax = pytest.importorskip("jax")
+    inputs = jax.numpy.asarray(digits["inputs"])
+    report = spadework.score(inputs, jax.numpy.asarray(digits["standard"]))
+    assert report.model_score == spadework.score(digits["inputs"], digits["standard"]).model_score
+    half = jax.numpy.asarray([[1.5], [2.5]], dtype=jax.numpy.bfloat16)
+    assert np.array_equal(as_rows(half, "inputs"), np.float32([[1.5], [2.5]]))
+
+
+class OnAGpu:
+    """What PyTorch, CuPy and JAX arrays on a GPU have in common."""
+
+    def __dlpack_device__(self):
+        return (2, 1)
+
+    def __array__(self, dtype=None, copy=None):
+        raise AssertionError("an array on a GPU must not be copied in silence")
+
+
+def test_an_array_on_a_gpu_is_refused_with_advice():
+    with pytest.raises(ValueError, match=r"outputs: .* CUDA device 1: bring it over first, e.g. with .cpu\(\)"):
+        spadework.score(INPUTS, OnAGpu())
+
+
+def test_objects_with_an_array_inside():
+    class Wrapped:
+        def __array__(self, dtype=None, copy=None):
+            return INPUTS
+
+    assert np.array_equal(as_rows(Wrapped(), "inputs"), INPUTS.reshape(4, 6))
+
+
+def test_nothing_is_modified(digits):
+    inputs, outputs, labels = (digits[name].copy() for name in ("inputs", "standard", "labels"))
+    spadework.score(inputs, outputs, labels=labels, eigenpairs="all")
+    assert np.array_equal(inputs, digits["inputs"])
+    assert np.array_equal(outputs, digits["standard"])
+    assert np.array_equal(labels, digits["labels"])
+
+
+def test_precision_of_the_array_is_kept(digits):
+    # Sixteenths are exact in every type, so the graphs are the same.
+    scores = {
+        spadework.score(digits["inputs"].astype(dtype), digits["standard"]).model_score
+        for dtype in (np.float16, np.float32, np.float64, np.longdouble)
+    }
+    assert len(scores) == 1
+
+
+def test_labels():
+    assert as_labels([2, 0, 1], 3).ids.tolist() == [2, 0, 1]
+    assert as_labels(np.uint8([[2], [0]]), 2).ids.tolist() == [2, 0]
+    words = as_labels(pandas.Series(["dog", "cat", "dog"]), 3)
+    assert words.ids.tolist() == [1, 0, 1] and words.names == ["cat", "dog"]
+    assert as_labels(pandas.Series(["b", "a"], dtype="category"), 2).names == ["a", "b"]
+    assert as_labels([True, False], 2).ids.tolist() == [1, 0]

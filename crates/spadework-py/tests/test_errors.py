@@ -1,0 +1,175 @@
+"""Bad input: one clear message, the exception that belongs to it, and its numbers."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse
+import spadework
+
+GOOD = np.random.default_rng(0).normal(size=(50, 3))
+APART = np.concatenate([GOOD[:25], GOOD[25:] + 1e3])
+
+
+def with_value(value, row=7, column=2):
+    bad = GOOD.copy()
+    bad[row, column] = value
+    return bad
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "message"),
+    [
+        (with_value(np.nan), GOOD, "inputs: every value must be finite, got NaN at row 7, column 2"),
+        (GOOD, with_value(np.inf), "outputs: every value must be finite, got inf at row 7, column 2"),
+        (with_value(1e200), GOOD, "inputs: values must be small enough"),
+        (GOOD[:40], GOOD, "inputs and outputs must have the same number of rows, got 40 inputs and 50 outputs"),
+        (GOOD[:0], GOOD, "inputs: an array must have at least one row and one column, got 0 × 3"),
+        (np.empty((50, 0)), GOOD, "inputs: an array must have at least one row and one column, got 50 × 0"),
+        (GOOD[:1], GOOD[:1], "inputs: at least 2 samples are needed, got 1"),
+        (3.0, GOOD, "inputs: an array must have at least one dimension, got a scalar"),
+        ([[1, 2], [3]], GOOD, "inputs: rows must be numbers of equal shape"),
+        (["a", "b"], GOOD, "inputs: elements must be real numbers"),
+        (np.array([object()] * 3), GOOD, "inputs: elements must be real numbers"),
+        (GOOD.astype(complex), GOOD, "inputs: elements must be real numbers, got complex128"),
+        (np.zeros(50, "M8[s]"), GOOD, "inputs: elements must be real numbers"),
+        (np.ma.masked_greater(GOOD, 0), GOOD, "inputs: every value must be present"),
+        (scipy.sparse.csr_array(GOOD), GOOD, "inputs: samples must be dense, got a sparse matrix"),
+        (None, GOOD, "exactly one of `inputs` and `input_graph` must be given"),
+    ],
+)
+def test_bad_arrays(inputs, outputs, message):
+    with pytest.raises(ValueError) as caught:
+        spadework.score(inputs, outputs)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"neighbors": 0}, "`neighbors` must be at least 1, got 0"),
+        ({"neighbors": -3}, "`neighbors` must be at least 1, got -3"),
+        ({"neighbors": 50}, "`neighbors` must be smaller than the number of samples (50), got 50"),
+        ({"neighbors": 2.5}, "`neighbors` must be a whole number, got 2.5"),
+        ({"neighbors": True}, "`neighbors` must be a whole number, got True"),
+        ({"eigenpairs": 0}, "`eigenpairs` must be at least 1, got 0"),
+        ({"eigenpairs": 50}, "`eigenpairs` must be smaller than the number of samples (50), got 50"),
+        ({"eigenpairs": "some"}, '`eigenpairs` must be a whole number or "all", got \'some\''),
+        ({"eigenpairs": "all", "sketch_error": 5}, "the relative error of a sketch must lie between"),
+        ({"tolerance": 1.0}, "`tolerance` must lie between"),
+        ({"tolerance": "x"}, "`tolerance` must be a number, got 'x'"),
+        ({"seed": -1}, "`seed` must be at least 0, got -1"),
+        ({"seed": 2**64}, "`seed` must be at most 18446744073709551615"),
+        ({"threads": 0}, "`threads` must be at least 1, got 0"),
+        ({"threads": 10**6}, "`threads` must be at most 1024"),
+        ({"connectivity": "glue"}, '`connectivity` must be grow, bridge or error, got "glue"'),
+        ({"search": "hnsw"}, '`search` must be auto, exact or approximate, got "hnsw"'),
+        ({"solver": "magic"}, '`solver` must be davidson or power, got "magic"'),
+        ({"graph": "pca"}, "`graph` must be pca: with a number of dimensions"),
+        ({"graph": 3}, "`graph` must be a word, got 3"),
+        ({"graph": "pca:100"}, "`pca` must keep at most 3 dimensions"),
+        ({"weights": "heat"}, '`weights` must be unit or gaussian, got "heat"'),
+        ({"labels": [1, 2, 3]}, "labels must have one entry per sample (50), got 3"),
+        ({"labels": np.zeros(50)}, "labels must be integers or words, got elements of type float64"),
+        ({"labels": np.zeros((50, 2), int)}, "labels must be one per sample (shape [n] or [n, 1]), got shape [50, 2]"),
+        ({"labels": np.full(50, 2**63, np.uint64)}, "labels must be words or integers below 2^63"),
+        ({"interval": True, "neighbors": 30}, "an interval draws half of the samples"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError) as caught:
+        spadework.score(GOOD, GOOD @ np.ones((3, 2)), **options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (GOOD, "input_graph must be a SciPy sparse matrix (e.g. scipy.sparse.csr_array), got ndarray"),
+        (scipy.sparse.csr_array(GOOD), "input_graph: the matrix of a graph must be square, got 50 × 3"),
+        (scipy.sparse.csr_array((50, 50)), "input_graph: a graph must have at least one edge, got none"),
+        (scipy.sparse.csr_array(-np.ones((50, 50))), "input_graph: row 0, column 0: a weight must be positive and finite"),
+        (scipy.sparse.csr_array(np.ones((40, 40))), "must have the same number of rows, got 40 inputs and 50 outputs"),
+    ],
+)
+def test_bad_graphs(graph, message):
+    with pytest.raises(ValueError) as caught:
+        spadework.score(input_graph=graph, outputs=GOOD, verbose=False)
+    assert message in str(caught.value)
+
+
+def test_senseless_combinations():
+    graph = spadework.knn_graph(GOOD)
+    with pytest.raises(ValueError, match="projects the inputs"):
+        spadework.score(input_graph=graph, outputs=GOOD, graph="pca:2")
+    with pytest.raises(ValueError, match="draws from the samples"):
+        spadework.score(input_graph=graph, outputs=GOOD, interval=True)
+    with pytest.raises(ValueError, match="exactly one of `inputs` and `input_graph`"):
+        spadework.score(GOOD, GOOD, input_graph=graph)
+    with pytest.raises(ValueError, match="at most 1 here"):
+        spadework.knn_graph(GOOD, graph="cknn:1.5")
+    with pytest.raises(ValueError, match="`top` must be at most the number of samples"):
+        spadework.select(GOOD, GOOD, top=51)
+
+
+def test_a_disconnected_graph_tells_its_numbers():
+    with pytest.raises(spadework.DisconnectedGraphError) as caught:
+        spadework.score(GOOD, APART, connectivity="error", neighbors=8)
+    error = caught.value
+    assert (error.side, error.components, error.largest, error.samples, error.neighbors) == ("output", 2, 25, 50, 8)
+    assert isinstance(error, spadework.SpadeworkError) and not isinstance(error, ValueError)
+    assert 'try connectivity="grow" or "bridge"' in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error) and again.components == 2
+
+
+def test_a_given_graph_that_falls_apart():
+    graph = spadework.knn_graph(APART, neighbors=8)
+    with pytest.raises(spadework.DisconnectedGraphError) as caught:
+        spadework.score(GOOD, output_graph=graph)
+    assert caught.value.components == 2 and caught.value.neighbors is None
+
+
+def test_not_converging_tells_the_residuals():
+    # A cut that is one weak edge: the power iteration needs far more steps than it has.
+    line = np.linspace(0, 1, 3000)[:, None]
+    shuffled = np.random.default_rng(3).permutation(line)
+    with pytest.raises(spadework.ConvergenceError) as caught:
+        spadework.score(line, np.hstack([line, 1e-3 * shuffled]), neighbors=2, solver="power", tolerance=1e-11)
+    error = caught.value
+    assert error.iterations > 0 and len(error.residuals) >= 1 and error.tolerance == 1e-11
+    assert max(error.residuals) > 1e-11 and "power iteration" in error.what
+
+
+def test_a_side_without_shape_has_no_answer():
+    with pytest.raises(spadework.SpadeworkError, match="the outputs must differ between samples"):
+        spadework.score(GOOD, np.ones((50, 2)))
+
+
+def test_errors_name_the_model():
+    models = {"good": GOOD, "bad": with_value(np.nan)}
+    with pytest.raises(ValueError, match="outputs of model `bad`: every value must be finite"):
+        spadework.compare(GOOD, models)
+    with pytest.raises(spadework.DisconnectedGraphError, match="model `apart`") as caught:
+        spadework.compare(GOOD, {"good": GOOD, "apart": APART}, connectivity="error", neighbors=8)
+    assert caught.value.model == "apart"
+    with pytest.raises(ValueError, match="at least 2 models are needed, got 1"):
+        spadework.compare(GOOD, {"good": GOOD})
+    with pytest.raises(ValueError, match="outputs must be a dictionary"):
+        spadework.compare(GOOD, GOOD)
+
+
+@pytest.mark.parametrize("neighbors", [[], [5, 5], [8, 5], [0], [2.5], [60]])
+def test_bad_sweeps(neighbors):
+    with pytest.raises(ValueError, match="neighbors"):
+        spadework.sweep(GOOD, GOOD, neighbors=neighbors)
+
+
+@pytest.mark.parametrize(
+    "options", [{"top": 5}, {"top": -1}, {"top": 1.5}, {"large": -0.1}, {"large": np.nan}, {"small": "x"}]
+)
+def test_bad_budgets(options):
+    with pytest.raises(ValueError):
+        spadework.perturbation_budget([1.0, 2.0], **{"top": 1, "large": 0.4, "small": 0.2, **options})

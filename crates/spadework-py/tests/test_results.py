@@ -1,0 +1,153 @@
+"""Results: tables, documents, files, notebooks, plots."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import numpy as np
+import pytest
+import spadework
+
+
+@pytest.fixture(scope="module")
+def report(digits):
+    words = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "<nine>"])
+    return spadework.score(digits["inputs"], digits["standard"], labels=words[digits["labels"]])
+
+
+def test_frames(report, digits):
+    nodes = report.to_frame()
+    assert list(nodes.columns) == ["index", "label", "score", "rank"]
+    assert nodes.sort_values("rank")["index"].head(10).tolist() == report.top_nodes().tolist()
+    assert nodes.label[0] == "zero"
+    edges = report.to_frame("edges")
+    assert edges.loc[edges.score.idxmax(), ["p", "q"]].tolist() == report.top_edges(1)[0].tolist()
+    labels = report.to_frame("labels")
+    expected = nodes.groupby("label").score.mean()
+    assert labels.set_index("label").score.to_dict() == pytest.approx(expected.to_dict())
+    assert report.label_scores == pytest.approx(expected.to_dict())
+    with pytest.raises(ValueError, match="`table` must be"):
+        report.to_frame("faces")
+
+
+def test_documents(report):
+    document = json.loads(report.to_json())
+    assert document["schema"] == "spadework.score/1"
+    assert document == report.to_dict() == {**report.document}
+    assert len(report.to_dict(top=50)["top_nodes"]) == 50
+    assert json.loads(report.to_json(indent=None)) == document
+
+
+def same(one, other):
+    assert one.document == other.document and one.notes == other.notes
+    for name, array in one.arrays().items():
+        found = other.arrays()[name]
+        assert (array is None) == (found is None), name
+        assert array is None or (np.array_equal(array, found) and array.dtype == found.dtype), name
+
+
+def test_files_and_pickles(report, tmp_path):
+    report.save(tmp_path / "result.npz")
+    same(spadework.Report.load(tmp_path / "result.npz"), report)
+    same(pickle.loads(pickle.dumps(report)), report)
+    assert [path.name for path in tmp_path.iterdir()] == ["result.npz"]
+
+
+def test_a_comparison_in_a_file(digits, tmp_path):
+    models = {"standard": digits["standard"], "robust/net": digits["robust"]}
+    comparison = spadework.compare(digits["inputs"], models, labels=digits["labels"])
+    comparison.save(tmp_path / "models.npz")
+    loaded = spadework.Comparison.load(tmp_path / "models.npz")
+    assert loaded.to_dict() == comparison.to_dict() and loaded.ranking == comparison.ranking
+    for name in models:
+        same(loaded[name], comparison[name])
+    same(pickle.loads(pickle.dumps(comparison))["standard"], comparison["standard"])
+    with pytest.raises(ValueError, match="expected a result of schema `spadework.score/1`"):
+        spadework.Report.load(tmp_path / "models.npz")
+
+
+def test_wrong_files(report, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        spadework.Report.load(tmp_path / "nothing.npz")
+    (tmp_path / "text.npz").write_text("hello")
+    with pytest.raises(ValueError, match="text.npz: expected a result that was saved"):
+        spadework.Report.load(tmp_path / "text.npz")
+    np.savez(tmp_path / "arrays.npz", x=np.ones(3))
+    with pytest.raises(ValueError, match="it holds no document"):
+        spadework.Report.load(tmp_path / "arrays.npz")
+    with pytest.raises(FileNotFoundError):
+        report.save(tmp_path / "no folder" / "result.npz")
+
+
+def test_a_failed_save_leaves_the_old_file(report, tmp_path, monkeypatch):
+    place = tmp_path / "result.npz"
+    place.write_text("old")
+    monkeypatch.setattr(np, "savez_compressed", lambda file, **_: file.write(b"half") and 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        report.save(place)
+    assert place.read_text() == "old" and len(list(tmp_path.iterdir())) == 1
+
+
+def test_notebooks(report, digits):
+    page = report._repr_html_()
+    assert "<table>" in page and f"{report.model_score:.6g}" in page
+    assert "&lt;nine&gt;" in page and "<nine>" not in page
+    comparison = spadework.compare(digits["inputs"], {"<b>": digits["standard"], "c": digits["robust"]})
+    assert "&lt;b&gt;" in comparison._repr_html_()
+    assert "<table>" in spadework.sweep(digits["inputs"], digits["standard"], neighbors=[10])._repr_html_()
+
+
+def test_plots(report, digits):
+    ax = report.plot_embedding()
+    assert len(ax.collections[0].get_offsets()) == 1797
+    assert [bar.get_height() for bar in report.plot_labels().patches] == list(report.label_scores.values())
+    ax = report.plot_spectrum(color="red")
+    assert ax.lines[0].get_ydata().tolist() == report.eigenvalues.tolist()
+    assert report.plot_spectrum(ax=ax) is ax
+    single = spadework.score(digits["inputs"], digits["standard"], eigenpairs=1)
+    assert single.plot_embedding(c="black").get_xlabel() == "sample"
+    with pytest.raises(ValueError, match="needs labels"):
+        single.plot_labels()
+    found = spadework.sweep(digits["inputs"], {n: digits[n] for n in ("standard", "robust")}, neighbors=[9, 10])
+    assert len(found.plot().lines) == 2
+    matplotlib.pyplot.close("all")
+
+
+def test_pages(report, digits, tmp_path):
+    page, full = tmp_path / "page.html", tmp_path / "full.html"
+    report.to_html(page, title="A <title>")
+    text = page.read_text()
+    assert text.startswith("<!doctype html>") or text.startswith("<!DOCTYPE html>")
+    assert "A &lt;title&gt;" in text.replace("&#60;", "&lt;").replace("&#62;", "&gt;") and "inputs=" in text
+    report.to_html(full, inputs=digits["inputs"].reshape(-1, 8, 8), outputs=digits["standard"])
+    assert "This page has no scatter plots" not in full.read_text() and "data:image/png" in full.read_text()
+    with pytest.raises(ValueError, match="must be those of the report"):
+        report.to_html(full, inputs=digits["inputs"], outputs=digits["robust"])
+    with pytest.raises(ValueError, match="both be given"):
+        report.to_html(full, inputs=digits["inputs"])
+    models = {name: digits[name] for name in ("standard", "robust")}
+    spadework.compare(digits["inputs"], models).to_html(page)
+    assert "robust" in page.read_text()
+    spadework.sweep(digits["inputs"], models, neighbors=[9, 10]).to_html(page)
+    assert "robust" in page.read_text() and len(list(tmp_path.iterdir())) == 2
+
+
+def test_ranks_are_those_of_the_scores(report):
+    order = np.argsort(report.node_ranks)
+    assert np.all(np.diff(report.node_scores[order]) <= 0)
+
+
+def test_what_is_missing_is_said(report, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_frame needs pandas, .* pip install 'spadework\[frames\]'"):
+        report.to_frame()
+    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    with pytest.raises(ImportError, match="needs scipy"):
+        _ = report.input_graph

@@ -1,0 +1,174 @@
+"""Scores: closed forms, SciPy, and what the options do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+import spadework
+
+
+def laplacian(graph):
+    return np.diag(np.asarray(graph.sum(axis=0)).ravel()) - graph.toarray()
+
+
+def test_a_ring_opened_into_a_path_scores_the_number_of_its_nodes():
+    # House of closed forms: input C_n, output P_n: λ_1 = n and all others 1.
+    n = 40
+    path = scipy.sparse.diags_array(np.ones(n - 1), offsets=1, shape=(n, n)).tocsr()
+    ring = path.tolil()
+    ring[0, n - 1] = 1
+    report = spadework.score(input_graph=ring.tocsr(), output_graph=path, eigenpairs=1)
+    # A dense decomposition of 40 nodes: rounding times the condition number n² leaves ten digits.
+    assert report.model_score == pytest.approx(n, rel=1e-10)
+    closing = np.all(report.edges == [0, n - 1], axis=1)
+    assert report.edge_scores[closing] == pytest.approx(n * (n - 1), rel=1e-9)
+    assert report.edge_scores[~closing] == pytest.approx(n / (n - 1), rel=1e-9)
+
+
+def test_scores_are_what_dense_linear_algebra_says(digits):
+    inputs, outputs = digits["inputs"][:300], digits["standard"][:300]
+    report = spadework.score(inputs, outputs, neighbors=10, eigenpairs=3, connectivity="bridge", verbose=False)
+    lx, ly = laplacian(report.input_graph), laplacian(report.output_graph)
+    # The constant vector is taken out of both by adding it to the right side: its eigenvalue becomes 0.
+    values, vectors = scipy.linalg.eigh(lx, ly + np.ones_like(ly))
+    top = slice(-1, -4, -1)
+    # The eigenpairs have relative residuals of 1e-6; their values are good to about the square of that.
+    assert report.eigenvalues == pytest.approx(values[top], rel=1e-9)
+    embedding = vectors[:, top] * np.sqrt(values[top])
+    p, q = report.edges.T
+    expected = np.sum((embedding[p] - embedding[q]) ** 2, axis=1)
+    # Vectors are off by the residual over the gap between eigenvalues, of which 1e-4 leaves room for a small one.
+    assert report.edge_scores == pytest.approx(expected, rel=1e-4, abs=1e-4 * expected.max())
+    sums = np.bincount(p, expected, 300) + np.bincount(q, expected, 300)
+    degrees = np.bincount(p, minlength=300) + np.bincount(q, minlength=300)
+    assert report.node_scores == pytest.approx(sums / degrees, rel=1e-4, abs=1e-4 * expected.max())
+
+
+def test_the_input_graph_is_the_union_of_the_neighbors(digits):
+    from sklearn.neighbors import kneighbors_graph
+
+    inputs = digits["inputs"][:500].astype(np.float64)
+    ours = spadework.knn_graph(inputs, neighbors=7)
+    theirs = kneighbors_graph(inputs, 7, include_self=False)
+    theirs = theirs.maximum(theirs.T)
+    # Pixels are sixteenths, so that distances tie; a tie at the seventh place is decided by index here, not there.
+    assert (ours != theirs).nnz <= 0.005 * ours.nnz
+    assert ours.nnz == pytest.approx(theirs.nnz, rel=0.01)
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_threads(digits):
+    one, three = (
+        spadework.score(digits["inputs"], digits["standard"], seed=7, threads=threads) for threads in (1, 3)
+    )
+    assert one.model_score == three.model_score
+    assert np.array_equal(one.node_scores, three.node_scores)
+    assert np.array_equal(one.embedding, three.embedding)
+
+
+def test_graphs_in_place_of_arrays_give_the_same_scores(digits):
+    inputs, outputs = digits["inputs"], digits["standard"]
+    of_arrays = spadework.score(inputs, outputs, connectivity="error")
+    of_graphs = spadework.score(
+        input_graph=spadework.knn_graph(inputs), output_graph=spadework.knn_graph(outputs).tocsc()
+    )
+    assert np.array_equal(of_arrays.node_scores, of_graphs.node_scores)
+    mixed = spadework.score(inputs, output_graph=of_arrays.output_graph)
+    assert np.array_equal(of_arrays.node_scores, mixed.node_scores)
+    one_end = scipy.sparse.triu(of_arrays.input_graph)
+    assert spadework.score(input_graph=one_end, outputs=outputs).model_score == of_arrays.model_score
+
+
+def test_entries_that_are_no_edges_are_told(ring):
+    inputs, outputs = ring
+    graph = spadework.knn_graph(inputs, neighbors=2).tolil()
+    graph[3, 3] = 5.0
+    with pytest.warns(spadework.SpadeworkWarning, match="input_graph: 1 entries on the diagonal"):
+        spadework.score(input_graph=graph.tocsr(), outputs=outputs, neighbors=2)
+
+
+def test_weights_and_kinds_of_graphs_go_through(digits):
+    inputs, outputs = digits["inputs"][:400], digits["standard"][:400]
+    for options in ({"weights": "gaussian"}, {"graph": "pca:10"}, {"graph": "sparse:density=2"}, {"graph": "mutual"}):
+        options = {"connectivity": "bridge", "verbose": False, **options}
+        report = spadework.score(inputs, outputs, **options)
+        assert report.model_score > 0
+        given = spadework.score(input_graph=report.input_graph, output_graph=report.output_graph, verbose=False)
+        # The same graphs, so the same problem; weights take part in sums in another order.
+        assert given.model_score == pytest.approx(report.model_score, rel=1e-9), options
+
+
+def test_intervals_and_references(digits):
+    inputs, outputs = digits["inputs"][:200], digits["standard"][:200]
+    plain = spadework.score(inputs, outputs, verbose=False)
+    assert plain.interval is None and plain.permuted_score is None
+    more = spadework.score(inputs, outputs, interval=True, references=True, verbose=False)
+    assert more.interval.lower < more.model_score < more.interval.upper
+    assert more.permuted_score > more.model_score
+    certified = spadework.score(inputs, outputs, certify=True, verbose=False)
+    assert certified.enclosure.method in ("inertia", "dense") and certified.enclosure.probability == 1
+
+
+def test_all_eigenpairs(digits):
+    report = spadework.score(digits["inputs"], digits["standard"], eigenpairs="all")
+    assert report.document["full_spectrum"]["error"] <= 0.3
+    assert report.embedding.shape[1] == 2
+
+
+def test_growing_is_told(ring):
+    inputs, outputs = ring
+    far = np.where(np.arange(60) < 30, outputs, outputs + 1000)
+    with pytest.warns(spadework.SpadeworkWarning, match="neighbors connect both graphs and are used"):
+        report = spadework.score(inputs, far, neighbors=3)
+    assert report.neighbors > 3 and "components" in report.notes[0]
+
+
+def test_probabilities_are_told(digits):
+    logits = digits["standard"]
+    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
+    with pytest.warns(spadework.SpadeworkWarning) as told:
+        spadework.score(digits["inputs"], shifted / shifted.sum(axis=1, keepdims=True), connectivity="bridge")
+    assert any("look like probabilities" in str(warning.message) for warning in told)
+    # The line that is to blame is the caller's.
+    assert {warning.filename for warning in told} == {__file__}
+
+
+def test_select_and_budgets(digits):
+    report = spadework.score(digits["inputs"], digits["standard"])
+    chosen = spadework.select(digits["inputs"], digits["standard"], top=50)
+    assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.node_scores[i], i))[:50]
+    assert len(spadework.select(digits["inputs"][:60], digits["standard"][:60], verbose=False)) == 60
+    budget = spadework.perturbation_budget(report, top=50, large=0.4, small=0.2)
+    assert np.flatnonzero(budget == 0.4).tolist() == sorted(chosen.tolist())
+    assert np.count_nonzero(budget == 0.2) == 1797 - 50
+
+
+def test_comparisons_rank_and_agree_with_single_scores(digits):
+    models = {"standard": digits["standard"], "robust": digits["robust"]}
+    comparison = spadework.compare(digits["inputs"], models, labels=digits["labels"])
+    assert comparison.ranking == ["robust", "standard"]
+    for name, outputs in models.items():
+        alone = spadework.score(digits["inputs"], outputs, neighbors=comparison.neighbors)
+        assert comparison[name].model_score == alone.model_score
+        assert np.array_equal(comparison[name].node_scores, alone.node_scores)
+    frame = comparison.to_frame()
+    correct = np.mean(digits["robust"].argmax(axis=1) == digits["labels"])
+    assert frame.accuracy[0] == correct
+
+
+def test_sweeps_agree_with_single_scores(digits):
+    found = spadework.sweep(digits["inputs"], digits["standard"], neighbors=[8, 12])
+    for k, score in zip(found.neighbors, found.model_scores[:, 0]):
+        assert spadework.score(digits["inputs"], digits["standard"], neighbors=int(k)).model_score == score
+    models = {name: digits[name] for name in ("standard", "robust")}
+    both = spadework.sweep(digits["inputs"], models, neighbors=range(8, 11))
+    assert both.model_scores.shape == (3, 2) and both.stable["ranking"] == ["robust", "standard"]
+
+
+def test_a_refused_k_of_a_sweep_has_no_score(ring):
+    inputs, outputs = ring
+    far = np.where(np.arange(60) < 30, outputs, outputs + 1000)
+    found = spadework.sweep(inputs, far, neighbors=[3, 40], connectivity="error")
+    assert np.isnan(found.model_scores[0, 0]) and found.model_scores[1, 0] > 0
+    assert np.isnan(found.to_frame().model_score[0])
