@@ -35,6 +35,9 @@ pub enum Error {
     /// An array of weights that does not fit its place.
     #[error("`{name}` must have shape {expected:?}, got {got:?}")]
     ParameterShape { name: String, expected: Vec<usize>, got: Vec<usize> },
+    /// Weights that no network can be computed with.
+    #[error("`{name}` must hold finite numbers, got {got}")]
+    ParameterValue { name: String, got: f32 },
     /// A network whose pieces do not fit each other.
     #[error("layer {layer} ({operation}) takes {expected}, got {got}")]
     Layer { layer: String, operation: &'static str, expected: &'static str, got: String },

@@ -16,15 +16,12 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let scene = Self { place: tempfile::tempdir().unwrap() };
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/digits.csv.gz");
-        let table = spadework_io::load(path).unwrap();
-        let spadework::Values::F64(rows) = table.samples().unwrap().values().clone() else {
-            panic!("a table of text is read in double precision")
+        let images = spadework_io::load_digits().unwrap();
+        let spadework::Values::F32(pixels) = images.samples().unwrap().values().clone() else {
+            panic!("pixels are of single precision")
         };
-        let pixels: Vec<f32> =
-            rows.chunks(65).flat_map(|row| row[..64].iter().map(|&ink| ink as f32 / 16.0)).collect();
-        let labels: Vec<i64> = rows.chunks(65).map(|row| row[64] as i64).collect();
-        write_npy(&scene.path("x.npy"), &[labels.len(), 1, 8, 8], pixels.as_slice()).unwrap();
+        let labels = images.labels().unwrap().ids().to_vec();
+        write_npy(&scene.path("x.npy"), &[labels.len(), 1, 8, 8], pixels.as_ref()).unwrap();
         write_npy(&scene.path("y.npy"), &[labels.len()], labels.as_slice()).unwrap();
         scene
     }
@@ -193,6 +190,36 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     damage(&scene.path("net/checkpoint.safetensors"));
     let message = scene.refused("train --resume net");
     assert!(message.contains("checkpoint.safetensors: not a valid safetensors file"), "{message}");
+}
+
+#[test]
+fn a_checkpoint_of_another_network_is_refused() {
+    let scene = Scene::new();
+    for (model, out) in [("mlp:4", "four"), ("mlp:5", "five")] {
+        scene.json(&format!("train --model {model} {DATA} --epochs 1 --out {out}"));
+    }
+    fs::copy(scene.path("four/checkpoint.safetensors"), scene.path("five/checkpoint.safetensors")).unwrap();
+    let message = scene.refused("train --resume five");
+    assert!(message.contains("expected a checkpoint of mlp:5, got one of another network"), "{message}");
+}
+
+/// A limit of a few kilobytes a file stands for a disk without space: the file is named, and none is left half-written.
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_no_half_written_file() {
+    let scene = Scene::new();
+    let words = format!("train --model mlp:64 {DATA} --epochs 1 --quiet --out full");
+    let output = Command::new("sh")
+        .args(["-c", &format!("trap '' XFSZ; ulimit -f 8; exec {} {words}", env!("CARGO_BIN_EXE_spadework"))])
+        .current_dir(scene.place.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("checkpoint.safetensors: cannot be written"), "{said}");
+    let left: Vec<_> =
+        fs::read_dir(scene.path("full")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(left, ["run.json"], "{left:?}");
 }
 
 fn damage(path: &Path) {

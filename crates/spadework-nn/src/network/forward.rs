@@ -4,12 +4,13 @@
 //! with. A [`Frozen`] network is of the second kind for good: it has no method that would use or change anything else, so an
 //! attack, which only takes frozen networks, cannot be run in the wrong mode.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use burn_tensor::module::{avg_pool2d, batch_norm, batch_norm_train, conv2d, linear, max_pool2d};
 use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
 use burn_tensor::{Device, Tensor, TensorData, activation, s};
 
+use super::fold::Folded;
 use super::{Network, Operation, Source, Window};
 use crate::device::Compute;
 use crate::{Error, Result};
@@ -30,8 +31,8 @@ pub(crate) struct BatchStatistics {
 
 /// Which statistics normalize.
 pub(crate) enum Mode<'a> {
-    /// Those the network was trained with.
-    Running,
+    /// Those the network was trained with. Layers that are marked are in the parameters of others already.
+    Running(&'a [bool]),
     /// Those of the batch, which are written down here.
     Batch(&'a mut Vec<BatchStatistics>),
 }
@@ -78,8 +79,8 @@ impl Network {
         }
     }
 
-    /// How often each layer's value is used; once more for the last.
-    fn uses(&self) -> Vec<usize> {
+    /// How often each layer's value is used.
+    pub(super) fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.layers.len()];
         for source in self.layers.iter().flat_map(|layer| &layer.inputs) {
             if let Source::Layer(at) = source {
@@ -112,6 +113,7 @@ impl Network {
         let mut parameters = parameters.into_iter();
         let mut next = || parameters.next().expect("the builder checked the number of parameters");
         match (&layer.operation, value) {
+            (_, value) if matches!(mode, Mode::Running(absorbed) if absorbed[index]) => value,
             (Operation::Convolution { stride, padding }, Value::Images(x)) => {
                 let weight: [usize; 4] = shape(0).try_into().expect("checked by the builder");
                 let options = ConvOptions::new(*stride, *padding, [1, 1], 1);
@@ -193,7 +195,7 @@ fn normalize<const D: usize>(
     mode: &mut Mode<'_>,
 ) -> Tensor<D> {
     match mode {
-        Mode::Running => batch_norm(x, scale, shift, mean, variance, epsilon),
+        Mode::Running(_) => batch_norm(x, scale, shift, mean, variance, epsilon),
         Mode::Batch(written) => {
             let dims = x.dims();
             let count = dims.iter().product::<usize>() / dims[1];
@@ -215,19 +217,21 @@ pub struct Frozen {
     /// Layers and shapes; its values may be older than those on the device.
     network: Arc<Network>,
     tensors: Tensors,
+    /// Made when it is first run.
+    folded: OnceLock<Folded>,
     device: Device,
 }
 
 impl Frozen {
     /// Puts a network on a device.
     pub fn new(network: &Network, compute: &Compute) -> Self {
-        let device = compute.device().clone();
-        Self { network: Arc::new(network.clone()), tensors: network.upload(compute), device }
+        let tensors = network.upload(compute);
+        Self::from_tensors(Arc::new(network.clone()), tensors, compute.device().clone())
     }
 
     /// As [`Frozen::new`], of parameters that are on the device already.
     pub(crate) fn from_tensors(network: Arc<Network>, tensors: Tensors, device: Device) -> Self {
-        Self { network, tensors, device }
+        Self { network, tensors, folded: OnceLock::new(), device }
     }
 
     /// The shape of one sample: `[channels, height, width]` or `[values]`.
@@ -289,7 +293,8 @@ impl Frozen {
     }
 
     pub(crate) fn forward(&self, samples: Tensor<2>) -> Tensor<2> {
-        self.network.forward(&self.tensors, samples, Mode::Running)
+        let folded = self.folded.get_or_init(|| self.network.fold(&self.tensors));
+        self.network.forward(&folded.tensors, samples, Mode::Running(&folded.absorbed))
     }
 
     /// The outputs, and the gradient of a sum over them by the samples.

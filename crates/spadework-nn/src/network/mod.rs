@@ -3,6 +3,7 @@
 //! A [`Network`] knows no device and no mode. It becomes something that computes as a [`Frozen`] network, which can only run
 //! with the statistics it was trained with, or as a [`Trainee`](crate::train::Trainee), which learns.
 
+mod fold;
 mod forward;
 mod operation;
 
@@ -218,6 +219,9 @@ impl NetworkBuilder {
             let name = format!("{name}.{}", operation.parameter_names()[at]);
             if shape.iter().product::<usize>() != values.len() {
                 return Err(Error::ParameterShape { name, expected: shape, got: vec![values.len()] });
+            }
+            if let Some(&got) = values.iter().find(|value| !value.is_finite()) {
+                return Err(Error::ParameterValue { name, got });
             }
             let trained = at < operation.trained();
             self.network.parameters.push(Parameter { name, shape, values, trained });

@@ -159,6 +159,9 @@ impl<'a> Trainer<'a> {
                 return Err(Error::InputSize { expected, shape: network.input_shape().to_vec(), got });
             }
         }
+        if self.guides.teacher.is_some() && self.params.method == Method::Gairat {
+            return Err(Error::parameter("a teacher", "left out of gairat, which weighs classes", "both"));
+        }
         match self.guides.teacher.map(Frozen::classes) {
             Some(got) if got != network.outputs() => {
                 Err(Error::Count { what: "outputs of the teacher", expected: network.outputs(), got })

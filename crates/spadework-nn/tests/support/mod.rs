@@ -6,17 +6,11 @@ use std::path::PathBuf;
 
 use spadework_nn::Examples;
 
-/// The UCI digits that the command embeds: 1,797 images of 8 x 8 pixels, as values in [0, 1].
+/// The UCI digits: 1,797 images of 8 x 8 pixels, as values in [0, 1].
 pub(crate) fn digits() -> Examples {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-cli/assets/digits.csv.gz");
-    let table = spadework_io::load(path).expect("the digits are part of the sources");
-    let rows = spadework_nn::to_floats(&table.samples().expect("finite numbers"));
-    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-    for row in rows.chunks(65) {
-        pixels.extend(row[..64].iter().map(|ink| ink / 16.0));
-        labels.push(row[64] as i64);
-    }
-    Examples::new(pixels, 64, &labels, 10).expect("ten classes")
+    let images = spadework_io::load_digits().expect("the digits are part of the sources");
+    let pixels = spadework_nn::to_floats(&images.samples().expect("finite numbers"));
+    Examples::new(pixels, 64, images.labels().expect("they have labels").ids(), 10).expect("ten classes")
 }
 
 /// The digits with numbers that leave the remainder, and the rest.

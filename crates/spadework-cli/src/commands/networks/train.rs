@@ -40,6 +40,7 @@ struct RunDocument {
     test: Option<String>,
     test_labels: Option<String>,
     limit: Option<NonZeroUsize>,
+    normalize: bool,
     scorer: Option<PathBuf>,
     teacher: Option<PathBuf>,
     node_scores: Option<String>,
@@ -49,7 +50,7 @@ struct RunDocument {
 #[derive(Debug, Serialize)]
 struct TrainDocument<'a> {
     schema: &'static str,
-    #[serde(flatten)]
+    /// What it was started with, also in a file of its own.
     run: &'a RunDocument,
     params: &'a TrainParams,
     trained_values: usize,
@@ -73,7 +74,7 @@ fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failu
         return Err(Failure::usage(message).with_hint("go on with it by --resume DIR, or give another --out"));
     }
     let data = load(&run.data)?;
-    let network = network(args, &run, &data)?;
+    let network = network(&run, &data, args.seed)?;
     let inputs = Inputs::load(&run, &data, &network, compute)?;
     if args.method == MethodName::Spade && inputs.node_scores.is_none() && inputs.scorer.is_none() {
         params.warmup = args.warmup.unwrap_or(DEFAULT_WARMUP);
@@ -93,6 +94,19 @@ fn resume(folder: &Path, machine: &MachineArgs, compute: &Compute) -> Result<(),
     })?;
     let checkpoint = Checkpoint::load(&folder.join(CHECKPOINT_FILE))?;
     let data = load(&run.data)?;
+    // The file that a run began with may be gone since.
+    if !run.begins_with_a_file() {
+        let expected = network(&run, &data, checkpoint.params().seed)?;
+        if !expected.same_architecture(checkpoint.network()) {
+            let path = folder.join(CHECKPOINT_FILE);
+            let message = format!(
+                "{}: expected a checkpoint of {}, got one of another network",
+                path.display(),
+                run.model
+            );
+            return Err(Failure::usage(message));
+        }
+    }
     let inputs = Inputs::load(&run, &data, checkpoint.network(), compute)?;
     let trainer = Trainer::resume(&checkpoint, &inputs.examples, inputs.guides(), compute)?;
     train(trainer, &run, folder, machine)
@@ -208,6 +222,7 @@ impl RunDocument {
             test,
             test_labels: args.test_labels.clone(),
             limit: args.limit,
+            normalize: args.normalize,
             scorer: args.scorer.clone(),
             teacher: args.teacher.clone(),
             node_scores: args.node_scores.clone(),
@@ -216,11 +231,18 @@ impl RunDocument {
     }
 }
 
+impl RunDocument {
+    /// Whether the run began with a trained network rather than with an architecture.
+    fn begins_with_a_file(&self) -> bool {
+        let is_file = [".onnx", ".safetensors"].iter().any(|ending| self.model.ends_with(ending));
+        is_file || Path::new(&self.model).is_dir()
+    }
+}
+
 /// The network to train: an architecture with random weights, or a trained one.
-fn network(args: &TrainArgs, run: &RunDocument, data: &Dataset) -> Result<Network, Failure> {
-    let is_file = [".onnx", ".safetensors"].iter().any(|ending| run.model.ends_with(ending));
-    if is_file || Path::new(&run.model).is_dir() {
-        if args.normalize {
+fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Failure> {
+    if run.begins_with_a_file() {
+        if run.normalize {
             return Err(Failure::usage("--normalize is for new networks; a trained one keeps its own"));
         }
         return Ok(Network::load(Path::new(&run.model))?);
@@ -235,8 +257,8 @@ fn network(args: &TrainArgs, run: &RunDocument, data: &Dataset) -> Result<Networ
         classes.ids().iter().copied().max().map_or(0, |largest| usize::try_from(largest).unwrap_or(0) + 1);
     let shape = image_shape(data)?;
     let normalization =
-        if args.normalize { Some(Normalization::of(&to_floats(&data.samples()?), &shape)) } else { None };
-    Ok(architecture.build(&shape, outputs, normalization.as_ref(), args.seed)?)
+        if run.normalize { Some(Normalization::of(&to_floats(&data.samples()?), &shape)) } else { None };
+    Ok(architecture.build(&shape, outputs, normalization.as_ref(), seed)?)
 }
 
 fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
