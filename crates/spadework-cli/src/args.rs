@@ -13,6 +13,7 @@ use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
+use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_report::{PageArgs, ReportArgs};
 use crate::console::Console;
 
@@ -99,6 +100,15 @@ pub(crate) enum Command {
     /// Compare the eigensolvers on one model: eigenvalue, error, iterations, time
     #[command(after_long_help = ARRAYS_HELP)]
     Solvers(SolversArgs),
+    /// Train a network, plainly or against attacks that are harder on weak samples
+    #[command(after_long_help = ARRAYS_HELP)]
+    Train(Box<TrainArgs>),
+    /// Attack a network: clean and robust accuracy, and what became of each sample
+    #[command(after_long_help = ARRAYS_HELP)]
+    Attack(AttackArgs),
+    /// Estimate how far samples can be moved before a network may change its mind (CLEVER scores)
+    #[command(after_long_help = ARRAYS_HELP)]
+    Clever(CleverArgs),
     /// List the data sets that can be named, or check those in a folder
     ///
     /// Ends with exit code 1 where a file of a data set in DIR is missing or holds something else than its authors published.

@@ -30,6 +30,13 @@ impl Failure {
         Self { exit_code: USAGE, message: Some(message.into()), hint: None }
     }
 
+    /// A command of networks in a build without them.
+    #[cfg(not(feature = "networks"))]
+    pub(crate) fn without_networks() -> Self {
+        Self::usage("train, attack and clever are not in this build of spadework")
+            .with_hint("get them with `cargo install --path crates/spadework-cli --features networks`")
+    }
+
     /// An evaluation with these parameters failed.
     pub(crate) fn of_evaluation(error: CoreError, params: &SpadeParams) -> Self {
         let apart = match &error {
@@ -150,5 +157,19 @@ impl From<CoreError> for Failure {
             _ => (USAGE, None),
         };
         Self { exit_code, message: Some(error.to_string()), hint }
+    }
+}
+
+#[cfg(feature = "networks")]
+impl From<spadework_nn::Error> for Failure {
+    fn from(error: spadework_nn::Error) -> Self {
+        match error {
+            spadework_nn::Error::Io(error) => error.into(),
+            spadework_nn::Error::Core(error) => error.into(),
+            spadework_nn::Error::Diverged { .. } => {
+                Self { exit_code: ILL_POSED, message: Some(error.to_string()), hint: None }
+            }
+            error => Self::usage(error.to_string()),
+        }
     }
 }

@@ -1,15 +1,16 @@
 //! Ctrl-C: stop within a second, leave no half-written file.
 //!
 //! The library is asked to stop and does so at the next block. Work that cannot be asked (reading a large file, a
-//! factorization) is ended after a grace period, once the temporaries of unfinished files are gone.
+//! factorization) is ended after a grace period, once the temporaries of unfinished files are gone. Training gets a longer
+//! one, to finish its step and save what was learned; a second Ctrl-C ends it at once.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Exit code of an interrupted run.
 pub(crate) const EXIT_CODE: u8 = 130;
 /// Time given to work that can stop by itself.
-const GRACE: Duration = Duration::from_millis(600);
+static GRACE_MILLISECONDS: AtomicU64 = AtomicU64::new(600);
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
@@ -17,13 +18,27 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn install() {
     // Without a handler the system ends the process as usual: worse, but no reason to refuse the work.
     let _ = ctrlc::set_handler(|| {
-        if !REQUESTED.swap(true, Ordering::SeqCst) {
-            std::thread::sleep(GRACE);
+        if REQUESTED.swap(true, Ordering::SeqCst) {
+            end();
         }
-        spadework_io::output::remove_unfinished();
-        #[expect(clippy::exit, reason = "the rest of the process cannot be asked to stop")]
-        std::process::exit(i32::from(EXIT_CODE));
+        // Beside this handler, so that it can be called a second time.
+        std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_millis(GRACE_MILLISECONDS.load(Ordering::SeqCst)));
+            end();
+        });
     });
+}
+
+fn end() {
+    spadework_io::output::remove_unfinished();
+    #[expect(clippy::exit, reason = "the rest of the process cannot be asked to stop")]
+    std::process::exit(i32::from(EXIT_CODE));
+}
+
+/// Gives work that saves when it is stopped the time to do so.
+#[cfg(feature = "networks")]
+pub(crate) fn give_time_to_save() {
+    GRACE_MILLISECONDS.store(120_000, Ordering::SeqCst);
 }
 
 /// Whether the user asked to stop.

@@ -8,6 +8,7 @@ mod args_distances;
 mod args_graphs;
 mod args_many;
 mod args_model;
+mod args_networks;
 mod args_report;
 mod commands;
 mod console;
@@ -75,6 +76,14 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Solvers(args) => commands::solvers::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
+        #[cfg(feature = "networks")]
+        Command::Train(args) => commands::networks::train::run(args),
+        #[cfg(feature = "networks")]
+        Command::Attack(args) => commands::networks::attack::run(args),
+        #[cfg(feature = "networks")]
+        Command::Clever(args) => commands::networks::clever::run(args),
+        #[cfg(not(feature = "networks"))]
+        Command::Train(_) | Command::Attack(_) | Command::Clever(_) => Err(Failure::without_networks()),
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Commands share their options, and some make no use of some of them; clap knows no way to take one out again.
 
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory};
 
-use crate::args::Eigenpairs;
+use crate::args::{Cli, Eigenpairs};
 use crate::failure::Failure;
 use crate::model_runner::is_model;
 
@@ -16,6 +16,16 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
         |option: &str, reason: &str| Err(Failure::usage(format!("{} {reason}", option_name(option))));
     if let Some(option) = unused_by(command).iter().find(|option| is_typed(matches, option)) {
         return refused(option, &format!("is no option of `spadework {command}`"));
+    }
+    if command == "train" && is_typed(matches, "resume") {
+        let kept = ["resume", "device", "threads", "json", "quiet", "no_progress"];
+        // Of the command, because the matches also know groups of options by a name.
+        let options = Cli::command();
+        let options = options.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
+        let mut others = options.map(|option| option.get_id().as_str()).filter(|id| !kept.contains(id));
+        if let Some(option) = others.find(|option| is_typed(matches, option)) {
+            return refused(option, "is as it was when the run began, and cannot be given with --resume");
+        }
     }
     let all_eigenpairs = is_typed(matches, "eigenpairs")
         && matches!(matches.try_get_one("eigenpairs"), Ok(Some(Eigenpairs::All)));

@@ -31,6 +31,8 @@ pub enum Stage {
     NewSamples,
     /// Corruption of images, by `spadework-io`.
     Corruption,
+    /// Work of another crate, by its name.
+    Named(&'static str),
 }
 
 impl fmt::Display for Stage {
@@ -48,6 +50,7 @@ impl fmt::Display for Stage {
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
             Stage::Corruption => "corruption",
+            Stage::Named(name) => name,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! `spadework demo`: two classifiers of handwritten digits, embedded, compared.
 //!
-//! The data are the UCI digits; the outputs were made by `scripts/make_demo.py`, which also wrote `demo.json` with the
-//! accuracies and the credit.
+//! The data are the UCI digits; the outputs were made by the example `demo` of `spadework-nn`, which also wrote
+//! `demo.json` with the accuracies and the credit.
 
 use serde::Deserialize;
 use spadework::scores::predictions;

@@ -10,6 +10,8 @@ pub(crate) mod embed;
 pub(crate) mod graphs;
 pub(crate) mod layers;
 pub(crate) mod model;
+#[cfg(feature = "networks")]
+pub(crate) mod networks;
 pub(crate) mod new_samples;
 pub(crate) mod predict;
 pub(crate) mod report;

@@ -114,3 +114,17 @@ fn no_command_shows_the_help() {
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("Usage: spadework"), "{}", outcome.stderr);
 }
+
+/// One line says what is missing, another how to get it.
+#[test]
+#[cfg(not(feature = "networks"))]
+fn commands_of_networks_say_how_to_get_them() {
+    let scene = Scene::with_model();
+    for call in [
+        "train --model lenet5 --data x.npy --out run",
+        "attack --model net.onnx --inputs x.npy --eps 0.1",
+        "clever --model net.onnx --inputs x.npy",
+    ] {
+        scene.run(call).refuses(2, &["not in this build", "hint: ", "--features networks"]);
+    }
+}

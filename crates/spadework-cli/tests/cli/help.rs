@@ -160,3 +160,18 @@ fn help_is_no_wider_than_the_terminal() {
         }
     }
 }
+
+#[test]
+fn train() {
+    matches_snapshot("train", "train --help");
+}
+
+#[test]
+fn attack() {
+    matches_snapshot("attack", "attack --help");
+}
+
+#[test]
+fn clever() {
+    matches_snapshot("clever", "clever --help");
+}

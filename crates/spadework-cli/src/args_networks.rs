@@ -1,0 +1,369 @@
+//! What a user may type about networks: `train`, `attack` and `clever`.
+//!
+//! These are known in every build, so that the help is the same; what they do needs the feature `networks`.
+#![cfg_attr(
+    not(feature = "networks"),
+    allow(dead_code, reason = "read by the commands of the feature `networks`")
+)]
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+use crate::args::threads;
+
+/// What networks run on, and what is said meanwhile.
+#[derive(Debug, Args)]
+pub(crate) struct MachineArgs {
+    /// What to compute on: cpu, or in a build with the feature `libtorch` torch, cuda and cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Machine")]
+    pub(crate) device: String,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Machine")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Print one JSON object instead of text
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// No messages and no progress on stderr, errors excepted
+    #[arg(long, short, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// No progress bars
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_progress: bool,
+}
+
+/// A network and the samples it is judged on.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct JudgedArgs {
+    /// The network: .onnx, .safetensors with its .json beside it, or a folder that `spadework train` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: PathBuf,
+    /// Samples, with values from 0 to 1
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    /// One integer a sample; a data set by name brings its own
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) labels: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AttackKind {
+    /// Projected gradient descent
+    Pgd,
+    /// The fast gradient sign method: one step of the whole epsilon from the sample itself
+    Fgsm,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NormName {
+    /// The largest change of any value
+    Linf,
+    /// The root of the sum of squares
+    L2,
+    /// The sum of magnitudes (clever only)
+    L1,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LossName {
+    /// −log of the probability of the true class
+    CrossEntropy,
+    /// The largest other output minus that of the true class (Carlini and Wagner)
+    Margin,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AttackArgs {
+    #[command(flatten)]
+    pub(crate) judged: JudgedArgs,
+    /// Only the first N samples
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub(crate) limit: Option<NonZeroUsize>,
+    /// Which attack
+    #[arg(long, value_enum, value_name = "ATTACK", default_value_t = AttackKind::Pgd, help_heading = "Attack")]
+    pub(crate) attack: AttackKind,
+    /// How far a sample may be moved
+    #[arg(
+        long,
+        value_name = "EPSILON",
+        required_unless_present = "eps_each",
+        allow_negative_numbers = true,
+        help_heading = "Attack"
+    )]
+    pub(crate) eps: Option<f32>,
+    /// How far each sample may be moved: one number a sample
+    #[arg(long, value_name = "ARRAY", conflicts_with = "eps", help_heading = "Attack")]
+    pub(crate) eps_each: Option<String>,
+    /// The norm of epsilon
+    #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::Linf, help_heading = "Attack")]
+    pub(crate) norm: NormName,
+    /// What the attack makes large
+    #[arg(long, value_enum, value_name = "LOSS", default_value_t = LossName::CrossEntropy, help_heading = "Attack")]
+    pub(crate) loss: LossName,
+    /// Gradient steps from each start [default: 40, of fgsm 1]
+    #[arg(long, value_name = "N", help_heading = "Attack")]
+    pub(crate) steps: Option<usize>,
+    /// How far one step goes [default: 2.5 epsilon / steps, of one step epsilon]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = "Attack")]
+    pub(crate) step_size: Option<f32>,
+    /// Starts; a sample must hold from all of them
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Attack")]
+    pub(crate) restarts: usize,
+    /// Begin at the sample itself rather than at a random point near it
+    #[arg(long, help_heading = "Attack")]
+    pub(crate) no_random_start: bool,
+    /// Seed of the starts
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Attack")]
+    pub(crate) seed: u64,
+    /// Samples that are attacked at once
+    #[arg(long, value_name = "N", default_value_t = 250, help_heading = "Machine")]
+    pub(crate) batch: usize,
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Write result.json and samples.csv (what became of each sample) into this folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleverArgs {
+    #[command(flatten)]
+    pub(crate) judged: JudgedArgs,
+    /// Node scores, one a sample (nodes.csv:score, node_scores.npy); the --top highest are judged
+    #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "ids"])]
+    pub(crate) node_scores: Option<String>,
+    /// How many of the highest node scores
+    #[arg(long, value_name = "N", default_value = "10", help_heading = "Which samples")]
+    pub(crate) top: NonZeroUsize,
+    /// Judge N random samples; the default where neither scores nor ids are given is 10
+    #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "ids")]
+    pub(crate) random: Option<NonZeroUsize>,
+    /// Judge these samples, separated by commas
+    #[arg(long, value_name = "IDS", value_delimiter = ',', help_heading = "Which samples")]
+    pub(crate) ids: Vec<usize>,
+    /// The norm of perturbations
+    #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::L2, help_heading = "Method")]
+    pub(crate) norm: NormName,
+    /// The radius of the ball; no score is larger
+    #[arg(
+        long,
+        value_name = "RADIUS",
+        default_value_t = 5.0,
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    pub(crate) radius: f32,
+    /// Batches; each gives one maximum to the fit
+    #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Method")]
+    pub(crate) batches: usize,
+    /// Points of a batch
+    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Method")]
+    pub(crate) samples: usize,
+    /// Points that batches are drawn from, as a multiple of --samples
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Method")]
+    pub(crate) pool: usize,
+    /// The class to reach [default: the nearest of all others]
+    #[arg(long, value_name = "CLASS", help_heading = "Method")]
+    pub(crate) target: Option<usize>,
+    /// Seed of points, batches and random samples
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Method")]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Write result.json and samples.csv (the score of each sample) into this folder
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodName {
+    /// The samples as they are
+    Standard,
+    /// All within the same epsilon
+    Pgd,
+    /// A larger epsilon for random samples
+    Random,
+    /// A larger epsilon for the samples with the highest node scores
+    Spade,
+    /// The same epsilon, samples weighted by how soon they fall
+    Gairat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OptimizerName {
+    Adam,
+    Sgd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScheduleName {
+    /// The same throughout
+    Constant,
+    /// Up from zero and down again
+    Cyclic,
+    /// A tenth at each of --milestones
+    MultiStep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AugmentName {
+    /// Shift by up to 4 pixels
+    Crop,
+    /// Mirror half of the images
+    Flip,
+    /// Mix with chains of simple changes
+    Augmix,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainArgs {
+    /// The network: lenet5, conv2, mlp[:HIDDEN], cnn7, resnet18, resnet20, tanh[:WIDTHxDEPTH], relu[:WIDTHxDEPTH], or the file
+    /// of a trained one to go on with
+    #[arg(long, value_name = "MODEL", required_unless_present = "resume", help_heading = "Data")]
+    pub(crate) model: Option<String>,
+    /// What to train on; mnist:DIR, fashion-mnist:DIR and cifar10:DIR also bring the test set
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "resume",
+        help_heading = "Data"
+    )]
+    pub(crate) data: Option<String>,
+    /// One integer a sample; a data set by name brings its own
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
+    pub(crate) labels: Option<String>,
+    /// Samples to test on after each epoch
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
+    pub(crate) test: Option<String>,
+    /// Classes of the test samples, where they bring none
+    #[arg(long, value_name = "ARRAY", requires = "test", help_heading = "Data")]
+    pub(crate) test_labels: Option<String>,
+    /// Train on the first N samples only
+    #[arg(long, value_name = "N", help_heading = "Data")]
+    pub(crate) limit: Option<NonZeroUsize>,
+    /// Let the network normalize its inputs by mean and deviation of the training data
+    #[arg(long, help_heading = "Data")]
+    pub(crate) normalize: bool,
+
+    /// Which samples are defended, and how hard
+    #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::Standard, help_heading = "Method")]
+    pub(crate) method: MethodName,
+    /// How far samples are moved; of random and spade, the larger one
+    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, help_heading = "Method")]
+    pub(crate) eps: Option<f32>,
+    /// Of random and spade: how far the rest is moved
+    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, help_heading = "Method")]
+    pub(crate) small_eps: Option<f32>,
+    /// Of random and spade: how many samples get the larger epsilon
+    #[arg(long, value_name = "N", help_heading = "Method")]
+    pub(crate) top: Option<usize>,
+    /// Of spade: node scores, one a sample, in place of those that are computed
+    #[arg(long, value_name = "ARRAY", conflicts_with = "scorer", help_heading = "Method")]
+    pub(crate) node_scores: Option<String>,
+    /// Of spade: a trained network that scores the samples
+    #[arg(long, value_name = "FILE", help_heading = "Method")]
+    pub(crate) scorer: Option<PathBuf>,
+    /// Epochs of standard training first [default: 2 for spade without scores or scorer, otherwise 0]
+    #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
+    pub(crate) warmup: Option<usize>,
+    /// Of random and spade: choose the samples anew after so many epochs
+    #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
+    pub(crate) rescore: Option<usize>,
+    /// Leave samples alone that are classified wrongly as they are
+    #[arg(long, help_heading = "Method")]
+    pub(crate) skip_misclassified: bool,
+    /// The norm of epsilon
+    #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::Linf, help_heading = "Method")]
+    pub(crate) norm: NormName,
+    /// Gradient steps of each perturbation
+    #[arg(long, value_name = "N", default_value_t = 7, help_heading = "Method")]
+    pub(crate) steps: usize,
+    /// How far one step goes [default: 2.5 epsilon / steps]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = "Method")]
+    pub(crate) step_size: Option<f32>,
+    /// Neighbors of the graphs that samples are scored by
+    #[arg(long, short = 'k', value_name = "K", default_value_t = 10, help_heading = "Method")]
+    pub(crate) neighbors: usize,
+    /// Eigenpairs that samples are scored by
+    #[arg(long, short = 'r', value_name = "R", default_value_t = 2, help_heading = "Method")]
+    pub(crate) eigenpairs: usize,
+    /// A trained network whose probabilities are the targets: distillation
+    #[arg(long, value_name = "FILE", help_heading = "Method")]
+    pub(crate) teacher: Option<PathBuf>,
+    /// What outputs are divided by before the softmax, for distillation
+    #[arg(
+        long,
+        value_name = "T",
+        default_value_t = 1.0,
+        allow_negative_numbers = true,
+        help_heading = "Method"
+    )]
+    pub(crate) temperature: f32,
+
+    /// Passes over the data
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Optimization")]
+    pub(crate) epochs: usize,
+    /// Samples of one step
+    #[arg(long, value_name = "N", default_value_t = 128, help_heading = "Optimization")]
+    pub(crate) batch: usize,
+    /// How weights follow their gradients
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = OptimizerName::Adam, help_heading = "Optimization")]
+    pub(crate) optimizer: OptimizerName,
+    /// The learning rate [default: 0.001 for adam, 0.1 for sgd]
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true, help_heading = "Optimization")]
+    pub(crate) learning_rate: Option<f32>,
+    /// How it changes
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = ScheduleName::Constant, help_heading = "Optimization")]
+    pub(crate) schedule: ScheduleName,
+    /// Epochs before which a multi-step rate drops, separated by commas
+    #[arg(
+        long,
+        value_name = "EPOCHS",
+        value_delimiter = ',',
+        required_if_eq("schedule", "multi-step"),
+        help_heading = "Optimization"
+    )]
+    pub(crate) milestones: Vec<usize>,
+    /// Of sgd: how much of the step before goes on
+    #[arg(
+        long,
+        value_name = "PART",
+        default_value_t = 0.9,
+        allow_negative_numbers = true,
+        help_heading = "Optimization"
+    )]
+    pub(crate) momentum: f32,
+    /// How much weights shrink
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value_t = 0.0,
+        allow_negative_numbers = true,
+        help_heading = "Optimization"
+    )]
+    pub(crate) weight_decay: f32,
+    /// What is done to the images, separated by commas
+    #[arg(long, value_enum, value_name = "CHANGES", value_delimiter = ',', help_heading = "Optimization")]
+    pub(crate) augment: Vec<AugmentName>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Optimization")]
+    pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) machine: MachineArgs,
+    /// Write model.onnx, model.safetensors, log.csv and checkpoints into this folder
+    #[arg(long, value_name = "DIR", required_unless_present = "resume", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Go on in a folder where a run was stopped; everything else is as it was then
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with_all = ["model", "data", "out", "labels", "test", "limit", "normalize", "node_scores", "scorer", "teacher"],
+        help_heading = "Output"
+    )]
+    pub(crate) resume: Option<PathBuf>,
+}

@@ -1,0 +1,102 @@
+//! The commands of networks: `train`, `attack`, `clever`.
+
+pub(crate) mod attack;
+pub(crate) mod clever;
+pub(crate) mod train;
+
+use std::num::NonZeroUsize;
+
+use spadework_io::{Dataset, load, load_labels};
+use spadework_nn::attack::{Norm, Objective};
+use spadework_nn::{Compute, Examples, Frozen, Network, to_floats};
+
+use crate::args_networks::{JudgedArgs, LossName, MachineArgs, NormName};
+use crate::console::Console;
+use crate::failure::Failure;
+
+impl From<NormName> for Norm {
+    fn from(norm: NormName) -> Self {
+        match norm {
+            NormName::Linf => Norm::Linf,
+            NormName::L2 => Norm::L2,
+            NormName::L1 => Norm::L1,
+        }
+    }
+}
+
+impl From<LossName> for Objective {
+    fn from(loss: LossName) -> Self {
+        match loss {
+            LossName::CrossEntropy => Objective::CrossEntropy,
+            LossName::Margin => Objective::Margin,
+        }
+    }
+}
+
+impl MachineArgs {
+    fn console(&self) -> Console {
+        Console::saying(self.quiet, self.no_progress)
+    }
+
+    fn compute(&self) -> Result<Compute, Failure> {
+        Ok(Compute::choose(&self.device)?)
+    }
+
+    /// Runs work in a pool of as many threads as were asked for.
+    fn in_pool<T: Send>(&self, work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
+        let mut outcome = None;
+        spadework::with_threads(self.threads, || {
+            outcome = Some(work());
+            Ok(())
+        })?;
+        outcome.unwrap_or_else(|| Err(Failure::usage("the work did not begin")))
+    }
+}
+
+/// A network with the examples it is judged on.
+struct Judged {
+    model: Frozen,
+    examples: Examples,
+}
+
+impl Judged {
+    fn load(args: &JudgedArgs, limit: Option<NonZeroUsize>, compute: &Compute) -> Result<Self, Failure> {
+        let network = Network::load(&args.model)?;
+        let dataset = load(&args.inputs)?;
+        let examples = first(examples_of(&dataset, args.labels.as_deref(), &network)?, limit);
+        Ok(Self { model: Frozen::new(&network, compute), examples })
+    }
+}
+
+/// Examples for a network, with the labels that are given or else those of the data.
+fn examples_of(dataset: &Dataset, labels: Option<&str>, network: &Network) -> Result<Examples, Failure> {
+    let labels = labels.map(load_labels).transpose()?;
+    Examples::for_network(dataset, labels.as_ref(), network).map_err(|error| match error {
+        // These name the data already.
+        error @ (spadework_nn::Error::Io(_) | spadework_nn::Error::NoLabels { .. }) => {
+            Failure::from(error).with_hint("give them with --labels")
+        }
+        error => Failure::from(error).about(dataset.name()),
+    })
+}
+
+fn first(examples: Examples, limit: Option<NonZeroUsize>) -> Examples {
+    match limit.map(NonZeroUsize::get) {
+        Some(limit) if limit < examples.len() => examples.select(&(0..limit).collect::<Vec<_>>()),
+        _ => examples,
+    }
+}
+
+/// An array of one number a sample.
+fn one_each(argument: &str, samples: usize) -> Result<Vec<f32>, Failure> {
+    let dataset = load(argument)?;
+    let values = dataset.few_samples()?;
+    if (values.len(), values.dim()) != (samples, 1) {
+        return Err(Failure::usage(format!(
+            "{argument}: expected one number for each of {samples} samples, got {} rows of {}",
+            values.len(),
+            values.dim()
+        )));
+    }
+    Ok(to_floats(&values))
+}

@@ -1,0 +1,381 @@
+//! `spadework train`: train a network, save it, go on after a stop.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use spadework_io::output::write_bytes;
+use spadework_io::{Dataset, load, load_labels};
+use spadework_nn::attack::Climb;
+use spadework_nn::train::{
+    Augmentation, Checkpoint, Ending, EpochRecord, Guides, Method, OptimizerKind, Schedule, TrainParams,
+    Trainer,
+};
+use spadework_nn::{Architecture, Compute, Examples, Frozen, Network, Normalization, image_shape, to_floats};
+
+use super::{examples_of, first, one_each};
+use crate::args_networks::{AugmentName, MachineArgs, MethodName, OptimizerName, ScheduleName, TrainArgs};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::render::json;
+use crate::stored::{command_line, working_folder};
+
+/// Epochs of standard training before samples are scored, where nothing else scores them.
+const DEFAULT_WARMUP: usize = 2;
+const RUN_FILE: &str = "run.json";
+const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
+
+/// What a run was started with, so that it can go on: everything but what the checkpoint holds.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RunDocument {
+    schema: String,
+    command: String,
+    /// Where the command was typed; paths are relative to it.
+    folder: Option<String>,
+    model: String,
+    data: String,
+    labels: Option<String>,
+    test: Option<String>,
+    test_labels: Option<String>,
+    limit: Option<NonZeroUsize>,
+    normalize: bool,
+    scorer: Option<PathBuf>,
+    teacher: Option<PathBuf>,
+    node_scores: Option<String>,
+    version: String,
+}
+
+#[derive(Debug, Serialize)]
+struct TrainDocument<'a> {
+    schema: &'static str,
+    /// What it was started with, also in a file of its own.
+    run: &'a RunDocument,
+    params: &'a TrainParams,
+    trained_values: usize,
+    epochs: &'a [EpochRecord],
+}
+
+pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
+    let compute = args.machine.compute()?;
+    match (&args.resume, &args.out) {
+        (Some(folder), _) => resume(folder, &args.machine, &compute),
+        (None, Some(folder)) => begin(args, folder, &compute),
+        (None, None) => Err(Failure::usage("--out or --resume must be given")),
+    }
+}
+
+fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failure> {
+    let run = RunDocument::from_args(args)?;
+    let mut params = params(args)?;
+    if folder.join(CHECKPOINT_FILE).exists() {
+        let message = format!("{}: holds a run already", folder.display());
+        return Err(Failure::usage(message).with_hint("go on with it by --resume DIR, or give another --out"));
+    }
+    let data = load(&run.data)?;
+    let network = network(&run, &data, args.seed)?;
+    let inputs = Inputs::load(&run, &data, &network, compute)?;
+    if args.method == MethodName::Spade && inputs.node_scores.is_none() && inputs.scorer.is_none() {
+        params.warmup = args.warmup.unwrap_or(DEFAULT_WARMUP);
+    }
+    let trainer = Trainer::new(&network, &inputs.examples, params, inputs.guides(), compute)?;
+    fs::create_dir_all(folder)
+        .map_err(|cause| spadework_io::Error::Write { path: folder.to_owned(), cause })?;
+    write_bytes(&folder.join(RUN_FILE), json(&run).as_bytes())?;
+    train(trainer, &run, folder, &args.machine)
+}
+
+fn resume(folder: &Path, machine: &MachineArgs, compute: &Compute) -> Result<(), Failure> {
+    let path = folder.join(RUN_FILE);
+    let text = fs::read(&path).map_err(|cause| spadework_io::Error::Read { path: path.clone(), cause })?;
+    let run: RunDocument = serde_json::from_slice(&text).map_err(|cause| {
+        Failure::usage(format!("{}: expected a training run, got {cause}", path.display()))
+    })?;
+    let checkpoint = Checkpoint::load(&folder.join(CHECKPOINT_FILE))?;
+    let data = load(&run.data)?;
+    // The file that a run began with may be gone since.
+    if !run.begins_with_a_file() {
+        let expected = network(&run, &data, checkpoint.params().seed)?;
+        if !expected.same_architecture(checkpoint.network()) {
+            let path = folder.join(CHECKPOINT_FILE);
+            let message = format!(
+                "{}: expected a checkpoint of {}, got one of another network",
+                path.display(),
+                run.model
+            );
+            return Err(Failure::usage(message));
+        }
+    }
+    let inputs = Inputs::load(&run, &data, checkpoint.network(), compute)?;
+    let trainer = Trainer::resume(&checkpoint, &inputs.examples, inputs.guides(), compute)?;
+    train(trainer, &run, folder, machine)
+}
+
+/// Trains, saves after every epoch and when it is stopped, and writes the finished network.
+fn train(
+    mut trainer: Trainer<'_>,
+    run: &RunDocument,
+    folder: &Path,
+    machine: &MachineArgs,
+) -> Result<(), Failure> {
+    interrupt::give_time_to_save();
+    let console = machine.console();
+    let save = |trainer: &Trainer<'_>| -> Result<(), Failure> {
+        trainer.checkpoint().save(&folder.join(CHECKPOINT_FILE))?;
+        write_bytes(&folder.join("log.csv"), log(trainer.records()).as_bytes())?;
+        Ok(())
+    };
+    if !machine.json {
+        Console::data(&heading(&trainer, run))?;
+    }
+    let ending = machine.in_pool(|| {
+        trainer.run(&console.monitor(), |trainer, record| {
+            save(trainer)?;
+            if machine.json { Ok(()) } else { Console::data(&line(record)) }
+        })
+    })?;
+    if ending == Ending::Stopped {
+        save(&trainer)?;
+        console.note(&format!("stopped and saved; `spadework train --resume {}` goes on", folder.display()));
+        return Err(Failure::usage("stopped"));
+    }
+    let network = trainer.network();
+    network.save(&folder.join("model.safetensors"))?;
+    network.save_onnx(&folder.join("model.onnx"))?;
+    let document = TrainDocument {
+        schema: "spadework.train/1",
+        run,
+        params: trainer.params(),
+        trained_values: network.trained_values(),
+        epochs: trainer.records(),
+    };
+    write_bytes(&folder.join("result.json"), json(&document).as_bytes())?;
+    if machine.json {
+        Console::data(&json(&document))
+    } else {
+        Console::data(&format!("\nwritten to {}\n", folder.display()))
+    }
+}
+
+/// Everything that a run reads.
+struct Inputs {
+    examples: Examples,
+    test: Option<Examples>,
+    scorer: Option<Frozen>,
+    teacher: Option<Frozen>,
+    node_scores: Option<Vec<f64>>,
+}
+
+impl Inputs {
+    fn load(
+        run: &RunDocument,
+        data: &Dataset,
+        network: &Network,
+        compute: &Compute,
+    ) -> Result<Self, Failure> {
+        let examples = first(examples_of(data, run.labels.as_deref(), network)?, run.limit);
+        let test = match &run.test {
+            Some(argument) => Some(examples_of(&load(argument)?, run.test_labels.as_deref(), network)?),
+            None => None,
+        };
+        let frozen = |path: &Option<PathBuf>| -> Result<Option<Frozen>, Failure> {
+            path.as_ref().map(|path| Ok(Frozen::new(&Network::load(path)?, compute))).transpose()
+        };
+        let node_scores = match &run.node_scores {
+            Some(argument) => Some(one_each(argument, examples.len())?.into_iter().map(f64::from).collect()),
+            None => None,
+        };
+        Ok(Self { examples, test, scorer: frozen(&run.scorer)?, teacher: frozen(&run.teacher)?, node_scores })
+    }
+
+    fn guides(&self) -> Guides<'_> {
+        Guides {
+            scorer: self.scorer.as_ref(),
+            teacher: self.teacher.as_ref(),
+            node_scores: self.node_scores.as_deref(),
+            test: self.test.as_ref(),
+        }
+    }
+}
+
+impl RunDocument {
+    fn from_args(args: &TrainArgs) -> Result<Self, Failure> {
+        let (Some(model), Some(data)) = (&args.model, &args.data) else {
+            return Err(Failure::usage("--model and --data must be given"));
+        };
+        // A data set by name and folder alone is its training part, tested on its test part.
+        let named = ["mnist", "fashion-mnist", "cifar10"];
+        let parts =
+            data.split_once(':').filter(|(name, folder)| named.contains(name) && !folder.contains(':'));
+        let (data, test) = match parts {
+            Some(_) => (format!("{data}:train"), args.test.clone().or(Some(format!("{data}:test")))),
+            None => (data.clone(), args.test.clone()),
+        };
+        Ok(Self {
+            schema: "spadework.run/1".to_owned(),
+            command: command_line(),
+            folder: working_folder(),
+            model: model.clone(),
+            data,
+            labels: args.labels.clone(),
+            test,
+            test_labels: args.test_labels.clone(),
+            limit: args.limit,
+            normalize: args.normalize,
+            scorer: args.scorer.clone(),
+            teacher: args.teacher.clone(),
+            node_scores: args.node_scores.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+}
+
+impl RunDocument {
+    /// Whether the run began with a trained network rather than with an architecture.
+    fn begins_with_a_file(&self) -> bool {
+        let is_file = [".onnx", ".safetensors"].iter().any(|ending| self.model.ends_with(ending));
+        is_file || Path::new(&self.model).is_dir()
+    }
+}
+
+/// The network to train: an architecture with random weights, or a trained one.
+fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Failure> {
+    if run.begins_with_a_file() {
+        if run.normalize {
+            return Err(Failure::usage("--normalize is for new networks; a trained one keeps its own"));
+        }
+        return Ok(Network::load(Path::new(&run.model))?);
+    }
+    let architecture: Architecture = run.model.parse()?;
+    let classes = match &run.labels {
+        Some(argument) => Some(load_labels(argument)?),
+        None => data.labels().cloned(),
+    };
+    let classes = classes.ok_or_else(|| spadework_nn::Error::NoLabels { name: run.data.clone() })?;
+    let outputs =
+        classes.ids().iter().copied().max().map_or(0, |largest| usize::try_from(largest).unwrap_or(0) + 1);
+    let shape = image_shape(data)?;
+    let normalization =
+        if run.normalize { Some(Normalization::of(&to_floats(&data.samples()?), &shape)) } else { None };
+    Ok(architecture.build(&shape, outputs, normalization.as_ref(), seed)?)
+}
+
+fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
+    let method = Method::from(args.method);
+    let needed = |option: &str, value: Option<f32>| {
+        value.ok_or_else(|| Failure::usage(format!("--method {method} needs {option}")))
+    };
+    let used = |option: &str, given: bool, mixed: bool| {
+        let useless = given && (if mixed { !method.is_mixed() } else { method == Method::Standard });
+        if useless {
+            Err(Failure::usage(format!("{option} is of no use to --method {method}")))
+        } else {
+            Ok(())
+        }
+    };
+    used("--eps", args.eps.is_some(), false)?;
+    used("--small-eps", args.small_eps.is_some(), true)?;
+    used("--top", args.top.is_some(), true)?;
+    used("--rescore", args.rescore.is_some(), true)?;
+    let guided = args.node_scores.is_some() || args.scorer.is_some();
+    if guided && method != Method::Spade {
+        return Err(Failure::usage(format!("--node-scores and --scorer are of no use to --method {method}")));
+    }
+    let epsilon = if method == Method::Standard { 0.0 } else { needed("--eps", args.eps)? };
+    let small_epsilon = if method.is_mixed() { needed("--small-eps", args.small_eps)? } else { 0.0 };
+    let top = match args.top {
+        None if method.is_mixed() => return Err(Failure::usage(format!("--method {method} needs --top"))),
+        top => top.unwrap_or(0),
+    };
+    let optimizer = match args.optimizer {
+        OptimizerName::Adam => OptimizerKind::Adam,
+        OptimizerName::Sgd => OptimizerKind::Sgd { momentum: args.momentum },
+    };
+    let default_rate = if args.optimizer == OptimizerName::Adam { 1e-3 } else { 0.1 };
+    Ok(TrainParams {
+        method,
+        epochs: args.epochs,
+        batch: args.batch,
+        learning_rate: args.learning_rate.unwrap_or(default_rate),
+        schedule: match args.schedule {
+            ScheduleName::Constant => Schedule::Constant,
+            ScheduleName::Cyclic => Schedule::Cyclic,
+            ScheduleName::MultiStep => Schedule::MultiStep { milestones: args.milestones.clone() },
+        },
+        optimizer,
+        weight_decay: args.weight_decay,
+        augmentation: Augmentation {
+            crop: if args.augment.contains(&AugmentName::Crop) { CROP } else { 0 },
+            flip: args.augment.contains(&AugmentName::Flip),
+            augmix: args.augment.contains(&AugmentName::Augmix),
+        },
+        climb: Climb {
+            norm: args.norm.into(),
+            steps: args.steps,
+            step_size: args.step_size,
+            ..Climb::default()
+        },
+        epsilon,
+        small_epsilon,
+        top,
+        warmup: args.warmup.unwrap_or(0),
+        rescore: args.rescore,
+        skip_misclassified: args.skip_misclassified,
+        temperature: args.temperature,
+        neighbors: args.neighbors,
+        eigenpairs: args.eigenpairs,
+        seed: args.seed,
+    })
+}
+
+/// Pixels that a crop moves an image by at most, as is usual for small images.
+const CROP: usize = 4;
+
+impl From<MethodName> for Method {
+    fn from(name: MethodName) -> Self {
+        match name {
+            MethodName::Standard => Method::Standard,
+            MethodName::Pgd => Method::Pgd,
+            MethodName::Random => Method::Random,
+            MethodName::Spade => Method::Spade,
+            MethodName::Gairat => Method::Gairat,
+        }
+    }
+}
+
+fn heading(trainer: &Trainer<'_>, run: &RunDocument) -> String {
+    let mut text = format!(
+        "{} on {} ({} samples), {} training\n\n  epoch      rate      loss  accuracy      test   seconds\n",
+        run.model,
+        run.data,
+        trainer.examples().len(),
+        trainer.params().method,
+    );
+    // After a resume, what was done before.
+    text.extend(trainer.records().iter().map(line));
+    text
+}
+
+fn line(record: &EpochRecord) -> String {
+    let test = record.test_accuracy.map_or_else(String::new, |accuracy| format!("{:.2} %", 100.0 * accuracy));
+    format!(
+        "  {:>5}  {:>8.2e}  {:>8.4}  {:>6.2} %  {:>8}  {:>8.1}\n",
+        record.epoch,
+        record.learning_rate,
+        record.loss,
+        100.0 * record.accuracy,
+        test,
+        record.seconds
+    )
+}
+
+fn log(records: &[EpochRecord]) -> String {
+    let mut text = String::from("epoch,learning_rate,loss,accuracy,test_accuracy,seconds\n");
+    for record in records {
+        let EpochRecord { epoch, learning_rate, loss, accuracy, test_accuracy, seconds } = record;
+        let test = test_accuracy.map(|accuracy| accuracy.to_string()).unwrap_or_default();
+        text.push_str(&format!("{epoch},{learning_rate},{loss},{accuracy},{test},{seconds}\n"));
+    }
+    text
+}

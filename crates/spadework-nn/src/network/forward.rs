@@ -1,0 +1,320 @@
+//! How a network is computed.
+//!
+//! Batch norm is why there are two ways. In training it uses the statistics of the batch, otherwise those it was trained
+//! with. A [`Frozen`] network is of the second kind for good: it has no method that would use or change anything else, so an
+//! attack, which only takes frozen networks, cannot be run in the wrong mode.
+
+use std::sync::{Arc, OnceLock};
+
+use burn_tensor::module::{avg_pool2d, batch_norm, batch_norm_train, conv2d, linear, max_pool2d};
+use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
+use burn_tensor::{Device, Tensor, TensorData, activation, s};
+
+use super::fold::Folded;
+use super::{Network, Operation, Source, Window};
+use crate::device::Compute;
+use crate::{Error, Result};
+
+/// Samples that are run at once where only their outputs are asked for.
+const BATCH: usize = 500;
+
+/// The values of a network's parameters on a device, flat, in the order of [`Network::parameters`].
+pub(crate) type Tensors = Vec<Tensor<1>>;
+
+/// Mean and variance of one batch, for the layer at `layer`.
+pub(crate) struct BatchStatistics {
+    pub(crate) layer: usize,
+    pub(crate) mean: Tensor<1>,
+    /// Unbiased, as running statistics are kept.
+    pub(crate) variance: Tensor<1>,
+}
+
+/// Which statistics normalize.
+pub(crate) enum Mode<'a> {
+    /// Those the network was trained with. Layers that are marked are in the parameters of others already.
+    Running(&'a [bool]),
+    /// Those of the batch, which are written down here.
+    Batch(&'a mut Vec<BatchStatistics>),
+}
+
+/// What flows between layers.
+#[derive(Clone)]
+enum Value {
+    Rows(Tensor<2>),
+    Images(Tensor<4>),
+}
+
+impl Network {
+    /// The parameters on a device.
+    pub(crate) fn upload(&self, compute: &Compute) -> Tensors {
+        let tensor = |values: &Vec<f32>| {
+            Tensor::from_data(TensorData::new(values.clone(), [values.len()]), compute.device())
+        };
+        self.parameters.iter().map(|parameter| tensor(&parameter.values)).collect()
+    }
+
+    /// Outputs `[n, classes]` of samples `[n, values]`.
+    pub(crate) fn forward(&self, tensors: &[Tensor<1>], samples: Tensor<2>, mut mode: Mode<'_>) -> Tensor<2> {
+        let mut uses = self.uses();
+        let mut values: Vec<Option<Value>> = Vec::with_capacity(self.layers.len());
+        let input = self.shaped(samples);
+        for (index, layer) in self.layers.iter().enumerate() {
+            // The last one to use a value takes it, so that it can be overwritten.
+            let mut take = |source: &Source| match *source {
+                Source::Input => input.clone(),
+                Source::Layer(at) => {
+                    uses[at] -= 1;
+                    let value = if uses[at] == 0 { values[at].take() } else { values[at].clone() };
+                    value.expect("a layer only uses earlier ones")
+                }
+            };
+            let first = take(&layer.inputs[0]);
+            let second = layer.inputs.get(1).map(take);
+            let mine: Vec<Tensor<1>> = layer.parameters.iter().map(|&at| tensors[at].clone()).collect();
+            values.push(Some(self.apply(index, first, second, mine, &mut mode)));
+        }
+        match values.pop().flatten() {
+            Some(Value::Rows(rows)) => rows,
+            _ => unreachable!("the last layer of a network gives rows"),
+        }
+    }
+
+    /// How often each layer's value is used.
+    pub(super) fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.layers.len()];
+        for source in self.layers.iter().flat_map(|layer| &layer.inputs) {
+            if let Source::Layer(at) = source {
+                uses[*at] += 1;
+            }
+        }
+        uses
+    }
+
+    fn shaped(&self, samples: Tensor<2>) -> Value {
+        match *self.input_shape.as_slice() {
+            [c, h, w] => {
+                let [n, _] = samples.dims();
+                Value::Images(samples.reshape([n, c, h, w]))
+            }
+            _ => Value::Rows(samples),
+        }
+    }
+
+    fn apply(
+        &self,
+        index: usize,
+        value: Value,
+        second: Option<Value>,
+        parameters: Vec<Tensor<1>>,
+        mode: &mut Mode<'_>,
+    ) -> Value {
+        let layer = &self.layers[index];
+        let shape = |at: usize| self.parameters[layer.parameters[at]].shape.as_slice();
+        let mut parameters = parameters.into_iter();
+        let mut next = || parameters.next().expect("the builder checked the number of parameters");
+        match (&layer.operation, value) {
+            (_, value) if matches!(mode, Mode::Running(absorbed) if absorbed[index]) => value,
+            (Operation::Convolution { stride, padding }, Value::Images(x)) => {
+                let weight: [usize; 4] = shape(0).try_into().expect("checked by the builder");
+                let options = ConvOptions::new(*stride, *padding, [1, 1], 1);
+                Value::Images(conv2d(x, next().reshape(weight), Some(next()), options))
+            }
+            (Operation::Linear, Value::Rows(x)) => {
+                let weight: [usize; 2] = shape(0).try_into().expect("checked by the builder");
+                Value::Rows(linear(x, next().reshape(weight).transpose(), Some(next())))
+            }
+            (Operation::BatchNorm { epsilon }, value) => {
+                let four = [next(), next(), next(), next()];
+                match value {
+                    Value::Rows(x) => Value::Rows(normalize(x, four, *epsilon, index, mode)),
+                    Value::Images(x) => Value::Images(normalize(x, four, *epsilon, index, mode)),
+                }
+            }
+            (Operation::Add, Value::Rows(x)) => match second {
+                Some(Value::Rows(y)) => Value::Rows(x + y),
+                _ => unreachable!("the builder checked both shapes"),
+            },
+            (Operation::Add, Value::Images(x)) => match second {
+                Some(Value::Images(y)) => Value::Images(x + y),
+                _ => unreachable!("the builder checked both shapes"),
+            },
+            (Operation::Offset, Value::Rows(x)) => Value::Rows(x + next().unsqueeze()),
+            (Operation::Scale, Value::Rows(x)) => Value::Rows(x * next().unsqueeze()),
+            (Operation::Offset, Value::Images(x)) => Value::Images(x + by_channel(next())),
+            (Operation::Scale, Value::Images(x)) => Value::Images(x * by_channel(next())),
+            (operation, Value::Rows(x)) => without_parameters_rows(operation, x),
+            (operation, Value::Images(x)) => without_parameters_images(operation, x),
+        }
+    }
+}
+
+fn by_channel(values: Tensor<1>) -> Tensor<4> {
+    let [channels] = values.dims();
+    values.reshape([1, channels, 1, 1])
+}
+
+fn without_parameters_rows(operation: &Operation, x: Tensor<2>) -> Value {
+    Value::Rows(match operation {
+        Operation::Relu => activation::relu(x),
+        Operation::Tanh => activation::tanh(x),
+        Operation::Flatten => x,
+        _ => unreachable!("the builder lets only images come here"),
+    })
+}
+
+fn without_parameters_images(operation: &Operation, x: Tensor<4>) -> Value {
+    Value::Images(match operation {
+        Operation::Relu => activation::relu(x),
+        Operation::Tanh => activation::tanh(x),
+        Operation::MaxPool(window) => {
+            let Window { size, stride, padding } = *window;
+            max_pool2d(x, MaxPoolOptions::new(size).with_stride(stride).with_padding(padding))
+        }
+        Operation::AveragePool(window) => {
+            let Window { size, stride, padding } = *window;
+            avg_pool2d(x, AvgPoolOptions::new(size).with_stride(stride).with_padding(padding))
+        }
+        Operation::GlobalAveragePool => x.mean_dims(&[2, 3]),
+        Operation::Subsample { before, after } => {
+            let kept = x.slice(s![.., .., ..;2, ..;2]);
+            kept.pad([(0, 0), (*before, *after), (0, 0), (0, 0)], PadMode::Constant(0.0))
+        }
+        Operation::Flatten => {
+            let [n, c, h, w] = x.dims();
+            return Value::Rows(x.reshape([n, c * h * w]));
+        }
+        _ => unreachable!("the builder lets only rows come here"),
+    })
+}
+
+fn normalize<const D: usize>(
+    x: Tensor<D>,
+    [scale, shift, mean, variance]: [Tensor<1>; 4],
+    epsilon: f64,
+    layer: usize,
+    mode: &mut Mode<'_>,
+) -> Tensor<D> {
+    match mode {
+        Mode::Running(_) => batch_norm(x, scale, shift, mean, variance, epsilon),
+        Mode::Batch(written) => {
+            let dims = x.dims();
+            let count = dims.iter().product::<usize>() / dims[1];
+            let normalized = batch_norm_train(x, scale, shift, epsilon);
+            let unbiased = count as f64 / (count.max(2) - 1) as f64;
+            written.push(BatchStatistics {
+                layer,
+                mean: normalized.mean.inner(),
+                variance: normalized.variance.inner() * unbiased,
+            });
+            normalized.output
+        }
+    }
+}
+
+/// A network on a device that is only run: the one thing that can be attacked, evaluated and scored.
+#[derive(Debug, Clone)]
+pub struct Frozen {
+    /// Layers and shapes; its values may be older than those on the device.
+    network: Arc<Network>,
+    tensors: Tensors,
+    /// Made when it is first run.
+    folded: OnceLock<Folded>,
+    device: Device,
+}
+
+impl Frozen {
+    /// Puts a network on a device.
+    pub fn new(network: &Network, compute: &Compute) -> Self {
+        let tensors = network.upload(compute);
+        Self::from_tensors(Arc::new(network.clone()), tensors, compute.device().clone())
+    }
+
+    /// As [`Frozen::new`], of parameters that are on the device already.
+    pub(crate) fn from_tensors(network: Arc<Network>, tensors: Tensors, device: Device) -> Self {
+        Self { network, tensors, folded: OnceLock::new(), device }
+    }
+
+    /// The shape of one sample: `[channels, height, width]` or `[values]`.
+    pub fn input_shape(&self) -> &[usize] {
+        self.network.input_shape()
+    }
+
+    /// Values of one sample.
+    pub fn input_size(&self) -> usize {
+        self.network.input_size()
+    }
+
+    /// Values of one output.
+    pub fn classes(&self) -> usize {
+        self.network.outputs()
+    }
+
+    /// That samples of this many values are such as the network takes.
+    pub(crate) fn check_size(&self, got: usize) -> Result<()> {
+        let (expected, shape) = (self.input_size(), self.input_shape().to_vec());
+        if got == expected { Ok(()) } else { Err(Error::InputSize { expected, shape, got }) }
+    }
+
+    /// The network with the values that are on the device.
+    ///
+    /// # Panics
+    /// When the device cannot be read.
+    pub fn to_network(&self) -> Network {
+        let values = self.tensors.iter().map(|tensor| to_host(tensor.clone())).collect();
+        (*self.network).clone().with_values(values).expect("the shapes are those of the network")
+    }
+
+    /// The outputs of samples that lie row by row in `samples`; of a classifier, the values before the softmax.
+    ///
+    /// # Errors
+    /// When `samples` are no whole rows of the network's input size.
+    pub fn outputs(&self, samples: &[f32]) -> Result<Vec<f32>> {
+        let size = self.network.input_size();
+        if samples.is_empty() || !samples.len().is_multiple_of(size) {
+            let shape = self.network.input_shape().to_vec();
+            return Err(Error::InputSize { expected: size, shape, got: samples.len() });
+        }
+        let mut outputs = Vec::with_capacity(samples.len() / size * self.network.outputs());
+        for batch in samples.chunks(BATCH * size) {
+            outputs.extend(to_host(self.forward(self.rows(batch))));
+        }
+        Ok(outputs)
+    }
+
+    /// Samples on the device.
+    pub(crate) fn rows(&self, samples: &[f32]) -> Tensor<2> {
+        let size = self.network.input_size();
+        let rows = samples.len() / size;
+        Tensor::from_data(TensorData::new(samples.to_vec(), [rows, size]), &self.device)
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    pub(crate) fn forward(&self, samples: Tensor<2>) -> Tensor<2> {
+        let folded = self.folded.get_or_init(|| self.network.fold(&self.tensors));
+        self.network.forward(&folded.tensors, samples, Mode::Running(&folded.absorbed))
+    }
+
+    /// The outputs, and the gradient of a sum over them by the samples.
+    pub(crate) fn input_gradient(
+        &self,
+        samples: Tensor<2>,
+        sum: impl FnOnce(Tensor<2>) -> Tensor<1>,
+    ) -> (Tensor<2>, Tensor<2>) {
+        let samples = samples.inner().autodiff().require_grad();
+        let outputs = self.forward(samples.clone());
+        let mut gradients = sum(outputs.clone()).backward();
+        let gradient = samples.grad_remove(&mut gradients);
+        (outputs.inner(), gradient.unwrap_or_else(|| samples.inner().zeros_like()))
+    }
+}
+
+/// Values of a tensor, row by row.
+///
+/// # Panics
+/// When the device cannot be read; there is no going on without it.
+pub(crate) fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.inner().try_into_vec_as::<f32>().expect("a tensor of floats can be read")
+}

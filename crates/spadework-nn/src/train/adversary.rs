@@ -1,0 +1,85 @@
+//! The perturbed samples that a network is trained on.
+
+use burn_tensor::{Int, Tensor};
+
+use crate::attack::{Balls, Climb, predicted, starts};
+use crate::network::{Frozen, to_host};
+
+/// A batch that is to be perturbed.
+pub(super) struct Victims<'a> {
+    pub(super) rows: Tensor<2>,
+    pub(super) labels: Tensor<2, Int>,
+    pub(super) classes: &'a [usize],
+    /// How far each may be moved.
+    pub(super) radius: &'a [f32],
+    /// Where each stands in the data, for its random start.
+    pub(super) places: &'a [usize],
+}
+
+/// Perturbed samples, and where it was asked for, how many steps each held.
+pub(super) struct Perturbed {
+    pub(super) rows: Tensor<2>,
+    pub(super) held: Vec<usize>,
+}
+
+/// Climbs all steps without a stop: training wants the worst point, not the first bad one.
+///
+/// `held` counts the points of the way, start included, at which a sample was still classified rightly: GAIRAT's κ.
+pub(super) fn perturb(
+    model: &Frozen,
+    victims: &Victims<'_>,
+    climb: &Climb,
+    seed: u64,
+    round: u64,
+    count_held: bool,
+) -> Perturbed {
+    let size = model.input_size();
+    let balls =
+        Balls::new(climb.norm, victims.rows.clone(), victims.radius, &climb.step_sizes(victims.radius));
+    let mut points = if climb.random_start {
+        balls.start(model.rows(&starts(climb.norm, seed, round, victims.places, size)))
+    } else {
+        balls.center()
+    };
+    let mut held = vec![0; victims.places.len()];
+    for _ in 0..climb.steps {
+        let labels = victims.labels.clone();
+        let (outputs, gradient) =
+            model.input_gradient(points.clone(), |outputs| climb.objective.sum(outputs, labels));
+        if count_held {
+            count(&mut held, &to_host(outputs), victims.classes);
+        }
+        points = balls.ascend(points, gradient);
+    }
+    Perturbed { rows: points, held }
+}
+
+fn count(held: &mut [usize], outputs: &[f32], classes: &[usize]) {
+    let width = outputs.len() / held.len();
+    for ((held, row), &class) in held.iter_mut().zip(outputs.chunks(width)).zip(classes) {
+        *held += usize::from(predicted(row) == class);
+    }
+}
+
+/// GAIRAT's weights of a batch (Zhang et al. 2021), with mean 1: (1 + tanh(λ + 5(1 − 2κ/K)))/2, λ = −1.
+pub(super) fn gairat_weights(held: &[usize], steps: usize) -> Vec<f32> {
+    let weight =
+        |&held: &usize| f32::midpoint(1.0, (-1.0 + 5.0 * (1.0 - 2.0 * held as f32 / steps as f32)).tanh());
+    let weights: Vec<f32> = held.iter().map(weight).collect();
+    let mean = weights.iter().sum::<f32>() / weights.len() as f32;
+    weights.iter().map(|weight| weight / mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_that_fall_early_weigh_more() {
+        let weights = gairat_weights(&[0, 5, 10], 10);
+        assert!(weights[0] > weights[1] && weights[1] > weights[2], "{weights:?}");
+        assert!((weights.iter().sum::<f32>() - 3.0).abs() < 1e-5);
+        // Before the mean: (1 + tanh 4)/2, (1 + tanh −1)/2.
+        assert!((weights[0] / weights[1] - 0.999_664_6 / 0.119_202_9).abs() < 1e-3, "{weights:?}");
+    }
+}

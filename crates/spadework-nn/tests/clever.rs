@@ -1,0 +1,119 @@
+//! CLEVER scores: the fit against SciPy, the whole against networks whose Lipschitz constant is known.
+
+use serde::Deserialize;
+use spadework::Silent;
+use spadework_nn::attack::Norm;
+use spadework_nn::clever::{CleverParams, Estimate, ReverseWeibull, clever};
+use spadework_nn::network::{NetworkBuilder, Operation};
+use spadework_nn::{Architecture, Compute, Frozen};
+
+#[derive(Deserialize)]
+struct Fixtures {
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    maxima: Vec<f64>,
+    shape: f64,
+    endpoint: f64,
+    scale: f64,
+    log_likelihood: f64,
+    distance: f64,
+    p_value: f64,
+}
+
+/// `scripts/make_clever_fixtures.py` made these with `scipy.stats.weibull_max`.
+#[test]
+fn fits_are_those_of_scipy() {
+    let text = include_str!("fixtures/weibull.json");
+    let fixtures: Fixtures = serde_json::from_str(text).unwrap();
+    for case in fixtures.cases {
+        let fitted = ReverseWeibull::fit(&case.maxima).unwrap();
+        let name = &case.name;
+        // Both stop where the likelihood is flat to 1e-10 or so, hence parameters to the root of that.
+        let near = |got: f64, expected: f64| (got / expected - 1.0).abs() < 1e-4;
+        assert!(near(fitted.endpoint, case.endpoint), "{name}: {} {}", fitted.endpoint, case.endpoint);
+        assert!(near(fitted.shape, case.shape), "{name}: {} {}", fitted.shape, case.shape);
+        assert!(near(fitted.scale, case.scale), "{name}: {} {}", fitted.scale, case.scale);
+        // Nothing is more likely than the most likely.
+        assert!(fitted.log_likelihood > case.log_likelihood - 1e-6, "{name}");
+        assert!((fitted.distance - case.distance).abs() < 1e-4, "{name}");
+        // SciPy's series has no correction for the number of values, which is at most 2 % of the argument here.
+        assert!((fitted.p_value(case.maxima.len()) - case.p_value).abs() < 0.03, "{name}");
+    }
+}
+
+/// Two outputs that are linear: the gradient is the same everywhere, and the score is the exact distance to the boundary.
+#[test]
+fn scores_of_linear_networks_are_distances() {
+    let weight = vec![1.0_f32, -2.0, 0.5, -1.0, 1.0, 1.5];
+    let mut builder = NetworkBuilder::new(&[3]).unwrap();
+    builder
+        .then("fc", Operation::Linear, vec![(vec![2, 3], weight.clone()), (vec![2], vec![0.1, 0.0])])
+        .unwrap();
+    let model = Frozen::new(&builder.finish().unwrap(), &Compute::cpu());
+    let sample = [0.6_f32, 0.3, 0.5];
+    let outputs = model.outputs(&sample).unwrap();
+    let lead = f64::from((outputs[0] - outputs[1]).abs());
+    let rows: Vec<f64> = (0..3).map(|i| f64::from(weight[i] - weight[3 + i])).collect();
+    let duals = [
+        (Norm::L1, rows.iter().fold(0.0_f64, |largest, d| largest.max(d.abs()))),
+        (Norm::L2, rows.iter().map(|d| d * d).sum::<f64>().sqrt()),
+        (Norm::Linf, rows.iter().map(|d| d.abs()).sum()),
+    ];
+    for (norm, dual) in duals {
+        let params = CleverParams { norm, batches: 10, samples: 16, pool: 2, ..CleverParams::default() };
+        let score = clever(&model, &sample, 0, &params, &Silent).unwrap();
+        assert!((score.score() - lead / dual).abs() < 1e-6, "{norm:?} {score:?}");
+        assert_eq!(score.weakest().estimate, Estimate::Maximum, "equal maxima have no fit");
+        let small = CleverParams { radius: 1e-3, ..params };
+        let capped = clever(&model, &sample, 0, &small, &Silent).unwrap().score();
+        assert!((capped - 1e-3).abs() < 1e-9, "{capped}");
+    }
+}
+
+#[test]
+fn untargeted_scores_are_the_smallest_targeted_ones() {
+    let network = "tanh:20x2".parse::<Architecture>().unwrap().build(&[8], 5, None, 3).unwrap();
+    let model = Frozen::new(&network, &Compute::cpu());
+    let sample: Vec<f32> = (0..8).map(|at| at as f32 / 7.0).collect();
+    let params =
+        CleverParams { radius: 0.5, batches: 40, samples: 64, pool: 40, seed: 3, ..CleverParams::default() };
+    let whole = clever(&model, &sample, 2, &params, &Silent).unwrap();
+    assert_eq!(whole.targets.len(), 4);
+    assert_eq!(whole.gradients, 4 * 40 * 64);
+    let mut smallest = f64::INFINITY;
+    for target in (0..5).filter(|&target| target != whole.class) {
+        let one = CleverParams { target: Some(target), ..params.clone() };
+        let score = clever(&model, &sample, 2, &one, &Silent).unwrap();
+        assert_eq!(&score.targets[0], whole.targets.iter().find(|other| other.target == target).unwrap());
+        smallest = smallest.min(score.score());
+    }
+    assert_eq!(whole.score(), smallest);
+    assert!(whole.targets.iter().any(|target| matches!(target.estimate, Estimate::Weibull(_))), "{whole:?}");
+    let error =
+        clever(&model, &sample, 2, &CleverParams { target: Some(whole.class), ..params.clone() }, &Silent);
+    assert!(error.unwrap_err().to_string().starts_with("the target must be another class"));
+    let error = clever(&model, &sample, 2, &CleverParams { target: Some(9), ..params }, &Silent);
+    assert_eq!(error.unwrap_err().to_string(), "the target must be a class of the network, got 9");
+}
+
+/// The gradient of tanh is largest at zero: 1. Points around zero see almost all of it, and the endpoint is near it.
+#[test]
+fn the_endpoint_of_a_bounded_gradient_is_found() {
+    let mut builder = NetworkBuilder::new(&[2]).unwrap();
+    let first = vec![(vec![2, 2], vec![1.0, 0.0, 0.0, 1.0]), (vec![2], vec![0.0, 0.0])];
+    builder.then("a", Operation::Linear, first).unwrap();
+    builder.then("b", Operation::Tanh, vec![]).unwrap();
+    builder
+        .then("c", Operation::Linear, vec![(vec![2, 2], vec![1.0, 0.0, 0.0, 0.0]), (vec![2], vec![0.2, 0.0])])
+        .unwrap();
+    let model = Frozen::new(&builder.finish().unwrap(), &Compute::cpu());
+    let params =
+        CleverParams { radius: 1.0, batches: 100, samples: 20, pool: 100, ..CleverParams::default() };
+    let score = clever(&model, &[-0.1, 0.0], 0, &params, &Silent).unwrap();
+    let lipschitz = score.weakest().lipschitz;
+    assert!((0.97..1.05).contains(&lipschitz), "{score:?}");
+}
