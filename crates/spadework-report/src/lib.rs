@@ -31,7 +31,6 @@ pub use comparison::{ComparedModels, comparison_charts, comparison_page, compari
 pub use error::{Error, Result};
 pub use figure_file::FigureFormat;
 pub use layers::{layers_charts, layers_page};
-pub use pictures::ImageShape;
 pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
 pub use sweep::{sweep_charts, sweep_page};

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use spadework::{Samples, Values};
+use spadework_io::corrupt::ImageShape;
 
 use crate::InputArray;
 use crate::error::Result;
@@ -16,64 +17,39 @@ const MOST_PIXELS: usize = 48;
 const SHEET_BYTES: usize = 2_400_000;
 const MOST_PICTURES: usize = 2000;
 
-/// How the numbers of a sample form a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImageShape {
-    /// Rows of pixels.
-    pub height: usize,
-    /// Pixels a row.
-    pub width: usize,
-    /// 1 (grey) or 3 (red, green, blue).
-    pub channels: usize,
-    /// Whether a channel is one block (C × H × W), or a pixel is (H × W × C).
-    pub channels_first: bool,
-}
+/// A picture, and how much smaller it becomes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Picture(ImageShape);
 
-impl ImageShape {
-    /// The shape of a picture in an array of that shape, whose first extent counts the samples.
+impl Picture {
+    /// The picture that a sample is in an array of that shape, whose first extent counts the samples.
     ///
     /// Three and four extents are read as pictures where they can be; flattened samples only in the sizes of MNIST
     /// (28 × 28) and CIFAR-10 (3 × 32 × 32), since a row of numbers need not be a picture.
-    pub fn of(shape: &[usize]) -> Option<Self> {
-        let is_color = |channels: usize| channels == 1 || channels == 3;
-        let is_side = |side: usize| (2..=8192).contains(&side);
-        let image = match *shape {
-            [_, 784] => Self { height: 28, width: 28, channels: 1, channels_first: true },
-            [_, 3072] => Self { height: 32, width: 32, channels: 3, channels_first: true },
-            [_, height, width] => Self { height, width, channels: 1, channels_first: true },
-            [_, channels, height, width] if is_color(channels) => {
-                Self { height, width, channels, channels_first: true }
-            }
-            [_, height, width, channels] if is_color(channels) => {
-                Self { height, width, channels, channels_first: false }
-            }
-            _ => return None,
-        };
-        (is_side(image.height) && is_side(image.width)).then_some(image)
-    }
-
-    fn place(&self, channel: usize, row: usize, column: usize) -> usize {
-        if self.channels_first {
-            (channel * self.height + row) * self.width + column
-        } else {
-            (row * self.width + column) * self.channels + channel
+    pub(crate) fn of(shape: &[usize]) -> Option<Self> {
+        let extents = shape.get(1..)?;
+        if matches!(*extents, [numbers] if !matches!(numbers, 784 | 3072)) {
+            return None;
         }
+        let is_side = |side: usize| (2..=8192).contains(&side);
+        let image = ImageShape::of_extents(extents)?;
+        (is_side(image.height) && is_side(image.width)).then_some(Self(image))
     }
 
     /// Pixels that become one, along each side.
-    fn reduction(&self) -> usize {
-        self.height.max(self.width).div_ceil(MOST_PIXELS)
+    fn reduction(self) -> usize {
+        self.0.height.max(self.0.width).div_ceil(MOST_PIXELS)
     }
 
     /// Height and width in the sheet.
-    fn reduced(&self) -> [usize; 2] {
-        [self.height, self.width].map(|side| side.div_ceil(self.reduction()))
+    fn reduced(self) -> [usize; 2] {
+        [self.0.height, self.0.width].map(|side| side.div_ceil(self.reduction()))
     }
 
     /// How many pictures a sheet may hold.
-    pub(crate) fn most_pictures(&self) -> usize {
+    pub(crate) fn most_pictures(self) -> usize {
         let [height, width] = self.reduced();
-        (SHEET_BYTES / (height * width * self.channels)).min(MOST_PICTURES)
+        (SHEET_BYTES / (height * width * self.0.channels)).min(MOST_PICTURES)
     }
 }
 
@@ -92,33 +68,33 @@ pub(crate) struct Sheet {
 
 impl Sheet {
     /// The pictures of the samples named, in that order.
-    pub(crate) fn of(inputs: &InputArray<'_>, image: ImageShape, samples: &[u32]) -> Result<Self> {
-        let [height, width] = image.reduced();
+    pub(crate) fn of(inputs: &InputArray<'_>, picture: Picture, samples: &[u32]) -> Result<Self> {
+        let ([height, width], channels) = (picture.reduced(), picture.0.channels);
         let columns = (samples.len() as f64).sqrt().ceil().max(1.0) as usize;
         let rows = samples.len().div_ceil(columns).max(1);
         let shades = Shades::of(inputs.samples, samples);
-        let mut pixels = vec![0u8; rows * height * columns * width * image.channels];
+        let mut pixels = vec![0u8; rows * height * columns * width * channels];
         for (at, &sample) in samples.iter().enumerate() {
             let corner = [at / columns * height, at % columns * width];
             for row in 0..height {
                 for column in 0..width {
                     let pixel = (corner[0] + row) * columns * width + corner[1] + column;
-                    for channel in 0..image.channels {
-                        let value = mean(inputs.samples, sample, image, [channel, row, column]);
-                        pixels[pixel * image.channels + channel] = shades.of_value(value);
+                    for channel in 0..channels {
+                        let value = mean(inputs.samples, sample, picture, [channel, row, column]);
+                        pixels[pixel * channels + channel] = shades.of_value(value);
                     }
                 }
             }
         }
-        let png = encode(&pixels, [columns * width, rows * height], image.channels)?;
+        let png = encode(&pixels, [columns * width, rows * height], channels)?;
         let image = format!("data:image/png;base64,{}", STANDARD.encode(png));
         Ok(Self { width, height, columns, rows, samples: samples.to_vec(), image })
     }
 }
 
 /// One channel of a pixel of the sheet: the mean over the pixels that become one.
-fn mean(samples: &Samples<'_>, sample: u32, image: ImageShape, [channel, row, column]: [usize; 3]) -> f64 {
-    let factor = image.reduction();
+fn mean(samples: &Samples<'_>, sample: u32, picture: Picture, [channel, row, column]: [usize; 3]) -> f64 {
+    let (image, factor) = (picture.0, picture.reduction());
     let start = sample as usize * samples.dim();
     let rows = row * factor..((row + 1) * factor).min(image.height);
     let columns = column * factor..((column + 1) * factor).min(image.width);
@@ -183,8 +159,9 @@ mod tests {
 
     #[test]
     fn shapes_that_are_pictures() {
-        let of =
-            |shape: &[usize]| ImageShape::of(shape).map(|image| (image.height, image.width, image.channels));
+        let of = |shape: &[usize]| {
+            Picture::of(shape).map(|Picture(image)| (image.height, image.width, image.channels))
+        };
         assert_eq!(of(&[9, 28, 27]), Some((28, 27, 1)));
         assert_eq!(of(&[9, 3, 32, 32]), Some((32, 32, 3)));
         assert_eq!(of(&[9, 64, 48, 3]), Some((64, 48, 3)));
@@ -200,7 +177,7 @@ mod tests {
         values[12 + 10] = 1.0;
         let samples = Samples::from_f32(2, 12, values).unwrap();
         let inputs = InputArray { samples: &samples, shape: &[2, 2, 2, 3] };
-        let sheet = Sheet::of(&inputs, ImageShape::of(inputs.shape).unwrap(), &[1, 0]).unwrap();
+        let sheet = Sheet::of(&inputs, Picture::of(inputs.shape).unwrap(), &[1, 0]).unwrap();
         let pixels = decoded(&sheet);
         // Sample 1 stands first: its last pixel is in row 1, column 1 of a sheet 4 pixels wide.
         let lit: Vec<usize> = (0..pixels.len()).filter(|&at| pixels[at] == 255).collect();
@@ -212,7 +189,7 @@ mod tests {
         let values: Vec<f32> = (0..2 * 96 * 96).map(|at| if at % 2 == 0 { 0.0 } else { 1.0 }).collect();
         let samples = Samples::from_f32(2, 96 * 96, values).unwrap();
         let inputs = InputArray { samples: &samples, shape: &[2, 96, 96] };
-        let sheet = Sheet::of(&inputs, ImageShape::of(inputs.shape).unwrap(), &[0]).unwrap();
+        let sheet = Sheet::of(&inputs, Picture::of(inputs.shape).unwrap(), &[0]).unwrap();
         assert_eq!((sheet.width, sheet.height), (48, 48));
         assert!(decoded(&sheet).iter().all(|&pixel| pixel == 128));
     }

@@ -9,7 +9,7 @@ use spadework_io::Labels;
 use crate::InputArray;
 use crate::error::Result;
 use crate::packed;
-use crate::pictures::{ImageShape, Sheet};
+use crate::pictures::{Picture, Sheet};
 
 /// Rows of samples that are no pictures: how many, and how many numbers of each.
 const ROWS: usize = 1000;
@@ -142,8 +142,8 @@ pub(crate) fn looks(
     choose: impl Fn(usize) -> Vec<u32>,
 ) -> Result<(Option<Sheet>, Option<ShownRows>)> {
     let Some(inputs) = inputs else { return Ok((None, None)) };
-    match ImageShape::of(inputs.shape) {
-        Some(image) => Ok((Some(Sheet::of(inputs, image, &choose(image.most_pictures()))?), None)),
+    match Picture::of(inputs.shape) {
+        Some(picture) => Ok((Some(Sheet::of(inputs, picture, &choose(picture.most_pictures()))?), None)),
         None => Ok((None, Some(ShownRows::of(inputs.samples, choose(ROWS))))),
     }
 }

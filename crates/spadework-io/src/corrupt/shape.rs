@@ -37,8 +37,16 @@ impl ImageShape {
     /// # Errors
     /// When the shape is none of these.
     pub fn of(dataset: &Dataset) -> Result<Self> {
-        let extents = dataset.shape().get(1..).unwrap_or_default();
-        let found = match *extents {
+        let found = Self::of_extents(dataset.shape().get(1..).unwrap_or_default());
+        found.ok_or_else(|| Error::NoImageShape {
+            name: dataset.name().to_owned(),
+            shape: dataset.shape().to_vec(),
+        })
+    }
+
+    /// The same by the extents of one sample.
+    pub fn of_extents(extents: &[usize]) -> Option<Self> {
+        match *extents {
             [64] => Self::new(1, 8, 8, Channels::First),
             [784] => Self::new(1, 28, 28, Channels::First),
             [1024] => Self::new(1, 32, 32, Channels::First),
@@ -48,11 +56,15 @@ impl ImageShape {
             [1 | 3, _, 1 | 3] => None,
             [a, b, c] => Self::of_three(a, b, c),
             _ => None,
-        };
-        found.ok_or_else(|| Error::NoImageShape {
-            name: dataset.name().to_owned(),
-            shape: dataset.shape().to_vec(),
-        })
+        }
+    }
+
+    /// Where a channel of a pixel lies among the numbers of a sample.
+    pub fn place(&self, channel: usize, row: usize, column: usize) -> usize {
+        match self.order {
+            Channels::First => (channel * self.height + row) * self.width + column,
+            Channels::Last => (row * self.width + column) * self.channels + channel,
+        }
     }
 
     /// Whether the data set has one row of numbers a sample, so that [`ImageShape::of`] had to guess.
