@@ -193,11 +193,18 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
 }
 
 #[test]
-fn a_checkpoint_of_another_network_is_refused() {
+fn a_run_in_another_folder_and_a_checkpoint_of_another_network_are_refused() {
     let scene = Scene::new();
     for (model, out) in [("mlp:4", "four"), ("mlp:5", "five")] {
         scene.json(&format!("train --model {model} {DATA} --epochs 1 --out {out}"));
     }
+    let elsewhere = Command::new(env!("CARGO_BIN_EXE_spadework"))
+        .args(["train", "--resume", "."])
+        .current_dir(scene.path("four"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(elsewhere.stderr).unwrap();
+    assert!(said.contains("x.npy: no such file") && said.contains("`folder` in its run.json"), "{said}");
     fs::copy(scene.path("four/checkpoint.safetensors"), scene.path("five/checkpoint.safetensors")).unwrap();
     let message = scene.refused("train --resume five");
     assert!(message.contains("expected a checkpoint of mlp:5, got one of another network"), "{message}");

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use burn_tensor::module::{avg_pool2d, batch_norm, batch_norm_train, conv2d, linear, max_pool2d};
 use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
-use burn_tensor::{Device, Tensor, TensorData, activation, s};
+use burn_tensor::{Device, Tensor, TensorData, activation};
 
 use super::fold::Folded;
 use super::{Network, Operation, Source, Window};
@@ -176,7 +176,8 @@ fn without_parameters_images(operation: &Operation, x: Tensor<4>) -> Value {
         }
         Operation::GlobalAveragePool => x.mean_dims(&[2, 3]),
         Operation::Subsample { before, after } => {
-            let kept = x.slice(s![.., .., ..;2, ..;2]);
+            // Windows of one pixel, because libtorch cannot differentiate a slice with steps in every layout.
+            let kept = avg_pool2d(x, AvgPoolOptions::new([1, 1]).with_stride([2, 2]));
             kept.pad([(0, 0), (*before, *after), (0, 0), (0, 0)], PadMode::Constant(0.0))
         }
         Operation::Flatten => {

@@ -1,7 +1,7 @@
 //! A network as plain values: layers in order, each fed by the input or by earlier layers, and their parameters.
 //!
 //! A [`Network`] knows no device and no mode. It becomes something that computes as a [`Frozen`] network, which can only run
-//! with the statistics it was trained with, or as a [`Trainee`](crate::train::Trainee), which learns.
+//! with the statistics it was trained with, or within a [`Trainer`](crate::train::Trainer), which lets it learn.
 
 mod fold;
 mod forward;

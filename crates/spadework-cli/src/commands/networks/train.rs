@@ -93,10 +93,25 @@ fn resume(folder: &Path, machine: &MachineArgs, compute: &Compute) -> Result<(),
         Failure::usage(format!("{}: expected a training run, got {cause}", path.display()))
     })?;
     let checkpoint = Checkpoint::load(&folder.join(CHECKPOINT_FILE))?;
+    go_on(&run, &checkpoint, folder, machine, compute).map_err(|failure| {
+        if run.folder == working_folder() {
+            return failure;
+        }
+        failure.with_hint("paths of a run begin in the folder where it was started: `folder` in its run.json")
+    })
+}
+
+fn go_on(
+    run: &RunDocument,
+    checkpoint: &Checkpoint,
+    folder: &Path,
+    machine: &MachineArgs,
+    compute: &Compute,
+) -> Result<(), Failure> {
     let data = load(&run.data)?;
     // The file that a run began with may be gone since.
     if !run.begins_with_a_file() {
-        let expected = network(&run, &data, checkpoint.params().seed)?;
+        let expected = network(run, &data, checkpoint.params().seed)?;
         if !expected.same_architecture(checkpoint.network()) {
             let path = folder.join(CHECKPOINT_FILE);
             let message = format!(
@@ -107,9 +122,9 @@ fn resume(folder: &Path, machine: &MachineArgs, compute: &Compute) -> Result<(),
             return Err(Failure::usage(message));
         }
     }
-    let inputs = Inputs::load(&run, &data, checkpoint.network(), compute)?;
-    let trainer = Trainer::resume(&checkpoint, &inputs.examples, inputs.guides(), compute)?;
-    train(trainer, &run, folder, machine)
+    let inputs = Inputs::load(run, &data, checkpoint.network(), compute)?;
+    let trainer = Trainer::resume(checkpoint, &inputs.examples, inputs.guides(), compute)?;
+    train(trainer, run, folder, machine)
 }
 
 /// Trains, saves after every epoch and when it is stopped, and writes the finished network.
