@@ -27,6 +27,8 @@ pub(crate) enum GraphFormat {
     Npz,
     /// Matrix Market
     Mtx,
+    /// PETSc's binary layout, for MatLoad
+    Petsc,
 }
 
 impl GraphFormat {
@@ -35,6 +37,7 @@ impl GraphFormat {
             GraphFormat::Csv => "csv",
             GraphFormat::Npz => "npz",
             GraphFormat::Mtx => "mtx",
+            GraphFormat::Petsc => "petsc",
         }
     }
 }

@@ -43,6 +43,7 @@ const MAKE_GRAPHS: [&str; 5] = ["neighbors", "connectivity", "search", "graph", 
 fn unused_by(command: &str) -> &'static [&'static str] {
     match command {
         "distortion" => &["certify"],
+        "graph" => &["eigenpairs", "sketch_error", "solver", "tolerance", "certify"],
         "embed" => &["eigenpairs", "sketch_error", "certify"],
         "solvers" => &["solver", "sketch_error", "certify"],
         "sweep" => &["sketch_error"],
