@@ -11,7 +11,7 @@ use spadework::{
 };
 use spadework_io::stages::{
     EigenStage, FOLDER, GraphStage, Recipe, StagedGraphs, eigenpairs_file, graph_files, read_eigenpairs,
-    read_graphs, write_eigenpairs, write_graphs,
+    read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
 };
 use spadework_io::{digest, graph_digest};
 
@@ -100,8 +100,7 @@ impl StageFolder {
         }
         let found = match read_graphs(&self.path) {
             Ok(Some(found)) => found,
-            // One of two: a call was cut off between them, and the other may be anybody's.
-            Ok(None) => return Ok(None),
+            Ok(None) => return self.clear_single_graph(recipe, &files).map(|()| None),
             Err(error) => return self.put_aside(&files, error.to_string()).map(|()| None),
         };
         let difference = match &found.stage {
@@ -112,6 +111,23 @@ impl StageFolder {
             None => self.take(found).map(Some),
             Some(difference) => self.put_aside(&files, made_otherwise(&files[0], &difference)).map(|()| None),
         }
+    }
+
+    /// One graph of two is what a call leaves that was cut off between them, or somebody's own.
+    fn clear_single_graph(&self, recipe: &Recipe, files: &[PathBuf; 2]) -> Result<(), Failure> {
+        for (file, made_from) in files.iter().zip(recipes_of_graphs(&self.path)?) {
+            if !file.exists() {
+                continue;
+            }
+            let difference = match made_from {
+                Some(made_from) => made_from.difference(recipe).map(|difference| difference.to_string()),
+                None => Some("another program wrote it".to_owned()),
+            };
+            if let Some(difference) = difference {
+                self.put_aside(files, made_otherwise(file, &difference))?;
+            }
+        }
+        Ok(())
     }
 
     /// The graphs of the folder, whoever made them.

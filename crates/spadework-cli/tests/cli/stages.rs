@@ -149,6 +149,20 @@ fn graphs_of_other_programs_come_in_at_the_seam() {
 }
 
 #[test]
+fn one_graph_of_two_is_not_written_over() {
+    let scene = Scene::with_model();
+    let graph = "graph --inputs x.npy --outputs y.npy --out result";
+    scene.run(graph).prints();
+    // As after a kill between the two files: the same call makes both.
+    fs::remove_file(scene.path().join("result/stages/output_graph.npz")).unwrap();
+    scene.run(graph).prints();
+    // Another call, or the graph of another program, is another matter.
+    fs::remove_file(scene.path().join("result/stages/input_graph.npz")).unwrap();
+    scene.run(&format!("{graph} -k 12")).refuses(2, &["output_graph.npz", "neighbors 10, not 12", "--force"]);
+    scene.run(&format!("{graph} -k 12 --force")).prints();
+}
+
+#[test]
 fn what_is_missing_is_named() {
     let scene = Scene::with_model();
     scene

@@ -275,6 +275,19 @@ fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<()> {
     write_npz(path, &members)
 }
 
+/// What each graph of a folder of stages was made from; none where a file is missing or another program wrote it.
+///
+/// # Errors
+/// When a file is not whole.
+pub fn recipes_of_graphs(folder: &Path) -> Result<[Option<Recipe>; 2]> {
+    let [input, output] = graph_files(folder);
+    let recipe = |path: &Path| -> Result<Option<Recipe>> {
+        let Some(bytes) = open(path)? else { return Ok(None) };
+        Ok(document::<GraphStage>(&bytes, path, STAGE)?.map(|stage| stage.made_from))
+    };
+    Ok([recipe(&input)?, recipe(&output)?])
+}
+
 /// Reads both graphs of a folder of stages; none where one of them is missing.
 ///
 /// # Errors

@@ -12,7 +12,8 @@ mod graphs;
 
 pub use eigenpairs::{EigenStage, StagedEigenpairs, eigenpairs_file, read_eigenpairs, write_eigenpairs};
 pub use graphs::{
-    GraphStage, RecallFacts, SideFacts, SparsifierFacts, StagedGraphs, graph_files, read_graphs, write_graphs,
+    GraphStage, RecallFacts, SideFacts, SparsifierFacts, StagedGraphs, graph_files, read_graphs,
+    recipes_of_graphs, write_graphs,
 };
 
 use std::collections::BTreeMap;
