@@ -74,6 +74,20 @@ class Data:
 
         return self.cached("cifar10_60k", images)
 
+    def for_lenet(self):
+        """MNIST's test images as LeNet-5 takes them."""
+        return self.cached("mnist_test_images", lambda: np.load(self.mnist_test()).reshape(-1, 1, 28, 28))
+
+    def for_resnet(self):
+        """The first two thousand of CIFAR-10's test images as a ResNet takes them."""
+        file = self.file("cifar10/test_batch.bin")
+
+        def images():
+            rows = np.fromfile(file, np.uint8).reshape(-1, 3073)[:2000, 1:]
+            return rows.reshape(-1, 3, 32, 32).astype(np.float32) / 255
+
+        return self.cached("cifar10_test_images", images)
+
     def clusters(self, n, dim=64):
         """Overlapping clusters of low dimension with some noise, and what a small random network makes of them."""
 

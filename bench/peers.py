@@ -2,6 +2,7 @@
 
 peers.py knn PEER X.npy K LISTS.npy [QUERIES]
 peers.py eigen PEER GRAPHS R TOLERANCE
+peers.py model NET.onnx X.npy BATCH Y.npy
 peers.py whole X.npy Y.npy K R SCORES.npy
 """
 
@@ -233,6 +234,23 @@ def eigen(peer, graphs, r, tolerance):
     return dict(cost, values=[float(value) for value in values])
 
 
+# Models
+
+
+def model(path, x, batch, save):
+    """onnxruntime on one thread, in batches."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    rows, batch, name = np.load(x), int(batch), session.get_inputs()[0].name
+    run = lambda: np.concatenate([session.run(None, {name: rows[at : at + batch]})[0] for at in range(0, len(rows), batch)])
+    outputs, cost = measure(run)
+    np.save(save, outputs)
+    return dict(cost, samples=len(rows))
+
+
 # The whole
 
 
@@ -268,4 +286,4 @@ def whole(x, y, k, r, save):
 
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    print(json.dumps(dict(knn=knn, eigen=eigen, whole=whole)[task](*arguments)))
+    print(json.dumps(dict(knn=knn, eigen=eigen, model=model, whole=whole)[task](*arguments)))

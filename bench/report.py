@@ -12,6 +12,7 @@ TITLES = dict(
     knn="Nearest neighbours, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",
+    onnx="Outputs of a model, batches of 128, one thread",
     million="A million samples of 128 numbers (clusters), k = 10, two threads",
     scale="Cost against the number of samples (clusters, 64 numbers a row, r = 2)",
 )

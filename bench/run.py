@@ -6,6 +6,7 @@ for ours, peers.py for theirs. A peer that is not installed, fails or takes too 
 
 import argparse
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -374,9 +375,48 @@ class Bench:
         self.target("`spadework score`, MNIST test", peer["program"], 6, ours, [peer])
         self.verdict("`spadework score`, wall time", "the clock", "< 1 s", f"{best['wall_s']:.2f} s", best["wall_s"] < 1)
 
+    # Models
+
+    def onnx_all(self):
+        """Outputs of LeNet-5 and ResNet-20, by the built-in engine, by the library that we load, and by onnxruntime itself."""
+        networks = [
+            ("LeNet-5", "models/lenet5_eps0.0.onnx", "for_lenet"),
+            ("ResNet-20", "nets/akamaster_resnet_cifar10__resnet20-12fca82f.onnx", "for_resnet"),
+        ]
+        for name, file, images in networks:
+            try:
+                x, network = getattr(self.data, images)(), self.data.file(file)
+                mine, theirs = CACHE / "model-ours.npy", CACHE / "model-peer.npy"
+                result = self.ours("model", "--model", network, "--inputs", x, "--save", mine)
+            except Missing as missing:
+                self.skip(f"{name}: {missing}")
+                continue
+            work = f"{name}, {result['samples']:,} images"
+            each = lambda result: f"{1e6 * result['cpu_s'] / result['samples']:.1f} µs an image"
+            ours = self.row(work, "Spadework (built in)", result, each(result))
+            library = importlib.util.find_spec("onnxruntime")
+            loading = None
+            if library is not None:
+                folder = library.submodule_search_locations[0]
+                result = self.ours("model", "--model", network, "--inputs", x, "--save", mine, "--onnxruntime", folder)
+                loading = self.row(work, "Spadework (--onnxruntime)", result, each(result))
+            try:
+                result = self.peer("model", network, x, 128, theirs)
+            except Failed as failure:
+                self.skip(f"{work}: onnxruntime: {failure}")
+                continue
+            off = np.abs(np.load(mine) - np.load(theirs)).max()
+            if off > 1e-3:
+                raise SystemExit(f"bench: outputs of {name} and those of onnxruntime differ by {off}")
+            note = f"outputs to {off:.0e}; {each(result)}"
+            peer = self.row(work, "onnxruntime", result, note, ours)
+            for row in filter(None, [ours, loading]):
+                ratio = row["cpu_s"] / peer["cpu_s"]
+                self.verdict(f"outputs of {name}, {row['program']}", "onnxruntime", "within 1.5×", f"{ratio:.2f}×", ratio <= 1.5)
+
     def document(self):
         """Everything so far, as the report takes it."""
-        peers = "numpy scipy scikit-learn faiss-cpu hnswlib pynndescent pyamg scikit-sparse".split()
+        peers = "numpy scipy scikit-learn faiss-cpu hnswlib pynndescent pyamg scikit-sparse onnxruntime".split()
         words = ["--quick"] if self.options.quick else []
         words += ["--only", self.options.only] if self.options.only else []
         words += ["--largest", str(self.options.largest)] if self.options.largest < SCALE[-1] else []

@@ -7,6 +7,7 @@ mod edge_list;
 mod eigen;
 mod knn;
 mod measure;
+mod model;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -36,6 +37,8 @@ enum Command {
     Knn(knn::KnnArgs),
     /// The dominant eigenpairs, and the enclosure of the largest, of two neighbor graphs
     Eigen(eigen::EigenArgs),
+    /// The outputs of an ONNX model
+    Model(model::ModelArgs),
 }
 
 /// What stops a measurement.
@@ -57,6 +60,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     pool.install(|| match &cli.command {
         Command::Knn(args) => print(&knn::run(args, cli.repeat)?),
         Command::Eigen(args) => print(&eigen::run(args, cli.repeat)?),
+        Command::Model(args) => print(&model::run(args, cli.repeat)?),
     })
 }
 

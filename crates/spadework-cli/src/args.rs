@@ -12,6 +12,7 @@ use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_report::{PageArgs, ReportArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
 use crate::console::Console;
@@ -67,6 +68,18 @@ pub(crate) enum Command {
     /// with exit code 3.
     #[command(after_long_help = MODELS_HELP)]
     Sweep(SweepArgs),
+    /// Score the activations of every layer of a model against its inputs: where does it become fragile?
+    ///
+    /// The inputs are searched once, and one k serves all layers, so that their scores can be compared: under --connectivity
+    /// grow the smallest that connects every layer. Activations are made a few layers at a time, up to 1 GiB of them, and are
+    /// not kept.
+    #[command(after_long_help = ARRAYS_HELP)]
+    Layers(LayersArgs),
+    /// Run a model on inputs and write its outputs
+    #[command(after_long_help = ARRAYS_HELP)]
+    Predict(PredictArgs),
+    /// Describe a model file: inputs, outputs, layers, parameters
+    Model(DescribeArgs),
     /// Print the ids of the most fragile samples, for an expensive evaluation
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
@@ -201,18 +214,25 @@ pub(crate) struct ModelArgs {
         long,
         value_name = "ARRAY",
         value_parser = NonEmptyStringValueParser::new(),
-        required_unless_present = "output_graph"
+        required_unless_present_any = ["output_graph", "model"]
     )]
     pub(crate) outputs: Option<String>,
     /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
     #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,
     /// A graph of the outputs in their place; it must be connected
-    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "outputs")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = NonEmptyStringValueParser::new(),
+        conflicts_with_all = ["outputs", "model"]
+    )]
     pub(crate) output_graph: Option<String>,
     /// One integer or word a sample; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use spadework::{GraphKind, SpadeParams, Weights};
 
 use crate::args::{GeneralArgs, TerminalArgs};
+use crate::args_model::NetworkArgs;
 
 /// Which graphs to keep.
 #[derive(Debug, Args)]
@@ -50,8 +51,15 @@ pub(crate) struct GraphsArgs {
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) inputs: String,
     /// The model's outputs; for a classifier the values right before the softmax
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) outputs: String,
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "model"
+    )]
+    pub(crate) outputs: Option<String>,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
     /// The ways of making graphs, separated by commas; knn is always the first, and what the others are compared with
     #[arg(
         long,

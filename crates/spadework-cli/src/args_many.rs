@@ -7,13 +7,15 @@ use clap::builder::NonEmptyStringValueParser;
 
 use crate::args::{MethodArgs, OutputArgs};
 use crate::args_data::CorruptionArgs;
+use crate::args_model::RunArgs;
 use crate::args_report::PageArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
 Models:
   --outputs is given once a model, as NAME=ARRAY or ARRAY alone; the name is then that of the file without its ending, or \
-the key of the array in it. A file whose name has an = in it is found first: name its model too where that is not meant \
+the key of the array in it. --model is the same with an ONNX file, which is run on the inputs: --model a=net.onnx. Both can \
+be left out before the names: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A file whose name has an = in it is found first: name its model too where that is not meant \
 (a=b.npy is the file a=b.npy where there is one, else the file b.npy of the model a).
 
 Arrays:
@@ -108,11 +110,24 @@ pub(crate) struct ModelsArgs {
     /// A model's outputs, once a model; for a classifier the values right before the softmax
     #[arg(
         long,
-        required = true,
+        required_unless_present_any = ["model", "models"],
         value_name = "[NAME=]ARRAY",
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) outputs: Vec<String>,
+    /// A model as an ONNX file, which is run on the inputs; once a model
+    #[arg(
+        long,
+        help_heading = "Model",
+        value_name = "[NAME=]FILE",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) model: Vec<String>,
+    /// More models, each as its outputs or as an ONNX file
+    #[arg(value_name = "[NAME=]MODEL", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) models: Vec<String>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
 }
 
 /// What to put beside the score.

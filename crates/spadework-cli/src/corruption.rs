@@ -11,14 +11,14 @@ use crate::args_data::CorruptionArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// PreparedInputs, corrupted where that was asked for, and how.
+/// Inputs, corrupted where that was asked for, and how.
 pub(crate) struct PreparedInputs {
     pub(crate) dataset: Dataset,
     pub(crate) corruption: Option<CorruptionDocument>,
 }
 
 impl CorruptionArgs {
-    /// Corrupts the inputs, where that was asked for, and reminds of what the outputs must be.
+    /// Corrupts the inputs, where that was asked for.
     pub(crate) fn apply(
         &self,
         dataset: Dataset,
@@ -29,12 +29,17 @@ impl CorruptionArgs {
         let Some(corruption) = self.corruption else {
             return Ok(PreparedInputs { dataset, corruption: None });
         };
-        let inputs = apply(&dataset, corruption, self.shape, seed, threads, console)?;
-        console.note(&format!(
-            "the inputs are corrupted ({corruption}, seed {seed}); the outputs must be those of the same images, as \
-             `spadework corrupt` writes them"
-        ));
-        Ok(inputs)
+        apply(&dataset, corruption, self.shape, seed, threads, console)
+    }
+
+    /// Reminds of what outputs must be that come from a file; those of a model that is run here are right anyway.
+    pub(crate) fn tell_whose_outputs(&self, seed: u64, console: Console) {
+        if let Some(corruption) = self.corruption {
+            console.note(&format!(
+                "the inputs are corrupted ({corruption}, seed {seed}); the outputs must be those of the same images, as \
+                 `spadework corrupt` writes them"
+            ));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use spadework::{Connectivity, Error as CoreError, SpadeParams};
 use spadework_io::Error as IoError;
+use spadework_io::model::ModelError;
 
 /// A gate failed.
 const GATE: u8 = 1;
@@ -82,9 +83,32 @@ impl From<IoError> for Failure {
             IoError::IndexColumn { .. } => {
                 Some("write the table without its index (pandas: index=False), or name the column to use it")
             }
+            IoError::Model { ref cause, .. } => model_hint(cause),
             _ => None,
         };
         Self { exit_code: USAGE, message: Some(error.to_string()), hint }
+    }
+}
+
+/// What may help where a model cannot be run.
+fn model_hint(cause: &ModelError) -> Option<&'static str> {
+    match cause {
+        ModelError::UnknownOperator { .. }
+        | ModelError::ManyInputs { .. }
+        | ModelError::InputType { .. }
+        | ModelError::Engine { .. } => {
+            Some("run the model where it was made, and give its outputs: --outputs Y.npy")
+        }
+        ModelError::InputShape { .. } | ModelError::NoSuchName { .. } => {
+            Some("`spadework model FILE` says what the model takes and returns")
+        }
+        ModelError::OutputShape { .. } => Some(
+            "--output-name takes another value; --batch-size 1 may help where the model mixes the samples of a batch",
+        ),
+        ModelError::Channels { .. } => {
+            Some("--input-layout says where the channels are, if the array does not")
+        }
+        _ => None,
     }
 }
 
@@ -119,7 +143,7 @@ impl From<CoreError> for Failure {
             CoreError::SketchError { .. } => (USAGE, Some("set it with --sketch-error, e.g. 0.3")),
             CoreError::TooManyNeighbors { .. } => (USAGE, Some("try a smaller --neighbors")),
             CoreError::TooFewModels { .. } => {
-                (USAGE, Some("give --outputs once a model; `spadework score` scores a single one"))
+                (USAGE, Some("give --outputs or --model once a model; `spadework score` scores a single one"))
             }
             CoreError::SmallSubsample { .. } => (USAGE, Some("try a smaller --neighbors, or no --interval")),
             CoreError::TooManyEigenpairs { .. } => (USAGE, Some("try a smaller --eigenpairs")),

@@ -7,6 +7,7 @@ mod args_data;
 mod args_distances;
 mod args_graphs;
 mod args_many;
+mod args_model;
 mod args_report;
 mod args_stages;
 mod commands;
@@ -15,6 +16,7 @@ mod corruption;
 mod failure;
 mod interrupt;
 mod looks;
+mod model_runner;
 mod models;
 mod pages;
 mod render;
@@ -65,6 +67,9 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Score(args) => commands::score::run(args),
         Command::Compare(args) => commands::compare::run(args),
         Command::Sweep(args) => commands::sweep::run(args),
+        Command::Layers(args) => commands::layers::run(args),
+        Command::Predict(args) => commands::predict::run(args),
+        Command::Model(args) => commands::model::run(args),
         Command::Select(args) => commands::select::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Distortion(args) => commands::distortion::run(args),

@@ -2,7 +2,7 @@
 
 use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
 use spadework_io::comparison::CompareData;
-use spadework_io::result::{CorruptionDocument, PlaceDocument};
+use spadework_io::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
 
 use crate::args::MethodArgs;
@@ -10,6 +10,8 @@ use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::model_runner::{Outputs, Runner};
+use crate::run::tell_what_outputs_look_like;
 use crate::sides::{SideFile, check_sense, graph};
 use crate::stored::{remembered, working_folder};
 
@@ -17,7 +19,7 @@ use crate::stored::{remembered, working_folder};
 #[derive(Debug)]
 pub(crate) struct LoadedModels<'a> {
     inputs: SideFile<'a>,
-    outputs: Vec<(String, Dataset)>,
+    outputs: Vec<(String, Outputs)>,
     /// What was done to the inputs.
     pub(crate) corruption: Option<CorruptionDocument>,
 }
@@ -30,28 +32,45 @@ impl<'a> LoadedModels<'a> {
         console: Console,
     ) -> Result<Self, Failure> {
         check_sense(args.input_graph.as_deref(), method, corruption)?;
-        let named = args.outputs.iter().map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
+        let arguments = args.outputs.iter().chain(&args.model).chain(&args.models);
+        let named = arguments.map(|argument| named(argument)).collect::<Result<Vec<_>, _>>()?;
         if let Some(name) = first_repeated(&named) {
             let message = format!("models must have names that differ, got `{name}` twice");
-            return Err(Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY"));
+            return Err(
+                Failure::usage(message).with_hint("name each model: --outputs NAME=ARRAY, --model NAME=FILE")
+            );
         }
+        let general = &method.general;
         let inputs = args.inputs.as_deref().map(load).transpose()?;
+        let inputs = inputs
+            .map(|inputs| corruption.apply(inputs, general.seed, general.threads, console))
+            .transpose()?;
+        let (inputs, made) = inputs.map_or((None, None), |inputs| (Some(inputs.dataset), inputs.corruption));
+        let runner = Runner {
+            options: args.run.options(),
+            threads: general.threads,
+            inputs: inputs.as_ref(),
+            console,
+        };
+        let first_model = args.outputs.len()..args.outputs.len() + args.model.len();
         let outputs = named
             .into_iter()
-            .map(|(name, array)| match load(array) {
-                Ok(outputs) => Ok((name, outputs)),
-                Err(error) => Err(Failure::from(error).about_model(&name)),
+            .enumerate()
+            .map(|(at, (name, argument))| {
+                let outputs =
+                    if first_model.contains(&at) { runner.run(argument) } else { runner.outputs(argument) };
+                match outputs {
+                    Ok(outputs) => Ok((name, outputs)),
+                    Err(failure) => Err(failure.about_model(&name)),
+                }
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let mut made = None;
+        if outputs.iter().any(|(_, outputs)| outputs.model.is_none()) {
+            corruption.tell_whose_outputs(general.seed, console);
+        }
         let inputs = match (inputs, &args.input_graph) {
-            (Some(inputs), _) => {
-                let general = &method.general;
-                let inputs = corruption.apply(inputs, general.seed, general.threads, console)?;
-                made = inputs.corruption;
-                SideFile::Array(inputs.dataset)
-            }
-            (None, Some(path)) => graph(path, outputs[0].1.shape().first().copied(), console)?,
+            (Some(inputs), _) => SideFile::Array(inputs),
+            (None, Some(path)) => graph(path, outputs[0].1.data.shape().first().copied(), console)?,
             (None, None) => unreachable!("the command line demands one of the two"),
         };
         Ok(Self { inputs, outputs, corruption: made })
@@ -73,6 +92,11 @@ impl<'a> LoadedModels<'a> {
         }
     }
 
+    /// The file of a model that was run.
+    pub(crate) fn file(&self, name: &str) -> Option<&ModelFileDocument> {
+        self.outputs.iter().find(|(known, _)| known == name)?.1.model.as_ref()
+    }
+
     /// The array of the inputs, unless a graph is given in its place.
     pub(crate) fn input_array(&self) -> Option<&Dataset> {
         match &self.inputs {
@@ -89,7 +113,7 @@ impl<'a> LoadedModels<'a> {
         comparison: &Comparison,
     ) -> Result<Option<CompareData>, Failure> {
         let Some(inputs) = self.input_array() else { return Ok(None) };
-        let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1));
+        let outputs = comparison.models.iter().map(|model| remembered(&self.outputs[model.given].1.data));
         let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
         Ok(Some(CompareData {
             inputs: remembered(inputs)?,
@@ -100,12 +124,21 @@ impl<'a> LoadedModels<'a> {
 
     /// The models, checked against the inputs.
     pub(crate) fn set<'s>(&'s self) -> Result<ModelSet<'s>, Failure> {
-        let model = |(name, outputs): &'s (String, Dataset)| match outputs.samples() {
+        let model = |(name, outputs): &'s (String, Outputs)| match outputs.data.samples() {
             Ok(outputs) => Ok(Model { name: name.clone(), outputs }),
             Err(error) => Err(Failure::from(error).about_model(name)),
         };
         let models = self.outputs.iter().map(model).collect::<Result<_, _>>()?;
         ModelSet::new(self.inputs.inputs()?, models).map_err(|error| self.with_files(error))
+    }
+
+    /// Outputs that are probably not what the user meant. Of a softmax in a model that was run has been told.
+    pub(crate) fn tell_what_outputs_look_like(&self, models: &ModelSet<'_>, console: Console) {
+        for model in models.models() {
+            if !self.file(&model.name).is_some_and(|file| file.softmax) {
+                tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
+            }
+        }
     }
 
     /// An error about a side names its file too.
@@ -114,7 +147,11 @@ impl<'a> LoadedModels<'a> {
         match &error {
             CoreError::AllEqual { side: Side::Input, .. } => Failure::from(error).about(inputs),
             CoreError::InModel { model, .. } => {
-                let file = self.outputs.iter().find(|(name, _)| name == model).map(|(_, data)| data.name());
+                let file = self
+                    .outputs
+                    .iter()
+                    .find(|(name, _)| name == model)
+                    .map(|(_, outputs)| outputs.data.name());
                 let files = match file {
                     Some(outputs) => format!("{inputs} and {outputs}"),
                     None => inputs.to_owned(),
@@ -133,7 +170,7 @@ fn named(argument: &str) -> Result<(String, &str), Failure> {
         Some((name, array)) if !names_array(argument) => {
             if name.is_empty() || array.is_empty() {
                 return Err(Failure::usage(format!(
-                    "--outputs must be NAME=ARRAY or an array, got `{argument}`"
+                    "--outputs must be NAME=ARRAY or an array, and --model NAME=FILE or a file, got `{argument}`"
                 )));
             }
             Ok((name.to_owned(), array))

@@ -7,7 +7,9 @@ use spadework::{
     Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
 };
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{CorruptionDocument, DataDocument, PlaceDocument, ScoreDocument};
+use spadework_io::result::{
+    CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument, ScoreDocument,
+};
 use spadework_io::stages::GraphStage;
 use spadework_io::{Dataset, Labels, load_labels};
 
@@ -30,6 +32,8 @@ pub(crate) struct Scored {
     pub(crate) labels: Option<Labels>,
     /// Inputs and outputs, where neither is a graph.
     pub(crate) arrays: Option<(Dataset, Dataset)>,
+    /// The model that was run for the outputs.
+    pub(crate) model: Option<ModelFileDocument>,
     /// What was done to the inputs.
     corruption: Option<CorruptionDocument>,
     /// What the user typed for the labels.
@@ -68,8 +72,8 @@ impl Scored {
             })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
-        let arrays = sides.into_arrays();
-        Ok(Self { report, labels, arrays, corruption, labels_argument, data: None })
+        let (model, arrays) = (sides.model.clone(), sides.into_arrays());
+        Ok(Self { report, labels, arrays, model, corruption, labels_argument, data: None })
     }
 
     /// A model that was scored stage by stage; `stage` is what its graphs say of themselves.
@@ -79,8 +83,9 @@ impl Scored {
         stage: Option<&GraphStage>,
     ) -> Self {
         let corruption = stage.and_then(|stage| stage.corruption.clone());
+        let model = stage.and_then(|stage| stage.model.clone());
         let data = stage.and_then(|stage| stage.data.clone());
-        Self { report, labels, arrays: None, corruption, labels_argument: None, data }
+        Self { report, labels, arrays: None, model, corruption, labels_argument: None, data }
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -91,6 +96,7 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        document.model.clone_from(&self.model);
         document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
             document.command = Some(command_line());
@@ -154,7 +160,9 @@ pub(crate) fn with_files_of<'a, T>(
     if let Some(labels) = &labels {
         check_label_count(labels, pair.len(), model.labels.as_deref().unwrap_or(sides.input.name()))?;
     }
-    if let Some(outputs) = &outputs {
+    // Of a softmax in the model itself has been told.
+    let ends_in_softmax = sides.model.as_ref().is_some_and(|model| model.softmax);
+    if let Some(outputs) = outputs.as_ref().filter(|_| !ends_in_softmax) {
         tell_what_outputs_look_like(outputs, "", console);
     }
     let done = work(&pair, &params, &sides)?;

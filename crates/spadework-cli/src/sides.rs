@@ -1,14 +1,14 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
 use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
-use spadework_io::result::CorruptionDocument;
+use spadework_io::result::{CorruptionDocument, ModelFileDocument};
 use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
 
 use crate::args::{MethodArgs, ModelArgs};
 use crate::args_data::CorruptionArgs;
 use crate::console::Console;
-use crate::corruption::PreparedInputs;
 use crate::failure::Failure;
+use crate::model_runner::{Outputs, Runner};
 
 /// One side.
 #[derive(Debug)]
@@ -70,6 +70,8 @@ impl SideFile<'_> {
 pub(crate) struct Sides<'a> {
     pub(crate) input: SideFile<'a>,
     pub(crate) output: SideFile<'a>,
+    /// The model that was run for the outputs.
+    pub(crate) model: Option<ModelFileDocument>,
     /// What was done to the inputs.
     pub(crate) corruption: Option<CorruptionDocument>,
 }
@@ -82,14 +84,18 @@ impl<'a> Sides<'a> {
         console: Console,
     ) -> Result<Self, Failure> {
         check_sense(model.input_graph.as_deref(), &model.method, corruption)?;
-        let array = |argument: &Option<String>| argument.as_deref().map(load).transpose();
-        let (inputs, outputs) = (array(&model.inputs)?, array(&model.outputs)?);
-        let (seed, threads) = (model.method.general.seed, model.method.general.threads);
-        let inputs = inputs.map(|inputs| corruption.apply(inputs, seed, threads, console)).transpose()?;
-        let (inputs, corruption) = match inputs {
-            Some(PreparedInputs { dataset, corruption }) => (Some(dataset), corruption),
-            None => (None, None),
-        };
+        let general = &model.method.general;
+        let inputs = model.inputs.as_deref().map(load).transpose()?;
+        let inputs = inputs
+            .map(|inputs| corruption.apply(inputs, general.seed, general.threads, console))
+            .transpose()?;
+        let (inputs, made) = inputs.map_or((None, None), |inputs| (Some(inputs.dataset), inputs.corruption));
+        let outputs = outputs_of(model, inputs.as_ref(), console)?;
+        if outputs.as_ref().is_none_or(|outputs| outputs.model.is_none()) {
+            corruption.tell_whose_outputs(general.seed, console);
+        }
+        let (outputs, model_file) =
+            outputs.map_or((None, None), |outputs| (Some(outputs.data), outputs.model));
         let samples =
             |dataset: &Option<Dataset>| dataset.as_ref().and_then(|set| set.shape().first().copied());
         // The output graph first: it is connected, so it names every sample, which a list of input edges need not.
@@ -103,7 +109,7 @@ impl<'a> Sides<'a> {
             (Some(inputs), _) => SideFile::Array(inputs),
             (None, None) => unreachable!("the command line demands one of the two"),
         };
-        Ok(Self { input, output, corruption })
+        Ok(Self { input, output, model: model_file, corruption: made })
     }
 
     /// Inputs and outputs, where neither is a graph.
@@ -134,6 +140,21 @@ impl<'a> Sides<'a> {
             _ => format!("{} and {}", self.input.name(), self.output.name()),
         };
         Failure::from(error).about(&file)
+    }
+}
+
+/// The outputs as an array, or of a model that is run; none where a graph is given in their place.
+fn outputs_of(
+    model: &ModelArgs,
+    inputs: Option<&Dataset>,
+    console: Console,
+) -> Result<Option<Outputs>, Failure> {
+    let options = model.network.run.options();
+    let runner = Runner { options, threads: model.method.general.threads, inputs, console };
+    match (&model.network.model, &model.outputs) {
+        (Some(file), _) => runner.run(file).map(Some),
+        (None, Some(argument)) => runner.outputs(argument).map(Some),
+        (None, None) => Ok(None),
     }
 }
 

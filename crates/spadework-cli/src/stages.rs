@@ -1,12 +1,11 @@
 //! Stages of a score that are kept in files: taken as they are where they were made from the same, made otherwise.
 
-use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use spadework::eigen::GeneralizedEigenpairs;
 use spadework::{
-    Certainty, ConnectedGraph, Diagnostics, Error as CoreError, GraphPair, Manifold, ManifoldPair, Monitor,
+    Certainty, ConnectedGraph, Diagnostics, Error as CoreError, Graph, GraphPair, Manifold, ManifoldPair,
     Side, SolvedSpectrum, SpadeParams, SpadeReport, graphs_of, scores_of, spectrum_around, spectrum_of,
 };
 use spadework_io::stages::{
@@ -103,31 +102,21 @@ impl StageFolder {
             Ok(None) => return self.clear_single_graph(recipe, &files).map(|()| None),
             Err(error) => return self.put_aside(&files, error.to_string()).map(|()| None),
         };
-        let difference = match &found.stage {
-            Some(stage) => stage.made_from.difference(recipe).map(|difference| difference.to_string()),
-            None => Some("another program wrote it".to_owned()),
-        };
-        match difference {
+        match made_otherwise(&files[0], found.stage.as_ref().map(|stage| &stage.made_from), recipe) {
             None => self.take(found).map(Some),
-            Some(difference) => self.put_aside(&files, made_otherwise(&files[0], &difference)).map(|()| None),
+            Some(reason) => self.put_aside(&files, reason).map(|()| None),
         }
     }
 
     /// One graph of two is what a call leaves that was cut off between them, or somebody's own.
     fn clear_single_graph(&self, recipe: &Recipe, files: &[PathBuf; 2]) -> Result<(), Failure> {
-        for (file, made_from) in files.iter().zip(recipes_of_graphs(&self.path)?) {
-            if !file.exists() {
-                continue;
-            }
-            let difference = match made_from {
-                Some(made_from) => made_from.difference(recipe).map(|difference| difference.to_string()),
-                None => Some("another program wrote it".to_owned()),
-            };
-            if let Some(difference) = difference {
-                self.put_aside(files, made_otherwise(file, &difference))?;
-            }
-        }
-        Ok(())
+        let recipes = match recipes_of_graphs(&self.path) {
+            Ok(recipes) => recipes,
+            Err(error) => return self.put_aside(files, error.to_string()),
+        };
+        let there = files.iter().zip(&recipes).filter(|(file, _)| file.exists());
+        let mut reasons = there.filter_map(|(file, made)| made_otherwise(file, made.as_ref(), recipe));
+        reasons.next().map_or(Ok(()), |reason| self.put_aside(files, reason))
     }
 
     /// The graphs of the folder, whoever made them.
@@ -144,31 +133,19 @@ impl StageFolder {
     fn take(&self, found: StagedGraphs) -> Result<MadeStage, Failure> {
         let StagedGraphs { input, output, stage } = found;
         let [input_file, output_file] = graph_files(&self.path);
-        let (graphs, diagnostics) = match &stage {
-            Some(stage) => {
-                let output = ConnectedGraph::new(output).map_err(|components| {
-                    let (count, largest) = (components.count(), components.largest());
-                    let nodes = input.nodes();
-                    Failure::from(CoreError::GivenDisconnected {
-                        side: Side::Output,
-                        components: count,
-                        largest,
-                        nodes,
-                    })
-                    .about(&output_file.display().to_string())
-                })?;
-                let words = |error: spadework::UnknownWord| {
-                    Failure::usage(error.to_string()).about(&input_file.display().to_string())
-                };
-                (GraphPair::new(input, output)?, stage.diagnostics().map_err(words)?)
-            }
-            None => {
-                let pair = ManifoldPair::new(Manifold::Graph(input), Manifold::Graph(output))
-                    .map_err(|error| Failure::from(error).about(&self.path.display().to_string()))?;
-                graphs_of(&pair, &SpadeParams::default(), &self.console.monitor())?
-            }
+        let Some(stage) = stage else {
+            let pair = ManifoldPair::new(Manifold::Graph(input), Manifold::Graph(output))
+                .map_err(|error| Failure::from(error).about(&self.path.display().to_string()))?;
+            let (graphs, diagnostics) = graphs_of(&pair, &SpadeParams::default(), &self.console.monitor())?;
+            return Ok(MadeStage { graphs, diagnostics, stage: None });
         };
-        Ok(MadeStage { graphs, diagnostics, stage })
+        let output = connected(output)
+            .map_err(|error| Failure::from(error).about(&output_file.display().to_string()))?;
+        let diagnostics = stage
+            .diagnostics()
+            .map_err(|error| Failure::usage(error.to_string()).about(&input_file.display().to_string()))?;
+        let graphs = GraphPair::new(input, output)?;
+        Ok(MadeStage { graphs, diagnostics, stage: Some(stage) })
     }
 
     /// The eigenpairs of graphs and the bounds of the first, found where they are not there.
@@ -206,12 +183,8 @@ impl StageFolder {
             Ok(None) => return Ok(None),
             Err(error) => return self.put_aside(&[file], error.to_string()).map(|()| None),
         };
-        let difference = match &found.stage {
-            Some(stage) => stage.made_from.difference(recipe).map(|difference| difference.to_string()),
-            None => Some("another program wrote it".to_owned()),
-        };
-        if let Some(difference) = difference {
-            let reason = made_otherwise(&file, &difference);
+        let made_from = found.stage.as_ref().map(|stage| &stage.made_from);
+        if let Some(reason) = made_otherwise(&file, made_from, recipe) {
             return self.put_aside(&[file], reason).map(|()| None);
         }
         let pairs = GeneralizedEigenpairs::restore(graphs, found.eigenpairs)
@@ -250,15 +223,12 @@ impl StageFolder {
             None => params,
         };
         let params = SpadeParams { eigenpairs: pairs.len(), ..params };
-        let known = found.stage.and_then(|stage| stage.spectrum(pairs.clone()));
-        let spectrum = match known {
-            Some(spectrum) => spectrum,
-            None => {
-                self.console.note(&format!("{}: bounds of the model score are found now", file.display()));
-                spectrum_around(graphs, pairs, &params, &self.console.monitor())
-                    .map_err(|error| about(Failure::from(error)))?
-            }
-        };
+        if let Some(spectrum) = found.stage.and_then(|stage| stage.spectrum(pairs.clone())) {
+            return Ok((spectrum, params));
+        }
+        self.console.note(&format!("{}: bounds of the model score are found now", file.display()));
+        let spectrum = spectrum_around(graphs, pairs, &params, &self.console.monitor())
+            .map_err(|error| about(Failure::from(error)))?;
         Ok((spectrum, params))
     }
 
@@ -273,6 +243,17 @@ impl StageFolder {
     }
 }
 
+/// An output graph in one piece.
+fn connected(output: Graph) -> spadework::Result<ConnectedGraph> {
+    let nodes = output.nodes();
+    ConnectedGraph::new(output).map_err(|components| CoreError::GivenDisconnected {
+        side: Side::Output,
+        components: components.count(),
+        largest: components.largest(),
+        nodes,
+    })
+}
+
 /// Missing files are as good as removed ones, and one that cannot be removed cannot be written either.
 fn remove(files: &[PathBuf]) {
     for file in files {
@@ -280,8 +261,13 @@ fn remove(files: &[PathBuf]) {
     }
 }
 
-fn made_otherwise(file: &Path, difference: &dyn Display) -> String {
-    format!("{}: was made from something else: {difference}", file.display())
+/// What is wrong with a file that was not made by this recipe.
+fn made_otherwise(file: &Path, made_from: Option<&Recipe>, recipe: &Recipe) -> Option<String> {
+    let difference = match made_from {
+        Some(made_from) => made_from.difference(recipe)?.to_string(),
+        None => "another program wrote it".to_owned(),
+    };
+    Some(format!("{}: was made from something else: {difference}", file.display()))
 }
 
 /// All stages, kept in the folder of a result until it is written.
@@ -290,13 +276,17 @@ pub(crate) fn evaluate_in_stages(
     params: &SpadeParams,
     folder: &StageFolder,
 ) -> Result<SpadeReport, Failure> {
+    // What concerns later stages is found out before the search, which may take hours.
+    match (pair.input(), pair.output()) {
+        (Manifold::Graph(_), Manifold::Graph(_)) => params.check_for_graphs(pair.len())?,
+        _ => params.check_for(pair.len())?,
+    }
     let MadeStage { graphs, mut diagnostics, .. } = folder.graphs(pair, params, |_| Ok(()))?;
     let spectrum = folder.spectrum(&graphs, params)?;
     // Stages of an earlier call know what concerned them.
     diagnostics.params = params.clone();
-    let monitor = folder.console.monitor();
-    monitor.begin(spadework::Stage::Scores);
-    scores_of(graphs, diagnostics, spectrum, &monitor).map_err(|error| Failure::of_evaluation(error, params))
+    scores_of(graphs, diagnostics, spectrum, &folder.console.monitor())
+        .map_err(|error| Failure::of_evaluation(error, params))
 }
 
 /// On what the graphs of a model depend.

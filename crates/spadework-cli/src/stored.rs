@@ -1,13 +1,17 @@
 //! Results that lie in folders, and the arrays that they were made of.
 
-use std::path::Path;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use spadework::Side;
-use spadework_io::result::{ArrayDocument, CorruptionDocument, PlaceDocument};
+use spadework_io::model::{Layout, Normalization, OnnxModel, RunOptions};
+use spadework_io::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};
 
+use crate::console::Console;
 use crate::corruption::apply_again;
 use crate::failure::Failure;
+use crate::model_runner::Runner;
 
 /// The folder of a result, which may also be named by the `result.json` in it, as `check --baseline` takes it.
 pub(crate) fn folder_of(result: &Path) -> &Path {
@@ -87,6 +91,54 @@ pub(crate) fn stored_array(
         then.array,
         then.digest
     )))
+}
+
+/// How the outputs of a stored result are had again.
+pub(crate) struct RunAgain<'a> {
+    pub(crate) inputs: &'a Dataset,
+    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) console: Console,
+}
+
+impl RunAgain<'_> {
+    /// The outputs that a result was made of: an array, or those of the model that was run for them, as it was run then.
+    pub(crate) fn outputs(
+        &self,
+        now: Option<&str>,
+        then: &ArrayDocument,
+        model: Option<&ModelFileDocument>,
+    ) -> Result<Dataset, Failure> {
+        match (now, model) {
+            (None, Some(model)) => self.of_model(model),
+            _ => stored_array(now, then, Side::Output, None),
+        }
+    }
+
+    /// The model's digest must be the same; that of its outputs may differ in the last digits, on another machine.
+    fn of_model(&self, then: &ModelFileDocument) -> Result<Dataset, Failure> {
+        let elsewhere =
+            then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
+        let is_the_one =
+            |file: &&String| OnnxModel::open(file).is_ok_and(|model| model.digest() == then.digest);
+        let places = [Some(then.file.clone()), elsewhere];
+        let Some(file) = places.iter().flatten().find(is_the_one) else {
+            return Err(Failure::usage(format!(
+                "{}: must be the model that the result was made of (digest {}), got none or another",
+                then.file, then.digest
+            )));
+        };
+        let options = RunOptions {
+            output_name: Some(then.output.clone()),
+            layout: then.layout.as_deref().and_then(Layout::from_word),
+            // Elsewhere the library may not be; the built-in engine gives the same up to the last digits.
+            onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
+            normalization: then.normalize.as_deref().and_then(Normalization::new),
+            ..RunOptions::default()
+        };
+        let runner =
+            Runner { options, threads: self.threads, inputs: Some(self.inputs), console: self.console };
+        Ok(runner.run(file)?.data)
+    }
 }
 
 /// The labels that a result was made with: those named then, or those that come with its inputs.

@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 
 use crate::args::Eigenpairs;
 use crate::failure::Failure;
+use crate::model_runner::is_model;
 
 /// Refuses an option that the command makes no use of.
 pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
@@ -29,6 +30,11 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
             if command == "distortion" { "--eigenpairs all or --all-edges" } else { "--eigenpairs all" };
         return refused("sketch_error", &format!("is the error of a sketch, and needs {sketches}"));
     }
+    if let Some(option) = RUN_MODELS.iter().find(|option| is_typed(matches, option))
+        && !names_model(matches)
+    {
+        return refused(option, "says how a model is run, and needs --model");
+    }
     let both_given = is_typed(matches, "input_graph") && is_typed(matches, "output_graph");
     match MAKE_GRAPHS.iter().find(|option| is_typed(matches, option)) {
         Some(option) if both_given => refused(option, "makes graphs of samples, but both graphs are given"),
@@ -38,6 +44,19 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
 
 /// Options that say how graphs are made.
 const MAKE_GRAPHS: [&str; 5] = ["neighbors", "connectivity", "search", "graph", "weights"];
+
+/// Options that say how a model is run.
+const RUN_MODELS: [&str; 6] =
+    ["output_name", "before_softmax", "input_name", "input_layout", "normalize", "batch_size"];
+
+/// Whether a model is named, by its option or by its ending.
+fn names_model(matches: &ArgMatches) -> bool {
+    let by_ending = |id: &str| match matches.try_get_many::<String>(id) {
+        Ok(Some(mut arguments)) => arguments.any(|argument| is_model(argument)),
+        _ => false,
+    };
+    is_typed(matches, "model") || by_ending("outputs") || by_ending("models")
+}
 
 /// Options that clap knows for a command, hidden from its help, because others share them.
 fn unused_by(command: &str) -> &'static [&'static str] {

@@ -10,8 +10,8 @@ use spadework::{ComparedModel, Comparison, ModelSet, SpadeParams, SpadeReport, U
 
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
-    LabelDocument, MethodWords, NeighborsDocument, NodeDocument, PlaceDocument, ReferencesDocument,
-    indented_json, read_document,
+    LabelDocument, MethodWords, ModelFileDocument, NeighborsDocument, NodeDocument, PlaceDocument,
+    ReferencesDocument, indented_json, read_document,
 };
 use crate::{Error, Labels};
 
@@ -79,6 +79,9 @@ pub struct CompareData {
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
+    /// The file that was run, where outputs were not given as an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<ModelFileDocument>,
     /// λ_1; larger is less robust.
     pub model_score: f64,
     /// λ_1 ≥ … ≥ λ_r.
@@ -253,6 +256,7 @@ impl ModelDocument {
         };
         Ok(Self {
             name: model.name.clone(),
+            file: None,
             model_score: report.model_score.0,
             eigenvalues: report.eigenpairs.values().to_vec(),
             residuals: report.eigenpairs.residuals().to_vec(),

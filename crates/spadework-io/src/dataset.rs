@@ -37,6 +37,13 @@ impl Dataset {
         Self { name: name.to_owned(), shape, store: Store::Owned(array.numbers()), labels: None }
     }
 
+    /// Numbers that were computed: `len` samples of one shape.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn from_f32(name: &str, len: usize, sample: &[usize], values: Vec<f32>) -> Self {
+        let shape = std::iter::once(len).chain(sample.iter().copied()).collect();
+        Self { name: name.to_owned(), shape, store: Store::Owned(Numbers::F32(values)), labels: None }
+    }
+
     pub(crate) fn from_table(table: Table, name: &str) -> Self {
         Self::from_numbers(table.shape, table.numbers, name)
     }
@@ -153,6 +160,26 @@ impl Dataset {
             }
         };
         samples.map_err(|cause| Error::Samples { name: self.name.clone(), cause })
+    }
+
+    /// The samples with numbers of their own; only those of a mapped file are copied.
+    ///
+    /// # Errors
+    /// As [`Dataset::samples`].
+    pub fn into_samples(self) -> Result<Samples<'static>> {
+        let (len, dim) = self.rows_and_columns()?;
+        let samples = match self.store {
+            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values),
+            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values),
+            Store::Mapped { file, offset, element } => {
+                let bytes = file.get(offset..).unwrap_or_default();
+                match element {
+                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes).to_vec()),
+                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes).to_vec()),
+                }
+            }
+        };
+        samples.map_err(|cause| Error::Samples { name: self.name, cause })
     }
 
     fn rows_and_columns(&self) -> Result<(usize, usize)> {

@@ -29,6 +29,17 @@ pub fn graph_digest(graph: &Graph) -> String {
     format!("fnv64:{sum:016x}")
 }
 
+/// The same of the bytes of a file, eight to a word; its length stands for the shape.
+#[cfg(feature = "onnx")]
+pub(crate) fn digest_bytes(bytes: &[u8]) -> String {
+    let (chunks, rest) = bytes.as_chunks::<8>();
+    let word = |chunk: [u8; 8]| u64::from_le_bytes(chunk);
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let shape = [bytes.len() as u64, word(last)];
+    format!("fnv64x8:{:016x}", words(shape, chunks, word))
+}
+
 fn words<T: Copy>(shape: [u64; 2], values: &[T], bits: impl Fn(T) -> u64) -> u64 {
     let mut lanes = [OFFSET; LANES];
     let (chunks, rest) = values.as_chunks::<LANES>();

@@ -224,6 +224,10 @@ pub enum Error {
     /// A graph without edges.
     #[error("{name}: a graph must have at least one edge, got none")]
     NoEdges { name: String },
+    /// A model file, or what came of running it.
+    #[cfg(feature = "onnx")]
+    #[error("{name}: {cause}")]
+    Model { name: String, cause: Box<crate::model::ModelError> },
     /// The array was read, but the core cannot take it.
     #[error("{name}: {cause}")]
     Samples { name: String, cause: spadework::Error },
@@ -267,7 +271,7 @@ impl fmt::Display for Format {
 }
 
 /// Keys or file names in a message: the first few, then how many more.
-struct Listed<'a>(&'a [String]);
+pub(crate) struct Listed<'a>(pub(crate) &'a [String]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,6 +22,8 @@
 //!
 //! [`load_graph`] takes a graph that was made elsewhere: a list of edges, a SciPy matrix or a Matrix Market file.
 //!
+//! `model`, with the feature `onnx`, opens ONNX files and runs them on samples.
+//!
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
@@ -42,8 +44,11 @@ mod graph_file;
 mod image_folder;
 mod keys;
 mod labels;
+pub mod layers;
 mod load;
 mod mapping;
+#[cfg(feature = "onnx")]
+pub mod model;
 mod named;
 pub mod output;
 mod quiet;

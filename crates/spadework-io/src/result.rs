@@ -88,6 +88,9 @@ pub struct ScoreDocument {
     /// What was scored, in a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDocument>,
+    /// The model that was run, where outputs were not given as an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFileDocument>,
     /// The command that made a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
@@ -329,6 +332,31 @@ pub struct ArrayDocument {
     pub digest: String,
 }
 
+/// A model file whose outputs were scored, and how it was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelFileDocument {
+    /// What the user typed.
+    pub file: String,
+    /// The folder in which it was typed, which a relative path starts from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Digest of the file's bytes.
+    pub digest: String,
+    /// The value that was taken for the outputs.
+    pub output: String,
+    /// Whether it ends in a softmax.
+    pub softmax: bool,
+    /// The onnxruntime library that ran it, where it was not the built-in engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onnxruntime: Option<String>,
+    /// What the user said of the order of an image's numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<String>,
+    /// Means and then deviations by which the inputs were normalised for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normalize: Option<Vec<f32>>,
+}
+
 /// A sample and its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeDocument {
@@ -471,6 +499,7 @@ impl ScoreDocument {
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
             corruption: None,
             data: None,
+            model: None,
             command: None,
             made_from: None,
             timings: diagnostics.timings.into(),

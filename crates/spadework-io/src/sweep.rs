@@ -2,6 +2,7 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use spadework::graph::Mended;
 use spadework::{SpadeParams, Sweep, SweepPoint, SweepScore, SweepScores};
 
 use crate::Error;
-use crate::result::{EnclosureDocument, SearchDocument, indented_json, read_document};
+use crate::result::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json, read_document};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.sweep/1";
@@ -21,6 +22,9 @@ pub struct SweepDocument {
     pub schema: String,
     /// Names of the models, in the order given.
     pub models: Vec<String>,
+    /// The files of those that were run, with their names; outputs that were given as arrays have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, ModelFileDocument>,
     /// One point for every k, ascending.
     pub points: Vec<PointDocument>,
     /// The longest range of k over which the models keep their order; only with several models.
@@ -135,6 +139,7 @@ impl SweepDocument {
         Self {
             schema: SCHEMA.to_owned(),
             models: sweep.models.clone(),
+            files: BTreeMap::new(),
             points: sweep.points.iter().map(|point| PointDocument::new(point, &sweep.models)).collect(),
             stable,
             disconnected: disconnected(sweep),

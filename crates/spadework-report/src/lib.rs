@@ -1,6 +1,6 @@
 //! Pages and plots of Spadework's results.
 //!
-//! [`score_page`], [`comparison_page`], [`sweep_page`] make one self-contained HTML file each: it opens without a
+//! [`score_page`], [`comparison_page`], [`sweep_page`], [`layers_page`] make one self-contained HTML file each: it opens without a
 //! network, prints, and follows the reader's theme. [`score_charts`] and its siblings give the same figures one by one,
 //! and [`Chart::file`] writes them as SVG, PNG or PDF.
 //!
@@ -13,6 +13,7 @@ mod comparison;
 mod error;
 mod facts;
 mod figure_file;
+mod layers;
 mod packed;
 mod page;
 mod pictures;
@@ -29,6 +30,7 @@ pub use charts::Chart;
 pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
 pub use error::{Error, Result};
 pub use figure_file::FigureFormat;
+pub use layers::{layers_charts, layers_page};
 pub use pictures::ImageShape;
 pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};

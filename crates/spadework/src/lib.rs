@@ -6,6 +6,7 @@ mod error;
 mod evaluate;
 mod findings;
 mod interval;
+mod layers;
 mod manifold;
 mod measure;
 mod models;
@@ -36,6 +37,7 @@ pub use findings::SharedSearch;
 pub use graph::{ConnectedGraph, Graph, GraphKind, GraphPair, Weights};
 pub use interval::{INTERVAL_LEVEL, Interval, Intervals, SUBSAMPLES, intervals, permuted_score};
 pub use laplacian::Laplacian;
+pub use layers::{LayerScore, LayerScores, score_layers};
 pub use manifold::{Manifold, ManifoldPair};
 pub use measure::{
     DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, PairGroup, measure_distortion,

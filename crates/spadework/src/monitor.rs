@@ -7,6 +7,8 @@ use crate::{Error, Result};
 /// The parts of a run that take time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
+    /// Outputs of a model that is run.
+    Model,
     /// Neighbours among the inputs.
     NeighborsInput,
     /// Neighbours among the outputs.
@@ -34,6 +36,7 @@ pub enum Stage {
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Stage::Model => "model outputs",
             Stage::NeighborsInput => "input neighbors",
             Stage::NeighborsOutput => "output neighbors",
             Stage::Graphs => "graphs",

@@ -19,9 +19,7 @@ use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::pages::{Places, inputs_of, this_call};
 use crate::render::json;
-use crate::run::{
-    ResultFolder, label_text, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed,
-};
+use crate::run::{ResultFolder, label_text, tell_of_given_pieces, tell_what_was_missed};
 use crate::stored::command_line;
 use crate::{render_many, tables};
 
@@ -35,13 +33,14 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let loaded = LoadedModels::from_args(&args.models, &args.method, &args.corruption, console)?;
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
-    for model in models.models() {
-        tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
-    }
+    loaded.tell_what_outputs_look_like(&models, console);
     let comparison = compare(&models, &params, &console.monitor())
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
+    for model in &mut document.models {
+        model.file = loaded.file(&model.name).cloned();
+    }
     document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
     if let Some(folder) = folder {

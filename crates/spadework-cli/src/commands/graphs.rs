@@ -9,11 +9,12 @@ use spadework::{
 };
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};
-use spadework_io::result::{EnclosureDocument, GraphsDocument, ScoreDocument};
+use spadework_io::result::{EnclosureDocument, GraphsDocument, ModelFileDocument, ScoreDocument};
 
 use crate::args_graphs::GraphsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::model_runner::{Outputs, Runner};
 use crate::render::{csv_field, json, number, table};
 use crate::render_graphs::brief;
 use crate::render_many::correlation;
@@ -32,6 +33,9 @@ struct Document {
     /// Samples compared by `top_overlap`.
     top: usize,
     constructions: Vec<Row>,
+    /// The model that was run for the outputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelFileDocument>,
     version: &'static str,
 }
 
@@ -67,7 +71,17 @@ struct Scores {
 pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
     let folder = args.out.as_deref().map(OutputDir::create).transpose()?;
     let console = args.terminal.console();
-    let (inputs, outputs) = (load(&args.inputs)?, load(&args.outputs)?);
+    let inputs = load(&args.inputs)?;
+    let runner = Runner {
+        options: args.network.run.options(),
+        threads: args.general.threads,
+        inputs: Some(&inputs),
+        console,
+    };
+    let Outputs { data: outputs, model } = match (&args.network.model, &args.outputs) {
+        (Some(file), _) => runner.run(file)?,
+        (None, outputs) => runner.outputs(outputs.as_deref().unwrap_or_default())?,
+    };
     let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
         .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;
     let params = args.params(GraphKind::Knn, Weights::Unit);
@@ -84,6 +98,7 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
         seed: params.seed,
         top: args.top.get().min(pair.len()),
         constructions,
+        model,
         version: env!("CARGO_PKG_VERSION"),
     };
     let json = json(&document);

@@ -10,14 +10,15 @@ use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::result::ScoreDocument;
 use spadework_io::{Dataset, Labels, load, load_labels};
 
-use crate::args::{ScoreArgs, TableFormat};
+use crate::args::{ModelArgs, ScoreArgs, TableFormat};
 use crate::args_many::ReferenceArgs;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::model_runner::Runner;
 use crate::render::{counted, json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
-use crate::stored::{folder_of, stored_array};
+use crate::stored::{RunAgain, folder_of, stored_array};
 use crate::tables;
 
 const INPUTS_HINT: &str = "--reference-inputs says where the inputs of the reference are now";
@@ -63,11 +64,11 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     check_places(args, result)?;
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
-    let stored = Stored::read(args, result)?;
-    let (inputs, outputs) =
-        (load(array(args.model.inputs.as_deref()))?, load(array(args.model.outputs.as_deref()))?);
-    let method = &args.model.method;
-    let inputs = args.corruption.apply(inputs, method.general.seed, method.general.threads, console)?.dataset;
+    let stored = Stored::read(args, result, console)?;
+    let inputs = load(args.model.inputs.as_deref().unwrap_or_default())?;
+    let general = &args.model.method.general;
+    let inputs = args.corruption.apply(inputs, general.seed, general.threads, console)?.dataset;
+    let outputs = new_outputs(args, &inputs, console)?;
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => inputs.labels().cloned(),
@@ -101,9 +102,20 @@ fn check_places(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     }
 }
 
-/// An array that must be there: the command line takes no graph in its place with `--reference`.
-fn array(argument: Option<&str>) -> &str {
-    argument.unwrap_or_default()
+/// The outputs of the new samples; the command line takes no graph in their place with `--reference`.
+fn new_outputs(args: &ScoreArgs, inputs: &Dataset, console: Console) -> Result<Dataset, Failure> {
+    let ModelArgs { network, outputs, method, .. } = &args.model;
+    let general = &method.general;
+    let runner =
+        Runner { options: network.run.options(), threads: general.threads, inputs: Some(inputs), console };
+    let outputs = match &network.model {
+        Some(file) => runner.run(file)?,
+        None => runner.outputs(outputs.as_deref().unwrap_or_default())?,
+    };
+    if outputs.model.is_none() {
+        args.corruption.tell_whose_outputs(general.seed, console);
+    }
+    Ok(outputs.data)
 }
 
 /// A scored model as it lies in a folder, with the arrays it was made of.
@@ -115,7 +127,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn read(args: &ScoreArgs, folder: &Path) -> Result<Self, Failure> {
+    fn read(args: &ScoreArgs, folder: &Path, console: Console) -> Result<Self, Failure> {
         if !folder.is_dir() {
             let message = format!("{}: expected a folder made with `score --out`", folder.display());
             return Err(Failure::usage(message));
@@ -131,7 +143,10 @@ impl Stored {
         let corruption = document.corruption.as_ref();
         let inputs = stored_array(reference_inputs.as_deref(), &data.inputs, Side::Input, corruption)
             .map_err(|failure| failure.with_hint(INPUTS_HINT))?;
-        let outputs = stored_array(reference_outputs.as_deref(), &data.outputs, Side::Output, None)
+        let threads = args.model.method.general.threads;
+        let run_again = RunAgain { inputs: &inputs, threads, console };
+        let outputs = run_again
+            .outputs(reference_outputs.as_deref(), &data.outputs, document.model.as_ref())
             .map_err(|failure| failure.with_hint(OUTPUTS_HINT))?;
         Ok(Self { document, embedding, inputs, outputs })
     }
@@ -201,7 +216,7 @@ fn check_labels(args: &ScoreArgs, labels: Option<&Labels>, scores: &NewScores) -
     let samples = scores.quantiles.len();
     match labels {
         Some(labels) if labels.len() != samples => {
-            let source = args.model.labels.as_deref().unwrap_or(array(args.model.inputs.as_deref()));
+            let source = args.model.labels.as_deref().or(args.model.inputs.as_deref()).unwrap_or_default();
             let error = spadework::Error::LabelCount { samples, labels: labels.len() };
             Err(Failure::usage(format!("{source}: {error}")))
         }

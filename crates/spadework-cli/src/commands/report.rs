@@ -7,19 +7,21 @@ use std::path::Path;
 
 use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, compare, evaluate, with_threads};
 use spadework_io::comparison::CompareDocument;
+use spadework_io::layers::LayersDocument;
 use spadework_io::result::{ScoreDocument, schema_of};
 use spadework_io::sweep::SweepDocument;
-use spadework_io::{Dataset, Labels, comparison, result, sweep};
+use spadework_io::{Dataset, Labels, comparison, layers, result, sweep};
 use spadework_report::{
     ComparedModels, Origin, ScoredModel, comparison_charts, comparison_page, comparison_page_of_document,
-    score_charts, score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
+    layers_charts, layers_page, score_charts, score_charts_of_document, score_page, score_page_of_document,
+    sweep_charts, sweep_page,
 };
 
 use crate::args_report::ReportArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::pages::{Places, inputs_of};
-use crate::stored::{folder_of, stored_array, stored_labels};
+use crate::stored::{RunAgain, folder_of, stored_array, stored_labels};
 
 const WHERE_HINT: &str = "--inputs and --outputs say where the arrays of the result are now";
 
@@ -31,8 +33,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         result::SCHEMA => of_score(args, &path, places, console),
         comparison::SCHEMA => of_comparison(args, &path, places, console),
         sweep::SCHEMA => of_sweep(args, &path, places),
+        layers::SCHEMA => of_layers(args, &path, places),
         other => Err(Failure::usage(format!(
-            "{}: expected a result of score, compare or sweep, got schema `{other}`",
+            "{}: expected a result of score, compare, sweep or layers, got schema `{other}`",
             path.display()
         ))),
     }
@@ -48,10 +51,16 @@ fn of_sweep(args: &ReportArgs, path: &Path, places: Places<'_>) -> Result<(), Fa
     places.write(|| sweep_page(&document, &origin), || Ok(sweep_charts(&document)))
 }
 
+fn of_layers(args: &ReportArgs, path: &Path, places: Places<'_>) -> Result<(), Failure> {
+    let document = LayersDocument::read(path)?;
+    let origin = origin(args, document.command.as_ref());
+    places.write(|| layers_page(&document, &origin), || Ok(layers_charts(&document)))
+}
+
 fn of_score(args: &ReportArgs, path: &Path, places: Places<'_>, console: Console) -> Result<(), Failure> {
     let document = ScoreDocument::read(path)?;
     let origin = origin(args, document.command.as_ref());
-    let arrays = match ScoreArrays::read(args, &document) {
+    let arrays = match ScoreArrays::read(args, &document, console) {
         Ok(arrays) => arrays,
         Err(failure) if asked_for(args) => return Err(failure.with_hint(WHERE_HINT)),
         Err(failure) => {
@@ -85,12 +94,13 @@ struct ScoreArrays {
 }
 
 impl ScoreArrays {
-    fn read(args: &ReportArgs, document: &ScoreDocument) -> Result<Self, Failure> {
+    fn read(args: &ReportArgs, document: &ScoreDocument, console: Console) -> Result<Self, Failure> {
         let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
         let inputs =
             stored_array(args.inputs.as_deref(), &data.inputs, Side::Input, document.corruption.as_ref())?;
-        let outputs =
-            stored_array(args.outputs.first().map(String::as_str), &data.outputs, Side::Output, None)?;
+        let run_again = RunAgain { inputs: &inputs, threads: args.threads, console };
+        let now = args.outputs.first().map(String::as_str);
+        let outputs = run_again.outputs(now, &data.outputs, document.model.as_ref())?;
         let labels = stored_labels(data.labels.as_ref(), &inputs)?;
         Ok(Self { inputs, outputs, labels })
     }
@@ -105,7 +115,7 @@ fn of_comparison(
     let document = CompareDocument::read(path)?;
     let origin = origin(args, document.command.as_ref());
     let charts = || Ok(comparison_charts(&document));
-    let arrays = match ComparedArrays::read(args, &document) {
+    let arrays = match ComparedArrays::read(args, &document, console) {
         Ok(arrays) => arrays,
         Err(failure) if asked_for(args) => return Err(failure.with_hint(WHERE_HINT)),
         Err(failure) => {
@@ -143,12 +153,13 @@ struct ComparedArrays {
 }
 
 impl ComparedArrays {
-    fn read(args: &ReportArgs, document: &CompareDocument) -> Result<Self, Failure> {
+    fn read(args: &ReportArgs, document: &CompareDocument, console: Console) -> Result<Self, Failure> {
         let data = document.data.as_ref().ok_or_else(unknown_arrays)?;
         let inputs =
             stored_array(args.inputs.as_deref(), &data.inputs, Side::Input, document.corruption.as_ref())?;
-        let outputs = data.outputs.iter().enumerate().map(|(at, then)| {
-            stored_array(args.outputs.get(at).map(String::as_str), then, Side::Output, None)
+        let run_again = RunAgain { inputs: &inputs, threads: args.threads, console };
+        let outputs = data.outputs.iter().zip(&document.models).enumerate().map(|(at, (then, model))| {
+            run_again.outputs(args.outputs.get(at).map(String::as_str), then, model.file.as_ref())
         });
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let labels = stored_labels(data.labels.as_ref(), &inputs)?;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use serde::Serialize;
 use spadework_io::output::write_bytes;
-use spadework_io::result::{NodeDocument, ScoreDocument};
+use spadework_io::result::{ModelFileDocument, NodeDocument, ScoreDocument};
 
 use crate::args::SelectArgs;
 use crate::console::Console;
@@ -23,6 +23,8 @@ struct SelectDocument<'a> {
     top: usize,
     indices: Vec<usize>,
     nodes: &'a [NodeDocument],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a ModelFileDocument>,
     version: &'a str,
 }
 
@@ -79,6 +81,7 @@ fn to_json(document: &ScoreDocument) -> String {
         top: document.top_nodes.len(),
         indices: document.top_nodes.iter().map(|node| node.index).collect(),
         nodes: &document.top_nodes,
+        model: document.model.as_ref(),
         version: &document.version,
     };
     json(&selected)

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::pages::{Places, this_call};
 use crate::render::json;
-use crate::run::{ResultFolder, tell_of_given_pieces, tell_what_outputs_look_like, tell_what_was_missed};
+use crate::run::{ResultFolder, tell_of_given_pieces, tell_what_was_missed};
 use crate::stored::command_line;
 use crate::{render_many, tables};
 
@@ -31,13 +31,13 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let console = Console::new(&args.output);
     let loaded = LoadedModels::from_args(&args.models, &args.method, &CorruptionArgs::default(), console)?;
     let models = loaded.set()?;
-    for model in models.models() {
-        tell_what_outputs_look_like(&model.outputs, &format!("model `{}`: ", model.name), console);
-    }
+    loaded.tell_what_outputs_look_like(&models, console);
     let found = sweep(&models, neighbors, &params, &console.monitor())
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&found, console);
     let mut document = SweepDocument::new(&found, &params, models.len());
+    let files = document.models.iter().filter_map(|name| Some((name.clone(), loaded.file(name)?.clone())));
+    document.files = files.collect();
     if let Some(folder) = folder {
         document.command = Some(command_line());
         write(&folder, &document)?;

@@ -96,6 +96,21 @@ fn graphs() {
 }
 
 #[test]
+fn layers() {
+    matches_snapshot("layers", "layers --help");
+}
+
+#[test]
+fn predict() {
+    matches_snapshot("predict", "predict --help");
+}
+
+#[test]
+fn model() {
+    matches_snapshot("model", "model --help");
+}
+
+#[test]
 fn data() {
     matches_snapshot("data", "data --help");
 }
@@ -149,6 +164,9 @@ fn help_is_no_wider_than_the_terminal() {
         "distortion",
         "embed",
         "solvers",
+        "layers",
+        "predict",
+        "model",
         "data",
         "corrupt",
     ];

@@ -14,6 +14,7 @@ mod formats;
 mod graphs;
 mod help;
 mod interrupt;
+mod models;
 mod new_samples;
 mod report;
 mod result_folder;

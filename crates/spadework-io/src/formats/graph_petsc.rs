@@ -50,15 +50,16 @@ pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
             let expected = format!("the rows must hold {entries} entries together");
             return Err(edges.misshapen(expected, format!("another number up to row {row}")));
         };
-        for at in at..at + length as usize {
+        let length = length as usize;
+        for (value, at) in values[at..at + length].iter().zip(at..) {
             let column = index(first_column + at).unwrap_or(-1);
             let place = || format!("row {row}, column {column}");
             let Ok(node) = u64::try_from(column) else {
                 return Err(edges.wrong(place(), "indices must not be negative", column.to_string()));
             };
-            edges.push(row as u64, node, f64::from_be_bytes(values[at]), place)?;
+            edges.push(row as u64, node, f64::from_be_bytes(*value), place)?;
         }
-        at += length as usize;
+        at += length;
     }
     if at != entries {
         let expected = format!("the rows must hold {entries} entries together");

@@ -12,7 +12,8 @@ use crate::formats::graph_npz;
 use crate::graph_file::EdgeList;
 use crate::output::{NpyValues, NpzMember, write_npz};
 use crate::result::{
-    CorruptionDocument, DataDocument, MethodWords, NeighborsDocument, PlaceDocument, TimingsDocument,
+    CorruptionDocument, DataDocument, MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument,
+    TimingsDocument,
 };
 
 const STAGE: &str = "graph";
@@ -50,6 +51,9 @@ pub struct GraphStage {
     /// The arrays, where both sides are arrays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<DataDocument>,
+    /// The model that was run for the outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFileDocument>,
     /// What was done to the inputs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corruption: Option<CorruptionDocument>,
@@ -119,7 +123,8 @@ pub struct StagedGraphs {
 }
 
 impl GraphStage {
-    /// How graphs were made that come with these diagnostics. Data, corruption and labels are the caller's to tell.
+    /// How graphs were made that come with these diagnostics. Data, model, corruption and labels are the
+    /// caller's to tell.
     pub fn new(made_from: Recipe, diagnostics: &Diagnostics) -> Self {
         let Diagnostics { params, connection, .. } = diagnostics;
         let side = |dim, mended: Mended, made: Construction, decided_by_index, recall| SideFacts {
@@ -164,6 +169,7 @@ impl GraphStage {
                 diagnostics.output_recall,
             ),
             data: None,
+            model: None,
             corruption: None,
             labels: None,
             timings: diagnostics.timings.into(),

@@ -10,6 +10,7 @@ mod histogram;
 mod intervals;
 mod lines;
 mod scatter;
+mod steps;
 
 pub(crate) use bars::bars;
 pub(crate) use heat_map::{Cell, heat_map};
@@ -17,6 +18,7 @@ pub(crate) use histogram::histogram;
 pub(crate) use intervals::{Estimate, intervals};
 pub(crate) use lines::{Band, Series, lines};
 pub(crate) use scatter::scatter;
+pub(crate) use steps::{Step, steps};
 
 /// Colours of classes and series, told apart by people with any kind of colour vision (after Okabe and Ito, and darker
 /// and lighter shades of the same hues beyond the first eight).

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &GraphArgs) -> Result<(), Failure> {
 /// What later stages must know of the files.
 fn complete(stage: &mut GraphStage, sides: &Sides<'_>, labels: Option<&str>) -> Result<(), Failure> {
     let place = |array: &str| PlaceDocument { array: array.to_owned(), folder: working_folder() };
+    stage.model.clone_from(&sides.model);
     stage.corruption.clone_from(&sides.corruption);
     stage.labels = match (labels, sides.input.labels()) {
         (Some(labels), _) => Some(place(labels)),

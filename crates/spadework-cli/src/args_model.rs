@@ -1,0 +1,192 @@
+//! What a user may type about model files.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use spadework_io::model::{Layout, Normalization, OutputPoint, RunOptions};
+
+use crate::args::{MethodArgs, OutputArgs, TerminalArgs, threads};
+use crate::args_report::PageArgs;
+
+/// A model file in place of outputs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct NetworkArgs {
+    /// An ONNX file in place of --outputs: it is run on the inputs (--outputs takes one as well, by its ending .onnx)
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = NonEmptyStringValueParser::new(),
+        requires = "inputs",
+        conflicts_with = "outputs"
+    )]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// How a model is run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct RunArgs {
+    /// The model's output to take, or a node or value within it [default: its first output]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) output_name: Option<String>,
+    /// Take the values before the softmax that the output ends in
+    #[arg(long)]
+    pub(crate) before_softmax: bool,
+    #[command(flatten)]
+    pub(crate) feed: FeedArgs,
+}
+
+/// How rows go into a model.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub(crate) struct FeedArgs {
+    /// The model's input that the rows go into, where it has several
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) input_name: Option<String>,
+    /// How the numbers of an image lie in a row, where the shape of the array does not tell
+    #[arg(long, value_enum, value_name = "LAYOUT")]
+    pub(crate) input_layout: Option<InputLayout>,
+    /// Take MEAN off every number and divide by STD before the model: one of each, or all means and then all deviations
+    #[arg(long, value_name = "MEAN,STD", value_parser = normalization, allow_hyphen_values = true)]
+    pub(crate) normalize: Option<Normalization>,
+    /// Samples that go into the model at a time, where it leaves the choice [default: 128, fewer for large models]
+    #[arg(long, value_name = "N")]
+    pub(crate) batch_size: Option<NonZeroUsize>,
+    /// Run models with this onnxruntime library, or the one in this folder, in place of the built-in engine: several times
+    /// faster
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) onnxruntime: Option<PathBuf>,
+}
+
+impl RunArgs {
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            output_name: self.output_name.clone(),
+            point: if self.before_softmax { OutputPoint::BeforeSoftmax } else { OutputPoint::Output },
+            ..self.feed.options()
+        }
+    }
+}
+
+impl FeedArgs {
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            input_name: self.input_name.clone(),
+            layout: self.input_layout.map(Into::into),
+            normalization: self.normalize.clone(),
+            batch_size: self.batch_size,
+            onnxruntime: self.onnxruntime.clone(),
+            ..RunOptions::default()
+        }
+    }
+}
+
+/// [`Layout`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InputLayout {
+    /// Channel after channel, as PyTorch has it
+    Nchw,
+    /// Pixel after pixel with its channels, as TensorFlow has it
+    Nhwc,
+}
+
+impl From<InputLayout> for Layout {
+    fn from(layout: InputLayout) -> Self {
+        match layout {
+            InputLayout::Nchw => Layout::ChannelsFirst,
+            InputLayout::Nhwc => Layout::ChannelsLast,
+        }
+    }
+}
+
+fn normalization(text: &str) -> Result<Normalization, String> {
+    let numbers: Option<Vec<f32>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    numbers.as_deref().and_then(Normalization::new).ok_or_else(|| {
+        "expected MEAN,STD or a mean for every channel and then as many deviations, all of them positive"
+            .to_owned()
+    })
+}
+
+/// `spadework predict`.
+#[derive(Debug, Args)]
+pub(crate) struct PredictArgs {
+    /// An ONNX file
+    #[arg(long, value_name = "FILE", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) model: String,
+    /// The inputs to run it on
+    #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// Where the outputs go: a NumPy file, one row a sample
+    #[arg(long, value_name = "FILE.npy", help_heading = "Output")]
+    pub(crate) out: PathBuf,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+/// `spadework model`.
+#[derive(Debug, Args)]
+pub(crate) struct DescribeArgs {
+    /// An ONNX file
+    #[arg(value_name = "FILE", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) file: String,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Help of `--out` and `--tables`, where the tables are others than those of a single model.
+const LAYERS_OUT_HELP: &str =
+    "Write result.json, plot.svg and the tables of layers and nodes into this folder";
+const LAYERS_TABLES_HELP: &str =
+    "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
+
+/// `spadework layers`.
+#[derive(Debug, Args)]
+#[command(mut_arg("out", |arg| arg.help(LAYERS_OUT_HELP)), mut_arg("tables", |arg| arg.help(LAYERS_TABLES_HELP)))]
+pub(crate) struct LayersArgs {
+    /// An ONNX file
+    #[arg(long, value_name = "FILE", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) model: String,
+    /// The inputs to run it on
+    #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) inputs: String,
+    /// Only the layers whose name or operator matches, e.g. fc1 or Relu,conv*: `*` is any text, `?` any character
+    /// [default: all that change their numbers]
+    #[arg(long, value_name = "PATTERNS", help_heading = "Data", value_delimiter = ',')]
+    pub(crate) layers: Vec<String>,
+    #[command(flatten)]
+    pub(crate) feed: FeedArgs,
+    /// Neighbors per sample, k, the same for all layers
+    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
+    pub(crate) neighbors: usize,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_and_deviations() {
+        assert!(normalization("0.1307,0.3081").is_ok());
+        assert!(normalization("0.5, 0.5, 0.5, 0.25, 0.25, 0.25").is_ok());
+        for wrong in ["", "0.5", "0.5,0", "a,b", "0,1,2", "0.5,-1", "nan,1", "0.5,0.5,"] {
+            assert!(normalization(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong with a model file, and with running it.
+
+/// Why a model was not opened, or gave no outputs. [`Error::Model`](crate::Error::Model) puts the file's name before it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
+pub enum ModelError {
+    /// The bytes are not those of a model.
+    #[error("not a valid ONNX file: {reason}")]
+    NotOnnx { reason: String },
+    /// The file ends too early.
+    #[error("the ONNX file is cut off: {promised} bytes are promised at byte {at}, got {left}")]
+    Truncated { at: usize, promised: u64, left: u64 },
+    /// More parts than any network has: the memory would be filled.
+    #[error("a model may have at most {limit} {what}, got more")]
+    TooMany { what: &'static str, limit: usize },
+    /// A tensor whose numbers are not those that its shape asks for.
+    #[error("tensor `{tensor}` of shape {shape:?} must hold {expected} bytes, got {got}")]
+    TensorSize { tensor: String, shape: Vec<i64>, expected: String, got: u64 },
+    /// Weights in a file of their own that is not there.
+    #[error(
+        "tensor `{tensor}` is kept in the file `{file}` beside the model, which cannot be read: {reason}"
+    )]
+    ExternalData { tensor: String, file: String, reason: String },
+    /// An operator that the engine does not have.
+    #[error("the engine does not know the operator {operator} of node `{node}`")]
+    UnknownOperator { operator: String, node: String },
+    /// An operator whose outputs cannot be had twice.
+    #[error("node `{node}` is random ({operator}): its outputs would differ from run to run")]
+    Random { operator: String, node: String },
+    /// A name that the model does not have.
+    #[error("there is no {what} `{asked}` in the model; it has {}", crate::error::Listed(known))]
+    NoSuchName { what: &'static str, asked: String, known: Vec<String> },
+    /// Several inputs, of which only one can be given.
+    #[error("output `{output}` needs the inputs {}, but only one can be given", crate::error::Listed(inputs))]
+    ManyInputs { output: String, inputs: Vec<String> },
+    /// An output that no input has a part in.
+    #[error("output `{output}` does not depend on an input")]
+    NoInput { output: String },
+    /// Rows that do not fit the input.
+    #[error("input `{input}` takes samples of shape {expected}, got rows of {got}")]
+    InputShape { input: String, expected: String, got: String },
+    /// Elements that rows of numbers cannot be turned into.
+    #[error("input `{input}` must take floating point numbers, got {element}")]
+    InputType { input: String, element: String },
+    /// An output that is not one row a sample.
+    #[error("output `{output}` must have one row for each of {batch} samples, got shape {shape:?}")]
+    OutputShape { output: String, batch: usize, shape: Vec<usize> },
+    /// An output whose shape depends on the numbers that go in.
+    #[error("output `{output}` must have the same shape for all samples")]
+    OpenShape { output: String },
+    /// A batch that is not the model's.
+    #[error("the model is made for batches of {fixed}, got a batch size of {asked}")]
+    FixedBatch { fixed: usize, asked: usize },
+    /// No softmax to go before.
+    #[error("output `{output}` must end in a softmax to be taken before it, got {operator}")]
+    NoSoftmax { output: String, operator: String },
+    /// Means and deviations that do not go with the channels.
+    #[error(
+        "means and deviations must be one each or one a channel, got {got} each for samples of shape {shape}"
+    )]
+    Channels { got: usize, shape: String },
+    /// A tensor beyond any sensible size.
+    #[error("node `{node}` makes a tensor of shape {shape}, more than the {limit} bytes that one may take")]
+    HugeTensor { node: String, shape: String, limit: u64 },
+    /// The engine refuses the model.
+    #[error("the engine cannot run this model: {reason}")]
+    Engine { reason: String },
+    /// A library that was to run it.
+    #[error("onnxruntime: {reason}")]
+    Library { reason: String },
+    /// A batch failed.
+    #[error("the model fails on rows {first} to {last}: {reason}")]
+    Batch { first: usize, last: usize, reason: String },
+    /// A number that is none.
+    #[error("output `{output}` must be finite, got {value} at row {row}, column {column}")]
+    NonFinite { output: String, row: usize, column: usize, value: f32 },
+    /// The caller wants to stop.
+    #[error("stopped")]
+    Cancelled,
+}

@@ -1,0 +1,206 @@
+//! Models as files: what an ONNX file holds, and its outputs for rows of numbers.
+//!
+//! [`OnnxModel::open`] reads a file and describes it ([`Outline`]); [`OnnxModel::prepare`] makes it ready for samples of one
+//! shape; [`Prepared::run`] turns all samples into outputs, in batches over all threads of the current pool. A batch has the
+//! same size whatever the number of threads, and is computed by one of them, so that the outputs are the same bit by bit.
+//!
+//! The file is not trusted: it is read without following its claims of sizes, and a model that would fill the memory is
+//! refused.
+
+mod engine;
+mod error;
+mod fit;
+#[cfg(feature = "onnxruntime")]
+mod onnxruntime;
+mod outline;
+mod run;
+mod wire;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+#[cfg(feature = "onnxruntime")]
+use std::path::PathBuf;
+
+use spadework::Monitor;
+
+pub use self::error::ModelError;
+pub use self::fit::{Layout, Normalization};
+pub use self::outline::{Extent, Node, Outline, Port};
+pub use self::run::Prepared;
+use crate::dataset::Dataset;
+use crate::digest::digest_bytes;
+use crate::error::{Error, Result};
+use crate::mapping::{FileBytes, MAP_FROM};
+
+use self::fit::{Fit, Rows};
+
+/// Samples in a batch, where the model leaves the choice: more are hardly faster.
+const BATCH: usize = 128;
+/// Bytes of values that a batch may make; smaller batches are taken for larger networks.
+const BATCH_BYTES: u64 = 1 << 28;
+
+/// An ONNX file that was read.
+pub struct OnnxModel {
+    name: String,
+    digest: String,
+    outline: Outline,
+    decoded: engine::Decoded,
+}
+
+/// How rows go into a model, and which of its values come out.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// The input that the rows go into; only needed to be sure, where there are several.
+    pub input_name: Option<String>,
+    /// The output to take, the first by default; or a node or value within the model.
+    pub output_name: Option<String>,
+    /// Where the output is taken.
+    pub point: OutputPoint,
+    /// How the numbers of an image lie in a row, where its shape does not tell.
+    pub layout: Option<Layout>,
+    /// What the model expects to be done to the numbers before they go in.
+    pub normalization: Option<Normalization>,
+    /// Samples in a batch, where the model leaves the choice.
+    pub batch_size: Option<NonZeroUsize>,
+    /// The onnxruntime library, or the folder it lies in, that runs the model in place of the built-in engine.
+    #[cfg(feature = "onnxruntime")]
+    pub onnxruntime: Option<PathBuf>,
+}
+
+/// Where an output is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputPoint {
+    /// As the model returns it.
+    #[default]
+    Output,
+    /// Before the softmax that it ends in.
+    BeforeSoftmax,
+}
+
+impl OnnxModel {
+    /// Reads a model file.
+    ///
+    /// # Errors
+    /// When it cannot be read, is no ONNX file, claims what it does not hold, or has an operator that the engine does not
+    /// know.
+    pub fn open(path: &str) -> Result<Self> {
+        if !Path::new(path).exists() {
+            return Err(Error::NotFound { path: path.to_owned() });
+        }
+        let file = FileBytes::open(Path::new(path), MAP_FROM)?;
+        let folder = Path::new(path).parent().unwrap_or(Path::new(""));
+        Self::from_bytes(path, &file, folder)
+    }
+
+    /// A model in memory; weights in files of their own are looked for in `folder`.
+    ///
+    /// # Errors
+    /// As [`OnnxModel::open`].
+    pub fn from_bytes(name: &str, bytes: &[u8], folder: &Path) -> Result<Self> {
+        let open = || {
+            wire::check(bytes)?;
+            let decoded = engine::decode(bytes, folder)?;
+            Ok((decoded.outline()?, decoded))
+        };
+        let (outline, decoded) = open().map_err(|cause| about(name, cause))?;
+        Ok(Self { name: name.to_owned(), digest: digest_bytes(bytes), outline, decoded })
+    }
+
+    /// What the user typed.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Digest of the file's bytes; weights in files of their own are no part of it.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// What the file says of itself.
+    pub fn outline(&self) -> &Outline {
+        &self.outline
+    }
+
+    /// The value that the options ask for.
+    ///
+    /// # Errors
+    /// When there is none of that name, or no softmax to go before.
+    pub fn output(&self, options: &RunOptions) -> Result<&str> {
+        let chosen =
+            self.outline.output(options.output_name.as_deref()).and_then(|output| match options.point {
+                OutputPoint::Output => Ok(output),
+                OutputPoint::BeforeSoftmax => self.outline.before_softmax(output),
+            });
+        chosen.map_err(|cause| self.about(cause))
+    }
+
+    /// Makes the model ready for samples of that shape, e.g. `[3, 32, 32]`, and for some of its values.
+    ///
+    /// # Errors
+    /// When there are no such values, the samples do not fit, or the engine cannot run it.
+    pub fn prepare(&self, sample: &[usize], outputs: &[&str], options: &RunOptions) -> Result<Prepared> {
+        self.prepared(sample, outputs, options).map_err(|cause| self.about(cause))
+    }
+
+    fn prepared(
+        &self,
+        sample: &[usize],
+        outputs: &[&str],
+        options: &RunOptions,
+    ) -> Result<Prepared, ModelError> {
+        let input = self.outline.input(options.input_name.as_deref(), outputs)?;
+        let rows = Rows { shape: sample, layout: options.layout };
+        let fit = |batch: usize| Fit::new(input, &rows, batch, options.normalization.as_ref());
+        let one = fit(1)?;
+        let is_fixed = one.batch != 1 || fit(2)?.batch == 1;
+        let batch = match options.batch_size.map(NonZeroUsize::get) {
+            Some(asked) if is_fixed && asked != one.batch => {
+                return Err(ModelError::FixedBatch { fixed: one.batch, asked });
+            }
+            Some(asked) => asked,
+            None if is_fixed => one.batch,
+            None => {
+                let each = self.decoded.bytes(input, &one.shape, outputs)?;
+                (BATCH_BYTES / each.max(1)).clamp(1, BATCH as u64) as usize
+            }
+        };
+        let fit = fit(batch)?;
+        let plan = self.decoded.plan(input, &fit.shape, outputs)?;
+        #[cfg(feature = "onnxruntime")]
+        let plan = match &options.onnxruntime {
+            Some(library) => self.decoded.run_by_onnxruntime(plan, library, input, outputs)?,
+            None => plan,
+        };
+        let names = outputs.iter().map(|&output| output.to_owned()).collect();
+        Ok(Prepared::new(self.name.clone(), names, plan, fit))
+    }
+
+    /// The output of every sample.
+    ///
+    /// # Errors
+    /// As [`OnnxModel::prepare`] and [`Prepared::run`].
+    pub fn outputs(&self, inputs: &Dataset, options: &RunOptions, monitor: &dyn Monitor) -> Result<Dataset> {
+        let output = self.output(options)?;
+        let sample = inputs.shape().get(1..).unwrap_or_default();
+        let prepared = self.prepare(if sample.is_empty() { &[1] } else { sample }, &[output], options)?;
+        let mut outputs = prepared.run(&inputs.few_samples()?, monitor)?;
+        Ok(outputs.swap_remove(0))
+    }
+
+    fn about(&self, cause: ModelError) -> Error {
+        about(&self.name, cause)
+    }
+}
+
+impl std::fmt::Debug for OnnxModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OnnxModel")
+            .field("name", &self.name)
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
+}
+
+fn about(name: &str, cause: ModelError) -> Error {
+    Error::Model { name: name.to_owned(), cause: Box::new(cause) }
+}

@@ -1,0 +1,332 @@
+//! Models of other people's making, against what onnxruntime makes of them (`scripts/make_onnx_fixtures.py`), and files that
+//! must be refused.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use spadework::{Monitor, Samples, Silent, Values};
+use spadework_io::model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
+use spadework_io::{Dataset, load};
+
+/// Two engines add the same few dozen products of numbers near 1 in another order, in single precision (6e-8 a step), through
+/// a few layers.
+const TOLERANCE: f32 = 1e-5;
+
+fn fixture(file: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/onnx").join(file).display().to_string()
+}
+
+fn open(name: &str) -> OnnxModel {
+    OnnxModel::open(&fixture(&format!("{name}.onnx"))).unwrap()
+}
+
+fn array(name: &str, key: &str) -> Dataset {
+    load(&fixture(&format!("{name}.npz:{key}"))).unwrap()
+}
+
+fn numbers(samples: &Samples<'_>) -> Vec<f32> {
+    match samples.values() {
+        Values::F32(values) => values.to_vec(),
+        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
+    }
+}
+
+fn assert_near(got: &Dataset, expected: &Dataset, what: &str) {
+    assert_eq!(got.shape(), expected.shape(), "{what}");
+    let (got, expected) = (numbers(&got.samples().unwrap()), numbers(&expected.samples().unwrap()));
+    let furthest = got.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(furthest <= TOLERANCE, "{what}: {furthest}");
+}
+
+/// The outputs of a model on its own rows.
+fn outputs(name: &str, options: &RunOptions) -> Dataset {
+    open(name).outputs(&array(name, "x"), options, &Silent).unwrap()
+}
+
+fn refusal(name: &str) -> String {
+    refusal_of(name, &rows(), &RunOptions::default())
+}
+
+fn refusal_of(name: &str, rows: &Dataset, options: &RunOptions) -> String {
+    let outcome = OnnxModel::open(&fixture(&format!("{name}.onnx")))
+        .and_then(|model| model.outputs(rows, options, &Silent));
+    outcome.unwrap_err().to_string().rsplit_once(".onnx: ").expect("the file is named").1.to_owned()
+}
+
+/// Three rows of four numbers, of which one is negative.
+fn rows() -> Dataset {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.csv");
+    std::fs::write(&path, "1,2,3,4\n5,6,7,8\n9,-1,2,3\n").unwrap();
+    load(&path.display().to_string()).unwrap()
+}
+
+fn named(output: &str) -> RunOptions {
+    RunOptions { output_name: Some(output.to_owned()), ..RunOptions::default() }
+}
+
+#[test]
+fn outputs_are_those_of_onnxruntime() {
+    for name in ["mlp", "double", "dynamic", "fixed_1", "fixed_5", "nhwc", "residual", "external"] {
+        assert_near(&outputs(name, &RunOptions::default()), &array(name, "logits"), name);
+    }
+}
+
+#[test]
+fn inner_values_are_taken_by_the_name_of_the_value_or_the_node() {
+    for value in ["z1", "a1", "z2", "a2", "logits"] {
+        assert_near(&outputs("mlp", &named(value)), &array("mlp", value), value);
+    }
+    assert_near(&outputs("mlp", &named("tanh2")), &array("mlp", "a2"), "tanh2");
+    for value in ["block1_out", "block2_out"] {
+        assert_near(&outputs("residual", &named(value)), &array("residual", value), value);
+    }
+}
+
+#[test]
+fn several_values_come_out_of_one_run() {
+    let (model, rows) = (open("mlp"), array("mlp", "x"));
+    let prepared = model.prepare(&[4], &["logits", "a1"], &RunOptions::default()).unwrap();
+    assert_eq!(prepared.dims(), [Some(3), Some(8)]);
+    let both = prepared.run(&rows.samples().unwrap(), &Silent).unwrap();
+    assert_near(&both[0], &array("mlp", "logits"), "logits");
+    assert_near(&both[1], &array("mlp", "a1"), "a1");
+}
+
+#[test]
+fn one_of_several_outputs_and_inputs() {
+    assert_near(&outputs("two_sided", &RunOptions::default()), &array("two_sided", "logits"), "the first");
+    let options = RunOptions { input_name: Some("x".to_owned()), ..named("features") };
+    assert_near(&outputs("two_sided", &options), &array("two_sided", "features"), "features");
+    let refused = |options: &RunOptions| refusal_of("two_sided", &rows(), options);
+    assert_eq!(
+        refused(&named("moved")),
+        "output `moved` needs the inputs `x`, `offset`, but only one can be given"
+    );
+    assert_eq!(
+        refused(&named("gone")),
+        "there is no output `gone` in the model; it has `logits`, `features`, `moved`"
+    );
+    let options = RunOptions { input_name: Some("y".to_owned()), ..RunOptions::default() };
+    assert_eq!(refused(&options), "there is no input `y` in the model; it has `x`, `offset`");
+    let options = RunOptions { input_name: Some("offset".to_owned()), ..RunOptions::default() };
+    assert_eq!(refused(&options), "there is no input for this output `offset` in the model; it has `x`");
+}
+
+#[test]
+fn the_values_before_a_softmax() {
+    let model = open("softmax");
+    let (node, before) = model.outline().softmax_before("prob").unwrap();
+    assert_eq!((node.name.as_str(), before), ("softmax", "logits"));
+    let options = RunOptions { point: OutputPoint::BeforeSoftmax, ..RunOptions::default() };
+    assert_near(&outputs("softmax", &options), &array("softmax", "logits"), "before");
+    assert_near(&outputs("softmax", &RunOptions::default()), &array("softmax", "prob"), "after");
+    assert_eq!(
+        refusal_of("mlp", &rows(), &options),
+        "output `logits` must end in a softmax to be taken before it, got Gemm"
+    );
+}
+
+/// Channel-first rows without a shape, for a channel-last model, and the other way round.
+#[test]
+fn flat_rows_are_laid_out_as_the_user_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let flat = |name: &str, values: &[f32]| {
+        let path = folder.path().join(name);
+        spadework_io::output::write_npy(&path, &[12, 72], values).unwrap();
+        load(&path.display().to_string()).unwrap()
+    };
+    let images = numbers(&array("nhwc", "x").samples().unwrap());
+    let moved: Vec<f32> = images
+        .chunks(72)
+        .flat_map(|image| (0..72).map(|at| image[at % 3 * 24 + at / 3]).collect::<Vec<_>>())
+        .collect();
+    let (first, last) = (flat("first.npy", &images), flat("last.npy", &moved));
+    let run = |name: &str, rows: &Dataset, layout: Option<Layout>| {
+        open(name).outputs(rows, &RunOptions { layout, ..RunOptions::default() }, &Silent).unwrap()
+    };
+    let (nchw, nhwc) = (Some(Layout::ChannelsFirst), Some(Layout::ChannelsLast));
+    for (rows, layout) in [(&first, nchw), (&last, nhwc), (&last, None)] {
+        assert_near(&run("nhwc", rows, layout), &array("nhwc", "logits"), &format!("nhwc {layout:?}"));
+    }
+    for (rows, layout) in [(&first, nchw), (&last, nhwc), (&first, None)] {
+        assert_near(&run("dynamic", rows, layout), &array("dynamic", "logits"), &format!("nchw {layout:?}"));
+    }
+}
+
+/// The first layer is linear, so that a scaled and shifted input gives what can be computed from two runs.
+#[test]
+fn normalization_goes_before_the_model() {
+    let (model, rows) = (open("mlp"), array("mlp", "x"));
+    let run = |rows: &Dataset, normalization: Option<Normalization>| {
+        let options = RunOptions { normalization, ..named("z1") };
+        numbers(&model.outputs(rows, &options, &Silent).unwrap().samples().unwrap())
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("zero.npy");
+    spadework_io::output::write_npy(&path, &[20, 4], &[0.5_f32; 80][..]).unwrap();
+    let bias = run(&load(&path.display().to_string()).unwrap(), Normalization::new(&[0.5, 2.0]));
+    let halved = run(&rows, Normalization::new(&[0.0, 2.0]));
+    for ((plain, halved), bias) in run(&rows, None).iter().zip(&halved).zip(&bias) {
+        assert!((plain - (2.0 * halved - bias)).abs() < TOLERANCE, "{plain} {halved} {bias}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_and_padding_do_not_matter() {
+    let rows = array("dynamic", "x");
+    let with = |threads: usize, batch: usize| {
+        let options = RunOptions { batch_size: NonZeroUsize::new(batch), ..RunOptions::default() };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            numbers(&open("dynamic").outputs(&rows, &options, &Silent).unwrap().samples().unwrap())
+        })
+    };
+    // Twelve rows: batches of five leave two over, of which one run is as good as any other.
+    let one = with(1, 5);
+    assert_eq!(one, with(2, 5));
+    assert_eq!(one, with(3, 5));
+    for (batched, single) in one.iter().zip(&with(1, 1)) {
+        assert!((batched - single).abs() < TOLERANCE);
+    }
+}
+
+#[test]
+fn what_a_file_says_of_itself() {
+    let model = open("dynamic");
+    let outline = model.outline();
+    assert_eq!((outline.opset, outline.producer.as_deref()), (17, Some("make_onnx_fixtures")));
+    let input = &outline.inputs[0];
+    assert_eq!((input.name.as_str(), input.element.as_str(), input.batch()), ("x", "float32", None));
+    assert_eq!(input.shape_text(), "[n, 3, 6, 4]");
+    assert_eq!(outline.parameters, 5 * 27 + 5 + 4 * 30 + 4);
+    let nodes: Vec<_> = outline
+        .nodes
+        .iter()
+        .map(|node| (node.name.as_str(), node.operator.as_str(), node.parameters))
+        .collect();
+    assert_eq!(
+        nodes,
+        [
+            ("conv", "Conv", 140),
+            ("relu", "Relu", 0),
+            ("pool", "MaxPool", 0),
+            ("flatten", "Flatten", 0),
+            ("fc", "Gemm", 124)
+        ]
+    );
+    let shape = outline.nodes[2].shape.as_ref().unwrap();
+    assert_eq!(shape[1..], [Extent::Fixed(5), Extent::Fixed(3), Extent::Fixed(2)]);
+    assert!(matches!(shape[0], Extent::Dynamic(_)));
+    assert_eq!(open("fixed_5").outline().inputs[0].batch(), Some(5));
+    // What is computed of sizes is no layer.
+    let residual = open("residual");
+    let layers: Vec<&str> =
+        residual.outline().layers("x").iter().map(|node| node.operator.as_str()).collect();
+    assert!(!layers.iter().any(|operator| ["Shape", "Gather", "Concat"].contains(operator)), "{layers:?}");
+    assert_eq!(layers.iter().filter(|operator| **operator == "BatchNormalization").count(), 5);
+}
+
+#[test]
+fn what_cannot_be_run_is_named() {
+    assert_eq!(
+        refusal("unknown_operator"),
+        "the engine does not know the operator acme.Frobnicate of node `the_frobnicate`"
+    );
+    assert_eq!(refusal("foreign_relu"), "the engine does not know the operator acme.Relu of node `the_relu`");
+    assert_eq!(
+        refusal("random"),
+        "node `the_randomnormallike` is random (RandomNormalLike): its outputs would differ from run to run"
+    );
+    assert_eq!(refusal("bytes"), "input `x` must take floating point numbers, got uint8");
+    assert_eq!(refusal("not_a_number"), "output `y` must be finite, got NaN at row 2, column 1");
+    assert_eq!(refusal("no_rows"), "output `y` must have one row for each of 128 samples, got shape []");
+    assert_eq!(
+        refusal("missing_external"),
+        "tensor `w1` is kept in the file `gone.bin` beside the model, which cannot be read: No such file or directory (os error 2)"
+    );
+    assert!(refusal("outside_external").ends_with("it must lie in the folder of the model"));
+    assert_eq!(refusal("no_such_output"), "output `y` does not depend on an input");
+    assert!(refusal("dangling").contains("nothing makes the value `nowhere`"));
+    let misfit = refusal_of("dynamic", &rows(), &RunOptions::default());
+    assert_eq!(misfit, "input `x` takes samples of shape [n, 3, 6, 4], got rows of 4 numbers");
+    let options = RunOptions { batch_size: NonZeroUsize::new(3), ..RunOptions::default() };
+    let images = array("fixed_5", "x");
+    assert_eq!(
+        refusal_of("fixed_5", &images, &options),
+        "the model is made for batches of 5, got a batch size of 3"
+    );
+}
+
+/// Each of these would take terabytes, or crash, were it believed.
+#[test]
+fn hostile_files_are_refused() {
+    let claim = refusal("huge_claim");
+    assert!(claim.starts_with("tensor `w1` of shape [1152921504606846976, 4] must hold"), "{claim}");
+    for name in ["huge_constant", "huge_computed", "huge_product", "huge_batch"] {
+        let message = refusal(name);
+        assert!(message.contains("more than the 2147483648 bytes that one may take"), "{name}: {message}");
+    }
+    for name in ["cycle", "huge_pad"] {
+        let message = refusal(name);
+        assert!(message.starts_with("the engine cannot run this model: "), "{name}: {message}");
+    }
+}
+
+#[test]
+fn files_that_are_no_models_are_refused() {
+    let refused =
+        |bytes: &[u8]| OnnxModel::from_bytes("m.onnx", bytes, Path::new("")).unwrap_err().to_string();
+    assert_eq!(refused(b""), "m.onnx: not a valid ONNX file: it holds no graph");
+    let whole = std::fs::read(fixture("residual.onnx")).unwrap();
+    for cut in 0..whole.len() {
+        // No crash, and never a model made of a part of the weights.
+        if let Ok(model) = OnnxModel::from_bytes("m.onnx", &whole[..cut], Path::new("")) {
+            panic!("{cut} of {} bytes are taken for a whole model: {model:?}", whole.len());
+        }
+    }
+    assert_eq!(OnnxModel::open("gone.onnx").unwrap_err().to_string(), "gone.onnx: no such file");
+}
+
+/// Every byte in turn set to a few values: whatever becomes of it, nothing crashes.
+#[test]
+fn damaged_files_do_no_harm() {
+    let whole = std::fs::read(fixture("mlp.onnx")).unwrap();
+    let rows = rows();
+    for at in 0..whole.len() {
+        for value in [0x00, 0x7f, 0xff, whole[at] ^ 1] {
+            let mut damaged = whole.clone();
+            damaged[at] = value;
+            if let Ok(model) = OnnxModel::from_bytes("m.onnx", &damaged, Path::new("")) {
+                let _ = model.outputs(&rows, &RunOptions::default(), &Silent);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_tells_how_far_it_is_and_stops_when_told() {
+    #[derive(Default)]
+    struct Watch {
+        stop_after: Option<u64>,
+        most: AtomicU64,
+    }
+    impl Monitor for Watch {
+        fn progress(&self, done: u64, total: u64) {
+            assert_eq!(total, 20);
+            self.most.fetch_max(done, Ordering::Relaxed);
+        }
+        fn is_cancelled(&self) -> bool {
+            self.stop_after.is_some_and(|rows| self.most.load(Ordering::Relaxed) >= rows)
+        }
+    }
+    let options = RunOptions { batch_size: NonZeroUsize::new(2), ..RunOptions::default() };
+    let (model, rows) = (open("mlp"), array("mlp", "x"));
+    let watch = Watch::default();
+    model.outputs(&rows, &options, &watch).unwrap();
+    assert_eq!(watch.most.into_inner(), 20);
+    let watch = Watch { stop_after: Some(2), ..Watch::default() };
+    let error = model.outputs(&rows, &options, &watch).unwrap_err().to_string();
+    assert!(error.ends_with("mlp.onnx: stopped"), "{error}");
+}

@@ -1,0 +1,113 @@
+//! The page of the scores over the depth of a network.
+
+use askama::Template;
+use spadework_io::layers::{LayerDocument, LayersDocument};
+
+use crate::charts::{Chart, Step, number, steps};
+use crate::error::Result;
+use crate::page::{Figure, Frame, Table, filled};
+use crate::provenance::{Fact, Origin, facts};
+
+/// The page of a network's layers.
+///
+/// # Errors
+/// When the page cannot be filled, which would be our mistake.
+pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String> {
+    let title = origin.title.clone().unwrap_or_else(|| format!("Layers of {}", document.model.file));
+    filled(&LayersPage {
+        frame: Frame::new(title, None, provenance(document, origin), &document.version),
+        verdict: verdict(document),
+        charts: layers_charts(document).iter().map(Figure::new).collect(),
+        layers: layers_table(document),
+    })
+}
+
+/// The figure of a network's layers.
+pub fn layers_charts(document: &LayersDocument) -> Vec<Chart> {
+    let step = |layer: &LayerDocument| Step { name: layer.name.clone(), value: layer.model_score };
+    let scores: Vec<Step> = document.layers.iter().map(step).collect();
+    vec![steps("layers", "Model score over the depth of the network", "model score", &scores)]
+}
+
+#[derive(Template)]
+#[template(path = "layers.html")]
+struct LayersPage {
+    frame: Frame,
+    verdict: String,
+    charts: Vec<Figure>,
+    layers: Table,
+}
+
+fn verdict(document: &LayersDocument) -> String {
+    let scored = || document.layers.iter().filter_map(|layer| Some((&layer.name, layer.model_score?)));
+    let depth = match (scored().next(), scored().next_back()) {
+        (Some((first, from)), Some((last, to))) => format!(
+            " The score is {} after the first layer (`{first}`) and {} after the last (`{last}`).",
+            number(from),
+            number(to)
+        ),
+        _ => String::new(),
+    };
+    let highest =
+        scored().max_by(|one, other| one.1.total_cmp(&other.1)).map_or_else(String::new, |(name, score)| {
+            format!(
+                " It is highest after `{name}`, with {}: what reaches that layer is stretched most.",
+                number(score)
+            )
+        });
+    let without = document.layers.iter().filter(|layer| layer.model_score.is_none()).count();
+    let without = match without {
+        0 => String::new(),
+        1 => " One layer has no score; the table says why.".to_owned(),
+        some => format!(" {some} layers have no score; the table says why."),
+    };
+    format!(
+        "{} samples, k = {} for all layers. Every layer's activations are scored against the inputs: the score bounds how \
+         much the network has stretched the inputs by then.{depth}{highest}{without}",
+        document.samples, document.neighbors.used
+    )
+}
+
+fn layers_table(document: &LayersDocument) -> Table {
+    let dash = || "–".to_owned();
+    let rows = document.layers.iter().map(|layer| {
+        vec![
+            layer.depth.to_string(),
+            layer.name.clone(),
+            layer.operator.clone(),
+            layer.dim.to_string(),
+            layer.model_score.map_or_else(dash, number),
+            layer.enclosure.as_ref().map_or_else(dash, |enclosure| {
+                format!("{} to {}", number(enclosure.lower), number(enclosure.upper))
+            }),
+            layer.components_found.map_or_else(dash, |components| components.to_string()),
+            layer.error.clone().unwrap_or_default(),
+        ]
+    });
+    Table {
+        name: "layers",
+        caption: "Scores over depth".to_owned(),
+        header: vec!["depth", "layer", "operator", "numbers", "score", "lies in", "components", "why not"],
+        rows: rows.collect(),
+    }
+}
+
+fn provenance(document: &LayersDocument, origin: &Origin) -> Vec<Fact> {
+    let mut lines = facts([
+        ("version", document.version.clone()),
+        ("schema", document.schema.clone()),
+        ("model", format!("{}, digest {}", document.model.file, document.model.digest)),
+        (
+            "graphs",
+            format!(
+                "{}, {} weights, connectivity {}",
+                document.graph, document.weights, document.connectivity
+            ),
+        ),
+        ("eigenpairs", document.eigenpairs.to_string()),
+        ("seed", document.seed.to_string()),
+        ("seconds", format!("{:.3}", document.timings.total_s)),
+    ]);
+    lines.extend(origin.fact());
+    lines
+}
