@@ -15,6 +15,7 @@ use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, S
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_report::{PageArgs, ReportArgs};
+use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -91,6 +92,16 @@ pub(crate) enum Command {
     /// Score one model on graphs made in every way, in one table
     #[command(after_long_help = ARRAYS_HELP)]
     Graphs(GraphsArgs),
+    /// First stage of a score: make both graphs and keep them in files
+    ///
+    /// `graph`, `eigen` and `scores` one after the other give what `score --out` gives. A stage that is there already, made
+    /// from the same data and parameters, is not made again; one that was made from others is refused without --force.
+    #[command(after_long_help = ARRAYS_HELP)]
+    Graph(GraphArgs),
+    /// Second stage: find the eigenpairs of the graphs
+    Eigen(EigenArgs),
+    /// Third stage: score edges and samples by the eigenpairs
+    Scores(ScoresArgs),
     /// Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both
     #[command(after_long_help = ARRAYS_HELP)]
     Distortion(DistortionArgs),
@@ -216,7 +227,7 @@ pub(crate) struct ModelArgs {
         required_unless_present_any = ["output_graph", "model"]
     )]
     pub(crate) outputs: Option<String>,
-    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz) or .mtx
+    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
     #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,
     /// A graph of the outputs in their place; it must be connected
@@ -461,6 +472,17 @@ pub(crate) enum TableFormat {
     Parquet,
     #[value(help = "arrays alone: node_scores.npy, edges.npy, edge_scores.npy; of a sweep scores.npy")]
     Npy,
+}
+
+impl TableFormat {
+    /// The word for it on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            TableFormat::Csv => "csv",
+            TableFormat::Parquet => "parquet",
+            TableFormat::Npy => "npy",
+        }
+    }
 }
 
 /// More threads than this no machine has a use for; some hang over starting them.

@@ -28,6 +28,8 @@ pub(crate) enum GraphFormat {
     Npz,
     /// Matrix Market
     Mtx,
+    /// PETSc's binary layout, for MatLoad
+    Petsc,
 }
 
 impl GraphFormat {
@@ -36,6 +38,7 @@ impl GraphFormat {
             GraphFormat::Csv => "csv",
             GraphFormat::Npz => "npz",
             GraphFormat::Mtx => "mtx",
+            GraphFormat::Petsc => "petsc",
         }
     }
 }

@@ -10,6 +10,7 @@ mod args_many;
 mod args_model;
 mod args_networks;
 mod args_report;
+mod args_stages;
 mod commands;
 mod console;
 mod corruption;
@@ -24,6 +25,7 @@ mod render_graphs;
 mod render_many;
 mod run;
 mod sides;
+mod stages;
 mod stored;
 mod tables;
 mod unused;
@@ -76,6 +78,9 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Solvers(args) => commands::solvers::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
+        Command::Graph(args) => commands::stages::graph::run(args),
+        Command::Eigen(args) => commands::stages::eigen::run(args),
+        Command::Scores(args) => commands::stages::scores::run(args),
         #[cfg(feature = "networks")]
         Command::Train(args) => commands::networks::train::run(args),
         #[cfg(feature = "networks")]

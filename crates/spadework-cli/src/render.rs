@@ -36,7 +36,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
 }
 
 /// Score, certainty, spectrum and data.
-fn headline(document: &ScoreDocument) -> String {
+pub(crate) fn headline(document: &ScoreDocument) -> String {
     let enclosure = &document.enclosure;
     let certainty = match enclosure.method.as_str() {
         "residual" => format!("with probability at least {}", enclosure.probability),
@@ -247,7 +247,7 @@ fn digits(value: f64, significant: i32) -> String {
 }
 
 /// An interval with as many decimals as show its width, rounded outwards.
-fn interval(lower: f64, upper: f64) -> String {
+pub(crate) fn interval(lower: f64, upper: f64) -> String {
     let magnitude = upper.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
     let width = (upper - lower).max(f64::MIN_POSITIVE);
     // A double has some fifteen digits to show.

@@ -10,6 +10,7 @@ use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_np
 use spadework_io::result::{
     CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument, ScoreDocument,
 };
+use spadework_io::stages::GraphStage;
 use spadework_io::{Dataset, Labels, load_labels};
 
 use crate::args::{ModelArgs, OutputArgs, TableFormat};
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::looks;
 use crate::render::{csv_field, json};
 use crate::sides::Sides;
+use crate::stages::{StageFolder, evaluate_in_stages};
 use crate::stored::{command_line, remembered, working_folder};
 use crate::tables;
 
@@ -36,6 +38,8 @@ pub(crate) struct Scored {
     corruption: Option<CorruptionDocument>,
     /// What the user typed for the labels.
     labels_argument: Option<String>,
+    /// What an earlier stage said of the arrays.
+    data: Option<DataDocument>,
 }
 
 impl Scored {
@@ -50,13 +54,38 @@ impl Scored {
         corruption: &CorruptionArgs,
         console: Console,
     ) -> Result<Self, Failure> {
-        let (report, Files { sides, labels }) = with_files_of(model, corruption, console, |pair, params| {
-            evaluate_manifolds(pair, params, &console.monitor())
-        })?;
+        Self::in_stages(model, corruption, None, console)
+    }
+
+    /// The same with what each stage finds kept in a folder, where there is one, and not found again.
+    pub(crate) fn in_stages(
+        model: &ModelArgs,
+        corruption: &CorruptionArgs,
+        stages: Option<&StageFolder>,
+        console: Console,
+    ) -> Result<Self, Failure> {
+        let (report, Files { sides, labels }) =
+            with_files_of(model, corruption, console, |pair, params, _| match stages {
+                Some(stages) => evaluate_in_stages(pair, params, stages),
+                None => evaluate_manifolds(pair, params, &console.monitor())
+                    .map_err(|error| Failure::of_evaluation(error, params)),
+            })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
-        let model = sides.model.clone();
-        Ok(Self { report, labels, arrays: sides.into_arrays(), model, corruption, labels_argument })
+        let (model, arrays) = (sides.model.clone(), sides.into_arrays());
+        Ok(Self { report, labels, arrays, model, corruption, labels_argument, data: None })
+    }
+
+    /// A model that was scored stage by stage; `stage` is what its graphs say of themselves.
+    pub(crate) fn from_stages(
+        report: SpadeReport,
+        labels: Option<Labels>,
+        stage: Option<&GraphStage>,
+    ) -> Self {
+        let corruption = stage.and_then(|stage| stage.corruption.clone());
+        let model = stage.and_then(|stage| stage.model.clone());
+        let data = stage.and_then(|stage| stage.data.clone());
+        Self { report, labels, arrays: None, model, corruption, labels_argument: None, data }
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -71,6 +100,7 @@ impl Scored {
         document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
             document.command = Some(command_line());
+            document.data.clone_from(&self.data);
         }
         if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
             let place = |array| PlaceDocument { array, folder: working_folder() };
@@ -99,8 +129,9 @@ impl Made {
     /// Loads what the arguments name and makes its graphs.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
         let ((graphs, diagnostics), files) =
-            with_files_of(model, &CorruptionArgs::default(), console, |pair, params| {
+            with_files_of(model, &CorruptionArgs::default(), console, |pair, params, _| {
                 graphs_of(pair, params, &console.monitor())
+                    .map_err(|error| Failure::of_evaluation(error, params))
             })?;
         tell_what_was_done(&diagnostics, graphs.nodes(), console);
         Ok(Self { graphs, diagnostics, labels: files.labels })
@@ -108,17 +139,17 @@ impl Made {
 }
 
 /// What was loaded.
-struct Files<'a> {
+pub(crate) struct Files<'a> {
     sides: Sides<'a>,
     labels: Option<Labels>,
 }
 
 /// Loads what the arguments name and does some work with it.
-fn with_files_of<'a, T>(
+pub(crate) fn with_files_of<'a, T>(
     model: &'a ModelArgs,
     corruption: &CorruptionArgs,
     console: Console,
-    work: impl FnOnce(&ManifoldPair<'_>, &SpadeParams) -> spadework::Result<T>,
+    work: impl FnOnce(&ManifoldPair<'_>, &SpadeParams, &Sides<'a>) -> Result<T, Failure>,
 ) -> Result<(T, Files<'a>), Failure> {
     let params = model.params();
     params.check()?;
@@ -126,22 +157,27 @@ fn with_files_of<'a, T>(
     let labels = labels_of(model, &sides)?;
     let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
     let pair = sides.pair(inputs.as_ref(), outputs.as_ref())?;
-    if let Some(labels) = &labels
-        && labels.len() != pair.len()
-    {
-        let source = model.labels.as_deref().unwrap_or(sides.input.name());
-        let error = CoreError::LabelCount { samples: pair.len(), labels: labels.len() };
-        return Err(Failure::usage(format!("{source}: {error}")));
+    if let Some(labels) = &labels {
+        check_label_count(labels, pair.len(), model.labels.as_deref().unwrap_or(sides.input.name()))?;
     }
     // Of a softmax in the model itself has been told.
     let ends_in_softmax = sides.model.as_ref().is_some_and(|model| model.softmax);
     if let Some(outputs) = outputs.as_ref().filter(|_| !ends_in_softmax) {
         tell_what_outputs_look_like(outputs, "", console);
     }
-    let done = work(&pair, &params).map_err(|error| Failure::of_evaluation(error, &params))?;
+    let done = work(&pair, &params, &sides)?;
     drop(pair);
     drop((inputs, outputs));
     Ok((done, Files { sides, labels }))
+}
+
+/// One label a sample; `source` is what the user typed for them.
+pub(crate) fn check_label_count(labels: &Labels, samples: usize, source: &str) -> Result<(), Failure> {
+    if labels.len() == samples {
+        return Ok(());
+    }
+    let error = CoreError::LabelCount { samples, labels: labels.len() };
+    Err(Failure::usage(format!("{source}: {error}")))
 }
 
 fn labels_of(model: &ModelArgs, sides: &Sides<'_>) -> Result<Option<Labels>, Failure> {
@@ -173,7 +209,7 @@ pub(crate) fn tell_what_outputs_look_like(outputs: &Samples<'_>, whose: &str, co
 }
 
 /// What a reader of the score must know, beside the score.
-fn tell_what_was_done(diagnostics: &Diagnostics, samples: usize, console: Console) {
+pub(crate) fn tell_what_was_done(diagnostics: &Diagnostics, samples: usize, console: Console) {
     let connection = &diagnostics.connection;
     let (input, output) = (connection.input, connection.output);
     if connection.used > connection.requested {
@@ -255,8 +291,16 @@ impl<'a> ResultFolder<'a> {
         args: &'a OutputArgs,
         graphs: &'a [GraphFormat],
     ) -> Result<Option<Self>, Failure> {
-        let Some(path) = &args.out else { return Ok(None) };
-        Ok(Some(Self { folder: OutputDir::create(path)?, tables: &args.tables, graphs }))
+        args.out.as_deref().map(|path| Self::create(path, &args.tables, graphs)).transpose()
+    }
+
+    /// A folder at this place, with tables and graphs in these formats.
+    pub(crate) fn create(
+        path: &Path,
+        tables: &'a [TableFormat],
+        graphs: &'a [GraphFormat],
+    ) -> Result<Self, Failure> {
+        Ok(Self { folder: OutputDir::create(path)?, tables, graphs })
     }
 
     pub(crate) fn path(&self) -> &Path {

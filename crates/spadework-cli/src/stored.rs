@@ -146,10 +146,17 @@ pub(crate) fn stored_labels(
     then: Option<&PlaceDocument>,
     inputs: &Dataset,
 ) -> Result<Option<Labels>, Failure> {
-    let Some(PlaceDocument { array, folder }) = then else { return Ok(inputs.labels().cloned()) };
-    let labels = match (load_labels(array), folder) {
+    match then {
+        Some(place) => labels_at(place).map(Some),
+        None => Ok(inputs.labels().cloned()),
+    }
+}
+
+/// Labels that were named in some folder.
+pub(crate) fn labels_at(place: &PlaceDocument) -> Result<Labels, Failure> {
+    let PlaceDocument { array, folder } = place;
+    Ok(match (load_labels(array), folder) {
         (Err(_), Some(folder)) => load_labels(&array_in(Path::new(folder), array))?,
         (labels, _) => labels?,
-    };
-    Ok(Some(labels))
+    })
 }

@@ -72,6 +72,7 @@ fn names_model(matches: &ArgMatches) -> bool {
 fn unused_by(command: &str) -> &'static [&'static str] {
     match command {
         "distortion" => &["certify"],
+        "graph" => &["eigenpairs", "sketch_error", "solver", "tolerance", "certify"],
         "embed" => &["eigenpairs", "sketch_error", "certify"],
         "solvers" => &["solver", "sketch_error", "certify"],
         "sweep" => &["sketch_error"],

@@ -1,6 +1,6 @@
 //! A fingerprint of an array, to tell it again.
 
-use spadework::{Samples, Values};
+use spadework::{Graph, Samples, Values};
 
 /// FNV-1a's offset and prime, for words of 64 bits.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -19,6 +19,14 @@ pub fn digest(samples: &Samples<'_>) -> String {
         Values::F64(values) => words(shape, values, f64::to_bits),
     };
     format!("fnv64x8:{sum:016x}")
+}
+
+/// A digest of the edges of a graph and their weights, in the manner of [`digest`].
+pub fn graph_digest(graph: &Graph) -> String {
+    let edges =
+        graph.edges().flat_map(|(p, q, weight)| [u64::from(p) << 32 | u64::from(q), weight.to_bits()]);
+    let sum = std::iter::once(graph.nodes() as u64).chain(edges).fold(OFFSET, mixed);
+    format!("fnv64:{sum:016x}")
 }
 
 /// The same of the bytes of a file, eight to a word; its length stands for the shape.
@@ -72,6 +80,19 @@ mod tests {
             other.swap(at, (at + 8) % 30);
             assert_ne!(of(6, &other), whole, "numbers {at} and eight on swapped");
         }
+    }
+
+    #[test]
+    fn every_edge_and_weight_counts() {
+        let path = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)]).unwrap();
+        let others = [
+            Graph::from_edges(5, &[(0, 1), (1, 2), (2, 3)]).unwrap(),
+            Graph::from_edges(4, &[(0, 1), (1, 3), (2, 3)]).unwrap(),
+            Graph::from_weighted_edges(4, &[(0, 1, 1.0), (1, 2, 1.0), (2, 3, 2.0)]).unwrap(),
+        ];
+        assert!(others.iter().all(|other| graph_digest(other) != graph_digest(&path)));
+        let same = Graph::from_weighted_edges(4, &[(3, 2, 1.0), (0, 1, 1.0), (2, 1, 1.0)]).unwrap();
+        assert_eq!(graph_digest(&same), graph_digest(&path));
     }
 
     #[test]

@@ -203,13 +203,17 @@ pub enum Error {
     #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display(), schema = crate::result::SCHEMA)]
     Result { path: PathBuf, reason: String },
 
+    /// A file that is no stage of a score.
+    #[error("{path}: {reason}", path = path.display())]
+    Stage { path: PathBuf, reason: String },
+
     /// Neither extension nor content of a graph file is known.
     #[error(
-        "{name}: expected a graph as .csv or .tsv (edges), .npz (SciPy) or .mtx (Matrix Market), got a file that begins with {begins}"
+        "{name}: expected a graph as .csv or .tsv (edges), .npz (SciPy), .mtx (Matrix Market) or .petsc, got a file that begins with {begins}"
     )]
     UnknownGraphFormat { name: String, begins: String },
     /// A name under which no graph can be written.
-    #[error("{path}: a graph is written as .csv, .npz or .mtx", path = path.display())]
+    #[error("{path}: a graph is written as .csv, .npz, .mtx or .petsc", path = path.display())]
     GraphEnding { path: PathBuf },
     /// An edge that no graph of samples has.
     #[error("{name}: {place}: {expected}, got {got}")]

@@ -4,7 +4,8 @@ use crate::Dataset;
 use crate::array::{RawArray, checked_product};
 use crate::error::Result;
 use crate::formats::{
-    cifar, cifar_pickle, csv, graph_csv, graph_mtx, graph_npz, idx, npy, npz, parquet, picture, safetensors,
+    cifar, cifar_pickle, csv, graph_csv, graph_mtx, graph_npz, graph_petsc, idx, npy, npz, parquet, picture,
+    safetensors,
 };
 use crate::graph_file::EdgeList;
 use crate::table::Table;
@@ -88,6 +89,11 @@ pub fn graph_mtx(bytes: &[u8]) {
 /// Reads bytes as a SciPy matrix.
 pub fn graph_npz(bytes: &[u8]) {
     check_graph(|edges| graph_npz::parse(bytes, edges));
+}
+
+/// Reads bytes as a PETSc matrix.
+pub fn graph_petsc(bytes: &[u8]) {
+    check_graph(|edges| graph_petsc::parse(bytes, edges));
 }
 
 fn check_graph(read: impl Fn(&mut EdgeList<'_>) -> Result<()>) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use spadework::Graph;
 
 use crate::error::{Error, Result, begins};
-use crate::formats::{graph_csv, graph_mtx, graph_npz};
+use crate::formats::{graph_csv, graph_mtx, graph_npz, graph_petsc};
 use crate::mapping::{FileBytes, MAP_FROM};
 
 /// Nodes that any file may claim; beyond, half as many entries must be there, as every edge has two ends.
@@ -23,7 +23,8 @@ pub struct LoadedGraph {
 }
 
 /// Loads a graph: edges as text (`.csv`, `.tsv`: `p,q` or `p,q,weight`, counted from 0), a SciPy matrix
-/// (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc) or a Matrix Market file (`.mtx`), text packed with gzip or not.
+/// (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc), a Matrix Market file (`.mtx`) or a PETSc matrix (`.petsc`), text
+/// packed with gzip or not.
 ///
 /// Node i is sample i. Weights are strengths, not distances. Whichever way an edge is told, from one end or from both, it is
 /// one edge; of several weights the largest counts. Diagonal entries and zeros are left out and counted. `nodes`, where it is
@@ -43,7 +44,9 @@ pub fn load_graph(path: &str, nodes: Option<usize>) -> Result<LoadedGraph> {
         Some("csv" | "tsv") => graph_csv::parse(&file, &mut edges)?,
         Some("npz") => graph_npz::parse(&file, &mut edges)?,
         Some("mtx") => graph_mtx::parse(&file, &mut edges)?,
+        Some("petsc") => graph_petsc::parse(&file, &mut edges)?,
         _ if file.starts_with(graph_mtx::MAGIC) => graph_mtx::parse(&file, &mut edges)?,
+        _ if graph_petsc::is_petsc(&file) => graph_petsc::parse(&file, &mut edges)?,
         _ => return Err(Error::UnknownGraphFormat { name: path.to_owned(), begins: begins(&file) }),
     }
     edges.finish()

@@ -54,12 +54,13 @@ pub mod output;
 mod quiet;
 pub mod result;
 mod source;
+pub mod stages;
 mod stream;
 pub mod sweep;
 mod table;
 
 pub use dataset::Dataset;
-pub use digest::digest;
+pub use digest::{digest, graph_digest};
 pub use digits::load as load_digits;
 pub use error::{Error, Format, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};

@@ -15,6 +15,7 @@ use spadework::{
     SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
 };
 
+use crate::stages::Recipe;
 use crate::{Error, Labels};
 
 /// Name and version of the layout.
@@ -51,7 +52,7 @@ pub struct ScoreDocument {
     pub connectivity: String,
     /// r.
     pub eigenpairs: usize,
-    /// `davidson`, `power` or `dense`: how the eigenpairs were found.
+    /// `davidson`, `power` or `dense`: how the eigenpairs were found; `given` where another program found them.
     #[serde(default)]
     pub solver: String,
     /// How edge and node scores were obtained where they are made of all eigenpairs.
@@ -93,6 +94,9 @@ pub struct ScoreDocument {
     /// The command that made a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What it was made from, where it was made stage by stage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<Recipe>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
@@ -497,6 +501,7 @@ impl ScoreDocument {
             data: None,
             model: None,
             command: None,
+            made_from: None,
             timings: diagnostics.timings.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })

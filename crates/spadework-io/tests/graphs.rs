@@ -33,6 +33,32 @@ fn every_fixture_reads_as_scipy_says() {
     }
 }
 
+/// The file is by PETSc (`scripts/make_petsc_fixtures.py`), of the matrix that SciPy saved.
+#[test]
+fn a_matrix_of_petsc_is_the_one_that_it_was_made_of() {
+    let expected = load_graph(&fixture("directed.npz"), None).unwrap();
+    assert_eq!(load_graph(&fixture("directed.petsc"), None).unwrap(), expected);
+    // Its first bytes tell it where its name does not.
+    let folder = tempfile::tempdir().unwrap();
+    let nameless = folder.path().join("matrix");
+    let bytes = std::fs::read(fixture("directed.petsc")).unwrap();
+    std::fs::write(&nameless, &bytes).unwrap();
+    assert_eq!(load_graph(&nameless.display().to_string(), None).unwrap(), expected);
+    // With indices of 64 bits, as PETSc writes where it was built so.
+    let (indices, values) = bytes.split_at(4 * (4 + 12) + 4 * entries(&bytes));
+    let wide = indices.chunks(4).flat_map(|index| [&[0; 4], index].concat()).collect::<Vec<u8>>();
+    std::fs::write(&nameless, [&wide, values].concat()).unwrap();
+    assert_eq!(load_graph(&nameless.display().to_string(), None).unwrap(), expected);
+    std::fs::write(&nameless, &bytes[..bytes.len() - 1]).unwrap();
+    let message = load_graph(&nameless.display().to_string(), None).unwrap_err().to_string();
+    assert!(message.contains("12 rows and 34 entries take 472 bytes, got 471"), "{message}");
+}
+
+/// The number of entries that a PETSc matrix of 32-bit indices claims.
+fn entries(bytes: &[u8]) -> usize {
+    u32::from_be_bytes(bytes[12..16].try_into().unwrap()) as usize
+}
+
 #[test]
 fn graphs_come_back_as_they_were_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -40,7 +66,7 @@ fn graphs_come_back_as_they_were_written() {
     let weighted: Vec<(u32, u32, f64)> =
         (1..60).map(|q| (q / 3, q, f64::from(q).powf(0.1) * 10_f64.powi(q as i32 - 30))).collect();
     let weighted = Graph::from_weighted_edges(60, &weighted).unwrap();
-    for ending in ["csv", "npz", "mtx"] {
+    for ending in ["csv", "npz", "mtx", "petsc"] {
         for graph in [&generators::grid(5, 7), &weighted] {
             let path = folder.path().join(format!("graph.{ending}"));
             write_graph(&path, graph).unwrap();
@@ -49,7 +75,7 @@ fn graphs_come_back_as_they_were_written() {
         }
     }
     let message = write_graph(&folder.path().join("graph.txt"), &weighted).unwrap_err().to_string();
-    assert!(message.ends_with("graph.txt: a graph is written as .csv, .npz or .mtx"), "{message}");
+    assert!(message.ends_with("graph.txt: a graph is written as .csv, .npz, .mtx or .petsc"), "{message}");
 }
 
 #[test]
@@ -70,7 +96,10 @@ fn what_is_refused_is_named() {
             fixture("refused_complex.mtx"),
             "then real, integer or pattern, then general or symmetric, got `%%Mat",
         ),
-        (fixture("expected.json"), "expected a graph as .csv or .tsv (edges), .npz (SciPy) or .mtx"),
+        (
+            fixture("expected.json"),
+            "expected a graph as .csv or .tsv (edges), .npz (SciPy), .mtx (Matrix Market) or .petsc",
+        ),
         (fixture("absent.csv"), "no such file"),
         (folder.path().display().to_string(), "expected a file, got a folder"),
         (

@@ -10,7 +10,7 @@ use spadework_io::fuzzing;
 /// A reader, and fixtures that are valid for it.
 type Reader = (fn(&[u8]), &'static [&'static str]);
 
-const READERS: [Reader; 12] = [
+const READERS: [Reader; 13] = [
     (fuzzing::npy, &["f4_le_C.npy", "i2_be_F.npy", "cube_F.npy", "version3.npy"]),
     (fuzzing::npz, &["stored.npz", "deflated.npz", "single.npz"]),
     (fuzzing::csv, &["comma.csv", "tab_header.tsv", "packed.csv.gz"]),
@@ -29,6 +29,7 @@ const READERS: [Reader; 12] = [
     (fuzzing::graph_csv, &["graphs/weighted.csv", "graphs/header.tsv", "graphs/pairs.csv"]),
     (fuzzing::graph_mtx, &["graphs/directed.mtx", "graphs/symmetric_pattern.mtx", "graphs/packed.mtx.gz"]),
     (fuzzing::graph_npz, &["graphs/directed.npz", "graphs/undirected.npz", "graphs/whole.npz"]),
+    (fuzzing::graph_petsc, &["graphs/directed.petsc"]),
 ];
 
 fn fixture(name: &str) -> Vec<u8> {
@@ -36,7 +37,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// What each format begins with, so that arbitrary bytes get past the first check.
-const BEGINNINGS: [&[u8]; 10] = [
+const BEGINNINGS: [&[u8]; 11] = [
     b"",
     b"\x93NUMPY\x01\x00\x40\x00{'descr': '<f4', ",
     b"PK\x03\x04",
@@ -47,6 +48,7 @@ const BEGINNINGS: [&[u8]; 10] = [
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR",
     b"\xff\xd8\xff\xe0",
     b"%%MatrixMarket matrix coordinate real general\n3 3 2\n",
+    b"\x00\x12\x7b\x50\x00\x00\x00\x03\x00\x00\x00\x03",
 ];
 
 proptest! {

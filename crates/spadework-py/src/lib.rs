@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use crate::calls::between::nearest_between;
+    #[pymodule_export]
     use crate::calls::command::run_command;
     #[pymodule_export]
     use crate::calls::compare::compare;

@@ -120,6 +120,28 @@ pub enum Error {
         /// Nodes less components of the input graph.
         positive: usize,
     },
+    /// Stored eigenpairs with too many or too few numbers.
+    #[error("there must be {expected} {what}, got {got}")]
+    StoredShape {
+        /// What is counted.
+        what: &'static str,
+        /// How many there must be.
+        expected: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// Stored numbers that are no eigenpair of the graphs.
+    #[error("eigenpair {}: {what} must be {expected}, got {got}", pair + 1)]
+    StoredEigenpair {
+        /// Which, counted from 0.
+        pair: usize,
+        /// What is wrong with it.
+        what: &'static str,
+        /// What must hold.
+        expected: f64,
+        /// What was found.
+        got: f64,
+    },
     /// A tolerance outside what double precision can reach.
     #[error("`tolerance` must lie between {least:e} and {most:e}, got {got:e}")]
     Tolerance {
@@ -376,6 +398,14 @@ pub enum Error {
         graph: GraphKind,
         /// What their edges weigh.
         weights: Weights,
+    },
+    /// Blocks of samples that are not of one kind.
+    #[error("both blocks must have the same numbers a sample ({expected}), got {got}")]
+    BlockDim {
+        /// Numbers per sample of the block that is searched.
+        expected: usize,
+        /// Numbers per query.
+        got: usize,
     },
     /// New samples of another kind than the reference.
     #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]

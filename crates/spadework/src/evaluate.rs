@@ -2,18 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use crate::eigen::{EigenParams, EigenProblem, Enclosure, GeneralizedEigenpairs};
+use crate::eigen::EigenParams;
 use crate::findings::{Findings, shared_projection};
 use crate::graph::{Connection, GraphPair, Projection};
-use crate::laplacian::SketchParams;
 use crate::monitor::check_cancelled;
 use crate::neighbors::Recall;
 use crate::report::{Construction, Diagnostics, SpadeReport, Timings};
-use crate::scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding};
 use crate::side::{MadeGraph, MadeGraphs, MadeInput, Search, make_graphs};
+use crate::stages::{score, solve};
 use crate::{
-    Manifold, ManifoldPair, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, Spectrum, Stage,
-    with_threads,
+    Manifold, ManifoldPair, Monitor, PairedSamples, Result, Samples, Side, SpadeParams, with_threads,
 };
 
 /// Scores a model from its inputs and outputs.
@@ -138,42 +136,16 @@ pub(crate) fn report_of(
     manifolds: Manifolds,
     params: &SpadeParams,
     monitor: &dyn Monitor,
-    mut timings: Timings,
+    timings: Timings,
 ) -> Result<SpadeReport> {
-    let graphs = &manifolds.graphs;
+    let (graphs, diagnostics) = manifolds.with_diagnostics(params, timings);
 
     // (b) The dominant generalized eigenpairs of L_X v = λ L_Y v, and how certain λ_1 is.
-    let (eigenpairs, enclosure) = spectrum(graphs, params, monitor, &mut timings)?;
+    let solved = solve(&graphs, params, monitor)?;
     check_cancelled(monitor)?;
 
     // (c) Scores of the model, of the edges and of the samples.
-    monitor.begin(Stage::Scores);
-    let scoring = Instant::now();
-    let model_score = ModelScore(eigenpairs.values()[0]);
-    let embedding = SpectralEmbedding::from_eigenpairs(&eigenpairs);
-    let (edge_scores, full_spectrum) = match params.spectrum {
-        Spectrum::Leading => (EdgeScores::from_embedding(graphs.input(), &embedding), None),
-        Spectrum::Full { error } => {
-            let sketch = SketchParams { error, seed: params.seed, ..SketchParams::default() };
-            let (scores, info) = EdgeScores::of_full_spectrum(graphs, &sketch, monitor)?;
-            (scores, Some(info))
-        }
-    };
-    let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
-    timings.scores = scoring.elapsed();
-
-    let (graphs, diagnostics) = manifolds.with_diagnostics(params, timings);
-    Ok(SpadeReport {
-        model_score,
-        enclosure,
-        eigenpairs,
-        embedding,
-        graphs,
-        edge_scores,
-        node_scores,
-        full_spectrum,
-        diagnostics,
-    })
+    score(graphs, diagnostics, solved, monitor)
 }
 
 /// Step (a): the graphs, and what it took to make them. What is in pairs has the input first.
@@ -293,23 +265,4 @@ pub(crate) fn eigen_params(params: &SpadeParams) -> EigenParams {
         method: params.solver,
         ..EigenParams::default()
     }
-}
-
-/// Step (b).
-pub(crate) fn spectrum(
-    graphs: &GraphPair,
-    params: &SpadeParams,
-    monitor: &dyn Monitor,
-    timings: &mut Timings,
-) -> Result<(GeneralizedEigenpairs, Enclosure)> {
-    monitor.begin(Stage::Eigenpairs);
-    let solving = Instant::now();
-    let problem = EigenProblem::new(graphs, params.seed);
-    let eigenpairs = problem.dominant_eigenpairs(&eigen_params(params), monitor)?;
-    timings.eigen = solving.elapsed();
-    monitor.begin(Stage::Enclosure);
-    let enclosing = Instant::now();
-    let enclosure = problem.enclose(&eigenpairs, params.certainty, params.seed, monitor)?;
-    timings.enclosure = enclosing.elapsed();
-    Ok((eigenpairs, enclosure))
 }

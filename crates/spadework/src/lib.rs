@@ -17,6 +17,7 @@ mod reference;
 mod report;
 mod samples;
 mod side;
+mod stages;
 mod sweep;
 mod threads;
 
@@ -49,5 +50,6 @@ pub use reference::{NewScores, Reference};
 pub use report::{Construction, Diagnostics, SpadeReport, Timings};
 pub use samples::{PairedSamples, Samples, Side, Values};
 pub use scores::{EdgeScores, ModelScore, NodeScores, SpectralEmbedding, label_scores};
+pub use stages::{SolvedSpectrum, scores_of, spectrum_around, spectrum_of};
 pub use sweep::{StableRange, Sweep, SweepPoint, SweepScore, SweepScores, sweep};
 pub use threads::with_threads;

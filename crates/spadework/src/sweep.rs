@@ -4,11 +4,10 @@
 use std::time::{Duration, Instant};
 
 use crate::eigen::Enclosure;
-use crate::evaluate::spectrum;
 use crate::graph::{GraphPair, Mended};
 use crate::neighbors::Recall;
-use crate::report::Timings;
 use crate::side::{MadeModels, ModelSides, with_sides};
+use crate::stages::{SolvedSpectrum, solve};
 use crate::{Error, ModelSet, Monitor, Result, SpadeParams, with_threads};
 
 /// Scores of models over k.
@@ -196,8 +195,8 @@ fn scores_at(
             continue;
         }
         let graphs = GraphPair::new(input.graph.clone(), output.graph)?;
-        let (pairs, enclosure) = spectrum(&graphs, params, monitor, &mut Timings::default())
-            .map_err(|error| error.in_model(&model.name))?;
+        let SolvedSpectrum { eigenpairs: pairs, enclosure, .. } =
+            solve(&graphs, params, monitor).map_err(|error| error.in_model(&model.name))?;
         scores.push(SweepScore {
             eigenvalues: pairs.values().to_vec(),
             residuals: pairs.residuals().to_vec(),

@@ -18,4 +18,5 @@ pub(crate) mod report;
 pub(crate) mod score;
 pub(crate) mod select;
 pub(crate) mod solvers;
+pub(crate) mod stages;
 pub(crate) mod sweep;

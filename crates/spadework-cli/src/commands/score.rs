@@ -12,6 +12,7 @@ use crate::pages::{Places, inputs_of, this_call};
 use crate::render;
 use crate::render::json;
 use crate::run::{ResultFolder, Scored};
+use crate::stages::StageFolder;
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     if let Some(reference) = &args.reference.reference {
@@ -21,12 +22,16 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
-    let scored = Scored::from_corrupted(&args.model, &args.corruption, console)?;
+    let stages = args.output.out.as_deref().map(|out| StageFolder::of_score(out, console));
+    let scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         folder.commit()?;
+    }
+    if let Some(stages) = stages {
+        stages.remove();
     }
     write_page(args, places, &scored, &document, console)?;
     if args.output.json {

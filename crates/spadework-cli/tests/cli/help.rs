@@ -126,6 +126,21 @@ fn report() {
 }
 
 #[test]
+fn graph() {
+    matches_snapshot("graph", "graph --help");
+}
+
+#[test]
+fn eigen() {
+    matches_snapshot("eigen", "eigen --help");
+}
+
+#[test]
+fn scores() {
+    matches_snapshot("scores", "scores --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -143,6 +158,9 @@ fn help_is_no_wider_than_the_terminal() {
         "check",
         "report",
         "graphs",
+        "graph",
+        "eigen",
+        "scores",
         "distortion",
         "embed",
         "solvers",

@@ -154,6 +154,8 @@ fn a_failure_leaves_nothing_behind() {
     let scene = Scene::with_model();
     let before = listing(scene.path());
     scene.score("-k 300 --out result").refuses(2, &["neighbors"]);
+    // Not after the search, whose graphs would stay.
+    scene.score("-r 300 --out result").refuses(2, &["eigenpairs"]);
     scene.run("score --inputs x.npy --outputs none.npy --out result").refuses(2, &["none.npy"]);
     scene.run("score --inputs x.npy --outputs none.npy --out runs/today/result").refuses(2, &["none.npy"]);
     assert_eq!(listing(scene.path()), before);

@@ -8,6 +8,7 @@ mod csv_lines;
 pub(crate) mod graph_csv;
 pub(crate) mod graph_mtx;
 pub(crate) mod graph_npz;
+pub(crate) mod graph_petsc;
 pub(crate) mod idx;
 pub(crate) mod npy;
 mod npy_header;

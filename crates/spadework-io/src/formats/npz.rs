@@ -52,6 +52,19 @@ pub(crate) fn word(bytes: &[u8], key: &str, name: &str) -> Result<String> {
     Ok(value.iter().filter(|&&byte| byte != 0).map(|&byte| char::from(byte)).collect())
 }
 
+/// A text that NumPy stores as a scalar of bytes, such as the document inside the file of a stage.
+pub(crate) fn text(bytes: &[u8], key: &str, name: &str) -> Result<String> {
+    /// Documents take some kilobytes.
+    const MOST: u64 = 1 << 20;
+    let reason = |reason: String| Error::Decoder { name: name.to_owned(), format: Format::Npz, reason };
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| decoder(&e, name))?;
+    let member = archive.by_name(&format!("{key}.npy")).map_err(|e| decoder(&e, name))?;
+    let mut content = Vec::new();
+    member.take(MOST).read_to_end(&mut content).map_err(|cause| reason(cause.to_string()))?;
+    let start = content.iter().position(|&byte| byte == b'\n').map_or(content.len(), |end| end + 1);
+    String::from_utf8(content.split_off(start)).map_err(|_| reason(format!("`{key}` is no text")))
+}
+
 /// Keys and positions of the arrays. NumPy names the members `KEY.npy`.
 fn members(archive: &Archive<'_>, name: &str) -> Result<Vec<(String, usize)>> {
     let mut members = Vec::new();

@@ -12,7 +12,8 @@ use super::npy::{NpyValues, npy_bytes};
 use super::{OutputFile, write_bytes};
 use crate::error::{Error, Format, Result};
 
-/// Writes a graph; the ending of the path says how: `.csv` (edges), `.npz` (SciPy, csr) or `.mtx` (Matrix Market).
+/// Writes a graph; the ending of the path says how: `.csv` (edges), `.npz` (SciPy, csr), `.mtx` (Matrix Market) or
+/// `.petsc` (PETSc's binary layout with indices of 32 bits).
 ///
 /// # Errors
 /// When the ending is another, or the file cannot be written.
@@ -21,6 +22,7 @@ pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
     match ending.as_deref() {
         Some("csv") => write_lines(path, |file| csv(graph, file)),
         Some("mtx") => write_lines(path, |file| matrix_market(graph, file)),
+        Some("petsc") => write_lines(path, |file| petsc(graph, file)),
         Some("npz") => {
             let encoder = |error: zip::result::ZipError| Error::Encoder {
                 path: path.to_owned(),
@@ -59,6 +61,31 @@ fn matrix_market(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
             writeln!(file, "{q} {p}")?;
         } else {
             writeln!(file, "{q} {p} {weight:e}")?;
+        }
+    }
+    Ok(())
+}
+
+/// What `MatView` writes to a binary viewer.
+fn petsc(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
+    const CLASS: u32 = 1_211_216;
+    let nodes = graph.nodes() as u32;
+    let entries = i32::try_from(2 * graph.edge_count()).map_err(|_| {
+        io::Error::new(io::ErrorKind::FileTooLarge, "indices of 32 bits count 2147483647 entries at most")
+    })? as u32;
+    for number in [CLASS, nodes, nodes, entries] {
+        file.write_all(&number.to_be_bytes())?;
+    }
+    for p in 0..graph.nodes() {
+        file.write_all(&(graph.neighbors(p).len() as u32).to_be_bytes())?;
+    }
+    for p in 0..graph.nodes() {
+        graph.neighbors(p).iter().try_for_each(|q| file.write_all(&q.to_be_bytes()))?;
+    }
+    for p in 0..graph.nodes() {
+        match graph.weights(p) {
+            Some(weights) => weights.iter().try_for_each(|w| file.write_all(&w.to_be_bytes()))?,
+            None => graph.neighbors(p).iter().try_for_each(|_| file.write_all(&1.0_f64.to_be_bytes()))?,
         }
     }
     Ok(())

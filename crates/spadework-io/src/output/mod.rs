@@ -5,10 +5,12 @@
 
 mod graph;
 mod npy;
+mod npz;
 mod parquet;
 mod temporary;
 
 pub use graph::write_graph;
 pub use npy::{NpyValues, write_npy};
+pub use npz::{NpzMember, write_npz};
 pub use parquet::{Column, write_parquet};
 pub use temporary::{OutputDir, OutputFile, remove_unfinished, write_bytes};

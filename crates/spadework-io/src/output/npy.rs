@@ -43,12 +43,22 @@ impl<'a> From<&'a [i64]> for NpyValues<'a> {
 }
 
 impl NpyValues<'_> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             NpyValues::F32(values) => values.len(),
             NpyValues::F64(values) => values.len(),
             NpyValues::I64(values) => values.len(),
             NpyValues::Word(_) => 1,
+        }
+    }
+
+    /// What the values take in a file.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            NpyValues::F32(values) => size_of_val(*values),
+            NpyValues::F64(values) => size_of_val(*values),
+            NpyValues::I64(values) => size_of_val(*values),
+            NpyValues::Word(word) => word.len(),
         }
     }
 
@@ -99,12 +109,18 @@ pub fn write_npy<'a>(path: &Path, shape: &[usize], values: impl Into<NpyValues<'
 
 /// A whole file in memory, for archives; the shape is that of the values.
 pub(super) fn npy_bytes(shape: &[usize], values: NpyValues<'_>) -> Vec<u8> {
-    let header = header(shape, &values.descr());
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    values.write(&mut bytes).expect("memory can be written to");
+    let mut bytes = Vec::new();
+    write_array(&mut bytes, shape, values).expect("memory can be written to");
     bytes
+}
+
+/// What a file of an array holds, as a member of an archive; the shape is that of the values.
+pub(super) fn write_array(writer: &mut impl Write, shape: &[usize], values: NpyValues<'_>) -> io::Result<()> {
+    let header = header(shape, &values.descr());
+    writer.write_all(b"\x93NUMPY\x01\x00")?;
+    writer.write_all(&(header.len() as u16).to_le_bytes())?;
+    writer.write_all(header.as_bytes())?;
+    values.write(writer)
 }
 
 /// The dictionary, padded with blanks to the alignment and ended by a line feed.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -93,6 +93,18 @@ impl Drop for Temporary {
     }
 }
 
+/// Moves all files of one folder into another. Documents come last, and what they replace goes first: whoever finds a
+/// document finds the tables that belong to it, even where this was cut off.
+fn move_files(from: &Path, to: &Path) -> io::Result<()> {
+    let names = fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    let is_document = |name: &OsString| Path::new(name).extension().is_some_and(|ending| ending == "json");
+    let (documents, tables): (Vec<_>, Vec<_>) = names.into_iter().partition(is_document);
+    for old in documents.iter().map(|name| to.join(name)).filter(|old| old.is_file()) {
+        fs::remove_file(old)?;
+    }
+    tables.iter().chain(&documents).try_for_each(|name| fs::rename(from.join(name), to.join(name)))
+}
+
 /// The current folder is called nothing, as in the parent of `x.npy`.
 fn make_folders(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() { Ok(()) } else { fs::create_dir_all(folder) }
@@ -173,6 +185,13 @@ impl Write for OutputFile {
     }
 }
 
+/// Archives go back to the head of a member when they know its checksum.
+impl Seek for OutputFile {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.writer.seek(position)
+    }
+}
+
 /// A folder that appears under its name when all its files are complete.
 #[derive(Debug)]
 pub struct OutputDir {
@@ -208,10 +227,7 @@ impl OutputDir {
                 make_folders(to.parent().unwrap_or(Path::new("")))?;
                 return fs::rename(from, to);
             }
-            for entry in fs::read_dir(from)? {
-                let entry = entry?;
-                fs::rename(entry.path(), to.join(entry.file_name()))?;
-            }
+            move_files(from, to)?;
             fs::remove_dir(from)
         })
     }

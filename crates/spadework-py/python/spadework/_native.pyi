@@ -12,6 +12,7 @@ __all__ = [
     "describe_model",
     "distortion",
     "knn_graph",
+    "nearest_between",
     "page_of_document",
     "page_of_score",
     "run_command",
@@ -71,6 +72,13 @@ def knn_graph(
     settings: Settings,
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
+def nearest_between(
+    queries: npt.NDArray[Any],
+    base: npt.NDArray[Any],
+    shift: int,
+    neighbors: int,
+    threads: int | None,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 def score_new_samples(
     model: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.float64]],
     inputs: npt.NDArray[Any],

@@ -5,6 +5,7 @@
     reason = "arguments are extracted from Python objects, which gives values"
 )]
 
+pub(crate) mod between;
 pub(crate) mod command;
 pub(crate) mod compare;
 pub(crate) mod distortion;

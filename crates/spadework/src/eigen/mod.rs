@@ -6,10 +6,12 @@ mod dense;
 mod enclosure;
 mod modes;
 mod power;
+mod stored;
 mod symmetric;
 
 pub use enclosure::{Enclosure, EnclosureMethod};
 pub use modes::{LaplacianModes, lowest_modes};
+pub use stored::StoredEigenpairs;
 
 use faer::Mat;
 
@@ -51,6 +53,8 @@ pub enum EigenMethod {
     Davidson,
     /// Power iteration with a block of vectors (the paper's A.5); dense where n is too small for the block.
     Power,
+    /// By another program, which gave them ([`GeneralizedEigenpairs::restore`]); asked for, it is as [`EigenMethod::Auto`].
+    Given,
 }
 
 impl std::fmt::Display for EigenMethod {
@@ -60,6 +64,7 @@ impl std::fmt::Display for EigenMethod {
             EigenMethod::Dense => "dense",
             EigenMethod::Davidson => "davidson",
             EigenMethod::Power => "power",
+            EigenMethod::Given => "given",
         })
     }
 }
@@ -204,8 +209,8 @@ fn solve_pencil(
 ) -> Result<GeneralizedEigenpairs> {
     let (nodes, eigenpairs) = (pencil.nodes(), params.eigenpairs);
     let method = match params.method {
-        EigenMethod::Auto if nodes <= dense::COMFORTABLE_NODES => EigenMethod::Dense,
-        EigenMethod::Auto => EigenMethod::Davidson,
+        EigenMethod::Auto | EigenMethod::Given if nodes <= dense::COMFORTABLE_NODES => EigenMethod::Dense,
+        EigenMethod::Auto | EigenMethod::Given => EigenMethod::Davidson,
         method => method,
     };
     match method {

@@ -2,12 +2,14 @@
 
 mod approximate;
 mod automatic;
+mod between;
 mod brute_force;
 mod distance;
 mod exact;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
+pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, distance_between, single_squared_distance, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};

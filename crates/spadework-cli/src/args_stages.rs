@@ -1,0 +1,100 @@
+//! What a user may type after `graph`, `eigen` and `scores`, the stages of `score`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+
+use crate::args::{ModelArgs, Solver, TableFormat, TerminalArgs, threads};
+use crate::args_data::CorruptionArgs;
+use crate::args_graphs::GraphFormat;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("eigenpairs", |arg| arg.hide(true)), mut_arg("sketch_error", |arg| arg.hide(true)))]
+#[command(mut_arg("solver", |arg| arg.hide(true)), mut_arg("tolerance", |arg| arg.hide(true)))]
+#[command(mut_arg("certify", |arg| arg.hide(true)))]
+pub(crate) struct GraphArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
+    /// The folder of the result; both graphs go into the folder `stages` in it
+    #[arg(long, value_name = "RESULT", help_heading = "Output")]
+    pub(crate) out: PathBuf,
+    /// Also write both graphs into --out, as input_graph and output_graph, in these formats
+    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', help_heading = "Output")]
+    pub(crate) save_graphs: Vec<GraphFormat>,
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EigenArgs {
+    /// The folder of a result whose graphs were made by `spadework graph`, or put into RESULT/stages
+    #[arg(value_name = "RESULT")]
+    pub(crate) result: PathBuf,
+    /// Eigenpairs, r, to find
+    #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
+    pub(crate) eigenpairs: usize,
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
+    /// Relative residual that every eigenpair must reach
+    #[arg(long, help_heading = "Method", value_name = "PART", default_value = "1e-6")]
+    pub(crate) tolerance: f64,
+    /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
+    #[arg(long, help_heading = "Method")]
+    pub(crate) certify: bool,
+    /// Seed of everything random [default: that of the graphs]
+    #[arg(long, help_heading = "Method", value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScoresArgs {
+    /// The folder of a result with graphs and eigenpairs; the files of `score --out` go into it
+    #[arg(value_name = "RESULT")]
+    pub(crate) result: PathBuf,
+    /// One integer or word a sample [default: those that came with the graphs]
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) labels: Option<String>,
+    /// How many of the most fragile samples and edges to show
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// Threads to use; all cores by default. The result does not depend on it
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Formats of the tables, separated by commas
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORMATS",
+        value_delimiter = ',',
+        default_value = "csv",
+        help_heading = "Output"
+    )]
+    pub(crate) tables: Vec<TableFormat>,
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
+}
+
+/// What to do about a stage that was made from something else.
+#[derive(Debug, Clone, Copy, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ReplaceArgs {
+    /// Make it anew, whatever is there
+    #[arg(long)]
+    pub(crate) force: bool,
+}

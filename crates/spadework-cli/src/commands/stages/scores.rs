@@ -1,0 +1,113 @@
+//! `spadework scores`: graphs and eigenpairs of a result become the files that `score --out` writes.
+
+use std::path::Path;
+
+use spadework::{Samples, SolvedSpectrum, SpadeParams, SpectralEmbedding, scores_of};
+use spadework_io::result::{PlaceDocument, ScoreDocument};
+use spadework_io::stages::Recipe;
+use spadework_io::{Labels, digest, graph_digest, load_labels};
+
+use crate::args_stages::ScoresArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::render::{self, json};
+use crate::run::{ResultFolder, Scored, check_label_count, tell_what_was_done};
+use crate::stages::{MadeStage, StageFolder};
+use crate::stored::labels_at;
+
+pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
+    let console = args.terminal.console();
+    let stages = StageFolder::of_result(&args.result, args.replace.force, console);
+    let MadeStage { graphs, diagnostics, stage } = stages.any_graphs()?;
+    let params = SpadeParams { threads: args.threads, ..diagnostics.params.clone() };
+    let (spectrum, params) = stages.any_spectrum(&graphs, params)?;
+    let labels = labels_of(args, stage.as_ref().and_then(|stage| stage.labels.as_ref()))?;
+    if let Some(labels) = &labels {
+        let source = args.labels.as_deref().unwrap_or("the labels that came with the graphs");
+        check_label_count(labels, graphs.nodes(), source)?;
+    }
+    let recipe = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
+    if let Some(document) = earlier_result(args, &recipe, console)? {
+        return Console::data(&if args.terminal.json {
+            json(&document)
+        } else {
+            render::headline(&document)
+        });
+    }
+    let folder = ResultFolder::create(&args.result, &args.tables, &[])?;
+    let diagnostics = spadework::Diagnostics { params, ..diagnostics };
+    let report = scores_of(graphs, diagnostics, spectrum, &console.monitor())?;
+    tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
+    let scored = Scored::from_stages(report, labels, stage.as_ref());
+    let mut document = scored.document(args.top, Some(&folder))?;
+    document.made_from = Some(recipe);
+    folder.write(&scored, &document)?;
+    folder.commit()?;
+    Console::data(&if args.terminal.json {
+        json(&document)
+    } else {
+        render::score(&document, scored.report.node_scores.scores())
+    })
+}
+
+/// Labels that are named now, or those that were there when the graphs were made.
+fn labels_of(args: &ScoresArgs, then: Option<&PlaceDocument>) -> Result<Option<Labels>, Failure> {
+    match (&args.labels, then) {
+        (Some(argument), _) => Ok(Some(load_labels(argument)?)),
+        (None, Some(place)) => labels_at(place).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// On what the files of the result depend.
+fn recipe(
+    args: &ScoresArgs,
+    input_graph: &str,
+    spectrum: &SolvedSpectrum,
+    labels: Option<&Labels>,
+) -> Result<Recipe, Failure> {
+    let embedding = SpectralEmbedding::from_eigenpairs(&spectrum.eigenpairs);
+    let dim = embedding.dim();
+    let of_numbers = |rows: usize, dim: usize, values: &[f64]| Samples::from_f64(rows, dim, values.to_vec());
+    let embedded = digest(&of_numbers(embedding.values().len() / dim, dim, embedding.values())?);
+    let labels = match labels {
+        Some(labels) => {
+            let ids: Vec<f64> = labels.ids().iter().map(|&id| id as f64).collect();
+            digest(&of_numbers(ids.len(), 1, &ids)?)
+        }
+        None => "none".to_owned(),
+    };
+    let tables: Vec<&str> = args.tables.iter().map(|format| format.word()).collect();
+    Ok(Recipe::new()
+        .with("input_graph", input_graph)
+        .with("eigenpairs", embedded)
+        .with("labels", labels)
+        .with("top", args.top)
+        .with("tables", tables.join(",")))
+}
+
+/// The result that is there already, where it was made from the same; one that was not is refused or replaced.
+fn earlier_result(
+    args: &ScoresArgs,
+    recipe: &Recipe,
+    console: Console,
+) -> Result<Option<ScoreDocument>, Failure> {
+    let path = args.result.join("result.json");
+    if !path.exists() || args.replace.force {
+        return Ok(None);
+    }
+    let document = ScoreDocument::read(&path)?;
+    match document.made_from.as_ref().map(|made_from| made_from.difference(recipe)) {
+        Some(None) => {
+            console.note(&format!("{}: the scores are there and are not made again", path.display()));
+            Ok(Some(document))
+        }
+        Some(Some(difference)) => Err(refused(&path, &difference.to_string())),
+        None => Err(refused(&path, "`spadework score` wrote it")),
+    }
+}
+
+fn refused(path: &Path, difference: &str) -> Failure {
+    let message = format!("{}: was made from something else: {difference}", path.display());
+    Failure::usage(message).with_hint("--force makes it anew; another folder keeps both")
+}

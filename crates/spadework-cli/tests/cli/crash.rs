@@ -1,0 +1,108 @@
+//! `kill -9` at moments drawn by a seed: what was whole is taken up, what was not is never taken for whole.
+
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::Scene;
+use crate::support::arrays::{Random, floats};
+
+const SAMPLES: usize = 4000;
+const INPUT_DIM: usize = 60;
+/// Calls that are cut off, for each command.
+const KILLS: usize = 6;
+
+/// Enough work for a call to be cut off in the middle of every stage.
+fn work() -> Scene {
+    let scene = Scene::empty();
+    let inputs = Random::new(21).points(SAMPLES * INPUT_DIM);
+    let outputs: Vec<f32> = inputs
+        .chunks(INPUT_DIM)
+        .flat_map(|x| [(3.0 * x[0]).sin() + x[1], x[2] * x[3], x[4] - x[5]])
+        .collect();
+    scene.write("x.npy", floats(INPUT_DIM, &inputs));
+    scene.write("y.npy", floats(3, &outputs));
+    scene
+}
+
+/// Begins a call, kills it after a while and tells whether it was still at work.
+fn killed(scene: &Scene, arguments: &str, after: Duration) -> bool {
+    let mut child = scene.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    sleep(after);
+    let at_work = child.try_wait().unwrap().is_none();
+    // SIGKILL on Unix: nothing of the program runs after it.
+    let _ = child.kill();
+    child.wait().unwrap();
+    at_work
+}
+
+/// Kills a call at random moments within the time that it takes; how often it was still at work.
+fn killed_at_random(scene: &Scene, arguments: &str, took: Duration, seed: u64) -> usize {
+    let mut random = Random::new(seed);
+    (0..KILLS).filter(|_| killed(scene, arguments, took.mul_f32(random.unit()))).count()
+}
+
+fn timed(scene: &Scene, arguments: &str) -> Duration {
+    let began = Instant::now();
+    scene.run(arguments).prints();
+    began.elapsed()
+}
+
+/// What does not depend on how long it took and what was typed.
+fn numbers(scene: &Scene, folder: &str) -> (Value, [String; 2]) {
+    let mut document = scene.read_json(&format!("{folder}/result.json"));
+    for field in ["timings", "command", "made_from"] {
+        document.as_object_mut().unwrap().remove(field);
+    }
+    (document, ["nodes.csv", "edges.csv"].map(|table| scene.read(&format!("{folder}/{table}"))))
+}
+
+#[test]
+fn a_killed_score_continues_and_gives_the_same() {
+    let scene = work();
+    let score = |out: &str| format!("score --quiet --inputs x.npy --outputs y.npy --out {out}");
+    let took = timed(&scene, &score("whole"));
+    let interrupted = killed_at_random(&scene, &score("result"), took, 1);
+    assert!(interrupted > 0, "every call was done before it was killed");
+    scene.run(&score("result")).prints();
+    assert_eq!(numbers(&scene, "result"), numbers(&scene, "whole"));
+    assert!(!scene.path().join("result/.unfinished").exists());
+}
+
+#[test]
+fn killed_stages_continue_and_give_the_same() {
+    let scene = work();
+    let whole = "score --quiet --inputs x.npy --outputs y.npy --save-graphs csv --out whole";
+    let took = timed(&scene, whole);
+    let graph = "graph --quiet --inputs x.npy --outputs y.npy --save-graphs csv --out result";
+    let interrupted = killed_at_random(&scene, graph, took, 2);
+    scene.run(graph).prints();
+    for side in ["input", "output"] {
+        let file = |folder: &str| scene.read(&format!("{folder}/{side}_graph.csv"));
+        assert!(file("result") == file("whole"), "{side} graph");
+    }
+    let again = killed_at_random(&scene, "eigen --quiet result", took, 3);
+    assert!(interrupted + again > 0, "every call was done before it was killed");
+    scene.run("eigen --quiet result").prints();
+    killed_at_random(&scene, "scores --quiet result", took / 4, 4);
+    // Not forced: a part of a file that were taken for a whole one would be refused.
+    scene.run("scores --quiet result").prints();
+    assert_eq!(numbers(&scene, "result"), numbers(&scene, "whole"));
+}
+
+#[test]
+fn what_a_killed_score_found_is_not_found_again() {
+    let scene = work();
+    let score = "score --inputs x.npy --outputs y.npy --out result";
+    // Graphs of the same call, as it leaves them when it is killed while it looks for eigenpairs.
+    scene.run("graph --quiet --inputs x.npy --outputs y.npy --out made").prints();
+    scene.make_folder("result");
+    std::fs::rename(scene.path().join("made/stages"), scene.path().join("result/.unfinished")).unwrap();
+    scene.run(score).notes(&["the graphs are there"]);
+    // Those of another call are no reason to refuse: nobody asked for them to be kept.
+    scene.run("graph --quiet -k 12 --inputs x.npy --outputs y.npy --out made").prints();
+    std::fs::rename(scene.path().join("made/stages"), scene.path().join("result/.unfinished")).unwrap();
+    scene.run(score).notes(&["neighbors 12, not 10; it is made anew"]);
+}

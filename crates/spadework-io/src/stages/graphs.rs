@@ -1,0 +1,321 @@
+//! The graphs of both sides, made together: `grow` takes one k for both.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use spadework::graph::{Connection, Mended, SparsifierInfo};
+use spadework::{Construction, Diagnostics, Graph, GraphPair, Recall, SpadeParams, Timings, UnknownWord};
+
+use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration, open};
+use crate::error::{Error, Result};
+use crate::formats::graph_npz;
+use crate::graph_file::EdgeList;
+use crate::output::{NpyValues, NpzMember, write_npz};
+use crate::result::{
+    CorruptionDocument, DataDocument, MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument,
+    TimingsDocument,
+};
+
+const STAGE: &str = "graph";
+
+/// Where the graphs lie in a folder of stages, input first.
+pub fn graph_files(folder: &Path) -> [PathBuf; 2] {
+    ["input_graph.npz", "output_graph.npz"].map(|file| folder.join(file))
+}
+
+/// How both graphs were made: the document inside each of the two files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GraphStage {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// `graph`.
+    pub stage: String,
+    /// What they were made from.
+    pub made_from: Recipe,
+    /// k.
+    pub neighbors: NeighborsDocument,
+    /// How neighbours were searched.
+    pub search: String,
+    /// How the graphs were made of their samples.
+    pub graph: String,
+    /// What their edges weigh.
+    pub weights: String,
+    /// Connectivity policy.
+    pub connectivity: String,
+    /// Seed.
+    pub seed: u64,
+    /// The input side.
+    pub input: SideFacts,
+    /// The output side.
+    pub output: SideFacts,
+    /// The arrays, where both sides are arrays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataDocument>,
+    /// The model that was run for the outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFileDocument>,
+    /// What was done to the inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub corruption: Option<CorruptionDocument>,
+    /// Where the labels of the samples are, whether they were named or came with the inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<PlaceDocument>,
+    /// Wall-clock seconds; those of later stages are 0.
+    pub timings: TimingsDocument,
+}
+
+/// What it took to make one graph.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SideFacts {
+    /// Numbers per sample; 0 where a graph was given.
+    pub dim: usize,
+    /// Components with the neighbours asked for.
+    pub components_found: usize,
+    /// Edges added to join them.
+    pub bridges: usize,
+    /// Whether the graph was given.
+    pub given: bool,
+    /// Principal components that the samples were projected to.
+    pub dimensions: Option<usize>,
+    /// The share of the variance that they hold.
+    pub explained: Option<f64>,
+    /// Gaussian weights that were raised to the least there is.
+    pub weights_raised: usize,
+    /// What a sparsified graph was made of.
+    pub sparsifier: Option<SparsifierFacts>,
+    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    pub decided_by_index: usize,
+    /// How many of the true neighbours were found where that was measured; all where it is missing.
+    pub recall: Option<RecallFacts>,
+}
+
+/// A sparsified graph beside the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SparsifierFacts {
+    /// Edges of the whole.
+    pub edges_before: usize,
+    /// λ_max of L_G v = λ L_S v.
+    pub largest: f64,
+    /// λ_min of it.
+    pub least: f64,
+}
+
+/// What an approximate search found of the true neighbours of some rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecallFacts {
+    /// Rows that were compared.
+    pub rows: usize,
+    /// True neighbours found.
+    pub found: usize,
+    /// True neighbours.
+    pub of: usize,
+}
+
+/// The graphs of a folder of stages.
+#[derive(Debug, Clone)]
+pub struct StagedGraphs {
+    /// G_X.
+    pub input: Graph,
+    /// G_Y.
+    pub output: Graph,
+    /// How they were made; none where another program wrote a file.
+    pub stage: Option<GraphStage>,
+}
+
+impl GraphStage {
+    /// How graphs were made that come with these diagnostics. Data, model, corruption and labels are the
+    /// caller's to tell.
+    pub fn new(made_from: Recipe, diagnostics: &Diagnostics) -> Self {
+        let Diagnostics { params, connection, .. } = diagnostics;
+        let side = |dim, mended: Mended, made: Construction, decided_by_index, recall| SideFacts {
+            dim,
+            components_found: mended.components_found,
+            bridges: mended.bridges,
+            given: made.given,
+            dimensions: made.dimensions,
+            explained: made.explained,
+            weights_raised: made.weights_raised,
+            sparsifier: made.sparsifier.map(|SparsifierInfo { edges_before, largest, least }| {
+                SparsifierFacts { edges_before, largest, least }
+            }),
+            decided_by_index,
+            recall: match recall {
+                Recall::Exact => None,
+                Recall::Sampled { rows, found, of } => Some(RecallFacts { rows, found, of }),
+            },
+        };
+        Self {
+            schema: SCHEMA.to_owned(),
+            stage: STAGE.to_owned(),
+            made_from,
+            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            search: params.search.to_string(),
+            graph: params.graph.to_string(),
+            weights: params.weights.to_string(),
+            connectivity: params.connectivity.to_string(),
+            seed: params.seed,
+            input: side(
+                diagnostics.input_dim,
+                connection.input,
+                diagnostics.input_graph,
+                diagnostics.inputs_decided_by_index,
+                diagnostics.input_recall,
+            ),
+            output: side(
+                diagnostics.output_dim,
+                connection.output,
+                diagnostics.output_graph,
+                diagnostics.outputs_decided_by_index,
+                diagnostics.output_recall,
+            ),
+            data: None,
+            model: None,
+            corruption: None,
+            labels: None,
+            timings: diagnostics.timings.into(),
+        }
+    }
+
+    /// The diagnostics that graphs of this document come with; parameters of later stages are the default ones.
+    ///
+    /// # Errors
+    /// When the document holds a word that this version does not know.
+    pub fn diagnostics(&self) -> std::result::Result<Diagnostics, UnknownWord> {
+        let words = MethodWords {
+            search: Some(self.search.clone()),
+            graph: &self.graph,
+            weights: &self.weights,
+            connectivity: &self.connectivity,
+        };
+        let NeighborsDocument { requested, used } = self.neighbors;
+        // Where both graphs were given, nobody asked for neighbours.
+        let neighbors = if requested == 0 { SpadeParams::default().neighbors } else { requested };
+        let params = SpadeParams { neighbors, seed: self.seed, ..words.params()? };
+        Ok(Diagnostics {
+            input_dim: self.input.dim,
+            output_dim: self.output.dim,
+            input_graph: self.input.construction(),
+            output_graph: self.output.construction(),
+            connection: Connection {
+                policy: params.connectivity,
+                requested,
+                used,
+                input: self.input.mended(),
+                output: self.output.mended(),
+            },
+            inputs_decided_by_index: self.input.decided_by_index,
+            outputs_decided_by_index: self.output.decided_by_index,
+            input_recall: self.input.recall(),
+            output_recall: self.output.recall(),
+            timings: Timings {
+                neighbors_input: duration(self.timings.neighbors_input_s),
+                neighbors_output: duration(self.timings.neighbors_output_s),
+                graphs: duration(self.timings.graphs_s),
+                ..Timings::default()
+            },
+            params,
+        })
+    }
+}
+
+impl SideFacts {
+    fn mended(&self) -> Mended {
+        Mended { components_found: self.components_found, bridges: self.bridges }
+    }
+
+    fn construction(&self) -> Construction {
+        Construction {
+            given: self.given,
+            dimensions: self.dimensions,
+            explained: self.explained,
+            weights_raised: self.weights_raised,
+            sparsifier: self.sparsifier.map(|SparsifierFacts { edges_before, largest, least }| {
+                SparsifierInfo { edges_before, largest, least }
+            }),
+        }
+    }
+
+    fn recall(&self) -> Recall {
+        match self.recall {
+            None => Recall::Exact,
+            Some(RecallFacts { rows, found, of }) => Recall::Sampled { rows, found, of },
+        }
+    }
+}
+
+/// Writes both graphs into a folder of stages, which is made where there is none.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn write_graphs(folder: &Path, graphs: &GraphPair, stage: &GraphStage) -> Result<()> {
+    let text = document_text(stage);
+    let [input, output] = graph_files(folder);
+    write_graph(&input, graphs.input(), &text)?;
+    write_graph(&output, graphs.output(), &text)
+}
+
+fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<()> {
+    let nodes = graph.nodes();
+    let entries = 2 * graph.edge_count();
+    let (mut starts, mut indices) = (Vec::with_capacity(nodes + 1), Vec::with_capacity(entries));
+    let mut data = Vec::with_capacity(entries);
+    starts.push(0);
+    for p in 0..nodes {
+        indices.extend(graph.neighbors(p).iter().map(|&q| i64::from(q)));
+        match graph.weights(p) {
+            Some(weights) => data.extend_from_slice(weights),
+            None => data.resize(indices.len(), 1.0),
+        }
+        starts.push(indices.len() as i64);
+    }
+    let extents = [nodes as i64; 2];
+    let entries = [indices.len()];
+    let members = [
+        NpzMember { key: "indices", shape: &entries, values: NpyValues::I64(&indices) },
+        NpzMember { key: "indptr", shape: &[nodes + 1], values: NpyValues::I64(&starts) },
+        NpzMember { key: "data", shape: &entries, values: NpyValues::F64(&data) },
+        NpzMember { key: "shape", shape: &[2], values: NpyValues::I64(&extents) },
+        NpzMember { key: "format", shape: &[], values: NpyValues::Word(b"csr") },
+        NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(document.as_bytes()) },
+    ];
+    write_npz(path, &members)
+}
+
+/// What each graph of a folder of stages was made from; none where a file is missing or another program wrote it.
+///
+/// # Errors
+/// When a file is not whole.
+pub fn recipes_of_graphs(folder: &Path) -> Result<[Option<Recipe>; 2]> {
+    let [input, output] = graph_files(folder);
+    let recipe = |path: &Path| -> Result<Option<Recipe>> {
+        let Some(bytes) = open(path)? else { return Ok(None) };
+        Ok(document::<GraphStage>(&bytes, path, STAGE)?.map(|stage| stage.made_from))
+    };
+    Ok([recipe(&input)?, recipe(&output)?])
+}
+
+/// Reads both graphs of a folder of stages; none where one of them is missing.
+///
+/// # Errors
+/// When a file is not whole or no graph, or when the two were not made together.
+pub fn read_graphs(folder: &Path) -> Result<Option<StagedGraphs>> {
+    let [input_path, output_path] = graph_files(folder);
+    let (Some(input), Some(output)) = (open(&input_path)?, open(&output_path)?) else { return Ok(None) };
+    let input_stage: Option<GraphStage> = document(&input, &input_path, STAGE)?;
+    let stage: Option<GraphStage> = document(&output, &output_path, STAGE)?;
+    if let (Some(input_stage), Some(output_stage)) = (&input_stage, &stage)
+        && let Some(difference) = output_stage.made_from.difference(&input_stage.made_from)
+    {
+        let reason = format!("must be made together with {}, got {difference}", input_path.display());
+        return Err(Error::Stage { path: output_path, reason });
+    }
+    // What is said of a pair holds for graphs that were made as a pair.
+    let stage = stage.filter(|_| input_stage.is_some());
+    let read = |path: &Path, bytes: &[u8]| {
+        let name = path.display().to_string();
+        let mut edges = EdgeList::new(&name, None);
+        graph_npz::parse(bytes, &mut edges)?;
+        edges.finish().map(|loaded| loaded.graph)
+    };
+    Ok(Some(StagedGraphs { input: read(&input_path, &input)?, output: read(&output_path, &output)?, stage }))
+}

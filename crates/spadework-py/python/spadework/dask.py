@@ -1,0 +1,164 @@
+"""Exact neighbor graphs on a Dask cluster: blocks of samples against blocks of samples, each pair a task.
+
+Needs Dask: ``pip install 'spadework[dask]'``. The workers need the package too.
+
+>>> import dask.array as da, spadework.dask                                          # doctest: +SKIP
+>>> graph = spadework.dask.knn_graph(da.from_zarr("x.zarr"), neighbors=10)            # doctest: +SKIP
+>>> scipy.sparse.save_npz("input_graph.npz", graph)          # spadework graph --input-graph input_graph.npz …
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import as_rows
+from ._optional import needed
+from ._report import matrix
+
+needed("dask.array", "spadework.dask", "dask")
+
+__all__ = ["knn_graph"]
+
+
+class Block(NamedTuple):
+    """Consecutive samples: a task that gives them, and which they are."""
+
+    task: Any
+    first: int
+    samples: int
+
+
+class Nearest(NamedTuple):
+    """The nearest of every sample of a block so far, nearest first, ties to the lower index."""
+
+    squared_distances: npt.NDArray[np.float64]
+    #: Index among all samples; -1 where fewer samples than neighbors were seen, at an infinite distance.
+    indices: npt.NDArray[np.int64]
+
+
+def knn_graph(samples: Any, *, neighbors: int = 10, threads_per_task: int = 1) -> Any:
+    """The neighbor graph of samples that no single machine need hold, equal to `spadework.knn_graph` with
+    ``search="exact"`` bit by bit.
+
+    With B blocks there are B² tasks, each with two blocks and one list of neighbors in memory, and as many merges of two
+    lists; a lost worker costs the tasks whose results it held. Where a worker has T threads, it has T such tasks at once.
+    The lists of all samples (16 bytes a neighbor) and the graph come together where this is called.
+
+    Parameters
+    ----------
+    samples : dask.array.Array of shape (n, ...), or sequence of paths
+        The samples, in blocks of rows. A path is a ``.npy`` or ``.parquet`` file of some rows, or a ``.zarr`` array; the
+        workers open it by the same name.
+    neighbors : int, default=10
+        Neighbors per sample, k.
+    threads_per_task : int, default=1
+        Threads of one task; the threads of the workers run tasks side by side.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n, n)
+        Symmetric, without a diagonal.
+    """
+    dask = needed("dask", "spadework.dask", "dask")
+    blocks = _blocks(samples)
+    total = sum(block.samples for block in blocks)
+    if not 0 < neighbors < total:
+        raise ValueError(
+            f"`neighbors` must be at least 1 and smaller than the number of samples ({total}), got {neighbors}"
+        )
+    nearest, merge = dask.delayed(_nearest, pure=True), dask.delayed(_merge, pure=True)
+    lists = []
+    for queries in blocks:
+        places = [(queries.first, base.first) for base in blocks]
+        found = [
+            nearest(queries.task, base.task, place, neighbors, threads_per_task) for base, place in zip(blocks, places)
+        ]
+        while len(found) > 1:
+            pairs = [merge(found[at], found[at + 1]) for at in range(0, len(found) - 1, 2)]
+            found = pairs + found[len(pairs) * 2 :]
+        lists.append(found[0])
+    return _union([found.indices for found in dask.compute(*lists)])
+
+
+def _blocks(samples: Any) -> list[Block]:
+    if hasattr(samples, "to_delayed") and hasattr(samples, "chunks"):
+        tasks, counts = _of_array(samples)
+    elif isinstance(samples, Sequence) and samples and all(isinstance(part, (str, PathLike)) for part in samples):
+        parts = [_of_path(fspath(part)) for part in samples]
+        tasks = [task for some, _ in parts for task in some]
+        counts = [count for _, some in parts for count in some]
+    else:
+        raise ValueError(f"samples: expected a dask.array or a list of paths, got {type(samples).__name__}")
+    firsts = np.cumsum([0, *counts])
+    return [Block(task, int(first), count) for task, first, count in zip(tasks, firsts, counts)]
+
+
+def _of_array(array: Any) -> tuple[list[Any], list[int]]:
+    """Blocks of whole rows."""
+    if any(np.isnan(extent) for extent in array.shape):
+        array = array.compute_chunk_sizes()
+    array = array.rechunk({axis: -1 for axis in range(1, array.ndim)})
+    return list(array.to_delayed().ravel()), [int(count) for count in array.chunks[0]]
+
+
+def _of_path(path: str) -> tuple[list[Any], list[int]]:
+    """The blocks of one file, and how many rows each has. Only its head is read here."""
+    dask = needed("dask", "spadework.dask", "dask")
+    if path.endswith(".zarr"):
+        needed("zarr", "a Zarr array", "dask")
+        return _of_array(needed("dask.array", "spadework.dask", "dask").from_zarr(path))
+    if path.endswith(".parquet"):
+        parquet = needed("pyarrow.parquet", "a Parquet file", "dask")
+        return [dask.delayed(_read_parquet)(path)], [int(parquet.ParquetFile(path).metadata.num_rows)]
+    if path.endswith(".npy"):
+        shape = np.load(path, mmap_mode="r").shape
+        if not shape:
+            raise ValueError(f"{path}: an array must have at least one dimension, got a scalar")
+        return [dask.delayed(np.load)(path)], [int(shape[0])]
+    raise ValueError(f"{path}: expected a .npy, .parquet or .zarr file")
+
+
+def _read_parquet(path: str) -> Any:
+    table = needed("pyarrow.parquet", "a Parquet file", "dask").read_table(path)
+    return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+def _nearest(queries: Any, base: Any, first: tuple[int, int], neighbors: int, threads: int) -> Nearest:
+    """The nearest of every query among the samples of one block; no sample is its own neighbor. `first` has the first
+    sample of the queries and of the block."""
+    rows, others = as_rows(queries, "samples"), as_rows(base, "samples")
+    if rows.shape[1] != others.shape[1]:
+        raise ValueError(
+            f"samples: every block must have {rows.shape[1]} numbers a sample like the one of sample {first[0]}, got "
+            f"{others.shape[1]} from sample {first[1]} on"
+        )
+    if rows.dtype != others.dtype:
+        # Distances are sums in double precision, which holds every single one.
+        rows, others = rows.astype(np.float64), others.astype(np.float64)
+    distances, indices = _native.nearest_between(rows, others, first[0] - first[1], neighbors, threads)
+    return Nearest(distances, np.where(indices < 0, indices, indices + first[1]))
+
+
+def _merge(a: Nearest, b: Nearest) -> Nearest:
+    """The nearest of both; -1 comes last, since its distance is infinite."""
+    neighbors = a.indices.shape[1]
+    distances = np.concatenate([a.squared_distances, b.squared_distances], axis=1)
+    indices = np.concatenate([a.indices, b.indices], axis=1)
+    order = np.lexsort((indices, distances), axis=1)[:, :neighbors]
+    return Nearest(np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1))
+
+
+def _union(lists: Sequence[npt.NDArray[np.int64]]) -> Any:
+    """The graph with an edge wherever either has the other among its nearest."""
+    nearest = np.concatenate(lists)
+    total, neighbors = nearest.shape
+    rows = np.repeat(np.arange(total), neighbors)
+    low, high = np.minimum(rows, nearest.ravel()), np.maximum(rows, nearest.ravel())
+    codes = np.unique(low * total + high)
+    return matrix(total, np.column_stack([codes // total, codes % total]), None)

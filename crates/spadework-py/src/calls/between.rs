@@ -1,0 +1,34 @@
+//! Neighbors of one block of samples in another, for searches that are spread over machines.
+
+use std::num::NonZeroUsize;
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use spadework::neighbors::nearest_between as search;
+
+use crate::arrays::{Rows, rows};
+use crate::watch::watched;
+
+/// Squared distances and indices.
+type Nearest<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<i64>>);
+
+/// The nearest samples of `base` for every query; an index of -1 where there are too few.
+#[pyfunction]
+pub(crate) fn nearest_between<'py>(
+    py: Python<'py>,
+    queries: Rows<'py>,
+    base: Rows<'py>,
+    shift: i64,
+    neighbors: usize,
+    threads: Option<NonZeroUsize>,
+) -> PyResult<Nearest<'py>> {
+    let (queries, base) = (queries.borrowed()?, base.borrowed()?);
+    let found = watched(py, threads, None, |watch| {
+        let (queries, base) = (queries.few_samples("samples")?, base.few_samples("samples")?);
+        Ok(search(&queries, &base, shift, neighbors, watch)?)
+    })?;
+    let indices: Vec<i64> = found.indices.iter().map(|index| index.map_or(-1, i64::from)).collect();
+    let count = indices.len() / neighbors;
+    let indices = PyArray1::from_vec(py, indices).reshape([count, neighbors])?;
+    Ok((rows(py, neighbors, &found.squared_distances)?, indices))
+}

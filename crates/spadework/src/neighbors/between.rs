@@ -1,0 +1,196 @@
+//! Nearest neighbours of one block of samples in another: what a search that is spread over machines is made of.
+
+use std::borrow::Cow;
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::{Element, Rows, ordered, squared_distance};
+use crate::monitor::check_cancelled;
+use crate::{Error, Monitor, Result, Samples, Values};
+
+/// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
+///
+/// Where the other block has too few samples, a row ends with infinite distances and without indices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockNeighbors {
+    /// Squared distances.
+    pub squared_distances: Vec<f64>,
+    /// Indices in the other block.
+    pub indices: Vec<Option<u32>>,
+}
+
+/// Queries that are looked at together: what of the other block is in the cache serves all of them.
+const TOGETHER: usize = 32;
+
+/// The `neighbors` nearest samples of `base` for every sample of `queries`, with the distances of the exact search, bit by
+/// bit. Query p is sample p + `shift` of `base` where that exists, and no sample is its own neighbour.
+///
+/// The best of such lists over all blocks of some samples, ordered by distance and index, are the lists of
+/// [`ExactSearch`](super::ExactSearch) over all of them.
+///
+/// # Errors
+/// [`Error::NoNeighbors`]; [`Error::BlockDim`] when the samples differ in their numbers; when the monitor stops the run.
+///
+/// # Complexity
+/// O(n_q n_b d), most of it in single precision where the samples are.
+pub fn nearest_between(
+    queries: &Samples<'_>,
+    base: &Samples<'_>,
+    shift: i64,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<BlockNeighbors> {
+    if neighbors == 0 {
+        return Err(Error::NoNeighbors);
+    }
+    if queries.dim() != base.dim() {
+        return Err(Error::BlockDim { expected: base.dim(), got: queries.dim() });
+    }
+    let dim = base.dim();
+    match (queries.values(), base.values()) {
+        (Values::F32(queries), Values::F32(base)) => {
+            search(Rows { values: queries, dim }, Rows { values: base, dim }, shift, neighbors, monitor)
+        }
+        (queries, base) => {
+            // Double precision holds every single number, so distances are the same.
+            let (queries, base) = (doubles(queries), doubles(base));
+            let rows = |values| Rows { values, dim };
+            search(rows(&queries[..]), rows(&base[..]), shift, neighbors, monitor)
+        }
+    }
+}
+
+fn doubles<'a>(values: &'a Values<'_>) -> Cow<'a, [f64]> {
+    match values {
+        Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+        Values::F64(values) => Cow::Borrowed(values),
+    }
+}
+
+fn search<T: Element>(
+    queries: Rows<'_, T>,
+    base: Rows<'_, T>,
+    shift: i64,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<BlockNeighbors> {
+    let first_of_groups: Vec<usize> = (0..queries.len()).step_by(TOGETHER).collect();
+    let groups = first_of_groups
+        .into_par_iter()
+        .map(|first| {
+            check_cancelled(monitor)?;
+            let last = queries.len().min(first + TOGETHER);
+            Ok(Arch::new().dispatch(Group { queries, base, first, last, shift, neighbors }))
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let count = queries.len() * neighbors;
+    let (mut squared_distances, mut indices) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for nearest in groups.into_iter().flatten() {
+        squared_distances.extend(nearest.iter().map(|&(distance, _)| distance));
+        indices.extend(nearest.iter().map(|&(_, q)| Some(q)));
+        let filled = squared_distances.len().next_multiple_of(neighbors);
+        // A row without any neighbour is as long as the others.
+        let filled = if nearest.is_empty() { filled + neighbors } else { filled };
+        squared_distances.resize(filled, f64::INFINITY);
+        indices.resize(filled, None);
+    }
+    Ok(BlockNeighbors { squared_distances, indices })
+}
+
+/// Some consecutive queries against all samples of the other block.
+struct Group<'a, T> {
+    queries: Rows<'a, T>,
+    base: Rows<'a, T>,
+    first: usize,
+    last: usize,
+    shift: i64,
+    neighbors: usize,
+}
+
+impl<T: Element> WithSimd for Group<'_, T> {
+    type Output = Vec<Vec<(f64, u32)>>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Self { queries, base, first, last, shift, neighbors } = self;
+        let mut best: Self::Output = vec![Vec::with_capacity(neighbors + 1); last - first];
+        for q in 0..base.len() {
+            let other = base.row(q);
+            for (p, nearest) in (first..last).zip(&mut best) {
+                if p as i64 + shift == q as i64 {
+                    continue;
+                }
+                let row = queries.row(p);
+                let farthest =
+                    if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
+                if T::least_squared_distance(simd, row, other) > farthest {
+                    continue;
+                }
+                let candidate = (squared_distance(row, other), q as u32);
+                let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
+                if at < neighbors {
+                    nearest.insert(at, candidate);
+                    nearest.truncate(neighbors);
+                }
+            }
+        }
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+    use crate::neighbors::{ExactSearch, NeighborSearch};
+
+    /// Whole numbers, so that there are many ties.
+    fn samples(len: usize) -> Vec<f32> {
+        (0..len * 5).map(|i| ((i * i + 7 * i) % 11) as f32).collect()
+    }
+
+    #[test]
+    fn the_best_over_all_blocks_are_the_lists_of_the_whole() {
+        let (len, neighbors) = (90, 6);
+        let values = samples(len);
+        let whole = Samples::from_f32(len, 5, &values[..]).unwrap();
+        let lists = ExactSearch.search(&whole, neighbors, &Silent).unwrap();
+        // One of the blocks has fewer samples than neighbours.
+        let blocks = [0..40, 40..43, 43..90];
+        let part = |block: &std::ops::Range<usize>| {
+            Samples::few_from_f32(block.len(), 5, &values[block.start * 5..block.end * 5]).unwrap()
+        };
+        for queries in &blocks {
+            let mut merged = vec![Vec::new(); queries.len()];
+            for base in &blocks {
+                let shift = queries.start as i64 - base.start as i64;
+                let found = nearest_between(&part(queries), &part(base), shift, neighbors, &Silent).unwrap();
+                let rows = found.squared_distances.chunks(neighbors).zip(found.indices.chunks(neighbors));
+                for (row, (distances, indices)) in merged.iter_mut().zip(rows) {
+                    let known = distances.iter().zip(indices).filter_map(|(&d, q)| Some((d, q.as_ref()?)));
+                    row.extend(known.map(|(distance, q)| (distance, q + base.start as u32)));
+                }
+            }
+            for (p, mut row) in queries.clone().zip(merged) {
+                row.sort_unstable_by(ordered);
+                row.truncate(neighbors);
+                let expected: Vec<_> =
+                    lists.squared_distances_of(p).iter().copied().zip(lists.of(p).iter().copied()).collect();
+                assert_eq!(row, expected, "sample {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_filled_up() {
+        let (one, two) = ([0.0_f32, 0.0], [3.0_f32, 4.0]);
+        let (one, two) =
+            (Samples::few_from_f32(1, 2, &one[..]).unwrap(), Samples::few_from_f32(1, 2, &two[..]).unwrap());
+        let apart = nearest_between(&one, &two, 5, 2, &Silent).unwrap();
+        assert_eq!(apart.squared_distances, [25.0, f64::INFINITY]);
+        assert_eq!(apart.indices, [Some(0), None]);
+        let itself = nearest_between(&one, &one, 0, 2, &Silent).unwrap();
+        assert_eq!((itself.squared_distances, itself.indices), (vec![f64::INFINITY; 2], vec![None; 2]));
+    }
+}
