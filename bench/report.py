@@ -79,10 +79,38 @@ def markdown(document):
             memory = "" if row["grown_mib"] is None else f"{row['grown_mib']:,.0f}"
             cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
             lines.append("| " + " | ".join(cells) + " |")
+    lines += training()
     if document["skipped"]:
         lines += ["", "## Left out", ""] + [f"- {entry['line']}" for entry in document["skipped"]]
     lines += ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()) + "."]
     return "\n".join(lines) + "\n"
+
+
+TRAINING = pathlib.Path(__file__).resolve().parent.parent / "docs" / "benchmarks-training.jsonl"
+
+
+def training():
+    """Steps a second of training: the lines that `speed` and `torch_training.py` printed, the best of each kind."""
+    best = {}
+    for row in map(json.loads, TRAINING.read_text().splitlines()):
+        kind = (row["device"], row["model"], row["training"])
+        pair = best.setdefault(kind, {})
+        side = "torch" if "torch" in row else "ours"
+        if side not in pair or row["steps_per_second"] > pair[side]["steps_per_second"]:
+            pair[side] = row
+    lines = ["", "## Training, batches of 128", ""]
+    lines += ["The example `speed` of `spadework-nn` and `bench/torch_training.py`, one after the other on the same machine; the"]
+    lines += ["commands are in [networks.md](networks.md). *First step*: seconds from the start of the program to the end of its"]
+    lines += ["first step; of the second kind of training it includes the first kind."]
+    lines += ["", "| device | network | training | steps/s | PyTorch's | ratio | first step | PyTorch's |"]
+    lines += ["| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+    for (device, model, kind), pair in best.items():
+        ours, peer = pair["ours"], pair["torch"]
+        ratio = ours["steps_per_second"] / peer["steps_per_second"]
+        cells = [device, model, kind, number(ours["steps_per_second"]), number(peer["steps_per_second"]), f"{ratio:.2f}×"]
+        cells += [f"{ours['first_step_after_s']:.1f} s", f"{peer['first_step_after_s']:.1f} s"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def chart(document):
