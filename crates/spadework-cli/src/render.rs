@@ -49,18 +49,26 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
          enclosure     {}, {certainty}\n\
          {}\
          eigenvalues   {}\n\
+         {}\
          samples       {}, {} in, {} out\n\
          {}{}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
         beside_the_score(document.interval, document.references),
         spectrum.join("  "),
+        overlap(document.edge_overlap),
         document.samples,
         numbers_of(document.input_dim, "numbers"),
         numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
         corruption(document.corruption.as_ref()),
         graph_lines(document),
     ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
+}
+
+/// How many input edges are output edges too.
+fn overlap(part: Option<f64>) -> String {
+    let line = |part: f64| format!("edge overlap  {:.2} %   (larger is more robust)\n", 100.0 * part);
+    part.map(line).unwrap_or_default()
 }
 
 /// What was done to the inputs, where anything was.

@@ -37,11 +37,13 @@ fn model_table(models: &[ModelDocument]) -> String {
     let has = |what: fn(&ModelDocument) -> bool| models.iter().any(what);
     let mut header = vec!["rank", "model", "model score"];
     let accuracy = has(|model| model.accuracy.is_some());
+    let overlap = has(|model| model.edge_overlap.is_some());
     let interval = has(|model| model.interval.is_some());
     let permuted = has(|model| model.references.is_some());
     let worst = has(|model| model.disparity.is_some());
     header.extend(interval.then_some("95 % interval"));
     header.extend(accuracy.then_some("accuracy"));
+    header.extend(overlap.then_some("overlap"));
     header.extend(permuted.then_some("permuted"));
     header.extend(worst.then_some("worst label"));
     header.push("enclosure");
@@ -54,6 +56,9 @@ fn model_table(models: &[ModelDocument]) -> String {
         }
         if accuracy {
             row.push(model.accuracy.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part)));
+        }
+        if overlap {
+            row.push(model.edge_overlap.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part)));
         }
         if permuted {
             row.push(model.references.map_or_else(String::new, |references| number(references.permuted)));

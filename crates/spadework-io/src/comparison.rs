@@ -5,13 +5,13 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{accuracy, disparity, label_scores};
+use spadework::scores::{accuracy, disparity, edge_overlap, label_scores};
 use spadework::{ComparedModel, Comparison, ModelSet, SpadeParams, SpadeReport, UnknownWord};
 
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
-    LabelDocument, MethodWords, ModelFileDocument, NeighborsDocument, NodeDocument, PlaceDocument,
-    ReferencesDocument, indented_json, read_document,
+    LabelAgreementDocument, LabelDocument, MethodWords, ModelFileDocument, NeighborsDocument, NodeDocument,
+    PlaceDocument, ReferencesDocument, indented_json, read_document,
 };
 use crate::{Error, Labels};
 
@@ -93,6 +93,12 @@ pub struct ModelDocument {
     /// Part of the samples whose largest output is that of their label, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
+    /// The part of the input edges that are output edges too; documents of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge_overlap: Option<f64>,
+    /// The part of the edges that join equal labels, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_agreement: Option<LabelAgreementDocument>,
     /// How far the score may be off the typical one, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalDocument>,
@@ -262,6 +268,10 @@ impl ModelDocument {
             residuals: report.eigenpairs.residuals().to_vec(),
             enclosure: report.enclosure.into(),
             accuracy,
+            edge_overlap: Some(edge_overlap(&report.graphs)),
+            label_agreement: labels
+                .map(|labels| LabelAgreementDocument::of(&report.graphs, labels))
+                .transpose()?,
             interval: None,
             references: None,
             output_dim: report.diagnostics.output_dim,

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use spadework::eigen::EigenMethod;
 use spadework::graph::{Mended, SparsifierInfo};
 use spadework::laplacian::SketchInfo;
-use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScore, disparity};
+use spadework::scores::{
+    Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScore, disparity, edge_overlap, label_agreement,
+};
 use spadework::{
     Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SearchMethod,
     SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
@@ -70,6 +72,12 @@ pub struct ScoreDocument {
     /// Scores to hold this one against, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<ReferencesDocument>,
+    /// The part of the input edges that are output edges too; documents of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge_overlap: Option<f64>,
+    /// The part of the edges that join equal labels, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_agreement: Option<LabelAgreementDocument>,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
@@ -101,6 +109,22 @@ pub struct ScoreDocument {
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
     pub version: String,
+}
+
+/// The part of the edges that join equal labels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LabelAgreementDocument {
+    /// Of the input graph.
+    pub input: f64,
+    /// Of the output graph.
+    pub output: f64,
+}
+
+impl LabelAgreementDocument {
+    pub(crate) fn of(graphs: &spadework::GraphPair, labels: &Labels) -> Result<Self, spadework::Error> {
+        let agreement = |graph| label_agreement(graph, labels.ids());
+        Ok(Self { input: agreement(graphs.input())?, output: agreement(graphs.output())? })
+    }
 }
 
 /// A corruption of images.
@@ -492,6 +516,10 @@ impl ScoreDocument {
             graphs: GraphsDocument::new(report),
             interval: None,
             references: None,
+            edge_overlap: Some(edge_overlap(&report.graphs)),
+            label_agreement: labels
+                .map(|labels| LabelAgreementDocument::of(&report.graphs, labels))
+                .transpose()?,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),

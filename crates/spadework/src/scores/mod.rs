@@ -10,6 +10,7 @@ mod full_spectrum;
 mod label;
 mod label_pairs;
 mod node;
+mod overlap;
 mod ranking;
 mod riemannian;
 
@@ -21,6 +22,7 @@ pub use edge::{EdgeScore, EdgeScores};
 pub use label::{LabelScore, label_scores};
 pub use label_pairs::{Disparity, LabelPairScore, disparity, label_pair_scores};
 pub use node::{NodeScore, NodeScores};
+pub use overlap::{edge_overlap, label_agreement};
 pub use ranking::kendall_tau;
 pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
 
