@@ -95,6 +95,8 @@ pub struct TargetScore {
     pub lead: f64,
     /// L, the estimated Lipschitz constant.
     pub lipschitz: f64,
+    /// The largest gradient norm that was seen; L is no smaller.
+    pub largest: f64,
     /// min(g(x)/L, radius).
     pub score: f64,
     /// How L was found.
@@ -225,12 +227,13 @@ fn batch_maxima(norms: &[f64], index: u64, target: usize, params: &CleverParams)
 }
 
 fn score(target: usize, lead: f64, maxima: &[f64], params: &CleverParams) -> TargetScore {
+    let largest = maxima.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let (lipschitz, estimate) = match ReverseWeibull::fit(maxima) {
         Some(fitted) => (fitted.endpoint, Estimate::Weibull(fitted)),
-        None => (maxima.iter().copied().fold(f64::NEG_INFINITY, f64::max), Estimate::Maximum),
+        None => (largest, Estimate::Maximum),
     };
     let radius = f64::from(params.radius);
     // A flat network can be moved anywhere without a change.
     let score = if lipschitz > 0.0 { (lead / lipschitz).min(radius) } else { radius };
-    TargetScore { target, lead, lipschitz, score, estimate }
+    TargetScore { target, lead, lipschitz, largest, score, estimate }
 }

@@ -49,6 +49,8 @@ struct SampleDocument {
     target: usize,
     lead: f64,
     lipschitz: f64,
+    /// The largest gradient norm seen.
+    largest: f64,
     /// `weibull`, or `maximum` where there was no fit.
     estimate: &'static str,
     shape: Option<f64>,
@@ -134,6 +136,7 @@ fn sample_document(index: usize, label: usize, score: &CleverScore, batches: usi
         target: weakest.target,
         lead: weakest.lead,
         lipschitz: weakest.lipschitz,
+        largest: weakest.largest,
         estimate: if fitted.is_some() { "weibull" } else { "maximum" },
         shape: fitted.map(|fitted| fitted.shape),
         distance: fitted.map(|fitted| fitted.distance),
@@ -180,12 +183,12 @@ fn document<'a>(
 
 fn table(scores: &[SampleDocument]) -> String {
     let mut text = String::from(
-        "index,label,class,score,target,lead,lipschitz,estimate,shape,distance,p_value,seconds\n",
+        "index,label,class,score,target,lead,lipschitz,largest,estimate,shape,distance,p_value,seconds\n",
     );
     let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
     for sample in scores {
         text.push_str(&format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{}\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
             sample.index,
             sample.label,
             sample.class,
@@ -193,6 +196,7 @@ fn table(scores: &[SampleDocument]) -> String {
             sample.target,
             sample.lead,
             sample.lipschitz,
+            sample.largest,
             sample.estimate,
             optional(sample.shape),
             optional(sample.distance),
