@@ -161,7 +161,9 @@ def about_comparison(document: Mapping[str, Any]) -> list[str]:
 
 def about_sweep(document: Mapping[str, Any]) -> list[str]:
     """What approximate searches of a sweep may have cost."""
-    notes = about_search("inputs", document["input_search"])
+    # A graph that was given was not searched.
+    search = document.get("input_search")
+    notes = [] if search is None else about_search("inputs", search)
     for name, search in zip(document["models"], document["output_searches"]):
         notes += about_search(f"outputs of `{name}`", search)
     return notes
