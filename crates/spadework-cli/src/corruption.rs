@@ -5,31 +5,36 @@ use std::num::NonZeroUsize;
 use spadework::with_threads;
 use spadework_io::corrupt::{self, Corruption, ImageShape};
 use spadework_io::result::CorruptionDocument;
-use spadework_io::{Dataset, Error as IoError};
+use spadework_io::{Dataset, Error as IoError, load};
 
+use crate::args::GeneralArgs;
 use crate::args_data::CorruptionArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Inputs, corrupted where that was asked for, and how.
+/// Inputs, corrupted where that was asked for, and how; none where a graph is given in their place.
+#[derive(Default)]
 pub(crate) struct PreparedInputs {
-    pub(crate) dataset: Dataset,
+    pub(crate) dataset: Option<Dataset>,
     pub(crate) corruption: Option<CorruptionDocument>,
 }
 
 impl CorruptionArgs {
-    /// Corrupts the inputs, where that was asked for.
-    pub(crate) fn apply(
+    /// Loads the inputs that an argument names and corrupts them, where that was asked for.
+    pub(crate) fn prepare(
         &self,
-        dataset: Dataset,
-        seed: u64,
-        threads: Option<NonZeroUsize>,
+        inputs: Option<&str>,
+        general: &GeneralArgs,
         console: Console,
     ) -> Result<PreparedInputs, Failure> {
+        let Some(argument) = inputs else { return Ok(PreparedInputs::default()) };
+        let dataset = load(argument)?;
         let Some(corruption) = self.corruption else {
-            return Ok(PreparedInputs { dataset, corruption: None });
+            return Ok(PreparedInputs { dataset: Some(dataset), corruption: None });
         };
-        apply(&dataset, corruption, self.shape, seed, threads, console)
+        let (dataset, made) =
+            apply(&dataset, corruption, self.shape, general.seed, general.threads, console)?;
+        Ok(PreparedInputs { dataset: Some(dataset), corruption: Some(made) })
     }
 
     /// Reminds of what outputs must be that come from a file; those of a model that is run here are right anyway.
@@ -51,7 +56,7 @@ pub(crate) fn apply(
     seed: u64,
     threads: Option<NonZeroUsize>,
     console: Console,
-) -> Result<PreparedInputs, Failure> {
+) -> Result<(Dataset, CorruptionDocument), Failure> {
     let shape = match shape {
         Some(shape) => shape,
         None => shape_of(dataset, console)?,
@@ -65,7 +70,7 @@ pub(crate) fn apply(
         seed,
         shape: shape.to_string(),
     };
-    Ok(PreparedInputs { dataset: corrupted?, corruption: Some(document) })
+    Ok((corrupted?, document))
 }
 
 /// Corrupts as a result says that its inputs were.
@@ -75,7 +80,7 @@ pub(crate) fn apply_again(dataset: &Dataset, document: &CorruptionDocument) -> R
     };
     let corruption = format!("{}:{}", document.kind, document.severity).parse().map_err(unreadable)?;
     let shape = document.shape.parse().map_err(unreadable)?;
-    Ok(apply(dataset, corruption, Some(shape), document.seed, None, Console::quiet())?.dataset)
+    Ok(apply(dataset, corruption, Some(shape), document.seed, None, Console::quiet())?.0)
 }
 
 fn shape_of(dataset: &Dataset, console: Console) -> Result<ImageShape, Failure> {

@@ -35,6 +35,20 @@ pub(crate) fn is_model(argument: &str) -> bool {
 }
 
 impl Runner<'_> {
+    /// The outputs by the two options that name them: a model, or else an array or a model by its ending; none where neither
+    /// is given.
+    pub(crate) fn chosen(
+        &self,
+        model: Option<&str>,
+        outputs: Option<&str>,
+    ) -> Result<Option<Outputs>, Failure> {
+        match (model, outputs) {
+            (Some(file), _) => self.run(file).map(Some),
+            (None, Some(argument)) => self.outputs(argument).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+
     /// The outputs that an argument names: an array, or a model by its ending.
     pub(crate) fn outputs(&self, argument: &str) -> Result<Outputs, Failure> {
         if is_model(argument) {

@@ -3,12 +3,13 @@
 use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
 use spadework_io::comparison::CompareData;
 use spadework_io::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Dataset, Labels, default_name, load, load_labels, names_array};
+use spadework_io::{Dataset, Labels, default_name, load_labels, names_array};
 
 use crate::args::MethodArgs;
 use crate::args_data::CorruptionArgs;
 use crate::args_many::ModelsArgs;
 use crate::console::Console;
+use crate::corruption::PreparedInputs;
 use crate::failure::Failure;
 use crate::model_runner::{Outputs, Runner};
 use crate::run::tell_what_outputs_look_like;
@@ -41,11 +42,8 @@ impl<'a> LoadedModels<'a> {
             );
         }
         let general = &method.general;
-        let inputs = args.inputs.as_deref().map(load).transpose()?;
-        let inputs = inputs
-            .map(|inputs| corruption.apply(inputs, general.seed, general.threads, console))
-            .transpose()?;
-        let (inputs, made) = inputs.map_or((None, None), |inputs| (Some(inputs.dataset), inputs.corruption));
+        let PreparedInputs { dataset: inputs, corruption: made } =
+            corruption.prepare(args.inputs.as_deref(), general, console)?;
         let runner = Runner {
             options: args.run.options(),
             threads: general.threads,

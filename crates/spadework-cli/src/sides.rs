@@ -2,13 +2,14 @@
 
 use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
 use spadework_io::result::{CorruptionDocument, ModelFileDocument};
-use spadework_io::{Dataset, Labels, LoadedGraph, load, load_graph};
+use spadework_io::{Dataset, Labels, LoadedGraph, load_graph};
 
 use crate::args::{MethodArgs, ModelArgs};
 use crate::args_data::CorruptionArgs;
 use crate::console::Console;
+use crate::corruption::PreparedInputs;
 use crate::failure::Failure;
-use crate::model_runner::{Outputs, Runner};
+use crate::model_runner::Runner;
 
 /// One side.
 #[derive(Debug)]
@@ -85,12 +86,15 @@ impl<'a> Sides<'a> {
     ) -> Result<Self, Failure> {
         check_sense(model.input_graph.as_deref(), &model.method, corruption)?;
         let general = &model.method.general;
-        let inputs = model.inputs.as_deref().map(load).transpose()?;
-        let inputs = inputs
-            .map(|inputs| corruption.apply(inputs, general.seed, general.threads, console))
-            .transpose()?;
-        let (inputs, made) = inputs.map_or((None, None), |inputs| (Some(inputs.dataset), inputs.corruption));
-        let outputs = outputs_of(model, inputs.as_ref(), console)?;
+        let PreparedInputs { dataset: inputs, corruption: made } =
+            corruption.prepare(model.inputs.as_deref(), general, console)?;
+        let runner = Runner {
+            options: model.network.run.options(),
+            threads: general.threads,
+            inputs: inputs.as_ref(),
+            console,
+        };
+        let outputs = runner.chosen(model.network.model.as_deref(), model.outputs.as_deref())?;
         if outputs.as_ref().is_none_or(|outputs| outputs.model.is_none()) {
             corruption.tell_whose_outputs(general.seed, console);
         }
@@ -140,21 +144,6 @@ impl<'a> Sides<'a> {
             _ => format!("{} and {}", self.input.name(), self.output.name()),
         };
         Failure::from(error).about(&file)
-    }
-}
-
-/// The outputs as an array, or of a model that is run; none where a graph is given in their place.
-fn outputs_of(
-    model: &ModelArgs,
-    inputs: Option<&Dataset>,
-    console: Console,
-) -> Result<Option<Outputs>, Failure> {
-    let options = model.network.run.options();
-    let runner = Runner { options, threads: model.method.general.threads, inputs, console };
-    match (&model.network.model, &model.outputs) {
-        (Some(file), _) => runner.run(file).map(Some),
-        (None, Some(argument)) => runner.outputs(argument).map(Some),
-        (None, None) => Ok(None),
     }
 }
 

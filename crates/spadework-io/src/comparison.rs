@@ -269,9 +269,7 @@ impl ModelDocument {
             enclosure: report.enclosure.into(),
             accuracy,
             edge_overlap: Some(edge_overlap(&report.graphs)),
-            label_agreement: labels
-                .map(|labels| LabelAgreementDocument::of(&report.graphs, labels))
-                .transpose()?,
+            label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             interval: None,
             references: None,
             output_dim: report.diagnostics.output_dim,

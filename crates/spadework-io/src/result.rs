@@ -121,9 +121,14 @@ pub struct LabelAgreementDocument {
 }
 
 impl LabelAgreementDocument {
-    pub(crate) fn of(graphs: &spadework::GraphPair, labels: &Labels) -> Result<Self, spadework::Error> {
+    /// That of both graphs; none without labels.
+    pub(crate) fn of(
+        graphs: &spadework::GraphPair,
+        labels: Option<&Labels>,
+    ) -> Result<Option<Self>, spadework::Error> {
+        let Some(labels) = labels else { return Ok(None) };
         let agreement = |graph| label_agreement(graph, labels.ids());
-        Ok(Self { input: agreement(graphs.input())?, output: agreement(graphs.output())? })
+        Ok(Some(Self { input: agreement(graphs.input())?, output: agreement(graphs.output())? }))
     }
 }
 
@@ -517,9 +522,7 @@ impl ScoreDocument {
             interval: None,
             references: None,
             edge_overlap: Some(edge_overlap(&report.graphs)),
-            label_agreement: labels
-                .map(|labels| LabelAgreementDocument::of(&report.graphs, labels))
-                .transpose()?,
+            label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),

@@ -11,7 +11,7 @@ use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};
 use crate::error::Result;
 use crate::facts::plane;
 use crate::page::{Figure, Frame, Table, filled};
-use crate::provenance::{Fact, Origin, facts};
+use crate::provenance::{Fact, Origin, facts, graphs_made};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, looks};
 use crate::{InputArray, packed};
 
@@ -184,13 +184,7 @@ fn provenance(document: &CompareDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        (
-            "graphs",
-            format!(
-                "{}, {} weights, connectivity {}",
-                document.graph, document.weights, document.connectivity
-            ),
-        ),
+        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
         (
             "neighbors",
             format!("{} asked for, {} used", document.neighbors.requested, document.neighbors.used),

@@ -1,12 +1,11 @@
 //! The page of the scores over the depth of a network.
 
-use askama::Template;
 use spadework_io::layers::{LayerDocument, LayersDocument};
 
 use crate::charts::{Chart, Step, number, steps};
 use crate::error::Result;
-use crate::page::{Figure, Frame, Table, filled};
-use crate::provenance::{Fact, Origin, facts};
+use crate::page::{CurvePage, Figure, Frame, Table, filled};
+use crate::provenance::{Fact, Origin, facts, graphs_made};
 
 /// The page of a network's layers.
 ///
@@ -14,11 +13,11 @@ use crate::provenance::{Fact, Origin, facts};
 /// When the page cannot be filled, which would be our mistake.
 pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String> {
     let title = origin.title.clone().unwrap_or_else(|| format!("Layers of {}", document.model.file));
-    filled(&LayersPage {
+    filled(&CurvePage {
         frame: Frame::new(title, None, provenance(document, origin), &document.version),
         verdict: verdict(document),
         charts: layers_charts(document).iter().map(Figure::new).collect(),
-        layers: layers_table(document),
+        values: layers_table(document),
     })
 }
 
@@ -27,15 +26,6 @@ pub fn layers_charts(document: &LayersDocument) -> Vec<Chart> {
     let step = |layer: &LayerDocument| Step { name: layer.name.clone(), value: layer.model_score };
     let scores: Vec<Step> = document.layers.iter().map(step).collect();
     vec![steps("layers", "Model score over the depth of the network", "model score", &scores)]
-}
-
-#[derive(Template)]
-#[template(path = "layers.html")]
-struct LayersPage {
-    frame: Frame,
-    verdict: String,
-    charts: Vec<Figure>,
-    layers: Table,
 }
 
 fn verdict(document: &LayersDocument) -> String {
@@ -97,13 +87,7 @@ fn provenance(document: &LayersDocument, origin: &Origin) -> Vec<Fact> {
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
         ("model", format!("{}, digest {}", document.model.file, document.model.digest)),
-        (
-            "graphs",
-            format!(
-                "{}, {} weights, connectivity {}",
-                document.graph, document.weights, document.connectivity
-            ),
-        ),
+        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
         ("eigenpairs", document.eigenpairs.to_string()),
         ("seed", document.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),

@@ -78,6 +78,16 @@ impl Figure {
     }
 }
 
+/// A page of a verdict, charts and one table.
+#[derive(Template)]
+#[template(path = "curve.html")]
+pub(crate) struct CurvePage {
+    pub(crate) frame: Frame,
+    pub(crate) verdict: String,
+    pub(crate) charts: Vec<Figure>,
+    pub(crate) values: Table,
+}
+
 pub(crate) fn filled(template: &impl Template) -> Result<String> {
     Ok(template.render()?)
 }

@@ -28,6 +28,11 @@ impl Origin {
     }
 }
 
+/// How the graphs were made, in one line.
+pub(crate) fn graphs_made(graph: &str, weights: &str, connectivity: &str) -> String {
+    format!("{graph}, {weights} weights, connectivity {connectivity}")
+}
+
 /// Residuals, seconds and the like.
 pub(crate) fn joined(values: impl Iterator<Item = String>) -> String {
     values.collect::<Vec<_>>().join(", ")

@@ -10,7 +10,7 @@ use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals,
 use crate::error::Result;
 use crate::facts::{Facts, Pair};
 use crate::page::{Figure, Frame, Headline, Table, filled};
-use crate::provenance::{Fact, Origin, facts, joined};
+use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, label_name, looks};
 use crate::{ScoredModel, packed};
 
@@ -358,13 +358,7 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        (
-            "graphs",
-            format!(
-                "{}, {} weights, connectivity {}",
-                document.graph, document.weights, document.connectivity
-            ),
-        ),
+        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
         (
             "neighbors",
             format!("{} asked for, {} used", document.neighbors.requested, document.neighbors.used),

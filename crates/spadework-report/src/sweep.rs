@@ -1,12 +1,11 @@
 //! The page of a score over k.
 
-use askama::Template;
 use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::charts::{Band, Chart, Series, lines, number};
 use crate::error::Result;
-use crate::page::{Figure, Frame, Table, filled};
-use crate::provenance::{Fact, Origin, facts, joined};
+use crate::page::{CurvePage, Figure, Frame, Table, filled};
+use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 
 /// The page of a sweep.
 ///
@@ -14,11 +13,11 @@ use crate::provenance::{Fact, Origin, facts, joined};
 /// When the page cannot be filled, which would be our mistake.
 pub fn sweep_page(document: &SweepDocument, origin: &Origin) -> Result<String> {
     let title = origin.title.clone().unwrap_or_else(|| "Model score over k".to_owned());
-    filled(&SweepPage {
+    filled(&CurvePage {
         frame: Frame::new(title, None, provenance(document, origin), &document.version),
         verdict: verdict(document),
         charts: sweep_charts(document).iter().map(Figure::new).collect(),
-        points: points_table(document),
+        values: points_table(document),
     })
 }
 
@@ -43,15 +42,6 @@ pub fn sweep_charts(document: &SweepDocument) -> Vec<Chart> {
         None => "Model score over k",
     };
     vec![lines("sweep", title, ["neighbors, k", "model score"], &series, band)]
-}
-
-#[derive(Template)]
-#[template(path = "sweep.html")]
-struct SweepPage {
-    frame: Frame,
-    verdict: String,
-    charts: Vec<Figure>,
-    points: Table,
 }
 
 fn verdict(document: &SweepDocument) -> String {
@@ -107,13 +97,7 @@ fn provenance(document: &SweepDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        (
-            "graphs",
-            format!(
-                "{}, {} weights, connectivity {}",
-                document.graph, document.weights, document.connectivity
-            ),
-        ),
+        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
         ("eigenpairs", document.eigenpairs.to_string()),
         ("seed", document.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),

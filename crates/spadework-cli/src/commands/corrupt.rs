@@ -32,18 +32,18 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
     }
     let console = args.terminal.console();
     let inputs = load(&args.inputs)?;
-    let corruption = Corruption { kind: args.kind, severity: args.severity };
-    let corrupted = corruption::apply(&inputs, corruption, args.shape, args.seed, args.threads, console)?;
-    let samples = corrupted.dataset.few_samples()?;
+    let wanted = Corruption { kind: args.kind, severity: args.severity };
+    let (corrupted, corruption) =
+        corruption::apply(&inputs, wanted, args.shape, args.seed, args.threads, console)?;
+    let samples = corrupted.few_samples()?;
     let Values::F32(values) = samples.values() else {
         return Err(Failure::usage("corrupted images must have single precision"));
     };
-    write_npy(&args.out, corrupted.dataset.shape(), values.as_ref())?;
-    let change = change(&inputs, &corrupted.dataset)?;
+    write_npy(&args.out, corrupted.shape(), values.as_ref())?;
+    let change = change(&inputs, &corrupted)?;
     if inputs.labels().is_some() {
         console.note(&format!("labels are not in the file: --labels {} brings them", args.inputs));
     }
-    let Some(corruption) = corrupted.corruption else { return Ok(()) };
     let document = CorruptDocument {
         schema: "spadework.corrupt/1",
         inputs: args.inputs.clone(),

@@ -78,9 +78,10 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
         inputs: Some(&inputs),
         console,
     };
-    let Outputs { data: outputs, model } = match (&args.network.model, &args.outputs) {
-        (Some(file), _) => runner.run(file)?,
-        (None, outputs) => runner.outputs(outputs.as_deref().unwrap_or_default())?,
+    let Some(Outputs { data: outputs, model }) =
+        runner.chosen(args.network.model.as_deref(), args.outputs.as_deref())?
+    else {
+        unreachable!("the command line demands one of the two")
     };
     let pair = PairedSamples::new(inputs.samples()?, outputs.samples()?)
         .map_err(|error| Failure::from(error).about(&format!("{} and {}", inputs.name(), outputs.name())))?;

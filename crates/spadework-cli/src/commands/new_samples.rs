@@ -10,14 +10,14 @@ use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::result::ScoreDocument;
 use spadework_io::{Dataset, Labels, load, load_labels};
 
-use crate::args::{ModelArgs, ScoreArgs, TableFormat};
+use crate::args::{ScoreArgs, TableFormat};
 use crate::args_many::ReferenceArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::model_runner::Runner;
 use crate::render::{counted, json, number, printable, table};
 use crate::render_graphs::is_plain;
 use crate::run::{ResultFolder, label_text};
+use crate::sides::Sides;
 use crate::stored::{RunAgain, folder_of, stored_array};
 use crate::tables;
 
@@ -65,10 +65,9 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &[])?;
     let console = Console::new(&args.output);
     let stored = Stored::read(args, result, console)?;
-    let inputs = load(args.model.inputs.as_deref().unwrap_or_default())?;
-    let general = &args.model.method.general;
-    let inputs = args.corruption.apply(inputs, general.seed, general.threads, console)?.dataset;
-    let outputs = new_outputs(args, &inputs, console)?;
+    let Some((inputs, outputs)) = Sides::load(&args.model, &args.corruption, console)?.into_arrays() else {
+        unreachable!("the command line takes no graph with --reference")
+    };
     let labels = match &args.model.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => inputs.labels().cloned(),
@@ -100,22 +99,6 @@ fn check_places(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// The outputs of the new samples; the command line takes no graph in their place with `--reference`.
-fn new_outputs(args: &ScoreArgs, inputs: &Dataset, console: Console) -> Result<Dataset, Failure> {
-    let ModelArgs { network, outputs, method, .. } = &args.model;
-    let general = &method.general;
-    let runner =
-        Runner { options: network.run.options(), threads: general.threads, inputs: Some(inputs), console };
-    let outputs = match &network.model {
-        Some(file) => runner.run(file)?,
-        None => runner.outputs(outputs.as_deref().unwrap_or_default())?,
-    };
-    if outputs.model.is_none() {
-        args.corruption.tell_whose_outputs(general.seed, console);
-    }
-    Ok(outputs.data)
 }
 
 /// A scored model as it lies in a folder, with the arrays it was made of.

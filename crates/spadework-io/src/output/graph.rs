@@ -1,16 +1,14 @@
 //! Graphs as files that [`load_graph`](crate::load_graph) and others read.
 
 use std::ffi::OsStr;
-use std::io::{self, Cursor, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use spadework::Graph;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
 
-use super::npy::{NpyValues, npy_bytes};
-use super::{OutputFile, write_bytes};
-use crate::error::{Error, Format, Result};
+use super::npz::write_packed_npz;
+use super::{NpyValues, NpzMember, OutputFile};
+use crate::error::{Error, Result};
 
 /// Writes a graph; the ending of the path says how: `.csv` (edges), `.npz` (SciPy, csr), `.mtx` (Matrix Market) or
 /// `.petsc` (PETSc's binary layout with indices of 32 bits).
@@ -23,14 +21,7 @@ pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
         Some("csv") => write_lines(path, |file| csv(graph, file)),
         Some("mtx") => write_lines(path, |file| matrix_market(graph, file)),
         Some("petsc") => write_lines(path, |file| petsc(graph, file)),
-        Some("npz") => {
-            let encoder = |error: zip::result::ZipError| Error::Encoder {
-                path: path.to_owned(),
-                format: Format::Npz,
-                reason: error.to_string(),
-            };
-            write_bytes(path, &npz(graph).map_err(encoder)?)
-        }
+        Some("npz") => write_packed_npz(path, &ScipyMatrix::of(graph).members()),
         _ => Err(Error::GraphEnding { path: path.to_owned() }),
     }
 }
@@ -91,33 +82,42 @@ fn petsc(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
     Ok(())
 }
 
-/// What `scipy.sparse.save_npz` writes.
-fn npz(graph: &Graph) -> Result<Vec<u8>, zip::result::ZipError> {
-    let nodes = graph.nodes();
-    let mut starts = Vec::with_capacity(nodes + 1);
-    let (mut indices, mut data) = (Vec::new(), Vec::new());
-    starts.push(0);
-    for p in 0..nodes {
-        indices.extend(graph.neighbors(p).iter().map(|&q| i64::from(q)));
-        match graph.weights(p) {
-            Some(weights) => data.extend_from_slice(weights),
-            None => data.resize(indices.len(), 1.0),
+/// The arrays that `scipy.sparse.save_npz` writes of a graph.
+pub(crate) struct ScipyMatrix {
+    starts: Vec<i64>,
+    indices: Vec<i64>,
+    data: Vec<f64>,
+    extents: [i64; 2],
+    /// Shapes of the arrays above.
+    rows: [usize; 1],
+    entries: [usize; 1],
+}
+
+impl ScipyMatrix {
+    pub(crate) fn of(graph: &Graph) -> Self {
+        let (nodes, entries) = (graph.nodes(), 2 * graph.edge_count());
+        let (mut starts, mut indices) = (Vec::with_capacity(nodes + 1), Vec::with_capacity(entries));
+        let mut data = Vec::with_capacity(entries);
+        starts.push(0);
+        for p in 0..nodes {
+            indices.extend(graph.neighbors(p).iter().map(|&q| i64::from(q)));
+            match graph.weights(p) {
+                Some(weights) => data.extend_from_slice(weights),
+                None => data.resize(indices.len(), 1.0),
+            }
+            starts.push(indices.len() as i64);
         }
-        starts.push(indices.len() as i64);
+        let (rows, entries) = ([nodes + 1], [indices.len()]);
+        Self { starts, indices, data, extents: [nodes as i64; 2], rows, entries }
     }
-    let (entries, extent) = (indices.len(), nodes as i64);
-    let arrays = [
-        ("indices", npy_bytes(&[entries], NpyValues::I64(&indices))),
-        ("indptr", npy_bytes(&[nodes + 1], NpyValues::I64(&starts))),
-        ("data", npy_bytes(&[entries], NpyValues::F64(&data))),
-        ("shape", npy_bytes(&[2], NpyValues::I64(&[extent, extent]))),
-        ("format", npy_bytes(&[], NpyValues::Word(b"csr"))),
-    ];
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (key, bytes) in arrays {
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-        archive.start_file(format!("{key}.npy"), options.large_file(bytes.len() > u32::MAX as usize))?;
-        archive.write_all(&bytes)?;
+
+    pub(crate) fn members(&self) -> [NpzMember<'_>; 5] {
+        [
+            NpzMember { key: "indices", shape: &self.entries, values: NpyValues::I64(&self.indices) },
+            NpzMember { key: "indptr", shape: &self.rows, values: NpyValues::I64(&self.starts) },
+            NpzMember { key: "data", shape: &self.entries, values: NpyValues::F64(&self.data) },
+            NpzMember { key: "shape", shape: &[2], values: NpyValues::I64(&self.extents) },
+            NpzMember { key: "format", shape: &[], values: NpyValues::Word(b"csr") },
+        ]
     }
-    Ok(archive.finish()?.into_inner())
 }

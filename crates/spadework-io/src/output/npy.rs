@@ -107,13 +107,6 @@ pub fn write_npy<'a>(path: &Path, shape: &[usize], values: impl Into<NpyValues<'
     file.commit()
 }
 
-/// A whole file in memory, for archives; the shape is that of the values.
-pub(super) fn npy_bytes(shape: &[usize], values: NpyValues<'_>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write_array(&mut bytes, shape, values).expect("memory can be written to");
-    bytes
-}
-
 /// What a file of an array holds, as a member of an archive; the shape is that of the values.
 pub(super) fn write_array(writer: &mut impl Write, shape: &[usize], values: NpyValues<'_>) -> io::Result<()> {
     let header = header(shape, &values.descr());

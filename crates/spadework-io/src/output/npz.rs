@@ -1,5 +1,4 @@
-//! NumPy archives whose members lie in the file as they are, not packed: a reader can take a part of one without unpacking
-//! what comes before it.
+//! NumPy archives.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,11 +26,21 @@ pub struct NpzMember<'a> {
     pub values: NpyValues<'a>,
 }
 
-/// Writes arrays into one archive, in the order given. The same arrays give the same bytes.
+/// Writes arrays into one archive, in the order given, as they are and not packed: a reader can take a part of one without
+/// unpacking what comes before it. The same arrays give the same bytes.
 ///
 /// # Errors
 /// When a shape does not hold its values, or the file cannot be written.
 pub fn write_npz(path: &Path, members: &[NpzMember<'_>]) -> Result<()> {
+    write_archive(path, members, CompressionMethod::Stored)
+}
+
+/// The same, packed.
+pub(super) fn write_packed_npz(path: &Path, members: &[NpzMember<'_>]) -> Result<()> {
+    write_archive(path, members, CompressionMethod::Deflated)
+}
+
+fn write_archive(path: &Path, members: &[NpzMember<'_>], method: CompressionMethod) -> Result<()> {
     for NpzMember { shape, values, .. } in members {
         if checked_product(shape) != Some(values.len()) {
             let (path, shape) = (path.to_owned(), shape.to_vec());
@@ -39,7 +48,7 @@ pub fn write_npz(path: &Path, members: &[NpzMember<'_>]) -> Result<()> {
         }
     }
     let mut file = OutputFile::create(path)?;
-    let written = write_members(&mut file, members);
+    let written = write_members(&mut file, members, method);
     written.map_err(|error| match error {
         ZipError::Io(cause) => file.error(cause),
         error => Error::Encoder { path: path.to_owned(), format: Format::Npz, reason: error.to_string() },
@@ -47,10 +56,14 @@ pub fn write_npz(path: &Path, members: &[NpzMember<'_>]) -> Result<()> {
     file.commit()
 }
 
-fn write_members(file: &mut OutputFile, members: &[NpzMember<'_>]) -> std::result::Result<(), ZipError> {
+fn write_members(
+    file: &mut OutputFile,
+    members: &[NpzMember<'_>],
+    method: CompressionMethod,
+) -> std::result::Result<(), ZipError> {
     let mut archive = ZipWriter::new(file);
     for NpzMember { key, shape, values } in members {
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        let options = SimpleFileOptions::default().compression_method(method);
         archive.start_file(format!("{key}.npy"), options.large_file(values.bytes() >= LARGE))?;
         write_array(&mut archive, shape, *values).map_err(ZipError::Io)?;
     }

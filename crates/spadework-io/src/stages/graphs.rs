@@ -10,7 +10,7 @@ use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration, open};
 use crate::error::{Error, Result};
 use crate::formats::graph_npz;
 use crate::graph_file::EdgeList;
-use crate::output::{NpyValues, NpzMember, write_npz};
+use crate::output::{NpyValues, NpzMember, ScipyMatrix, write_npz};
 use crate::result::{
     CorruptionDocument, DataDocument, MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument,
     TimingsDocument,
@@ -255,29 +255,9 @@ pub fn write_graphs(folder: &Path, graphs: &GraphPair, stage: &GraphStage) -> Re
 }
 
 fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<()> {
-    let nodes = graph.nodes();
-    let entries = 2 * graph.edge_count();
-    let (mut starts, mut indices) = (Vec::with_capacity(nodes + 1), Vec::with_capacity(entries));
-    let mut data = Vec::with_capacity(entries);
-    starts.push(0);
-    for p in 0..nodes {
-        indices.extend(graph.neighbors(p).iter().map(|&q| i64::from(q)));
-        match graph.weights(p) {
-            Some(weights) => data.extend_from_slice(weights),
-            None => data.resize(indices.len(), 1.0),
-        }
-        starts.push(indices.len() as i64);
-    }
-    let extents = [nodes as i64; 2];
-    let entries = [indices.len()];
-    let members = [
-        NpzMember { key: "indices", shape: &entries, values: NpyValues::I64(&indices) },
-        NpzMember { key: "indptr", shape: &[nodes + 1], values: NpyValues::I64(&starts) },
-        NpzMember { key: "data", shape: &entries, values: NpyValues::F64(&data) },
-        NpzMember { key: "shape", shape: &[2], values: NpyValues::I64(&extents) },
-        NpzMember { key: "format", shape: &[], values: NpyValues::Word(b"csr") },
-        NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(document.as_bytes()) },
-    ];
+    let matrix = ScipyMatrix::of(graph);
+    let mut members = matrix.members().to_vec();
+    members.push(NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(document.as_bytes()) });
     write_npz(path, &members)
 }
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _files, _native
+from . import _files
+from ._document import Paged
 from ._optional import needed
 from ._report import Report, html_table
 
@@ -23,7 +23,7 @@ _SHARED = ("edges", "labels", "input_weights")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Mapping[str, Report]):
+class Comparison(Paged, Mapping[str, Report]):
     """Models on one input graph, most robust first: a mapping from their names to their reports.
 
     Made by `spadework.compare`.
@@ -90,29 +90,6 @@ class Comparison(Mapping[str, Report]):
         pandas = needed("pandas", "to_frame", "frames")
         return pandas.DataFrame([_row(model) for model in self.document["models"]])
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as ``spadework compare --json`` prints it, schema ``spadework.compare/1``.
-
-        Returns
-        -------
-        dict
-        """
-        return dict(self.document)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The same as JSON.
-
-        Parameters
-        ----------
-        indent : int or None, default=2
-            Spaces a level, or None for one line.
-
-        Returns
-        -------
-        str
-        """
-        return json.dumps(self.document, indent=indent, ensure_ascii=False)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything into one file, an NPZ archive; `Comparison.load` reads it.
 
@@ -149,18 +126,6 @@ class Comparison(Mapping[str, Report]):
             parts = {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
             reports[name] = Report.from_arrays(own, {**shared, **parts})
         return cls(document=document, notes=tuple(document.pop("notes")), reports=reports)
-
-    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the result as one self-contained page, as ``spadework report`` does.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to; a file that is there is replaced, at once and only by a complete one.
-        title : str, optional
-            Title of the page.
-        """
-        _files.write_text(path, _native.page_of_document(json.dumps(self.document), title))
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name}={score:.6g}" for name, score in self.model_scores.items())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from ._document import Documented
 from ._optional import needed
 from ._report import html_table
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distortion:
+class Distortion(Documented):
     """How far a model pulls samples apart.
 
     Made by `spadework.distortion`.
@@ -113,29 +113,6 @@ class Distortion:
         group = {"group": columns["group"]} if "group" in columns else {}
         rest = {name: column for name, column in columns.items() if name not in ("group", "pairs")}
         return pandas.DataFrame({**group, **ends, **rest})
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as ``spadework distortion --json`` prints it, schema ``spadework.distortion/1``.
-
-        Returns
-        -------
-        dict
-        """
-        return dict(self.document)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The same as JSON.
-
-        Parameters
-        ----------
-        indent : int or None, default=2
-            Spaces a level, or None for one line.
-
-        Returns
-        -------
-        str
-        """
-        return json.dumps(self.document, indent=indent, ensure_ascii=False)
 
     def __repr__(self) -> str:
         found = self.contrast()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _files, _native, _plots
+from . import _plots
+from ._document import Paged
 from ._optional import needed
 from ._report import html_table
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep:
+class Sweep(Paged):
     """Scores of models over k.
 
     Made by `spadework.sweep`.
@@ -98,29 +97,6 @@ class Sweep:
                 )
         return pandas.DataFrame(rows)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as ``spadework sweep --json`` prints it, schema ``spadework.sweep/1``.
-
-        Returns
-        -------
-        dict
-        """
-        return dict(self.document)
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """The same as JSON.
-
-        Parameters
-        ----------
-        indent : int or None, default=2
-            Spaces a level, or None for one line.
-
-        Returns
-        -------
-        str
-        """
-        return json.dumps(self.document, indent=indent, ensure_ascii=False)
-
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the model scores over k, a line a model.
 
@@ -136,18 +112,6 @@ class Sweep:
         matplotlib.axes.Axes
         """
         return _plots.sweep(self, ax, options)
-
-    def to_html(self, path: str | os.PathLike[str], *, title: str | None = None) -> None:
-        """Write the result as one self-contained page, as ``spadework report`` does.
-
-        Parameters
-        ----------
-        path : path-like
-            Where to; a file that is there is replaced, at once and only by a complete one.
-        title : str, optional
-            Title of the page.
-        """
-        _files.write_text(path, _native.page_of_document(json.dumps(self.document), title))
 
     def __repr__(self) -> str:
         return f"Sweep(neighbors={self.neighbors.tolist()}, models={self.names})"
