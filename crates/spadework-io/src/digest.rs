@@ -30,7 +30,6 @@ pub fn graph_digest(graph: &Graph) -> String {
 }
 
 /// The same of the bytes of a file, eight to a word; its length stands for the shape.
-#[cfg(feature = "onnx")]
 pub(crate) fn digest_bytes(bytes: &[u8]) -> String {
     let (chunks, rest) = bytes.as_chunks::<8>();
     let word = |chunk: [u8; 8]| u64::from_le_bytes(chunk);

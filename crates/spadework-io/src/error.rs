@@ -225,7 +225,6 @@ pub enum Error {
     #[error("{name}: a graph must have at least one edge, got none")]
     NoEdges { name: String },
     /// A model file, or what came of running it.
-    #[cfg(feature = "onnx")]
     #[error("{name}: {cause}")]
     Model { name: String, cause: Box<crate::model::ModelError> },
     /// The array was read, but the core cannot take it.

@@ -47,7 +47,6 @@ mod labels;
 pub mod layers;
 mod load;
 mod mapping;
-#[cfg(feature = "onnx")]
 pub mod model;
 mod named;
 pub mod output;

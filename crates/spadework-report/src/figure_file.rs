@@ -1,4 +1,4 @@
-//! Figures as files: SVG as it is, PNG through resvg, PDF through krilla.
+//! Figures as files: SVG as it is, PNG through resvg, PDF as shapes.
 //!
 //! Text is set in DejaVu Sans, which comes with the program, so that a figure looks the same on every machine.
 
@@ -6,15 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use krilla::Document;
-use krilla::geom::Size;
-use krilla::page::PageSettings;
-use krilla_svg::{SurfaceExt, SvgSettings};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb};
 
 use crate::Chart;
 use crate::error::{Error, Result};
+use crate::pdf;
 
 /// Pixels a unit of the drawing: 12 px text comes out at some 300 dots per inch in a column of a paper.
 const PIXELS: f32 = 3.0;
@@ -27,7 +24,7 @@ pub enum FigureFormat {
     Svg,
     /// Pixels.
     Png,
-    /// Scalable, with its font inside.
+    /// Scalable, with text as outlines.
     Pdf,
 }
 
@@ -67,7 +64,7 @@ impl Chart {
         match format {
             FigureFormat::Svg => Ok(svg.into_bytes()),
             FigureFormat::Png => png(&tree(&svg)?),
-            FigureFormat::Pdf => pdf(&tree(&svg)?),
+            FigureFormat::Pdf => pdf::document(&tree(&svg)?).map_err(|reason| undrawable(&reason)),
         }
     }
 }
@@ -90,19 +87,6 @@ fn png(tree: &Tree) -> Result<Vec<u8>> {
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| undrawable(&"no pixels"))?;
     resvg::render(tree, Transform::from_scale(PIXELS, PIXELS), &mut pixels.as_mut());
     pixels.encode_png().map_err(|error| undrawable(&error))
-}
-
-fn pdf(tree: &Tree) -> Result<Vec<u8>> {
-    let [width, height] = [tree.size().width(), tree.size().height()];
-    let page = PageSettings::from_wh(width, height).ok_or_else(|| undrawable(&"no page"))?;
-    let size = Size::from_wh(width, height).ok_or_else(|| undrawable(&"no size"))?;
-    let mut document = Document::new();
-    let mut page = document.start_page_with(page);
-    let mut surface = page.surface();
-    surface.draw_svg(tree, size, SvgSettings::default()).ok_or_else(|| undrawable(&"no drawing"))?;
-    surface.finish();
-    page.finish();
-    document.finish().map_err(|error| undrawable(&format!("{error:?}")))
 }
 
 fn undrawable(cause: &dyn fmt::Display) -> Error {

@@ -16,6 +16,7 @@ mod figure_file;
 mod layers;
 mod packed;
 mod page;
+mod pdf;
 mod pictures;
 mod provenance;
 mod score;

@@ -52,7 +52,6 @@ pub(super) struct Plan {
 #[derive(Clone)]
 enum Runnable {
     BuiltIn(Arc<TypedRunnableModel>),
-    #[cfg(feature = "onnxruntime")]
     Library(super::onnxruntime::Model),
 }
 
@@ -64,7 +63,6 @@ pub(super) struct Worker<'a> {
 
 enum State {
     BuiltIn(TypedSimpleState),
-    #[cfg(feature = "onnxruntime")]
     Library(super::onnxruntime::Worker),
 }
 
@@ -171,7 +169,6 @@ impl Decoded {
     }
 
     /// The same plan, carried out by an onnxruntime library.
-    #[cfg(feature = "onnxruntime")]
     pub(super) fn run_by_onnxruntime(
         &self,
         plan: Plan,
@@ -228,7 +225,6 @@ impl Plan {
     pub(super) fn worker(&self) -> Result<Worker<'_>, String> {
         let state = match &self.runnable {
             Runnable::BuiltIn(runnable) => State::BuiltIn(caught(|| runnable.spawn())?),
-            #[cfg(feature = "onnxruntime")]
             Runnable::Library(model) => State::Library(model.worker()?),
         };
         Ok(Worker { plan: self, state })
@@ -245,7 +241,6 @@ impl Worker<'_> {
         let (element, shape) = &self.plan.input;
         let state = match &mut self.state {
             State::BuiltIn(state) => state,
-            #[cfg(feature = "onnxruntime")]
             State::Library(worker) => return worker.run(values, take),
         };
         caught(|| {

@@ -5,6 +5,9 @@
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
 pub enum ModelError {
+    /// A build without an engine.
+    #[error("this build cannot run models: it was made without the feature `onnx`, which is on by default")]
+    NoEngine,
     /// The bytes are not those of a model.
     #[error("not a valid ONNX file: {reason}")]
     NotOnnx { reason: String },

@@ -7,19 +7,21 @@
 //! The file is not trusted: it is read without following its claims of sizes, and a model that would fill the memory is
 //! refused.
 
+#[cfg(feature = "onnx")]
+mod engine;
+#[cfg(not(feature = "onnx"))]
+#[path = "no_engine.rs"]
 mod engine;
 mod error;
 mod fit;
-#[cfg(feature = "onnxruntime")]
+#[cfg(feature = "onnx")]
 mod onnxruntime;
 mod outline;
 mod run;
 mod wire;
 
 use std::num::NonZeroUsize;
-use std::path::Path;
-#[cfg(feature = "onnxruntime")]
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use spadework::Monitor;
 
@@ -63,7 +65,6 @@ pub struct RunOptions {
     /// Samples in a batch, where the model leaves the choice.
     pub batch_size: Option<NonZeroUsize>,
     /// The onnxruntime library, or the folder it lies in, that runs the model in place of the built-in engine.
-    #[cfg(feature = "onnxruntime")]
     pub onnxruntime: Option<PathBuf>,
 }
 
@@ -166,7 +167,6 @@ impl OnnxModel {
         };
         let fit = fit(batch)?;
         let plan = self.decoded.plan(input, &fit.shape, outputs)?;
-        #[cfg(feature = "onnxruntime")]
         let plan = match &options.onnxruntime {
             Some(library) => self.decoded.run_by_onnxruntime(plan, library, input, outputs)?,
             None => plan,
