@@ -54,11 +54,7 @@ impl Plan {
 }
 
 impl Worker<'_> {
-    pub(super) fn run(
-        &mut self,
-        _: &[f32],
-        _: impl FnMut(usize, &[usize], &[f32]),
-    ) -> Result<(), String> {
+    pub(super) fn run(&mut self, _: &[f32], _: impl FnMut(usize, &[usize], &[f32])) -> Result<(), String> {
         match *self.0 {}
     }
 }
