@@ -51,6 +51,7 @@ mod mapping;
 pub mod model;
 mod named;
 pub mod output;
+pub mod probe;
 mod quiet;
 pub mod result;
 mod source;
