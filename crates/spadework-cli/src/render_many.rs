@@ -1,6 +1,7 @@
 //! Comparisons, sweeps and new samples as text for people.
 
 use spadework_io::comparison::{CompareDocument, ModelDocument};
+use spadework_io::probe::ProbeDocument;
 use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::render::{corruption, number, printable, table};
@@ -19,6 +20,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
         format!("{} models on {samples} samples, most robust first ({used}{made})\n", models.len());
     text.push_str(&corruption(document.corruption.as_ref()));
     text.push_str(&model_table(models));
+    text.push_str(&how_probed(models));
     text.push_str(&uncertain_order(models));
     text.push_str(&agreement(document));
     text.push_str(&format!(
@@ -41,9 +43,13 @@ fn model_table(models: &[ModelDocument]) -> String {
     let interval = has(|model| model.interval.is_some());
     let permuted = has(|model| model.references.is_some());
     let worst = has(|model| model.disparity.is_some());
+    let probe = has(|model| model.probe.is_some());
     header.extend(interval.then_some("95 % interval"));
     header.extend(accuracy.then_some("accuracy"));
     header.extend(overlap.then_some("overlap"));
+    let robust = has(|model| model.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
+    header.extend(robust.then_some("robust"));
+    header.extend(probe.then_some(["held", "stability"]).into_iter().flatten());
     header.extend(permuted.then_some("permuted"));
     header.extend(worst.then_some("worst label"));
     header.push("enclosure");
@@ -60,6 +66,14 @@ fn model_table(models: &[ModelDocument]) -> String {
         if overlap {
             row.push(model.edge_overlap.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part)));
         }
+        if probe {
+            let share = |of: fn(&ProbeDocument) -> Option<f64>| {
+                let part = model.probe.as_ref().and_then(of);
+                part.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part))
+            };
+            row.extend(robust.then(|| share(|probe| probe.robust_accuracy)));
+            row.extend([share(|probe| Some(probe.held)), share(|probe| Some(probe.stability))]);
+        }
         if permuted {
             row.push(model.references.map_or_else(String::new, |references| number(references.permuted)));
         }
@@ -70,6 +84,20 @@ fn model_table(models: &[ModelDocument]) -> String {
         row
     });
     table(&header, rows)
+}
+
+/// What the columns of probes say, where there are any.
+fn how_probed(models: &[ModelDocument]) -> String {
+    let Some(ProbeDocument { probe, samples, .. }) = models.iter().find_map(|model| model.probe.as_ref())
+    else {
+        return String::new();
+    };
+    let evaluations: u64 =
+        models.iter().filter_map(|model| model.probe.as_ref()).map(|probe| probe.evaluations).sum();
+    format!(
+        "  {probe} on {samples} samples, {evaluations} model evaluations; robust: accuracy under attack, estimated; held: right \
+         on every copy, at least as many; stability: mean part of the margin that is left\n"
+    )
 }
 
 fn worst_label(model: &ModelDocument) -> String {

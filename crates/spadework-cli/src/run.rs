@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use spadework::probe::Probed;
 use spadework::{
     ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, ManifoldPair, ModelSet, PairedSamples,
     Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
@@ -19,6 +20,7 @@ use crate::args_graphs::GraphFormat;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
+use crate::probing;
 use crate::render::{csv_field, json};
 use crate::sides::Sides;
 use crate::stages::{StageFolder, evaluate_in_stages};
@@ -40,6 +42,8 @@ pub(crate) struct Scored {
     labels_argument: Option<String>,
     /// What an earlier stage said of the arrays.
     data: Option<DataDocument>,
+    /// What perturbed copies have shown, where asked for.
+    pub(crate) probed: Option<Probed>,
 }
 
 impl Scored {
@@ -73,7 +77,7 @@ impl Scored {
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
         let (model, arrays) = (sides.model.clone(), sides.into_arrays());
-        Ok(Self { report, labels, arrays, model, corruption, labels_argument, data: None })
+        Ok(Self { report, labels, arrays, model, corruption, labels_argument, data: None, probed: None })
     }
 
     /// A model that was scored stage by stage; `stage` is what its graphs say of themselves.
@@ -85,7 +89,7 @@ impl Scored {
         let corruption = stage.and_then(|stage| stage.corruption.clone());
         let model = stage.and_then(|stage| stage.model.clone());
         let data = stage.and_then(|stage| stage.data.clone());
-        Self { report, labels, arrays: None, model, corruption, labels_argument: None, data }
+        Self { report, labels, arrays: None, model, corruption, labels_argument: None, data, probed: None }
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -339,7 +343,9 @@ impl<'a> ResultFolder<'a> {
 
     fn write_csv(&self, scored: &Scored) -> Result<(), Failure> {
         let report = &scored.report;
-        let mut nodes = String::from("index,label,score,rank\n");
+        let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
+        let names: String = probes.iter().map(|(name, _)| format!(",{name}")).collect();
+        let mut nodes = format!("index,label,score,rank{names}\n");
         for (index, (score, rank)) in
             report.node_scores.scores().iter().zip(report.node_scores.ranks()).enumerate()
         {
@@ -348,7 +354,8 @@ impl<'a> ResultFolder<'a> {
                 .as_ref()
                 .map(|labels| csv_field(&label_text(labels, index)))
                 .unwrap_or_default();
-            nodes.push_str(&format!("{index},{label},{score},{rank}\n"));
+            let probed: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
+            nodes.push_str(&format!("{index},{label},{score},{rank}{probed}\n"));
         }
         let mut edges = String::from("p,q,score\n");
         for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
@@ -373,6 +380,8 @@ impl<'a> ResultFolder<'a> {
             nodes.push(("label", Column::Utf8(labels)));
         }
         nodes.extend([("score", Column::F64(scores)), ("rank", Column::I64(&ranks))]);
+        let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
+        nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
         write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
         let end = |pick: fn(&(u32, u32)) -> u32| -> Vec<i64> {
             report.edge_scores.edges().iter().map(|edge| i64::from(pick(edge))).collect()
@@ -413,6 +422,11 @@ impl<'a> ResultFolder<'a> {
         tables::write_labels(self.path(), formats, labels, &document.label_scores)?;
         tables::write_label_pairs(self.path(), formats, labels, &document.label_pairs)
     }
+}
+
+/// A comma and a number, or nothing after it where there is none.
+fn optional_field(value: f64) -> String {
+    if value.is_nan() { ",".to_owned() } else { format!(",{value}") }
 }
 
 /// A sample's label in words: the name of its class where it has one, its number otherwise.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use spadework::scores::{accuracy, disparity, edge_overlap, label_scores};
 use spadework::{ComparedModel, Comparison, ModelSet, SpadeParams, SpadeReport, UnknownWord};
 
+use crate::probe::ProbeDocument;
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
     LabelAgreementDocument, LabelDocument, MethodWords, ModelFileDocument, NeighborsDocument, NodeDocument,
@@ -99,6 +100,9 @@ pub struct ModelDocument {
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
+    /// What perturbed copies of the samples have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeDocument>,
     /// How far the score may be off the typical one, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalDocument>,
@@ -270,6 +274,7 @@ impl ModelDocument {
             accuracy,
             edge_overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
+            probe: None,
             interval: None,
             references: None,
             output_dim: report.diagnostics.output_dim,

@@ -17,6 +17,7 @@ use spadework::{
     SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
 };
 
+use crate::probe::ProbeDocument;
 use crate::stages::Recipe;
 use crate::{Error, Labels};
 
@@ -78,6 +79,9 @@ pub struct ScoreDocument {
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
+    /// What perturbed copies of the samples have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeDocument>,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
@@ -523,6 +527,7 @@ impl ScoreDocument {
             references: None,
             edge_overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
+            probe: None,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),

@@ -9,6 +9,7 @@ use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::pages::{Places, inputs_of, this_call};
+use crate::probing::Probing;
 use crate::render;
 use crate::render::json;
 use crate::run::{ResultFolder, Scored};
@@ -23,9 +24,10 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let stages = args.output.out.as_deref().map(|out| StageFolder::of_score(out, console));
-    let scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
+    let mut scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
+    add_probes(args, &mut scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         folder.commit()?;
@@ -66,8 +68,9 @@ fn write_page(
     })?
 }
 
-/// An interval needs samples to draw from.
+/// An interval needs samples to draw from, a graph of probes copies that are noise.
 fn check_sense(args: &ScoreArgs) -> Result<(), Failure> {
+    args.probe.check()?;
     let graph_given = args.model.input_graph.is_some() || args.model.output_graph.is_some();
     if args.certainty.interval && graph_given {
         return Err(Failure::usage(
@@ -94,6 +97,24 @@ fn add_certainty(
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
         tell_what_subsamples_needed(found.grown, document.neighbors.used, console);
         document.interval = Some(IntervalDocument::of(&found, 0));
+    }
+    Ok(())
+}
+
+/// What perturbed copies show, where asked for.
+fn add_probes(
+    args: &ScoreArgs,
+    scored: &mut Scored,
+    console: Console,
+    document: &mut ScoreDocument,
+) -> Result<(), Failure> {
+    let inputs = scored.arrays.as_ref().map(|(inputs, _)| inputs);
+    let options = args.model.network.run.options();
+    let probing = Probing::from_args(&args.probe, inputs, options, &args.model.params(), console);
+    if let (Some(probing), Some(model)) = (probing, &scored.model) {
+        let shown = probing.run(&model.file, scored.labels.as_ref())?;
+        document.probe = Some(shown.document);
+        scored.probed = Some(shown.probed);
     }
     Ok(())
 }
