@@ -18,6 +18,15 @@ pub(crate) fn draw<T>(entries: &mut [T], count: usize, rng: &mut ChaCha8Rng) {
     }
 }
 
+/// `count` of the entries, or all where there are fewer, drawn likewise, ascending.
+pub(crate) fn drawn(mut entries: Vec<usize>, count: usize, rng: &mut ChaCha8Rng) -> Vec<usize> {
+    let count = count.min(entries.len());
+    draw(&mut entries, count, rng);
+    entries.truncate(count);
+    entries.sort_unstable();
+    entries
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

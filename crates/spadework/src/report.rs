@@ -7,10 +7,10 @@ use crate::graph::{Connection, GraphPair, Projection, SparsifierInfo};
 use crate::laplacian::SketchInfo;
 use crate::neighbors::Recall;
 use crate::scores::{
-    EdgeScores, LabelPairScore, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_pair_scores,
-    label_scores,
+    EdgeScores, Fragility, LabelPairScore, LabelScore, ModelScore, NodeScores, SampleSignals,
+    SpectralEmbedding, label_pair_scores, label_scores,
 };
-use crate::{Result, SpadeParams};
+use crate::{Result, SpadeParams, with_threads};
 
 /// Everything [`evaluate`](crate::evaluate) found, and how.
 #[derive(Debug, Clone)]
@@ -43,6 +43,15 @@ impl SpadeReport {
     /// When there is not one label a sample.
     pub fn label_scores(&self, labels: &[i64]) -> Result<Vec<LabelScore>> {
         label_scores(&self.node_scores, labels)
+    }
+
+    /// How fragile every sample is beside the others, by what is known of the samples; on the threads it was scored with.
+    ///
+    /// # Errors
+    /// As [`Fragility::of`].
+    pub fn fragility(&self, signals: &SampleSignals<'_>) -> Result<Fragility> {
+        let of = || Fragility::of(self.graphs.input(), &self.node_scores, signals);
+        with_threads(self.diagnostics.params.threads, of)
     }
 
     /// Mean edge score between every two labels that an edge of the input graph joins.

@@ -4,11 +4,14 @@ mod approximate_cholesky;
 mod cg;
 pub(crate) mod panel;
 mod resistance;
+mod trace;
 
 pub use approximate_cholesky::ApproximateCholesky;
 pub use cg::{CgInfo, CgParams, LaplacianSolver};
 pub use resistance::{RESISTANCE_ERROR, SketchInfo, SketchParams, edge_resistances, resistances};
 pub(crate) use resistance::{flow_norms, inverse_columns};
+pub use trace::Estimate;
+pub(crate) use trace::trace_of_product;
 
 use pulp::{Arch, Simd, WithSimd};
 

@@ -159,7 +159,7 @@ pub fn resistances(
 }
 
 /// xᵀLx of every vector of a panel, as a sum of squares.
-fn panel_energies(graph: &Graph, x: &Panel) -> [f64; WIDTH] {
+pub(super) fn panel_energies(graph: &Graph, x: &Panel) -> [f64; WIDTH] {
     let mut sums = [0.0; WIDTH];
     for (p, q, weight) in graph.edges() {
         let (p, q) = (x[p as usize], x[q as usize]);
@@ -242,7 +242,7 @@ fn projected_norms(
 }
 
 /// Fᵀq for four q: a random sign on every edge, flowing from one end to the other.
-fn random_flows(graph: &Graph, rng: &mut impl Rng) -> Panel {
+pub(super) fn random_flows(graph: &Graph, rng: &mut impl Rng) -> Panel {
     let mut flows = zeros(graph.nodes());
     let (mut bits, mut left) = (0_u32, 0);
     for (p, q, weight) in graph.edges() {
@@ -302,7 +302,7 @@ pub(crate) fn inverse_columns(
 }
 
 /// L⁺b; not converging is an error.
-fn solved(solver: &LaplacianSolver<'_>, b: &Panel, params: &CgParams) -> Result<Panel> {
+pub(super) fn solved(solver: &LaplacianSolver<'_>, b: &Panel, params: &CgParams) -> Result<Panel> {
     let (x, info) = solver.solve_panel(b, params);
     if info.converged(params) {
         return Ok(x);

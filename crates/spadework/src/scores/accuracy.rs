@@ -17,15 +17,20 @@ use crate::{Error, Result, Samples, Values};
 /// # Ok::<(), spadework::Error>(())
 /// ```
 pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
-    if labels.len() != outputs.len() {
-        return Err(Error::LabelCount { samples: outputs.len(), labels: labels.len() });
-    }
-    let classes = 0..outputs.dim() as i64;
-    if outputs.dim() < 2 || !labels.iter().all(|label| classes.contains(label)) {
+    if !are_classes(outputs, labels)? {
         return Ok(None);
     }
     let right = predictions(outputs).into_iter().zip(labels).filter(|&(class, &label)| class as i64 == label);
     Ok(Some(right.count() as f64 / labels.len() as f64))
+}
+
+/// Whether every label names one of at least two outputs.
+pub(super) fn are_classes(outputs: &Samples<'_>, labels: &[i64]) -> Result<bool> {
+    if labels.len() != outputs.len() {
+        return Err(Error::LabelCount { samples: outputs.len(), labels: labels.len() });
+    }
+    let classes = 0..outputs.dim() as i64;
+    Ok(outputs.dim() >= 2 && labels.iter().all(|label| classes.contains(label)))
 }
 
 /// The position of every sample's largest output, the first of equal ones: the class that a classifier predicts.

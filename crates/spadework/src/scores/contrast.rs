@@ -7,7 +7,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::random::{draw, stream};
+use crate::random::{draw, drawn, stream};
 
 /// Bootstrap samples of each group.
 pub const BOOTSTRAPS: usize = 10_000;
@@ -64,13 +64,8 @@ pub fn draw_others(len: usize, taken: &[usize], count: usize, seed: u64) -> Vec<
     for &at in taken {
         is_taken[at] = true;
     }
-    let mut others: Vec<usize> = (0..len).filter(|&at| !is_taken[at]).collect();
-    let mut rng = stream(seed, DRAW_STREAM);
-    let count = count.min(others.len());
-    draw(&mut others, count, &mut rng);
-    others.truncate(count);
-    others.sort_unstable();
-    others
+    let others = (0..len).filter(|&at| !is_taken[at]).collect();
+    drawn(others, count, &mut stream(seed, DRAW_STREAM))
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -6,25 +6,33 @@ mod contrast;
 mod cut;
 mod distortion;
 mod edge;
+mod fragility;
 mod full_spectrum;
 mod label;
 mod label_pairs;
+mod margins;
+mod neighborhoods;
 mod node;
 mod overlap;
 mod ranking;
 mod riemannian;
+mod spread;
 
 pub use accuracy::{accuracy, predictions};
 pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
 pub use cut::{Cut, thinnest_cut};
 pub use distortion::{DistanceKind, Distances, Distortion, LargestDistortion, MOST_CANDIDATES};
 pub use edge::{EdgeScore, EdgeScores};
+pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use label::{LabelScore, label_scores};
 pub use label_pairs::{Disparity, LabelPairScore, disparity, label_pair_scores};
+pub use margins::{MarginKind, Margins};
+pub use neighborhoods::Neighborhoods;
 pub use node::{NodeScore, NodeScores};
 pub use overlap::{edge_overlap, label_agreement};
 pub use ranking::kendall_tau;
 pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
+pub use spread::Spread;
 
 use crate::eigen::GeneralizedEigenpairs;
 

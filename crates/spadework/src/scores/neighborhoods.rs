@@ -1,0 +1,163 @@
+//! How far neighbourhoods survive the model, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear projection
+//! methods").
+//!
+//! With r(i,j) the rank of j among the samples nearest to i (1 for the nearest), U_k(i) the samples that are among the k nearest of i
+//! at the output but not at the input, and V_k(i) the other way round,
+//!
+//! ```text
+//! trustworthiness = 1 − 2/(nk(2n − 3k − 1)) Σ_i Σ_{j ∈ U_k(i)} (r_X(i,j) − k)
+//! continuity      = 1 − 2/(nk(2n − 3k − 1)) Σ_i Σ_{j ∈ V_k(i)} (r_Y(i,j) − k)
+//! ```
+//!
+//! Both are 1 where all neighbours stay; beside [`edge_overlap`](super::edge_overlap) they say how far away those that leave go. The
+//! sums over i are taken over some samples, drawn at random, with n in front replaced by their number; ranks among all samples are exact.
+
+use rayon::prelude::*;
+
+use crate::monitor::check_cancelled;
+use crate::neighbors::distance_between;
+use crate::random::{drawn, stream};
+use crate::{Monitor, PairedSamples, Result, Samples};
+
+/// The stream of random numbers that samples are drawn by.
+const STREAM: u64 = 5;
+
+/// How far neighbourhoods survive, from 0 to 1 each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Neighborhoods {
+    /// How near the neighbours at the output have been at the input.
+    pub trustworthiness: f64,
+    /// How near the neighbours at the input are at the output.
+    pub continuity: f64,
+    /// Samples whose neighbours were ranked.
+    pub rows: usize,
+}
+
+impl Neighborhoods {
+    /// Ranks the `neighbors` nearest of at most `rows` samples, drawn by the seed, among all.
+    ///
+    /// `None` where `neighbors` is not below half the number of samples: then the sums above have no such scale.
+    ///
+    /// # Errors
+    /// [`Error::Cancelled`](crate::Error::Cancelled).
+    ///
+    /// # Complexity
+    /// Distances of every drawn sample to all others, on both sides.
+    pub fn of(
+        samples: &PairedSamples<'_>,
+        neighbors: usize,
+        rows: usize,
+        seed: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<Self>> {
+        let n = samples.len();
+        if neighbors == 0 || rows == 0 || 2 * neighbors >= n {
+            return Ok(None);
+        }
+        let chosen = drawn((0..n).collect(), rows, &mut stream(seed, STREAM));
+        let ranked = chosen.par_iter().map(|&i| {
+            check_cancelled(monitor)?;
+            let (input, output) = (Row::of(samples.input(), i), Row::of(samples.output(), i));
+            let came = input.beyond(&output.nearest(neighbors), neighbors);
+            let left = output.beyond(&input.nearest(neighbors), neighbors);
+            Ok([came, left])
+        });
+        // Whole numbers, so that the order of summation does not matter.
+        let sums =
+            ranked.collect::<Result<Vec<_>>>()?.into_iter().fold([0, 0], |[a, b], [x, y]| [a + x, b + y]);
+        let scale = 2.0 / ((chosen.len() * neighbors) as f64 * (2 * n - 3 * neighbors - 1) as f64);
+        let [trustworthiness, continuity] = sums.map(|sum: u64| 1.0 - scale * sum as f64);
+        Ok(Some(Self { trustworthiness, continuity, rows: chosen.len() }))
+    }
+}
+
+/// The squared distances of one sample to all.
+struct Row {
+    sample: usize,
+    distances: Vec<f64>,
+}
+
+impl Row {
+    fn of(samples: &Samples<'_>, sample: usize) -> Self {
+        let distances = (0..samples.len()).map(|other| distance_between(samples, sample, other)).collect();
+        Self { sample, distances }
+    }
+
+    /// Whether `a` is nearer than `b`; ties go to the lower index, as in every search.
+    fn is_nearer(&self, a: usize, b: usize) -> bool {
+        self.distances[a].total_cmp(&self.distances[b]).then(a.cmp(&b)).is_lt()
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> {
+        (0..self.distances.len()).filter(|&other| other != self.sample)
+    }
+
+    fn nearest(&self, neighbors: usize) -> Vec<usize> {
+        let mut others: Vec<usize> = self.others().collect();
+        let by_distance =
+            |a: &usize, b: &usize| self.distances[*a].total_cmp(&self.distances[*b]).then(a.cmp(b));
+        others.select_nth_unstable_by(neighbors - 1, by_distance);
+        others.truncate(neighbors);
+        others
+    }
+
+    /// Σ max(r(j) − k, 0) over some samples j: neighbours of this row too add nothing.
+    fn beyond(&self, samples: &[usize], neighbors: usize) -> u64 {
+        let rank = |j: usize| 1 + self.others().filter(|&other| self.is_nearer(other, j)).count();
+        samples.iter().map(|&j| rank(j).saturating_sub(neighbors) as u64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Error, Silent};
+
+    fn line(values: Vec<f64>) -> Samples<'static> {
+        Samples::from_f64(values.len(), 1, values).unwrap()
+    }
+
+    #[test]
+    fn what_keeps_its_order_keeps_its_neighborhoods() {
+        let positions: Vec<f64> = (0..40).map(|i| f64::from(i * i)).collect();
+        let scaled = positions.iter().map(|position| 3.0 * position).collect();
+        let samples = PairedSamples::new(line(positions), line(scaled)).unwrap();
+        let found = Neighborhoods::of(&samples, 5, 100, 0, &Silent).unwrap().unwrap();
+        assert_eq!(found, Neighborhoods { trustworthiness: 1.0, continuity: 1.0, rows: 40 });
+    }
+
+    /// Positions 0, 1, 2, 3, 4 become 0, 1, 2, 3, 1.4, and k = 1. At the output 4 is nearest to 1 and to 2, at the input it has rank
+    /// 4 for both; 1 is nearest to 4 and had rank 3: 3 + 3 + 2 beyond the first. The other way round, 0 was nearest to 1 and
+    /// 1 to 2, and both have rank 2 now; 3 was nearest to 4 and has rank 4: 1 + 1 + 3.
+    #[test]
+    fn ranks_are_those_one_counts_by_hand() {
+        let samples =
+            PairedSamples::new(line(vec![0.0, 1.0, 2.0, 3.0, 4.0]), line(vec![0.0, 1.0, 2.0, 3.0, 1.4]))
+                .unwrap();
+        let found = Neighborhoods::of(&samples, 1, 5, 0, &Silent).unwrap().unwrap();
+        let scale = 2.0 / (5.0 * 6.0);
+        // Inexact by the last bits of the scale alone.
+        assert!((found.trustworthiness - (1.0 - scale * 8.0)).abs() < 1e-15, "{found:?}");
+        assert!((found.continuity - (1.0 - scale * 5.0)).abs() < 1e-15, "{found:?}");
+    }
+
+    #[test]
+    fn half_of_all_are_too_many_neighbors() {
+        let samples =
+            PairedSamples::new(line(vec![0.0, 1.0, 2.0, 3.0]), line(vec![0.0, 1.0, 2.0, 3.0])).unwrap();
+        assert_eq!(Neighborhoods::of(&samples, 2, 4, 0, &Silent).unwrap(), None);
+        assert!(Neighborhoods::of(&samples, 1, 4, 0, &Silent).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_caller_can_stop_it() {
+        struct Stop;
+        impl Monitor for Stop {
+            fn is_cancelled(&self) -> bool {
+                true
+            }
+        }
+        let samples = PairedSamples::new(line(vec![0.0, 1.0, 2.0]), line(vec![0.0, 1.0, 2.0])).unwrap();
+        assert_eq!(Neighborhoods::of(&samples, 1, 3, 0, &Stop), Err(Error::Cancelled));
+    }
+}
