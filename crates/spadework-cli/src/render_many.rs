@@ -5,6 +5,7 @@ use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::render::{corruption, number, printable, table};
 use crate::render_graphs::is_plain;
+use crate::render_indices::indices_of;
 
 /// The whole result of `compare`.
 pub(crate) fn comparison(document: &CompareDocument) -> String {
@@ -20,6 +21,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
     text.push_str(&corruption(document.corruption.as_ref()));
     text.push_str(&model_table(models));
     text.push_str(&uncertain_order(models));
+    text.push_str(&indices_of(models));
     text.push_str(&agreement(document));
     text.push_str(&format!(
         "\nseconds: input neighbors {:.3}; total {:.3}\n",

@@ -1,6 +1,6 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework::{SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
+use spadework::{Indices, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
@@ -26,6 +26,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
+    add_indices(args, &scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         folder.commit()?;
@@ -94,6 +95,21 @@ fn add_certainty(
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
         tell_what_subsamples_needed(found.grown, document.neighbors.used, console);
         document.interval = Some(IntervalDocument::of(&found, 0));
+    }
+    Ok(())
+}
+
+/// The indices, where asked for.
+fn add_indices(
+    args: &ScoreArgs,
+    scored: &Scored,
+    console: Console,
+    document: &mut ScoreDocument,
+) -> Result<(), Failure> {
+    if args.certainty.indices {
+        let samples = scored.paired()?;
+        let found = Indices::of(&scored.report, samples.as_ref(), &console.monitor())?;
+        document.indices = Some(found.into());
     }
     Ok(())
 }
