@@ -14,6 +14,7 @@ use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
+use crate::args_probe::ProbeArgs;
 use crate::args_report::{PageArgs, ReportArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
 use crate::console::Console;
@@ -153,6 +154,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]

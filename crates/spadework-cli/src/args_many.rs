@@ -8,6 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use crate::args::{MethodArgs, OutputArgs};
 use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
+use crate::args_probe::ProbeArgs;
 use crate::args_report::PageArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -61,6 +62,8 @@ pub(crate) struct CompareArgs {
     pub(crate) top: usize,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
+    #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }
@@ -155,7 +158,8 @@ pub(crate) struct ReferenceArgs {
         value_name = "RESULT",
         conflicts_with_all = [
             "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
-            "connectivity", "tolerance", "certify", "seed", "interval", "references", "indices", "save_graphs", "report", "plots"
+            "connectivity", "tolerance", "certify", "seed", "interval", "references", "indices", "probe",
+            "save_graphs", "report", "plots"
         ]
     )]
     pub(crate) reference: Option<PathBuf>,

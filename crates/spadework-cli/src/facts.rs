@@ -1,5 +1,6 @@
 //! What stands beside the node score of every sample: its margin and its fragility.
 
+use spadework::probe::Probed;
 use spadework::scores::{Fragility, Margins, SampleSignals};
 use spadework::{Samples, SpadeReport};
 use spadework_io::Labels;
@@ -16,16 +17,24 @@ pub(crate) struct SampleFacts {
 }
 
 impl SampleFacts {
-    /// What a report, its samples as far as they are at hand, and labels say.
+    /// What a report, its samples as far as they are at hand, labels and probes say.
     pub(crate) fn of(
         report: &SpadeReport,
         inputs: Option<&Samples<'_>>,
         outputs: Option<&Samples<'_>>,
         labels: Option<&Labels>,
+        probed: Option<&Probed>,
     ) -> Result<Self, Failure> {
         let labels = labels.map(Labels::ids);
+        let probe_margins = probed.map(|probed| {
+            let mut margins = vec![None; probed.inputs()];
+            for sample in &probed.samples {
+                margins[sample.index] = Some(sample.lowest);
+            }
+            margins
+        });
         let margins = outputs.map(|outputs| Margins::of(outputs, labels)).transpose()?.flatten();
-        let signals = SampleSignals { inputs, outputs, labels, probe_margins: None };
+        let signals = SampleSignals { inputs, outputs, labels, probe_margins: probe_margins.as_deref() };
         Ok(Self { margins, fragility: report.fragility(&signals)? })
     }
 

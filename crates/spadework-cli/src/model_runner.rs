@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use spadework::with_threads;
-use spadework_io::model::{Normalization, OnnxModel, RunOptions};
+use spadework_io::model::{Normalization, OnnxModel, Prepared, RunOptions};
 use spadework_io::result::ModelFileDocument;
 use spadework_io::{Dataset, load};
 
@@ -59,11 +59,7 @@ impl Runner<'_> {
 
     /// The outputs of a model file.
     pub(crate) fn run(&self, file: &str) -> Result<Outputs, Failure> {
-        let inputs = self.inputs.ok_or_else(|| {
-            Failure::usage(format!(
-                "{file}: a model is run on the inputs, but a graph is given in their place"
-            ))
-        })?;
+        let inputs = self.model_inputs(file)?;
         let model = OnnxModel::open(file)?;
         let output = model.output(&self.options)?.to_owned();
         let softmax = model.outline().softmax_before(&output).map(|(node, _)| node.name.clone());
@@ -85,6 +81,23 @@ impl Runner<'_> {
         let mut outputs = with_threads(self.threads, || Ok(prepared.run(&samples, &monitor)))??;
         let document = document(&model, output, softmax.is_some(), &self.options);
         Ok(Outputs { data: outputs.swap_remove(0), model: Some(document) })
+    }
+
+    /// A model file made ready for other samples of the inputs' shape. Of what it is like has been told when it was run.
+    pub(crate) fn prepare(&self, file: &str) -> Result<Prepared, Failure> {
+        let inputs = self.model_inputs(file)?;
+        let model = OnnxModel::open(file)?;
+        let output = model.output(&self.options)?;
+        Ok(model.prepare(sample_shape(inputs), &[output], &self.options)?)
+    }
+
+    /// What a model is run on.
+    fn model_inputs(&self, file: &str) -> Result<&Dataset, Failure> {
+        self.inputs.ok_or_else(|| {
+            Failure::usage(format!(
+                "{file}: a model is run on the inputs, but a graph is given in their place"
+            ))
+        })
     }
 }
 

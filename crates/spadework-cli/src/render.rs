@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use spadework::Stage;
+use spadework_io::probe::ProbeDocument;
 use spadework_io::result::{
     CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
     ReferencesDocument, ScoreDocument, TimingsDocument,
@@ -51,7 +52,7 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
          enclosure     {}, {certainty}\n\
          {}\
          eigenvalues   {}\n\
-         {}{}\
+         {}{}{}\
          samples       {}, {} in, {} out\n\
          {}{}",
         number(document.model_score),
@@ -60,6 +61,7 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
         spectrum.join("  "),
         overlap(document.edge_overlap),
         margins(document.margins.as_ref()),
+        document.probe.as_ref().map(probe).unwrap_or_default(),
         document.samples,
         numbers_of(document.input_dim, "numbers"),
         numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
@@ -72,6 +74,42 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
 fn overlap(part: Option<f64>) -> String {
     let line = |part: f64| format!("edge overlap  {:.2} %   (larger is more robust)\n", 100.0 * part);
     part.map(line).unwrap_or_default()
+}
+
+/// What perturbed copies of the samples have shown.
+fn probe(probe: &ProbeDocument) -> String {
+    let percent = |part: f64| format!("{:.2} %", 100.0 * part);
+    let right = probe.accuracy.map_or_else(String::new, |part| format!(", of {} unperturbed", percent(part)));
+    let robust = probe.robust_accuracy.map_or_else(String::new, |part| {
+        format!("robust        {}   of the samples, estimated (larger is more robust)\n", percent(part))
+    });
+    let ratio = probe.margin_ratio.map_or_else(String::new, |ratio| {
+        format!(
+            "margin ratio  {}   (median of margin over its change; larger is more robust)\n",
+            number(ratio)
+        )
+    });
+    let graph = probe.graph.map_or_else(String::new, |graph| {
+        format!(
+            "probed graph  {} nodes: model score {}, edge overlap {}\n",
+            graph.nodes,
+            number(graph.model_score),
+            percent(graph.edge_overlap)
+        )
+    });
+    format!(
+        "probes        {}, up to {} copies of {} samples, {} model evaluations\n\
+         {robust}\
+         held          {}   of the samples are right on every copy{right}\n\
+         stability     {}   of the margin is left at the worst copy, on average\n\
+         {ratio}{graph}",
+        probe.probe,
+        probe.probes,
+        probe.samples,
+        probe.evaluations,
+        percent(probe.held),
+        percent(probe.stability),
+    )
 }
 
 /// What was done to the inputs, where anything was.

@@ -1,6 +1,7 @@
 //! Comparisons, sweeps and new samples as text for people.
 
 use spadework_io::comparison::{CompareDocument, ModelDocument};
+use spadework_io::probe::ProbeDocument;
 use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::render::{corruption, number, printable, table};
@@ -20,6 +21,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
         format!("{} models on {samples} samples, most robust first ({used}{made})\n", models.len());
     text.push_str(&corruption(document.corruption.as_ref()));
     text.push_str(&model_table(models));
+    text.push_str(&how_probed(models));
     text.push_str(&uncertain_order(models));
     text.push_str(&indices_of(models));
     text.push_str(&agreement(document));
@@ -43,9 +45,13 @@ fn model_table(models: &[ModelDocument]) -> String {
     let interval = has(|model| model.interval.is_some());
     let permuted = has(|model| model.references.is_some());
     let worst = has(|model| model.disparity.is_some());
+    let probe = has(|model| model.probe.is_some());
     header.extend(interval.then_some("95 % interval"));
     header.extend(accuracy.then_some("accuracy"));
     header.extend(overlap.then_some("overlap"));
+    let robust = has(|model| model.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
+    header.extend(robust.then_some("robust"));
+    header.extend(probe.then_some(["held", "stability"]).into_iter().flatten());
     header.extend(permuted.then_some("permuted"));
     header.extend(worst.then_some("worst label"));
     header.push("enclosure");
@@ -62,6 +68,14 @@ fn model_table(models: &[ModelDocument]) -> String {
         if overlap {
             row.push(model.edge_overlap.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part)));
         }
+        if probe {
+            let share = |of: fn(&ProbeDocument) -> Option<f64>| {
+                let part = model.probe.as_ref().and_then(of);
+                part.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part))
+            };
+            row.extend(robust.then(|| share(|probe| probe.robust_accuracy)));
+            row.extend([share(|probe| Some(probe.held)), share(|probe| Some(probe.stability))]);
+        }
         if permuted {
             row.push(model.references.map_or_else(String::new, |references| number(references.permuted)));
         }
@@ -72,6 +86,19 @@ fn model_table(models: &[ModelDocument]) -> String {
         row
     });
     table(&header, rows)
+}
+
+/// What the columns of probes say, where there are any.
+fn how_probed(models: &[ModelDocument]) -> String {
+    let Some(first) = models.iter().find_map(|model| model.probe.as_ref()) else { return String::new() };
+    let ProbeDocument { probe, samples, .. } = first;
+    let evaluations: u64 =
+        models.iter().filter_map(|model| model.probe.as_ref()).map(|probe| probe.evaluations).sum();
+    let robust = first.robust_accuracy.map_or("", |_| "robust: right under attack, estimated; ");
+    format!(
+        "  {probe} on {samples} samples, {evaluations} model evaluations; {robust}held: right on every copy; stability: mean \
+         part of the margin that is left\n"
+    )
 }
 
 fn worst_label(model: &ModelDocument) -> String {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use spadework::probe::Probed;
 use spadework::{
     ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, ManifoldPair, ModelSet, PairedSamples,
     Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
@@ -20,6 +21,7 @@ use crate::console::Console;
 use crate::facts::SampleFacts;
 use crate::failure::Failure;
 use crate::looks;
+use crate::probing;
 use crate::render::{csv_field, json};
 use crate::sides::Sides;
 use crate::stages::{StageFolder, evaluate_in_stages};
@@ -43,6 +45,8 @@ pub(crate) struct Scored {
     labels_argument: Option<String>,
     /// What an earlier stage said of the arrays.
     data: Option<DataDocument>,
+    /// What perturbed copies have shown, where asked for.
+    pub(crate) probed: Option<Probed>,
 }
 
 impl Scored {
@@ -75,11 +79,21 @@ impl Scored {
             })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
         let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
-        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref())?;
+        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref(), None)?;
         drop((inputs, outputs));
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
         let (model, arrays) = (sides.model.clone(), sides.into_arrays());
-        Ok(Self { report, labels, facts, arrays, model, corruption, labels_argument, data: None })
+        Ok(Self {
+            report,
+            labels,
+            facts,
+            arrays,
+            model,
+            corruption,
+            labels_argument,
+            data: None,
+            probed: None,
+        })
     }
 
     /// A model that was scored stage by stage; `stage` is what its graphs say of themselves, `arrays` what they were made of,
@@ -93,11 +107,21 @@ impl Scored {
         let samples =
             arrays.map(|(inputs, outputs)| Ok::<_, Failure>((inputs.samples()?, outputs.samples()?)));
         let (inputs, outputs) = samples.transpose()?.unzip();
-        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref())?;
+        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref(), None)?;
         let corruption = stage.and_then(|stage| stage.corruption.clone());
         let model = stage.and_then(|stage| stage.model.clone());
         let data = stage.and_then(|stage| stage.data.clone());
-        Ok(Self { report, labels, facts, arrays: None, model, corruption, labels_argument: None, data })
+        Ok(Self {
+            report,
+            labels,
+            facts,
+            arrays: None,
+            model,
+            corruption,
+            labels_argument: None,
+            data,
+            probed: None,
+        })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -357,9 +381,12 @@ impl<'a> ResultFolder<'a> {
 
     fn write_csv(&self, scored: &Scored) -> Result<(), Failure> {
         let report = &scored.report;
-        let mut nodes = NodeRow::HEADER.to_owned();
+        let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
+        let names: String = probes.iter().map(|(name, _)| format!(",{name}")).collect();
+        let mut nodes = format!("{}{names}\n", NodeRow::HEADER);
         for (index, rank) in report.node_scores.ranks().into_iter().enumerate() {
-            nodes.push_str(&NodeRow { scored, index, rank }.to_csv());
+            let probed: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
+            nodes.push_str(&format!("{}{probed}\n", NodeRow { scored, index, rank }.to_csv()));
         }
         let mut edges = String::from("p,q,score\n");
         for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
@@ -390,6 +417,8 @@ impl<'a> ResultFolder<'a> {
             ("margin", Column::F64(&margins)),
             ("fragility", Column::F64(scored.facts.fragility.values())),
         ]);
+        let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
+        nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
         write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
         let end = |pick: fn(&(u32, u32)) -> u32| -> Vec<i64> {
             report.edge_scores.edges().iter().map(|edge| i64::from(pick(edge))).collect()
@@ -436,7 +465,7 @@ impl<'a> ResultFolder<'a> {
     }
 }
 
-/// A sample as a row of a table.
+/// A sample as a row of a table, without its end.
 pub(crate) struct NodeRow<'a> {
     pub(crate) scored: &'a Scored,
     pub(crate) index: usize,
@@ -444,7 +473,7 @@ pub(crate) struct NodeRow<'a> {
 }
 
 impl NodeRow<'_> {
-    pub(crate) const HEADER: &'static str = "index,label,score,rank,margin,fragility\n";
+    pub(crate) const HEADER: &'static str = "index,label,score,rank,margin,fragility";
 
     pub(crate) fn to_csv(&self) -> String {
         let Self { scored: Scored { report, labels, facts, .. }, index, rank } = *self;
@@ -452,8 +481,13 @@ impl NodeRow<'_> {
         let score = report.node_scores.scores()[index];
         let margin = facts.margins.as_ref().map(|margins| margins.values()[index].to_string());
         let fragility = facts.fragility.values()[index];
-        format!("{index},{label},{score},{rank},{},{fragility}\n", margin.unwrap_or_default())
+        format!("{index},{label},{score},{rank},{},{fragility}", margin.unwrap_or_default())
     }
+}
+
+/// A comma and a number, or nothing after it where there is none.
+fn optional_field(value: f64) -> String {
+    if value.is_nan() { ",".to_owned() } else { format!(",{value}") }
 }
 
 /// A sample's label in words: the name of its class where it has one, its number otherwise.

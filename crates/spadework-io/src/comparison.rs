@@ -9,6 +9,7 @@ use spadework::scores::{Margins, accuracy, disparity, edge_overlap, label_scores
 use spadework::{ComparedModel, Comparison, ModelSet, Samples, SpadeParams, SpadeReport, UnknownWord};
 
 use crate::indices::{IndicesDocument, MarginsDocument};
+use crate::probe::ProbeDocument;
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
     LabelAgreementDocument, LabelDocument, MethodWords, ModelFileDocument, NeighborsDocument, NodeDocument,
@@ -106,6 +107,9 @@ pub struct ModelDocument {
     /// Indices beside the score, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indices: Option<IndicesDocument>,
+    /// What perturbed copies of the samples have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeDocument>,
     /// How far the score may be off the typical one, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalDocument>,
@@ -281,6 +285,7 @@ impl ModelDocument {
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             margins: margins.as_ref().map(Into::into),
             indices: None,
+            probe: None,
             interval: None,
             references: None,
             output_dim: report.diagnostics.output_dim,

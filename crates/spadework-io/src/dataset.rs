@@ -167,15 +167,29 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::samples`].
     pub fn into_samples(self) -> Result<Samples<'static>> {
+        let name = self.name.clone();
+        let samples = self.into_few_samples()?;
+        if samples.len() < 2 {
+            let cause = spadework::Error::TooFewSamples { samples: samples.len() };
+            return Err(Error::Samples { name, cause });
+        }
+        Ok(samples)
+    }
+
+    /// As [`Dataset::into_samples`], but one will do.
+    ///
+    /// # Errors
+    /// As [`Dataset::few_samples`].
+    pub fn into_few_samples(self) -> Result<Samples<'static>> {
         let (len, dim) = self.rows_and_columns()?;
         let samples = match self.store {
-            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values),
-            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values),
+            Store::Owned(Numbers::F32(values)) => Samples::few_from_f32(len, dim, values),
+            Store::Owned(Numbers::F64(values)) => Samples::few_from_f64(len, dim, values),
             Store::Mapped { file, offset, element } => {
                 let bytes = file.get(offset..).unwrap_or_default();
                 match element {
-                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes).to_vec()),
-                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes).to_vec()),
+                    Element::F32 => Samples::few_from_f32(len, dim, cast::<f32>(bytes).to_vec()),
+                    _ => Samples::few_from_f64(len, dim, cast::<f64>(bytes).to_vec()),
                 }
             }
         };

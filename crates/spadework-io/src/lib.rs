@@ -52,6 +52,7 @@ mod mapping;
 pub mod model;
 mod named;
 pub mod output;
+pub mod probe;
 mod quiet;
 pub mod result;
 mod source;

@@ -18,6 +18,7 @@ use spadework::{
 };
 
 use crate::indices::{IndicesDocument, MarginsDocument};
+use crate::probe::ProbeDocument;
 use crate::stages::Recipe;
 use crate::{Error, Labels};
 
@@ -85,6 +86,9 @@ pub struct ScoreDocument {
     /// Indices beside the score, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indices: Option<IndicesDocument>,
+    /// What perturbed copies of the samples have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeDocument>,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
@@ -532,6 +536,7 @@ impl ScoreDocument {
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             margins: None,
             indices: None,
+            probe: None,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),

@@ -417,6 +417,39 @@ pub enum Error {
         /// Numbers per new sample.
         got: usize,
     },
+    /// A number of perturbed copies or of probed samples that cannot be.
+    #[error("`{name}` of a probe must be from 1 to {most}, got {got}")]
+    ProbeCount {
+        /// What is counted.
+        name: &'static str,
+        /// The largest number accepted.
+        most: usize,
+        /// The number asked for.
+        got: usize,
+    },
+    /// An image that has not as many numbers as a sample.
+    #[error(
+        "the images of a probe must have the {dim} numbers of a sample, got {channels} × {height} × {width}"
+    )]
+    ProbeGrid {
+        /// Channels of an image.
+        channels: usize,
+        /// Its rows.
+        height: usize,
+        /// Its columns.
+        width: usize,
+        /// Numbers per sample.
+        dim: usize,
+    },
+    /// A model with a single output has no runner-up to lead.
+    #[error("a margin needs at least 2 outputs a sample, got {outputs}")]
+    NoMargin {
+        /// Numbers per output.
+        outputs: usize,
+    },
+    /// The copies of a search are no cloud around a sample.
+    #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]
+    ProbedManifold,
     /// The threads asked for could not be started.
     #[error("`threads` = {threads} could not be started")]
     Threads {

@@ -26,6 +26,7 @@ pub mod eigen;
 pub mod graph;
 pub mod laplacian;
 pub mod neighbors;
+pub mod probe;
 pub mod scores;
 
 pub use compare::{ComparedModel, Comparison, FRAGILE, PairAgreement, compare};

@@ -29,6 +29,8 @@ pub enum Stage {
     Subsamples,
     /// Neighbours and scores of new samples.
     NewSamples,
+    /// Perturbed copies of samples, and the model's answers to them.
+    Probes,
     /// Corruption of images, by `spadework-io`.
     Corruption,
     /// Work of another crate, by its name.
@@ -49,6 +51,7 @@ impl fmt::Display for Stage {
             Stage::Modes => "modes",
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
+            Stage::Probes => "probes",
             Stage::Corruption => "corruption",
             Stage::Named(name) => name,
         })

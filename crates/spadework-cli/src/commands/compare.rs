@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use spadework::probe::Probed;
 use spadework::{
     Comparison, Indices, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams, compare, intervals,
     permuted_score, with_threads,
@@ -19,6 +20,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::pages::{Places, inputs_of, this_call};
+use crate::probing::{self, Probing};
 use crate::render::json;
 use crate::run::{ResultFolder, label_text, tell_of_given_pieces, tell_what_was_missed};
 use crate::stored::command_line;
@@ -45,10 +47,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
     add_indices(args, &models, &comparison, console, &mut document)?;
+    let probed = add_probes(args, &loaded, labels.as_ref(), console, &mut document)?;
     if let Some(folder) = folder {
         document.command = Some(command_line());
         document.data = loaded.remembered(args.labels.as_deref(), &comparison)?;
-        write(&folder, &comparison, &document, labels.as_ref())?;
+        write(&folder, &comparison, &document, labels.as_ref(), &probed)?;
         folder.commit()?;
     }
     let outputs: Vec<&Samples<'_>> =
@@ -83,8 +86,9 @@ fn write_page(
     })?
 }
 
-/// An interval needs samples to draw from.
+/// An interval needs samples to draw from, a graph of probes copies that are noise.
 fn check_sense(args: &CompareArgs) -> Result<(), Failure> {
+    args.probe.check()?;
     if args.certainty.interval && args.models.input_graph.is_some() {
         return Err(Failure::usage(
             "--interval draws from the samples of both sides, but --input-graph is given in place of the inputs",
@@ -189,18 +193,46 @@ fn add_indices(
     Ok(())
 }
 
+/// What perturbed copies show of every model that is a file, in the order of the comparison; nothing where no probe was asked
+/// for.
+fn add_probes(
+    args: &CompareArgs,
+    loaded: &LoadedModels<'_>,
+    labels: Option<&Labels>,
+    console: Console,
+    document: &mut CompareDocument,
+) -> Result<Vec<Option<Probed>>, Failure> {
+    let params = args.method.params(args.neighbors);
+    let options = args.models.run.options();
+    let probing = Probing::from_args(&args.probe, loaded.input_array(), options, &params, console);
+    let Some(probing) = probing else { return Ok(Vec::new()) };
+    let mut probed = Vec::with_capacity(document.models.len());
+    for model in &mut document.models {
+        let Some(file) = &model.file else {
+            console.note(&format!("model `{}` is given by its outputs, and is not probed", model.name));
+            probed.push(None);
+            continue;
+        };
+        let shown = probing.run(&file.file, labels).map_err(|failure| failure.about_model(&model.name))?;
+        model.probe = Some(shown.document);
+        probed.push(Some(shown.probed));
+    }
+    Ok(probed)
+}
+
 /// result.json, and the tables of models, of pairs of models and of samples.
 fn write(
     folder: &ResultFolder<'_>,
     comparison: &Comparison,
     document: &CompareDocument,
     labels: Option<&Labels>,
+    probed: &[Option<Probed>],
 ) -> Result<(), Failure> {
     let (path, formats) = (folder.path(), folder.tables());
     write_bytes(&path.join("result.json"), json(document).as_bytes())?;
     write_models(path, formats, document)?;
     write_agreement(path, formats, document)?;
-    write_nodes(path, formats, comparison, labels)
+    write_nodes(path, formats, comparison, labels, probed)
 }
 
 fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
@@ -214,6 +246,9 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
     let interval_lower = of(|model| model.interval.map_or(f64::NAN, |interval| interval.lower));
     let interval_upper = of(|model| model.interval.map_or(f64::NAN, |interval| interval.upper));
     let permuted = of(|model| model.references.map_or(f64::NAN, |references| references.permuted));
+    let robust = of(|model| model.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
+    let stability = of(|model| model.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
+    let held = of(|model| model.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
     let columns = [
         ("rank", Column::I64(&ranks)),
         ("name", Column::Utf8(&names)),
@@ -224,6 +259,9 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         ("interval_lower", Column::F64(&interval_lower)),
         ("interval_upper", Column::F64(&interval_upper)),
         ("permuted", Column::F64(&permuted)),
+        ("robust_accuracy", Column::F64(&robust)),
+        ("held", Column::F64(&held)),
+        ("stability", Column::F64(&stability)),
     ];
     tables::write(path, "models", formats, &columns)
 }
@@ -255,6 +293,7 @@ fn write_nodes(
     formats: &[TableFormat],
     comparison: &Comparison,
     labels: Option<&Labels>,
+    probed: &[Option<Probed>],
 ) -> Result<(), Failure> {
     let samples = comparison.models[0].report.graphs.nodes();
     let indices: Vec<i64> = (0..samples as i64).collect();
@@ -266,6 +305,12 @@ fn write_nodes(
     for (name, model) in names.iter().zip(&comparison.models) {
         columns.push((name, Column::F64(model.report.node_scores.scores())));
     }
+    let probes = probed.iter().zip(&comparison.models).flat_map(|(probed, model)| {
+        let columns = probed.as_ref().map(probing::columns).unwrap_or_default();
+        columns.into_iter().map(|(name, column)| (format!("{name}_{}", model.name), column))
+    });
+    let probes: Vec<(String, Vec<f64>)> = probes.collect();
+    columns.extend(probes.iter().map(|(name, column)| (name.as_str(), Column::F64(column))));
     tables::write(path, "nodes", formats, &columns)?;
     if formats.contains(&TableFormat::Npy) {
         let rows = (0..samples)

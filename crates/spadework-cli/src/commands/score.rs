@@ -1,14 +1,16 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework::{Indices, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
+use spadework::{Indices, PairedSamples, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
 use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
+use crate::facts::SampleFacts;
 use crate::failure::Failure;
 use crate::pages::{Places, inputs_of, this_call};
+use crate::probing::Probing;
 use crate::render;
 use crate::render::json;
 use crate::run::{ResultFolder, Scored};
@@ -23,10 +25,11 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let stages = args.output.out.as_deref().map(|out| StageFolder::of_score(out, console));
-    let scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
+    let mut scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
     add_indices(args, &scored, console, &mut document)?;
+    add_probes(args, &mut scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         folder.commit()?;
@@ -67,8 +70,9 @@ fn write_page(
     })?
 }
 
-/// An interval needs samples to draw from.
+/// An interval needs samples to draw from, a graph of probes copies that are noise.
 fn check_sense(args: &ScoreArgs) -> Result<(), Failure> {
+    args.probe.check()?;
     let graph_given = args.model.input_graph.is_some() || args.model.output_graph.is_some();
     if args.certainty.interval && graph_given {
         return Err(Failure::usage(
@@ -110,6 +114,30 @@ fn add_indices(
         let samples = scored.paired()?;
         let found = Indices::of(&scored.report, samples.as_ref(), &console.monitor())?;
         document.indices = Some(found.into());
+    }
+    Ok(())
+}
+
+/// What perturbed copies show, where asked for.
+fn add_probes(
+    args: &ScoreArgs,
+    scored: &mut Scored,
+    console: Console,
+    document: &mut ScoreDocument,
+) -> Result<(), Failure> {
+    let inputs = scored.arrays.as_ref().map(|(inputs, _)| inputs);
+    let options = args.model.network.run.options();
+    let probing = Probing::from_args(&args.probe, inputs, options, &args.model.params(), console);
+    if let (Some(probing), Some(model)) = (probing, &scored.model) {
+        let shown = probing.run(&model.file, scored.labels.as_ref())?;
+        document.probe = Some(shown.document);
+        let samples = scored.paired()?.map(PairedSamples::into_sides);
+        let (inputs, outputs) = samples.unzip();
+        let (report, labels) = (&scored.report, scored.labels.as_ref());
+        let facts = SampleFacts::of(report, inputs.as_ref(), outputs.as_ref(), labels, Some(&shown.probed))?;
+        drop((inputs, outputs));
+        scored.facts = facts;
+        scored.probed = Some(shown.probed);
     }
     Ok(())
 }

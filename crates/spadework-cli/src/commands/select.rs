@@ -72,8 +72,8 @@ fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, 
 
 fn with_scores(scored: &Scored, selected: &[usize]) -> String {
     let rows = selected.iter().enumerate();
-    let rows = rows.map(|(at, &index)| NodeRow { scored, index, rank: at + 1 }.to_csv());
-    format!("{}{}", NodeRow::HEADER, rows.collect::<String>())
+    let rows = rows.map(|(at, &index)| NodeRow { scored, index, rank: at + 1 }.to_csv() + "\n");
+    format!("{}\n{}", NodeRow::HEADER, rows.collect::<String>())
 }
 
 fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> String {

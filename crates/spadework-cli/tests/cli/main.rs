@@ -17,6 +17,7 @@ mod help;
 mod interrupt;
 mod models;
 mod new_samples;
+mod probes;
 mod report;
 mod result_folder;
 mod score;

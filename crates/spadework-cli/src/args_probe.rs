@@ -1,0 +1,32 @@
+//! What a user may type about probes.
+
+use std::num::NonZeroUsize;
+
+use clap::Args;
+use spadework::probe::{Probe, ProbeParams};
+
+/// Perturbed copies of the samples.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Probes")]
+pub(crate) struct ProbeArgs {
+    /// Also give the model perturbed copies of the samples: which hold against attacks? E.g. linf:0.1, linf:8/255, l2:0.5
+    ///
+    /// A norm, a radius and, after another colon, a kind: search (the default) turns the signs of ever smaller blocks of numbers
+    /// round and keeps what makes the margin smaller; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
+    /// lowest frequencies. Needs --model. Copies stay between 0 and 1 where all inputs do, and between the least and the
+    /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 801,000 times for 1000
+    /// samples and the 800 copies of a search, less where samples are lost early; 9,000 times for noise.
+    #[arg(long, value_name = "NORM:RADIUS[:KIND]")]
+    pub(crate) probe: Option<Probe>,
+    /// With --probe: copies of a sample, at most [default: 800 of a search, 8 of noise]
+    #[arg(long, value_name = "N", requires = "probe")]
+    pub(crate) probes: Option<NonZeroUsize>,
+    /// With --probe: samples that are probed, drawn by the seed where there are more
+    #[arg(long, value_name = "N", requires = "probe", default_value_t = SAMPLES)]
+    pub(crate) probe_samples: NonZeroUsize,
+    /// With --probe and noise: also score samples and copies together, on graphs at the scale of the probes
+    #[arg(long, requires = "probe")]
+    pub(crate) probe_graph: bool,
+}
+
+const SAMPLES: NonZeroUsize = NonZeroUsize::new(ProbeParams::SAMPLES).unwrap();

@@ -1,0 +1,155 @@
+//! Probes of models, as `score` and `compare` have them.
+
+use spadework::probe::{
+    ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, Probed, probe_model, probed_manifold,
+};
+use spadework::{Error as CoreError, PairedSamples, Samples, SpadeParams, evaluate, with_threads};
+use spadework_io::corrupt::ImageShape;
+use spadework_io::model::{Layout, Prepared, RunOptions};
+use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
+use spadework_io::{Dataset, Labels};
+
+use crate::args_probe::ProbeArgs;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::model_runner::Runner;
+
+/// How models are probed, where that was asked for.
+pub(crate) struct Probing<'a> {
+    runner: Runner<'a>,
+    inputs: &'a Dataset,
+    probe: ProbeParams,
+    /// How samples and copies are scored together, where asked for.
+    graph: Option<SpadeParams>,
+}
+
+/// What the probes of a model have shown.
+pub(crate) struct Shown {
+    pub(crate) probed: Probed,
+    pub(crate) document: ProbeDocument,
+}
+
+impl ProbeArgs {
+    /// Says at once what cannot be done, before anything is loaded.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if self.probe_graph && self.probe.is_some_and(|probe| probe.kind() == ProbeKind::Search) {
+            return Err(Failure::from(CoreError::ProbedManifold)
+                .about("--probe-graph")
+                .with_hint("name a kind of noise, e.g. --probe linf:0.1:pixel"));
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Probing<'a> {
+    /// None where no probe was asked for, or a graph is given in place of the inputs.
+    pub(crate) fn from_args(
+        args: &ProbeArgs,
+        inputs: Option<&'a Dataset>,
+        options: RunOptions,
+        params: &SpadeParams,
+        console: Console,
+    ) -> Option<Self> {
+        let (probe, inputs) = args.probe.zip(inputs)?;
+        let probe = ProbeParams {
+            probes: args.probes.map_or(probe.usual_count(), Into::into),
+            samples: args.probe_samples.get(),
+            grid: grid_of(inputs, probe, &options, console),
+            seed: params.seed,
+            ..ProbeParams::new(probe)
+        };
+        let runner = Runner { options, threads: params.threads, inputs: Some(inputs), console };
+        let graph = args.probe_graph.then(|| params.clone());
+        Some(Self { runner, inputs, probe, graph })
+    }
+
+    /// Probes the model in a file; `labels` are those of all inputs.
+    pub(crate) fn run(&self, file: &str, labels: Option<&Labels>) -> Result<Shown, Failure> {
+        let inputs = self.inputs.few_samples()?;
+        let prepared = self.runner.prepare(file)?;
+        if prepared.dims().first() == Some(&Some(1)) {
+            return Err(Failure::from(CoreError::NoMargin { outputs: 1 }).about(file));
+        }
+        self.tell_what_it_costs(file, inputs.len());
+        let monitor = self.runner.console.monitor();
+        let model = |rows: &Samples<'_>| outputs(&prepared, rows);
+        let probed = with_threads(self.runner.threads, || {
+            Ok(probe_model::<Failure, _>(&inputs, model, &self.probe, &monitor))
+        })??;
+        let mut document = ProbeDocument::new(&probed, labels)?;
+        if let Some(params) = &self.graph {
+            document.graph = Some(self.score_copies(&inputs, &prepared, params)?);
+        }
+        Ok(Shown { probed, document })
+    }
+
+    /// Scores samples and copies together.
+    fn score_copies(
+        &self,
+        inputs: &Samples<'_>,
+        prepared: &Prepared,
+        params: &SpadeParams,
+    ) -> Result<ProbedGraphDocument, Failure> {
+        let monitor = self.runner.console.monitor();
+        let copies = with_threads(params.threads, || probed_manifold(inputs, &self.probe, &monitor))?;
+        let outputs = with_threads(params.threads, || Ok(outputs(prepared, &copies)))??;
+        let report = evaluate(&PairedSamples::new(copies, outputs)?, params, &monitor)
+            .map_err(|error| Failure::of_evaluation(error, params).about("--probe-graph"))?;
+        Ok(ProbedGraphDocument::new(&report))
+    }
+
+    fn tell_what_it_costs(&self, file: &str, inputs: usize) {
+        let ProbeParams { probe, probes, samples, .. } = &self.probe;
+        let samples = inputs.min(*samples);
+        let most = self.probe.most_evaluations(inputs);
+        self.runner.console.note(&format!(
+            "{file}: {probe} runs the model up to {most} times: {samples} of {inputs} samples with {probes} copies each \
+             (--probes, --probe-samples)"
+        ));
+    }
+}
+
+/// The outputs of a model for some rows. Only Ctrl-C is watched for: progress is that of the probes.
+fn outputs(prepared: &Prepared, rows: &Samples<'_>) -> Result<Samples<'static>, Failure> {
+    let mut outputs = prepared.run(rows, &Console::quiet().monitor())?;
+    Ok(outputs.swap_remove(0).into_few_samples()?)
+}
+
+/// How the numbers of an input lie beside each other; none where they are no image.
+fn grid_of(inputs: &Dataset, probe: Probe, options: &RunOptions, console: Console) -> Option<Grid> {
+    let Ok(shape) = ImageShape::of(inputs) else {
+        if matches!(probe.kind(), ProbeKind::Block { .. } | ProbeKind::Smooth { .. }) {
+            console.note(&format!(
+                "{}: the samples are no images, so that {probe} perturbs neighboring numbers alike",
+                inputs.name()
+            ));
+        }
+        return None;
+    };
+    let mut grid = Grid::from(shape);
+    // Of a row of numbers, the options know more than its length does.
+    if ImageShape::is_guessed_for(inputs) && options.layout == Some(Layout::ChannelsLast) {
+        grid.order = ChannelOrder::Last;
+    }
+    Some(grid)
+}
+
+/// Columns of the table of samples, a number an input, NaN for those that were not probed.
+pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
+    let column = |value: &dyn Fn(&spadework::probe::ProbedSample) -> Option<f64>| {
+        let mut column = vec![f64::NAN; probed.inputs()];
+        for sample in &probed.samples {
+            column[sample.index] = value(sample).unwrap_or(f64::NAN);
+        }
+        column
+    };
+    let mut columns = vec![
+        ("probe_margin", column(&|sample| Some(sample.lowest))),
+        ("stability", column(&|sample| Some(sample.stability()))),
+    ];
+    if probed.params.probe.kind() != ProbeKind::Search {
+        columns.push(("probe_change", column(&|sample| Some(sample.scatter?.change))));
+        columns.push(("probe_kept", column(&|sample| Some(sample.scatter?.kept))));
+    }
+    columns
+}

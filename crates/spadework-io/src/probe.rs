@@ -1,0 +1,103 @@
+//! What probes have shown, as a part of documents.
+
+use serde::{Deserialize, Serialize};
+use spadework::probe::{ChannelOrder, Grid, ProbeSummary, Probed};
+use spadework::scores::edge_overlap;
+use spadework::{Error, SpadeReport};
+
+use crate::Labels;
+use crate::corrupt::{Channels, ImageShape};
+use crate::result::NeighborsDocument;
+
+/// A probed model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeDocument {
+    /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
+    pub probe: String,
+    /// Perturbed copies of a sample, at most.
+    pub probes: usize,
+    /// Samples that were probed.
+    pub samples: usize,
+    /// Rows that went through the model.
+    pub evaluations: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The part of the probed samples that are right, where labels and outputs go together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// The part of the probed samples that are right and keep their class on every copy.
+    pub held: f64,
+    /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robust_accuracy: Option<f64>,
+    /// The mean part of the margin that is left at the worst copy; larger is more robust.
+    pub stability: f64,
+    /// The median of margin over root mean square change, of random copies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin_ratio: Option<f64>,
+    /// The graphs of samples and copies together, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<ProbedGraphDocument>,
+}
+
+/// Scores of samples and copies together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbedGraphDocument {
+    /// Samples and copies.
+    pub nodes: usize,
+    /// k.
+    pub neighbors: NeighborsDocument,
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// The part of the input edges that are output edges too.
+    pub edge_overlap: f64,
+}
+
+impl ProbeDocument {
+    /// The document of what was probed; `labels` are those of all samples.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn new(probed: &Probed, labels: Option<&Labels>) -> Result<Self, Error> {
+        let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio } =
+            probed.summary(labels.map(Labels::ids))?;
+        Ok(Self {
+            probe: probed.params.probe.to_string(),
+            probes: probed.params.probes,
+            samples: probed.samples.len(),
+            evaluations: probed.evaluations,
+            seed: probed.params.seed,
+            accuracy,
+            held,
+            robust_accuracy,
+            stability,
+            margin_ratio,
+            graph: None,
+        })
+    }
+}
+
+/// The numbers of an image, as probes see them.
+impl From<ImageShape> for Grid {
+    fn from(shape: ImageShape) -> Self {
+        let ImageShape { channels, height, width, order } = shape;
+        let order = match order {
+            Channels::First => ChannelOrder::First,
+            Channels::Last => ChannelOrder::Last,
+        };
+        Self { channels, height, width, order }
+    }
+}
+
+impl ProbedGraphDocument {
+    /// The document of a report on samples and copies.
+    pub fn new(report: &SpadeReport) -> Self {
+        let connection = &report.diagnostics.connection;
+        Self {
+            nodes: report.graphs.nodes(),
+            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            model_score: report.model_score.0,
+            edge_overlap: edge_overlap(&report.graphs),
+        }
+    }
+}

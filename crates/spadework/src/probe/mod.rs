@@ -1,0 +1,401 @@
+//! Probes: how much of its margin does a sample keep when it is moved a little?
+//!
+//! Graphs see the samples that there are, and the directions between them; an attacker leaves these directions. Probes look
+//! beside the samples: seeded copies x' of a sample x with ‖x' − x‖ ≤ ε are given to the model, which stays a black box, and
+//! the margin m(x) = y_c − max_{j ≠ c} y_j of the class c = argmax y(x) is measured on each. Copies are either drawn at random
+//! ([`ProbeKind::Pixel`], [`Block`](ProbeKind::Block), [`Smooth`](ProbeKind::Smooth)) or made by a search in which each learns
+//! from those before ([`ProbeKind::Search`]). All copies stay where the data lie: between 0 and 1 where all inputs do, between
+//! the least and the largest number of the inputs otherwise.
+//!
+//! Of a linear model, m(x') − m(x) = wᵀ(x' − x): over random signs it has the root mean square ε‖w‖₂, and it is never below
+//! −ε‖w‖₁, which the search comes to once its blocks are single numbers.
+//!
+//! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers have followed the
+//! accuracy under attack.
+
+mod black_box;
+mod copies;
+mod grid;
+mod kind;
+mod search;
+
+pub use grid::{ChannelOrder, Grid};
+pub use kind::{Probe, ProbeKind, ProbeNorm};
+
+use rayon::prelude::*;
+
+use crate::random::{draw, stream};
+use crate::{Error, Monitor, Samples, Stage, Values};
+use black_box::{BlackBox, Verdict, verdicts};
+use copies::{Copies, MOST_COPIES, Range};
+
+/// Stream that chooses the samples to probe.
+const CHOICE_STREAM: u64 = 1 << 61;
+/// Numbers of perturbed copies that are held at once.
+const BATCH_NUMBERS: usize = 1 << 24;
+
+/// How a model is probed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeParams {
+    /// How large the perturbations are, and of which kind.
+    pub probe: Probe,
+    /// Copies of a sample, at most.
+    pub probes: usize,
+    /// Samples that are probed, drawn where there are more.
+    pub samples: usize,
+    /// How the numbers of a sample lie beside each other; as in a row where `None`.
+    pub grid: Option<Grid>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl ProbeParams {
+    /// Samples that are probed, where nobody says how many: a share of them is then known to some 1.5 %.
+    pub const SAMPLES: usize = 1000;
+
+    /// The usual numbers for a probe.
+    pub fn new(probe: Probe) -> Self {
+        Self { probe, probes: probe.usual_count(), samples: Self::SAMPLES, grid: None, seed: 0 }
+    }
+
+    /// How often a model is run at most, a sample at a time, for so many inputs.
+    pub fn most_evaluations(&self, inputs: usize) -> u64 {
+        inputs.min(self.samples) as u64 * (self.probes as u64 + 1)
+    }
+
+    fn check(&self, dim: usize) -> Result<(), Error> {
+        for (name, count) in [("probes", self.probes), ("samples", self.samples)] {
+            if count == 0 || count > MOST_COPIES {
+                return Err(Error::ProbeCount { name, most: MOST_COPIES, got: count });
+            }
+        }
+        match self.grid {
+            Some(grid) if grid.dim() != Some(dim) => {
+                let Grid { channels, height, width, .. } = grid;
+                Err(Error::ProbeGrid { channels, height, width, dim })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn copies(&self, inputs: &Samples<'_>) -> Copies {
+        let range = match inputs.values() {
+            Values::F32(values) => Range::of(values.iter().copied()),
+            Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+        };
+        let grid = self.grid.unwrap_or(Grid::line(inputs.dim()));
+        Copies { probe: self.probe, grid, range, seed: self.seed }
+    }
+
+    /// The samples to probe, in their own order.
+    fn chosen(&self, inputs: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..inputs).collect();
+        if self.samples < inputs {
+            draw(&mut all, self.samples, &mut stream(self.seed, CHOICE_STREAM));
+            all.truncate(self.samples);
+            all.sort_unstable();
+        }
+        all
+    }
+}
+
+/// What the probes of one sample have shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProbedSample {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// Its class: the position of the largest output.
+    pub class: usize,
+    /// How far that output leads the next one.
+    pub margin: f64,
+    /// The smallest lead over the sample and its copies; negative where a copy has another class.
+    pub lowest: f64,
+    /// How the leads of the copies scatter; none after a search, whose copies depend on each other.
+    pub scatter: Option<Scatter>,
+    /// What the last three quarters of a search have taken from the margin; none of random copies.
+    pub late_loss: Option<f64>,
+}
+
+/// Random copies of one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scatter {
+    /// Root mean square of what a copy does to the margin.
+    pub change: f64,
+    /// The part of the copies that keep the class.
+    pub kept: f64,
+}
+
+impl ProbedSample {
+    /// Whether every copy keeps the class.
+    pub fn holds(&self) -> bool {
+        self.lowest > 0.0
+    }
+
+    /// Whether the class would hold if the search went on to four times as many copies, and these took as much again as the
+    /// last three quarters have: blocks of half the side are four times as many. None of random copies.
+    pub fn resists(&self) -> Option<bool> {
+        self.late_loss.map(|loss| self.lowest > loss)
+    }
+
+    /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
+    pub fn stability(&self) -> f64 {
+        if self.holds() { self.lowest / self.margin } else { 0.0 }
+    }
+
+    /// Margin over its root mean square change; infinite where no copy changes it, none after a search.
+    pub fn ratio(&self) -> Option<f64> {
+        self.scatter.map(|scatter| if self.margin > 0.0 { self.margin / scatter.change } else { 0.0 })
+    }
+}
+
+/// A probed model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probed {
+    /// How it was probed.
+    pub params: ProbeParams,
+    /// The samples that were probed, in ascending order.
+    pub samples: Vec<ProbedSample>,
+    /// Rows that went through the model.
+    pub evaluations: u64,
+    /// Number of inputs that there were.
+    inputs: usize,
+    /// Numbers per output.
+    classes: usize,
+}
+
+/// What the probes say of the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProbeSummary {
+    /// The part of the probed samples that are right by their labels; none without labels that are indices of outputs.
+    pub accuracy: Option<f64>,
+    /// The part of the probed samples that are right (of any class, without labels) and hold against every copy: an upper
+    /// bound of the accuracy under the strongest attack of this size, on these samples.
+    pub held: f64,
+    /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
+    /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
+    pub robust_accuracy: Option<f64>,
+    /// The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost.
+    pub stability: f64,
+    /// The median of margin over root mean square change, of random copies; none after a search, nor where it is infinite.
+    pub margin_ratio: Option<f64>,
+}
+
+impl Probed {
+    /// Number of inputs, of which some were probed.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The whole in a few numbers; `labels` are those of all inputs.
+    ///
+    /// # Errors
+    /// When there is not one label an input.
+    pub fn summary(&self, labels: Option<&[i64]>) -> Result<ProbeSummary, Error> {
+        if let Some(labels) = labels
+            && labels.len() != self.inputs
+        {
+            return Err(Error::LabelCount { samples: self.inputs, labels: labels.len() });
+        }
+        let classes = 0..self.classes as i64;
+        let labels = labels.filter(|labels| labels.iter().all(|label| classes.contains(label)));
+        let right =
+            |sample: &&ProbedSample| labels.is_none_or(|labels| labels[sample.index] == sample.class as i64);
+        let share = |count: f64| count / self.samples.len() as f64;
+        let counted = |samples: &mut dyn Iterator<Item = &ProbedSample>| share(samples.count() as f64);
+        let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
+        Ok(ProbeSummary {
+            accuracy: labels.map(|_| counted(&mut self.samples.iter().filter(right))),
+            held: counted(&mut self.samples.iter().filter(right).filter(|sample| sample.holds())),
+            robust_accuracy: self.samples.iter().all(|sample| sample.late_loss.is_some()).then(|| {
+                counted(
+                    &mut self.samples.iter().filter(right).filter(|sample| sample.resists() == Some(true)),
+                )
+            }),
+            stability: share(self.samples.iter().filter(right).map(ProbedSample::stability).sum()),
+            margin_ratio: median(&mut ratios).filter(|ratio| ratio.is_finite()),
+        })
+    }
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+/// Samples whose copies go through the model together.
+struct Batch {
+    dim: usize,
+    /// Which of the inputs they are.
+    indices: Vec<usize>,
+    /// Their numbers, row after row.
+    rows: Vec<f32>,
+    classes: Vec<usize>,
+    margins: Vec<f64>,
+}
+
+impl Batch {
+    fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    fn row(&self, at: usize) -> &[f32] {
+        &self.rows[at * self.dim..(at + 1) * self.dim]
+    }
+
+    /// The samples before any copy was tried.
+    fn unprobed(&self) -> Vec<ProbedSample> {
+        let sample = |at: usize| ProbedSample {
+            index: self.indices[at],
+            class: self.classes[at],
+            margin: self.margins[at],
+            lowest: self.margins[at],
+            scatter: None,
+            late_loss: None,
+        };
+        (0..self.len()).map(sample).collect()
+    }
+}
+
+/// Probes a classifier: the margins of samples, and what is left of them on perturbed copies.
+///
+/// The model is a black box that turns rows into outputs, one row each; it is given some thousand rows at a time, and outputs
+/// are used up before the next are made. Copies are in single precision. They depend on the seed and on the sample's index
+/// alone, so the result is the same for any number of threads as far as the model's outputs are.
+///
+/// # Errors
+/// [`Error::ProbeCount`] and [`Error::ProbeGrid`] when the parameters do not fit, [`Error::NoMargin`] when the model has a
+/// single output, [`Error::ShapeMismatch`] when it does not answer every row, [`Error::Cancelled`], and whatever the model
+/// returns.
+///
+/// ```
+/// use spadework::probe::{ProbeParams, probe_model};
+/// use spadework::{Error, Samples, Silent};
+/// // Two classes by the sign of x₁ + x₂; at a distance of 0.3 in every number, (0.2, 0.2) can be lost, (1, 1) cannot.
+/// let model = |rows: &Samples<'_>| {
+///     let spadework::Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let outputs: Vec<f32> = x.chunks_exact(2).flat_map(|x| [x[0] + x[1], -x[0] - x[1]]).collect();
+///     Samples::few_from_f32(rows.len(), 2, outputs)
+/// };
+/// let inputs = Samples::from_f32(3, 2, vec![0.2, 0.2, 1.0, 1.0, -1.0, -1.0])?;
+/// let params = ProbeParams::new("linf:0.3".parse().unwrap());
+/// let probed = probe_model(&inputs, model, &params, &Silent)?;
+/// assert_eq!(probed.samples.iter().map(|sample| sample.holds()).collect::<Vec<_>>(), [false, true, true]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn probe_model<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<Probed, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    params.check(inputs.dim())?;
+    monitor.begin(Stage::Probes);
+    let copies = params.copies(inputs);
+    let chosen = params.chosen(inputs.len());
+    let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).max(1));
+    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
+    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
+    let mut samples = Vec::with_capacity(chosen.len());
+    let mut classes = 0;
+    for indices in batches {
+        let rows = gathered(inputs, indices);
+        let outputs = model.outputs(rows.clone(), inputs.dim())?;
+        classes = outputs.dim();
+        let (classes, margins) =
+            verdicts(&outputs).into_iter().map(|Verdict { class, margin }| (class, margin)).unzip();
+        let batch = Batch { dim: inputs.dim(), indices: indices.to_vec(), rows, classes, margins };
+        samples.extend(match params.probe.kind() {
+            ProbeKind::Search => search::search(&batch, &copies, params.probes, &mut model)?,
+            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => {
+                scatter(&batch, &copies, params.probes, &mut model)?
+            }
+        });
+    }
+    let evaluations = model.evaluations;
+    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes })
+}
+
+/// What random copies do to the margins of a batch.
+fn scatter<E: From<Error>, M>(
+    batch: &Batch,
+    copies: &Copies,
+    probes: usize,
+    model: &mut BlackBox<'_, M>,
+) -> Result<Vec<ProbedSample>, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    let mut found = batch.unprobed();
+    let (mut squares, mut kept) = (vec![0.0; batch.len()], vec![0_usize; batch.len()]);
+    for copy in 0..probes {
+        let rows = perturbed(&batch.rows, batch.dim, &batch.indices, copy, copies);
+        let margins = model.margins(rows, batch.dim, &batch.classes)?;
+        for (at, margin) in margins.into_iter().enumerate() {
+            let sample = &mut found[at];
+            sample.lowest = sample.lowest.min(margin);
+            squares[at] += (margin - sample.margin).powi(2);
+            kept[at] += usize::from(margin > 0.0);
+        }
+    }
+    for (at, sample) in found.iter_mut().enumerate() {
+        let probes = probes as f64;
+        sample.scatter =
+            Some(Scatter { change: (squares[at] / probes).sqrt(), kept: kept[at] as f64 / probes });
+    }
+    Ok(found)
+}
+
+/// Samples and their random copies as one set: the manifold at the scale of the probes. The samples that are probed come
+/// first, then the first copy of each, then the second and so on.
+///
+/// # Errors
+/// [`Error::ProbedManifold`] for a search, whose copies are no cloud around a sample; [`Error::ProbeCount`] and
+/// [`Error::ProbeGrid`] when the parameters do not fit, [`Error::Cancelled`].
+pub fn probed_manifold(
+    inputs: &Samples<'_>,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<Samples<'static>, Error> {
+    params.check(inputs.dim())?;
+    if params.probe.kind() == ProbeKind::Search {
+        return Err(Error::ProbedManifold);
+    }
+    let copies = params.copies(inputs);
+    let chosen = params.chosen(inputs.len());
+    let rows = gathered(inputs, &chosen);
+    let mut all = rows.clone();
+    for copy in 0..params.probes {
+        crate::monitor::check_cancelled(monitor)?;
+        all.extend(perturbed(&rows, inputs.dim(), &chosen, copy, &copies));
+    }
+    Samples::from_f32(chosen.len() * (params.probes + 1), inputs.dim(), all)
+}
+
+/// The same copy of every row.
+fn perturbed(rows: &[f32], dim: usize, indices: &[usize], copy: usize, copies: &Copies) -> Vec<f32> {
+    let mut moved = rows.to_vec();
+    moved.par_chunks_exact_mut(dim).zip(indices).for_each(|(row, &index)| copies.perturb(index, copy, row));
+    moved
+}
+
+/// Some rows of the inputs, in single precision.
+fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
+    let dim = inputs.dim();
+    let mut rows = Vec::with_capacity(indices.len() * dim);
+    for &index in indices {
+        let place = index * dim..(index + 1) * dim;
+        match inputs.values() {
+            Values::F32(values) => rows.extend_from_slice(&values[place]),
+            Values::F64(values) => rows.extend(values[place].iter().map(|&value| value as f32)),
+        }
+    }
+    rows
+}
