@@ -175,9 +175,34 @@ pub(crate) struct SelectArgs {
     /// How many samples to select [default: 100, or all where there are fewer]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<NonZeroUsize>,
-    /// Print score and label beside each id, as CSV with a header
+    /// What makes a sample fragile
+    #[arg(long, value_enum, value_name = "WORD", default_value_t = By::Node)]
+    pub(crate) by: By,
+    /// Print score, label, margin and fragility beside each id, as CSV with a header
     #[arg(long)]
     pub(crate) scores: bool,
+}
+
+/// By what samples are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// The node score
+    Node,
+    /// Lead of its class and slope of the outputs: what an attack breaks first; the node score without classes
+    Fragility,
+    /// The lead of the label's output, or without labels of the largest: the smallest come first
+    Margin,
+}
+
+impl By {
+    /// The word for it on the command line.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            By::Node => "node",
+            By::Fragility => "fragility",
+            By::Margin => "margin",
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -473,7 +498,9 @@ pub(crate) enum TableFormat {
     Csv,
     /// nodes.parquet, edges.parquet and so on
     Parquet,
-    #[value(help = "arrays alone: node_scores.npy, edges.npy, edge_scores.npy; of a sweep scores.npy")]
+    #[value(
+        help = "arrays alone: node_scores.npy, margins.npy, fragility.npy, edges.npy, edge_scores.npy; of a sweep scores.npy"
+    )]
     Npy,
 }
 

@@ -143,6 +143,9 @@ pub(crate) struct CertaintyArgs {
     /// The scores of the identity (always 1) and of the same outputs dealt out to the inputs at random
     #[arg(long)]
     pub(crate) references: bool,
+    /// More numbers about the model: mean eigenvalue, distortion of random edges, trustworthiness and continuity
+    #[arg(long, help_heading = "Indices")]
+    pub(crate) indices: bool,
 }
 
 /// New samples against a scored model.
@@ -155,7 +158,8 @@ pub(crate) struct ReferenceArgs {
         value_name = "RESULT",
         conflicts_with_all = [
             "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
-            "connectivity", "tolerance", "certify", "seed", "interval", "references", "probe", "save_graphs", "report", "plots"
+            "connectivity", "tolerance", "certify", "seed", "interval", "references", "indices", "probe",
+            "save_graphs", "report", "plots"
         ]
     )]
     pub(crate) reference: Option<PathBuf>,

@@ -9,6 +9,7 @@ use spadework_io::result::{
 };
 
 use crate::render_graphs::{graph_lines, numbers_of};
+use crate::render_indices::{indices, margins};
 
 /// `1 sample`, `2 samples`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
@@ -21,6 +22,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 /// The whole result of `score`; `scores` are those of all samples.
 pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
     let mut text = headline(document);
+    text.push_str(&indices(document.indices.as_ref()));
     if !document.label_scores.is_empty() {
         text.push_str("\nlabel scores, most fragile first\n");
         text.push_str(&label_table(&document.label_scores));
@@ -50,7 +52,7 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
          enclosure     {}, {certainty}\n\
          {}\
          eigenvalues   {}\n\
-         {}{}\
+         {}{}{}\
          samples       {}, {} in, {} out\n\
          {}{}",
         number(document.model_score),
@@ -58,6 +60,7 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
         beside_the_score(document.interval, document.references),
         spectrum.join("  "),
         overlap(document.edge_overlap),
+        margins(document.margins.as_ref()),
         document.probe.as_ref().map(probe).unwrap_or_default(),
         document.samples,
         numbers_of(document.input_dim, "numbers"),

@@ -6,6 +6,7 @@ use spadework_io::sweep::{PointDocument, SweepDocument};
 
 use crate::render::{corruption, number, printable, table};
 use crate::render_graphs::is_plain;
+use crate::render_indices::indices_of;
 
 /// The whole result of `compare`.
 pub(crate) fn comparison(document: &CompareDocument) -> String {
@@ -22,6 +23,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
     text.push_str(&model_table(models));
     text.push_str(&how_probed(models));
     text.push_str(&uncertain_order(models));
+    text.push_str(&indices_of(models));
     text.push_str(&agreement(document));
     text.push_str(&format!(
         "\nseconds: input neighbors {:.3}; total {:.3}\n",
@@ -88,15 +90,14 @@ fn model_table(models: &[ModelDocument]) -> String {
 
 /// What the columns of probes say, where there are any.
 fn how_probed(models: &[ModelDocument]) -> String {
-    let Some(ProbeDocument { probe, samples, .. }) = models.iter().find_map(|model| model.probe.as_ref())
-    else {
-        return String::new();
-    };
+    let Some(first) = models.iter().find_map(|model| model.probe.as_ref()) else { return String::new() };
+    let ProbeDocument { probe, samples, .. } = first;
     let evaluations: u64 =
         models.iter().filter_map(|model| model.probe.as_ref()).map(|probe| probe.evaluations).sum();
+    let robust = first.robust_accuracy.map_or("", |_| "robust: right under attack, estimated; ");
     format!(
-        "  {probe} on {samples} samples, {evaluations} model evaluations; robust: accuracy under attack, estimated; held: right \
-         on every copy, at least as many; stability: mean part of the margin that is left\n"
+        "  {probe} on {samples} samples, {evaluations} model evaluations; {robust}held: right on every copy; stability: mean \
+         part of the margin that is left\n"
     )
 }
 

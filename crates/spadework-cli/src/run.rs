@@ -18,6 +18,7 @@ use crate::args::{ModelArgs, OutputArgs, TableFormat};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::GraphFormat;
 use crate::console::Console;
+use crate::facts::SampleFacts;
 use crate::failure::Failure;
 use crate::looks;
 use crate::probing;
@@ -32,6 +33,8 @@ use crate::tables;
 pub(crate) struct Scored {
     pub(crate) report: SpadeReport,
     pub(crate) labels: Option<Labels>,
+    /// What stands beside the scores of the samples.
+    pub(crate) facts: SampleFacts,
     /// Inputs and outputs, where neither is a graph.
     pub(crate) arrays: Option<(Dataset, Dataset)>,
     /// The model that was run for the outputs.
@@ -75,21 +78,50 @@ impl Scored {
                     .map_err(|error| Failure::of_evaluation(error, params)),
             })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
+        let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
+        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref(), None)?;
+        drop((inputs, outputs));
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
         let (model, arrays) = (sides.model.clone(), sides.into_arrays());
-        Ok(Self { report, labels, arrays, model, corruption, labels_argument, data: None, probed: None })
+        Ok(Self {
+            report,
+            labels,
+            facts,
+            arrays,
+            model,
+            corruption,
+            labels_argument,
+            data: None,
+            probed: None,
+        })
     }
 
-    /// A model that was scored stage by stage; `stage` is what its graphs say of themselves.
+    /// A model that was scored stage by stage; `stage` is what its graphs say of themselves, `arrays` what they were made of,
+    /// where that is still there.
     pub(crate) fn from_stages(
         report: SpadeReport,
         labels: Option<Labels>,
         stage: Option<&GraphStage>,
-    ) -> Self {
+        arrays: Option<&(Dataset, Dataset)>,
+    ) -> Result<Self, Failure> {
+        let samples =
+            arrays.map(|(inputs, outputs)| Ok::<_, Failure>((inputs.samples()?, outputs.samples()?)));
+        let (inputs, outputs) = samples.transpose()?.unzip();
+        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref(), None)?;
         let corruption = stage.and_then(|stage| stage.corruption.clone());
         let model = stage.and_then(|stage| stage.model.clone());
         let data = stage.and_then(|stage| stage.data.clone());
-        Self { report, labels, arrays: None, model, corruption, labels_argument: None, data, probed: None }
+        Ok(Self {
+            report,
+            labels,
+            facts,
+            arrays: None,
+            model,
+            corruption,
+            labels_argument: None,
+            data,
+            probed: None,
+        })
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -100,6 +132,7 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
+        document.margins = self.facts.margins.as_ref().map(Into::into);
         document.model.clone_from(&self.model);
         document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
@@ -115,10 +148,15 @@ impl Scored {
         Ok(document)
     }
 
+    /// The samples that were scored; none where a side is a graph.
+    pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
+        let Some((inputs, outputs)) = &self.arrays else { return Ok(None) };
+        Ok(Some(PairedSamples::new(inputs.samples()?, outputs.samples()?)?))
+    }
+
     /// The scored model as the only one of a set; none where a side is a graph.
     pub(crate) fn as_set(&self) -> Result<Option<ModelSet<'_>>, Failure> {
-        let Some((inputs, outputs)) = &self.arrays else { return Ok(None) };
-        Ok(Some(PairedSamples::new(inputs.samples()?, outputs.samples()?)?.into()))
+        Ok(self.paired()?.map(Into::into))
     }
 }
 
@@ -345,17 +383,10 @@ impl<'a> ResultFolder<'a> {
         let report = &scored.report;
         let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
         let names: String = probes.iter().map(|(name, _)| format!(",{name}")).collect();
-        let mut nodes = format!("index,label,score,rank{names}\n");
-        for (index, (score, rank)) in
-            report.node_scores.scores().iter().zip(report.node_scores.ranks()).enumerate()
-        {
-            let label = scored
-                .labels
-                .as_ref()
-                .map(|labels| csv_field(&label_text(labels, index)))
-                .unwrap_or_default();
+        let mut nodes = format!("{}{names}\n", NodeRow::HEADER);
+        for (index, rank) in report.node_scores.ranks().into_iter().enumerate() {
             let probed: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
-            nodes.push_str(&format!("{index},{label},{score},{rank}{probed}\n"));
+            nodes.push_str(&format!("{}{probed}\n", NodeRow { scored, index, rank }.to_csv()));
         }
         let mut edges = String::from("p,q,score\n");
         for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
@@ -379,7 +410,13 @@ impl<'a> ResultFolder<'a> {
         if let Some(labels) = &labels {
             nodes.push(("label", Column::Utf8(labels)));
         }
-        nodes.extend([("score", Column::F64(scores)), ("rank", Column::I64(&ranks))]);
+        let margins = scored.facts.margin_column();
+        nodes.extend([
+            ("score", Column::F64(scores)),
+            ("rank", Column::I64(&ranks)),
+            ("margin", Column::F64(&margins)),
+            ("fragility", Column::F64(scored.facts.fragility.values())),
+        ]);
         let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
         nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
         write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
@@ -403,6 +440,10 @@ impl<'a> ResultFolder<'a> {
             report.edge_scores.edges().iter().flat_map(|&(p, q)| [i64::from(p), i64::from(q)]).collect();
         let file = |name: &str| self.path().join(name);
         write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
+        write_npy(&file("fragility.npy"), &[nodes], scored.facts.fragility.values())?;
+        if let Some(margins) = &scored.facts.margins {
+            write_npy(&file("margins.npy"), &[nodes], margins.values())?;
+        }
         write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
         write_npy(&file("edge_scores.npy"), &[edges], report.edge_scores.scores())?;
         Ok(())
@@ -421,6 +462,26 @@ impl<'a> ResultFolder<'a> {
         let formats = self.tables;
         tables::write_labels(self.path(), formats, labels, &document.label_scores)?;
         tables::write_label_pairs(self.path(), formats, labels, &document.label_pairs)
+    }
+}
+
+/// A sample as a row of a table, without its end.
+pub(crate) struct NodeRow<'a> {
+    pub(crate) scored: &'a Scored,
+    pub(crate) index: usize,
+    pub(crate) rank: usize,
+}
+
+impl NodeRow<'_> {
+    pub(crate) const HEADER: &'static str = "index,label,score,rank,margin,fragility";
+
+    pub(crate) fn to_csv(&self) -> String {
+        let Self { scored: Scored { report, labels, facts, .. }, index, rank } = *self;
+        let label = labels.as_ref().map(|labels| csv_field(&label_text(labels, index))).unwrap_or_default();
+        let score = report.node_scores.scores()[index];
+        let margin = facts.margins.as_ref().map(|margins| margins.values()[index].to_string());
+        let fragility = facts.fragility.values()[index];
+        format!("{index},{label},{score},{rank},{},{fragility}", margin.unwrap_or_default())
     }
 }
 

@@ -5,9 +5,10 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{accuracy, disparity, edge_overlap, label_scores};
-use spadework::{ComparedModel, Comparison, ModelSet, SpadeParams, SpadeReport, UnknownWord};
+use spadework::scores::{Margins, accuracy, disparity, edge_overlap, label_scores};
+use spadework::{ComparedModel, Comparison, ModelSet, Samples, SpadeParams, SpadeReport, UnknownWord};
 
+use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::ProbeDocument;
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
@@ -100,6 +101,12 @@ pub struct ModelDocument {
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
+    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margins: Option<MarginsDocument>,
+    /// Indices beside the score, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indices: Option<IndicesDocument>,
     /// What perturbed copies of the samples have shown, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeDocument>,
@@ -182,8 +189,7 @@ impl CompareDocument {
         });
         let model = |model: &ComparedModel| {
             let outputs = &models.models()[model.given].outputs;
-            let accuracy = labels.map(|labels| accuracy(outputs, labels.ids())).transpose()?.flatten();
-            ModelDocument::new(model, accuracy, labels, top)
+            ModelDocument::new(model, outputs, labels, top)
         };
         Ok(Self {
             schema: SCHEMA.to_owned(),
@@ -250,11 +256,14 @@ impl CompareDocument {
 impl ModelDocument {
     fn new(
         model: &ComparedModel,
-        accuracy: Option<f64>,
+        outputs: &Samples<'_>,
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<Self, spadework::Error> {
         let report: &SpadeReport = &model.report;
+        let ids = labels.map(Labels::ids);
+        let accuracy = ids.map(|ids| accuracy(outputs, ids)).transpose()?.flatten();
+        let margins = Margins::of(outputs, ids)?;
         let label_scores = match labels {
             None => Vec::new(),
             Some(labels) => label_scores(&report.node_scores, labels.ids())?,
@@ -274,6 +283,8 @@ impl ModelDocument {
             accuracy,
             edge_overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
+            margins: margins.as_ref().map(Into::into),
+            indices: None,
             probe: None,
             interval: None,
             references: None,

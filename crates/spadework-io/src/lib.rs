@@ -42,6 +42,7 @@ mod formats;
 pub mod fuzzing;
 mod graph_file;
 mod image_folder;
+pub mod indices;
 mod keys;
 mod labels;
 pub mod layers;

@@ -17,6 +17,7 @@ use spadework::{
     SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
 };
 
+use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::ProbeDocument;
 use crate::stages::Recipe;
 use crate::{Error, Labels};
@@ -79,6 +80,12 @@ pub struct ScoreDocument {
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
+    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margins: Option<MarginsDocument>,
+    /// Indices beside the score, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indices: Option<IndicesDocument>,
     /// What perturbed copies of the samples have shown, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeDocument>,
@@ -527,6 +534,8 @@ impl ScoreDocument {
             references: None,
             edge_overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
+            margins: None,
+            indices: None,
             probe: None,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),

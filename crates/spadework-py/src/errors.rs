@@ -26,6 +26,8 @@ enum Cause {
     File(String),
     /// A page that could not be made, which is not the caller's fault.
     Page(String),
+    /// What a function of the caller raised.
+    Raised(PyErr),
 }
 
 impl Failure {
@@ -41,6 +43,7 @@ impl Failure {
             Cause::Core(error) => error,
             Cause::File(message) => return PyValueError::new_err(message),
             Cause::Page(message) => return PyRuntimeError::new_err(message),
+            Cause::Raised(exception) => return exception,
         };
         if error == CoreError::Cancelled {
             return PyKeyboardInterrupt::new_err(());
@@ -73,6 +76,12 @@ impl From<FileError> for Failure {
             }
             error => Self { argument: None, error: Cause::File(error.to_string()) },
         }
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(exception: PyErr) -> Self {
+        Self { argument: None, error: Cause::Raised(exception) }
     }
 }
 

@@ -32,6 +32,8 @@ mod _native {
     #[pymodule_export]
     use crate::calls::page::{page_of_document, page_of_score};
     #[pymodule_export]
+    use crate::calls::probe::probe_model;
+    #[pymodule_export]
     use crate::calls::score::score;
     #[pymodule_export]
     use crate::calls::sweep::sweep;

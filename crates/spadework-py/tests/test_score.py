@@ -134,11 +134,65 @@ def test_probabilities_are_told(digits):
     assert {warning.filename for warning in told} == {__file__}
 
 
+def test_margins_and_fragility(digits):
+    inputs, outputs, labels = digits["inputs"], digits["standard"], digits["labels"]
+    report = spadework.score(inputs, outputs, labels=labels)
+    rows = np.arange(len(labels))
+    others = outputs.astype(np.float64)
+    others[rows, labels] = -np.inf
+    assert np.array_equal(report.margins, outputs[rows, labels].astype(np.float64) - others.max(axis=1))
+    assert report.document["margins"]["median"] == np.median(report.margins)
+    assert np.array_equal(np.sort(report.fragility), (np.arange(len(labels)) + 0.5) / len(labels))
+    wrong = report.margins < 0
+    assert wrong.any() and report.fragility[wrong].min() > report.fragility[~wrong].max()
+    plain = spadework.score(inputs, outputs)
+    two = np.sort(outputs.astype(np.float64), axis=1)[:, -2:]
+    assert np.array_equal(plain.margins, two[:, 1] - two[:, 0])
+    comparison = spadework.compare(inputs, {"a": outputs, "b": digits["robust"]}, labels=labels)
+    assert np.array_equal(comparison["a"].fragility, report.fragility)
+    assert comparison["a"].document["margins"] == report.document["margins"]
+
+
+def test_fragility_is_what_its_definition_says(digits):
+    """The formula of `docs/what-the-scores-mean.md`, in NumPy."""
+    inputs, outputs = digits["inputs"][:400].astype(np.float64), digits["standard"][:400].astype(np.float64)
+    report = spadework.score(inputs, outputs)
+    p, q = report.edges.T
+    change = (outputs[p] - outputs[q]) / np.linalg.norm(inputs[p] - inputs[q], axis=1)[:, None]
+    pairs = np.abs(change[:, :, None] - change[:, None, :]).mean(axis=0)
+    steep = np.linalg.norm(change, axis=1)
+    local = (np.bincount(p, steep, 400) + np.bincount(q, steep, 400)) / (np.bincount(p, minlength=400) + np.bincount(q, minlength=400))
+    rows, classes = np.arange(400), outputs.argmax(axis=1)
+    with np.errstate(invalid="ignore"):
+        reach = (outputs[rows, classes][:, None] - outputs) / np.sqrt(pairs[classes])
+    reach[rows, classes] = np.inf
+    expected = reach.min(axis=1) / local**0.25
+    assert np.array_equal(np.argsort(expected), np.argsort(-report.fragility))
+
+
+def test_indices(digits):
+    inputs, outputs = digits["inputs"][:300], digits["standard"][:300]
+    assert spadework.score(inputs, outputs).indices is None
+    found = spadework.score(inputs, outputs, indices=True).indices
+    assert 0.5 < found["neighborhoods"]["trustworthiness"] <= 1
+    assert found["mean_eigenvalue"]["standard_error"] < 0.1 * found["mean_eigenvalue"]["value"]
+    comparison = spadework.compare(inputs, {"a": outputs, "b": digits["robust"][:300]}, indices=True)
+    models = {model["name"]: model for model in comparison.document["models"]}
+    assert models["a"]["indices"]["neighborhoods"] == found["neighborhoods"]
+
+
 def test_select_and_budgets(digits):
     report = spadework.score(digits["inputs"], digits["standard"])
     chosen = spadework.select(digits["inputs"], digits["standard"], top=50)
     assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.node_scores[i], i))[:50]
     assert len(spadework.select(digits["inputs"][:60], digits["standard"][:60], verbose=False)) == 60
+    for by, scores in {"fragility": report.fragility, "margin": -report.margins}.items():
+        chosen_by = spadework.select(digits["inputs"], digits["standard"], top=50, by=by)
+        assert chosen_by.tolist() == np.argsort(-scores, kind="stable")[:50].tolist()
+    with pytest.raises(ValueError, match='`by` must be "node", "fragility" or "margin", got \'luck\''):
+        spadework.select(digits["inputs"], digits["standard"], by="luck")
+    with pytest.raises(ValueError, match='by="margin" needs `outputs` of at least two numbers a sample'):
+        spadework.select(digits["inputs"], digits["standard"][:, 0], by="margin", verbose=False)
     budget = spadework.perturbation_budget(report, top=50, large=0.4, small=0.2)
     assert np.flatnonzero(budget == 0.4).tolist() == sorted(chosen.tolist())
     assert np.count_nonzero(budget == 0.2) == 1797 - 50

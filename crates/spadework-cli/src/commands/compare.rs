@@ -4,7 +4,8 @@ use std::path::Path;
 
 use spadework::probe::Probed;
 use spadework::{
-    Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals, permuted_score, with_threads,
+    Comparison, Indices, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams, compare, intervals,
+    permuted_score, with_threads,
 };
 use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
+    add_indices(args, &models, &comparison, console, &mut document)?;
     let probed = add_probes(args, &loaded, labels.as_ref(), console, &mut document)?;
     if let Some(folder) = folder {
         document.command = Some(command_line());
@@ -163,6 +165,30 @@ fn add_certainty(
         for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
             pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
         }
+    }
+    Ok(())
+}
+
+/// The indices of every model, where asked for.
+fn add_indices(
+    args: &CompareArgs,
+    models: &ModelSet<'_>,
+    comparison: &Comparison,
+    console: Console,
+    document: &mut CompareDocument,
+) -> Result<(), Failure> {
+    if !args.certainty.indices {
+        return Ok(());
+    }
+    let monitor = console.monitor();
+    for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
+        let outputs = &models.models()[compared.given].outputs;
+        let samples =
+            models.inputs().samples().map(|inputs| PairedSamples::new(inputs.clone(), outputs.clone()));
+        let samples = samples.transpose()?;
+        let found = Indices::of(&compared.report, samples.as_ref(), &monitor)
+            .map_err(|error| error.in_model(&compared.name))?;
+        model.indices = Some(found.into());
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework::{SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
+use spadework::{Indices, PairedSamples, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
 use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
+use crate::facts::SampleFacts;
 use crate::failure::Failure;
 use crate::pages::{Places, inputs_of, this_call};
 use crate::probing::Probing;
@@ -27,6 +28,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let mut scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
     add_certainty(args, &scored, console, &mut document)?;
+    add_indices(args, &scored, console, &mut document)?;
     add_probes(args, &mut scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
@@ -101,6 +103,21 @@ fn add_certainty(
     Ok(())
 }
 
+/// The indices, where asked for.
+fn add_indices(
+    args: &ScoreArgs,
+    scored: &Scored,
+    console: Console,
+    document: &mut ScoreDocument,
+) -> Result<(), Failure> {
+    if args.certainty.indices {
+        let samples = scored.paired()?;
+        let found = Indices::of(&scored.report, samples.as_ref(), &console.monitor())?;
+        document.indices = Some(found.into());
+    }
+    Ok(())
+}
+
 /// What perturbed copies show, where asked for.
 fn add_probes(
     args: &ScoreArgs,
@@ -114,6 +131,12 @@ fn add_probes(
     if let (Some(probing), Some(model)) = (probing, &scored.model) {
         let shown = probing.run(&model.file, scored.labels.as_ref())?;
         document.probe = Some(shown.document);
+        let samples = scored.paired()?.map(PairedSamples::into_sides);
+        let (inputs, outputs) = samples.unzip();
+        let (report, labels) = (&scored.report, scored.labels.as_ref());
+        let facts = SampleFacts::of(report, inputs.as_ref(), outputs.as_ref(), labels, Some(&shown.probed))?;
+        drop((inputs, outputs));
+        scored.facts = facts;
         scored.probed = Some(shown.probed);
     }
     Ok(())

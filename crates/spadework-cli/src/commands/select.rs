@@ -6,11 +6,11 @@ use serde::Serialize;
 use spadework_io::output::write_bytes;
 use spadework_io::result::{ModelFileDocument, NodeDocument, ScoreDocument};
 
-use crate::args::SelectArgs;
+use crate::args::{By, SelectArgs};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{csv_field, json};
-use crate::run::{ResultFolder, Scored, label_text};
+use crate::render::json;
+use crate::run::{NodeRow, ResultFolder, Scored};
 
 /// Samples selected where the user names no number.
 const DEFAULT_TOP: usize = 100;
@@ -21,30 +21,42 @@ struct SelectDocument<'a> {
     model_score: f64,
     samples: usize,
     top: usize,
-    indices: Vec<usize>,
-    nodes: &'a [NodeDocument],
+    by: &'static str,
+    indices: &'a [usize],
+    nodes: Vec<SelectedNode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a ModelFileDocument>,
     version: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct SelectedNode {
+    #[serde(flatten)]
+    node: NodeDocument,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    margin: Option<f64>,
+    fragility: f64,
 }
 
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let scored = Scored::from_corrupted(&args.model, &args.corruption, Console::new(&args.output))?;
     let top = number_to_select(args.top, scored.report.graphs.nodes())?;
+    let mut selected = scored.facts.ranking(args.by, &scored.report)?;
+    selected.truncate(top);
     let document = scored.document(top, folder.as_ref())?;
-    let table = with_scores(&scored, &document);
+    let table = with_scores(&scored, &selected);
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;
         folder.commit()?;
     }
     if args.output.json {
-        Console::data(&to_json(&document))
+        Console::data(&to_json(&scored, &document, args.by, &selected))
     } else if args.scores {
         Console::data(&table)
     } else {
-        Console::data(&document.top_nodes.iter().map(|node| format!("{}\n", node.index)).collect::<String>())
+        Console::data(&selected.iter().map(|index| format!("{index}\n")).collect::<String>())
     }
 }
 
@@ -58,31 +70,31 @@ fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, 
     }
 }
 
-fn with_scores(scored: &Scored, document: &ScoreDocument) -> String {
-    let mut table = String::from("index,label,score,rank\n");
-    for (rank, node) in document.top_nodes.iter().enumerate() {
-        let label = scored.labels.as_ref().map(|labels| csv_field(&label_text(labels, node.index)));
-        table.push_str(&format!(
-            "{},{},{},{}\n",
-            node.index,
-            label.unwrap_or_default(),
-            node.score,
-            rank + 1
-        ));
-    }
-    table
+fn with_scores(scored: &Scored, selected: &[usize]) -> String {
+    let rows = selected.iter().enumerate();
+    let rows = rows.map(|(at, &index)| NodeRow { scored, index, rank: at + 1 }.to_csv() + "\n");
+    format!("{}\n{}", NodeRow::HEADER, rows.collect::<String>())
 }
 
-fn to_json(document: &ScoreDocument) -> String {
-    let selected = SelectDocument {
+fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> String {
+    let node = |&index: &usize| SelectedNode {
+        node: NodeDocument {
+            index,
+            score: scored.report.node_scores.scores()[index],
+            label: scored.labels.as_ref().map(|labels| labels.ids()[index]),
+        },
+        margin: scored.facts.margins.as_ref().map(|margins| margins.values()[index]),
+        fragility: scored.facts.fragility.values()[index],
+    };
+    json(&SelectDocument {
         schema: "spadework.select/1",
         model_score: document.model_score,
         samples: document.samples,
-        top: document.top_nodes.len(),
-        indices: document.top_nodes.iter().map(|node| node.index).collect(),
-        nodes: &document.top_nodes,
+        top: selected.len(),
+        by: by.word(),
+        indices: selected,
+        nodes: selected.iter().map(node).collect(),
         model: document.model.as_ref(),
         version: &document.version,
-    };
-    json(&selected)
+    })
 }

@@ -11,6 +11,7 @@ mod demo;
 mod determinism;
 mod distortion;
 mod formats;
+mod fragility;
 mod graphs;
 mod help;
 mod interrupt;

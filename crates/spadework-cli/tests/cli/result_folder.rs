@@ -47,7 +47,7 @@ fn nodes_are_ranked() {
     let scene = Scene::with_model();
     let json = scene.score("--labels labels.npy --json --out result").json();
     let table = scene.read("result/nodes.csv");
-    assert_eq!(table.lines().next(), Some("index,label,score,rank"));
+    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility"));
     assert_eq!(column::<usize>(&table, 0), (0..Scene::SAMPLES).collect::<Vec<_>>());
     assert!(column::<usize>(&table, 1).iter().enumerate().all(|(i, &label)| label == i % 4));
     let (scores, ranks): (Vec<f64>, Vec<usize>) = (column(&table, 2), column(&table, 3));
@@ -84,10 +84,12 @@ fn tables_come_in_three_formats() {
         "edges.npy",
         "edges.parquet",
         "embedding.npy",
+        "fragility.npy",
         "label_pairs.csv",
         "label_pairs.parquet",
         "labels.csv",
         "labels.parquet",
+        "margins.npy",
         "node_scores.npy",
         "nodes.csv",
         "nodes.parquet",

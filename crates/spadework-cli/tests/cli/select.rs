@@ -49,7 +49,7 @@ fn scores_come_as_a_table() {
     let scene = Scene::with_model();
     let text = select(&scene, "--top 5 --scores --labels labels.npy").prints();
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(rows[0], ["index", "label", "score", "rank"]);
+    assert_eq!(rows[0], ["index", "label", "score", "rank", "margin", "fragility"]);
     assert_eq!(rows.len(), 6);
     let scores: Vec<f64> = rows[1..].iter().map(|row| row[2].parse().unwrap()).collect();
     assert!(scores.is_sorted_by(|a, b| a >= b));

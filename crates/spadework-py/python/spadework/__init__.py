@@ -8,7 +8,7 @@
 array([[ 0, 59]])
 
 `score` scores one model, `compare` ranks many, `sweep` goes over k, `select` names the samples that an expensive evaluation
-should look at. `Spade` is the same as an estimator in the manner of scikit-learn.
+should look at, `probe` looks beside the samples with perturbed copies of them. `Spade` is the same as an estimator in the manner of scikit-learn.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ._distortion import Distortion
 from ._errors import ConvergenceError, DisconnectedGraphError, SpadeworkError, SpadeworkWarning
 from ._estimator import Spade
 from ._functions import compare, distortion, knn_graph, perturbation_budget, score, select, sweep
+from ._probe import Probed, probe
 from ._report import Enclosure, Interval, Report
 from ._sweep import Sweep
 
@@ -31,6 +32,7 @@ __all__ = [
     "Distortion",
     "Enclosure",
     "Interval",
+    "Probed",
     "Report",
     "Spade",
     "SpadeworkError",
@@ -41,6 +43,7 @@ __all__ = [
     "distortion",
     "knn_graph",
     "perturbation_budget",
+    "probe",
     "score",
     "select",
     "sweep",

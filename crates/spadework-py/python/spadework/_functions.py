@@ -41,6 +41,7 @@ def score(
     certify: bool = False,
     interval: bool = False,
     references: bool = False,
+    indices: bool = False,
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -85,6 +86,8 @@ def score(
         Also find a 95 % interval of the model score, from 100 half-samples.
     references : bool, default=False
         Also score the same outputs dealt out to the inputs at random.
+    indices : bool, default=False
+        Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
     seed : int, default=0
         Seed of everything random. The same seed gives the same result for any number of threads.
     threads : int, optional
@@ -140,7 +143,7 @@ def score(
     one, about_one = _side(inputs, input_graph, "input")
     other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
-    extras = {"interval": bool(interval), "references": bool(references)}
+    extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
         found = _native.score(one, other, given, chosen, extras, progress)
     document = json.loads(found["document"])
@@ -189,6 +192,8 @@ def _report(
         output_edges=own["output_edges"],
         output_weights=own["output_weights"],
         notes=notes,
+        margins=own["margins"],
+        fragility=own["fragility"],
     )
 
 
@@ -210,6 +215,7 @@ def compare(
     certify: bool = False,
     interval: bool = False,
     references: bool = False,
+    indices: bool = False,
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -230,7 +236,7 @@ def compare(
         A graph in place of ``inputs``, as in `score`.
     interval : bool, default=False
         Also find 95 % intervals, and how often half-samples rank two models the same way.
-    neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, \
+    neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, indices, \
 seed, threads, verbose
         As in `score`.
 
@@ -264,7 +270,7 @@ seed, threads, verbose
     side, about_side = _side(inputs, input_graph, "input")
     models = as_models(outputs)
     given = as_labels(labels, _samples(side))
-    extras = {"interval": bool(interval), "references": bool(references)}
+    extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
         found = _native.compare(side, models, given, chosen, extras, progress)
     document = json.loads(found["document"])
@@ -445,7 +451,14 @@ def _pair(pair: Any) -> tuple[int, int]:
     return whole_number(p, "pairs", least=0, most=most), whole_number(q, "pairs", least=0, most=most)
 
 
-def select(inputs: Any = None, outputs: Any = None, *, top: int | None = None, **options: Any) -> npt.NDArray[np.int64]:
+def select(
+    inputs: Any = None,
+    outputs: Any = None,
+    *,
+    top: int | None = None,
+    by: Literal["node", "fragility", "margin"] = "node",
+    **options: Any,
+) -> npt.NDArray[np.int64]:
     """Indices of the most fragile samples, for an evaluation that is too expensive for all.
 
     Parameters
@@ -454,6 +467,9 @@ def select(inputs: Any = None, outputs: Any = None, *, top: int | None = None, *
         As in `score`.
     top : int, optional
         How many; 100 by default, or all where there are fewer.
+    by : {"node", "fragility", "margin"}, default="node"
+        What makes a sample fragile: a large node score, a large fragility (`Report.fragility`) or a small margin
+        (`Report.margins`).
     **options
         As in `score`.
 
@@ -471,11 +487,18 @@ def select(inputs: Any = None, outputs: Any = None, *, top: int | None = None, *
     [0, 59]
     """
     wanted = None if top is None else whole_number(top, "top", least=1)
+    if by not in ("node", "fragility", "margin"):
+        raise ValueError(f'`by` must be "node", "fragility" or "margin", got {by!r}')
     report = score(inputs, outputs, **options)
     samples = len(report.node_scores)
+    scores = {"node": report.node_scores, "fragility": report.fragility}.get(by)
+    if by == "margin" and report.margins is not None:
+        scores = -report.margins
+    if scores is None:
+        raise ValueError('by="margin" needs `outputs` of at least two numbers a sample, one a class')
     if wanted is not None and wanted > samples:
         raise ValueError(f"`top` must be at most the number of samples ({samples}), got {wanted}")
-    return report.top_nodes(min(_SELECTED, samples) if wanted is None else wanted)
+    return largest(scores, min(_SELECTED, samples) if wanted is None else wanted)
 
 
 def perturbation_budget(node_scores: Any, *, top: int, large: float, small: float) -> npt.NDArray[np.float64]:

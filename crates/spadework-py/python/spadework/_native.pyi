@@ -15,6 +15,7 @@ __all__ = [
     "nearest_between",
     "page_of_document",
     "page_of_score",
+    "probe_model",
     "run_command",
     "run_model",
     "score",
@@ -34,6 +35,14 @@ def run_model(
     progress: Callable[[str, int, int], None] | None,
 ) -> tuple[list[npt.NDArray[np.float32]], bool]: ...
 def run_command(arguments: Sequence[str]) -> int: ...
+def probe_model(
+    model: Any,
+    inputs: npt.NDArray[Any],
+    shape: Sequence[int],
+    labels: npt.NDArray[np.int64] | None,
+    chosen: dict[str, Any],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
 def score(
     input: Any,
     output: Any,

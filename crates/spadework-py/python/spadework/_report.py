@@ -73,6 +73,12 @@ class Report:
         Score of every edge; larger is pulled apart more.
     embedding : ndarray of shape (n, r)
         Coordinates of every sample along the directions in which the model pulls most.
+    margins : ndarray of shape (n,) or None
+        By how much the output of a sample's label exceeds the largest other, negative where the model is wrong; without
+        labels that name outputs, the largest output less the second. None where the outputs are single numbers or a graph.
+    fragility : ndarray of shape (n,) or None
+        From 0 to 1: the part of the samples that are less fragile, by the lead of their class and the slope of the outputs; by
+        node scores where the outputs are no classes. None in reports that an older version saved.
     labels : ndarray of shape (n,) or None
         The label of every sample as a number; `label_names` has the words where they were words.
     document : dict
@@ -100,6 +106,8 @@ class Report:
     output_edges: npt.NDArray[np.int64]
     output_weights: npt.NDArray[np.float64] | None
     notes: tuple[str, ...] = ()
+    margins: npt.NDArray[np.float64] | None = None
+    fragility: npt.NDArray[np.float64] | None = None
 
     @property
     def model_score(self) -> float:
@@ -132,6 +140,11 @@ class Report:
         """Score of the same outputs dealt out at random, where ``references=True`` asked for it."""
         found = self.document.get("references")
         return None if found is None else float(found["permuted"])
+
+    @property
+    def indices(self) -> dict[str, Any] | None:
+        """Numbers about the model as a whole, where ``indices=True`` asked for them, as ``spadework score --indices`` has them."""
+        return self.document.get("indices")
 
     @property
     def neighbors(self) -> int:
@@ -206,7 +219,7 @@ class Report:
         Parameters
         ----------
         table : {"nodes", "edges", "labels"}, default="nodes"
-            A row a sample (index, label, score, rank), a row an edge (p, q, score), or a row a label (label, score, samples).
+            A row a sample (index, label, score, rank, margin, fragility), a row an edge (p, q, score), or a row a label (label, score, samples).
 
         Returns
         -------
@@ -219,6 +232,8 @@ class Report:
             if self.labels is not None:
                 columns["label"] = self._label_words(self.labels)
             columns |= {"score": self.node_scores, "rank": self.node_ranks}
+            columns |= {"margin": np.nan if self.margins is None else self.margins}
+            columns |= {"fragility": np.nan if self.fragility is None else self.fragility}
         elif table == "edges":
             columns = {"p": self.edges[:, 0], "q": self.edges[:, 1], "score": self.edge_scores}
         elif table == "labels":
@@ -346,7 +361,8 @@ class Report:
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
         """The arrays by name, as `save` keeps them."""
-        names = ["node_scores", "edges", "edge_scores", "embedding", "labels", "input_weights", "output_edges", "output_weights"]
+        names = ["node_scores", "margins", "fragility", "edges", "edge_scores", "embedding", "labels"]
+        names += ["input_weights", "output_edges", "output_weights"]
         return {**{name: getattr(self, name) for name in names}, "notes": np.array(self.notes, dtype=np.str_)}
 
     @classmethod
@@ -363,6 +379,8 @@ class Report:
             output_edges=arrays["output_edges"],
             output_weights=arrays.get("output_weights"),
             notes=tuple(str(note) for note in arrays.get("notes", ())),
+            margins=arrays.get("margins"),
+            fragility=arrays.get("fragility"),
         )
 
     def plot_embedding(self, ax: Axes | None = None, **options: Any) -> Axes:

@@ -22,6 +22,29 @@ from ._settings import whole_number
 __all__ = ["ModelFile", "describe", "predict"]
 
 
+def feed(
+    *,
+    output_name: str | Sequence[str] | None = None,
+    before_softmax: bool = False,
+    input_name: str | None = None,
+    input_layout: str | None = None,
+    normalize: Sequence[float] | None = None,
+    batch_size: int | None = None,
+    onnxruntime: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """How a model is run, as the native module takes it; not for users."""
+    names = [output_name] if isinstance(output_name, str) else list(output_name or ())
+    return {
+        "outputs": [str(name) for name in names],
+        "before_softmax": bool(before_softmax),
+        "input_name": input_name,
+        "layout": input_layout,
+        "normalize": None if normalize is None else [float(number) for number in normalize],
+        "batch_size": None if batch_size is None else whole_number(batch_size, "batch_size", least=1),
+        "onnxruntime": None if onnxruntime is None else os.fspath(onnxruntime),
+    }
+
+
 class ModelFile(NamedTuple):
     """What a model file says of itself."""
 
@@ -134,20 +157,20 @@ def predict(
         When the file is no model, its operators are not known, the samples do not fit, or an output is not finite.
     """
     names = [output_name] if isinstance(output_name, str) else list(output_name or ())
-    feed = {
-        "outputs": [str(name) for name in names],
-        "before_softmax": bool(before_softmax),
-        "input_name": input_name,
-        "layout": input_layout,
-        "normalize": None if normalize is None else [float(number) for number in normalize],
-        "batch_size": None if batch_size is None else whole_number(batch_size, "batch_size", least=1),
-        "onnxruntime": None if onnxruntime is None else os.fspath(onnxruntime),
-    }
+    fed = feed(
+        output_name=output_name,
+        before_softmax=before_softmax,
+        input_name=input_name,
+        input_layout=input_layout,
+        normalize=normalize,
+        batch_size=batch_size,
+        onnxruntime=onnxruntime,
+    )
     count = None if threads is None else whole_number(threads, "threads", least=1)
     shape = sample_shape(inputs)
     rows = as_rows(inputs, "inputs")
     with progress_bars(verbose) as progress:
-        made, ends_in_softmax = _native.run_model(os.fspath(model), rows, shape, feed, count, progress)
+        made, ends_in_softmax = _native.run_model(os.fspath(model), rows, shape, fed, count, progress)
     if ends_in_softmax:
         note = f"{os.fspath(model)}: the output ends in a softmax: scores are meant for the values before it (before_softmax=True)"
         _notes.tell((note,), verbose)

@@ -2,15 +2,17 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use spadework::scores::SampleSignals;
 use spadework::{
-    Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
-    permuted_score,
+    ComparedModel, Comparison, Indices, Inputs, Model, ModelSet, PairedSamples, SUBSAMPLES, SpadeParams,
+    compare as compare_models, intervals, permuted_score,
 };
+use spadework_io::Labels;
 use spadework_io::comparison::CompareDocument;
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
-use super::score::{Extras, SideArgument, SideData, set_scores};
+use super::score::{Extras, SampleFacts, SideArgument, SideData, set_scores};
 use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
@@ -53,32 +55,53 @@ pub(crate) fn compare<'py>(
     let params = settings.params()?;
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
-    let (comparison, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
+    let (comparison, facts, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let models = named.on(inputs)?;
         let comparison = compare_models(&models, &params, watch)?;
         let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), TOP)?;
         add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
-        Ok((comparison, document))
+        let facts = facts_of(&comparison, &models, labels.as_ref())?;
+        Ok((comparison, facts, document))
     })?;
     let result = PyDict::new(py);
     result.set_item("document", document.to_json())?;
     set_graph(&result, "input", comparison.models[0].report.graphs.input())?;
     let parts = PyList::empty(py);
-    for model in &comparison.models {
+    for (model, facts) in comparison.models.iter().zip(&facts) {
         let part = PyDict::new(py);
-        let document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
+        let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
             .map_err(|error| Failure::from(error).into_exception(py))?;
+        document.margins = facts.margins();
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
         set_scores(&part, &model.report)?;
+        facts.set(&part)?;
         parts.append(part)?;
     }
     result.set_item("models", parts)?;
     Ok(result)
 }
 
-/// Reference points and intervals, where asked for.
+/// Margins and fragility of the samples by every model.
+fn facts_of(
+    comparison: &Comparison,
+    models: &ModelSet<'_>,
+    labels: Option<&Labels>,
+) -> Result<Vec<SampleFacts>, Failure> {
+    let facts = |model: &ComparedModel| {
+        let signals = SampleSignals {
+            inputs: models.inputs().samples(),
+            outputs: Some(&models.models()[model.given].outputs),
+            labels: labels.map(Labels::ids),
+            ..SampleSignals::default()
+        };
+        SampleFacts::of(&model.report, &signals)
+    };
+    comparison.models.iter().map(facts).collect()
+}
+
+/// Reference points, indices and intervals, where asked for.
 fn add_extras(
     document: &mut CompareDocument,
     comparison: &Comparison,
@@ -93,6 +116,17 @@ fn add_extras(
             let permuted = permuted_score(&compared.report.graphs, &params, watch)
                 .map_err(|error| error.in_model(&compared.name))?;
             model.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        }
+    }
+    if extras.indices {
+        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
+            let outputs = &models.models()[compared.given].outputs;
+            let samples =
+                models.inputs().samples().map(|inputs| PairedSamples::new(inputs.clone(), outputs.clone()));
+            let samples = samples.transpose()?;
+            let found = Indices::of(&compared.report, samples.as_ref(), watch)
+                .map_err(|error| error.in_model(&compared.name))?;
+            model.indices = Some(found.into());
         }
     }
     if extras.interval {

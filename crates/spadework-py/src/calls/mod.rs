@@ -13,6 +13,7 @@ pub(crate) mod graph;
 pub(crate) mod new_samples;
 pub(crate) mod onnx;
 pub(crate) mod page;
+pub(crate) mod probe;
 pub(crate) mod score;
 pub(crate) mod sweep;
 

@@ -29,7 +29,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    fn options(&self) -> PyResult<RunOptions> {
+    pub(crate) fn options(&self) -> PyResult<RunOptions> {
         let layout = self.layout.as_deref().map(|word| {
             Layout::from_word(word).ok_or_else(|| {
                 PyValueError::new_err(format!("`input_layout` must be \"nchw\" or \"nhwc\", got {word:?}"))
@@ -54,7 +54,7 @@ impl Feed {
     }
 
     /// The values to take: those named, or the first output.
-    fn values(&self, model: &OnnxModel, options: &RunOptions) -> Result<Vec<String>, Failure> {
+    pub(crate) fn values(&self, model: &OnnxModel, options: &RunOptions) -> Result<Vec<String>, Failure> {
         let value = |name: Option<String>| {
             let options = RunOptions { output_name: name, ..options.clone() };
             Ok(model.output(&options)?.to_owned())

@@ -2,11 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spadework::scores::{Fragility, Margins, SampleSignals};
 use spadework::{
-    Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams, SpadeReport,
-    evaluate_manifolds, intervals, permuted_score,
+    Graph, Indices, Manifold, ManifoldPair, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams,
+    SpadeReport, evaluate_manifolds, intervals, permuted_score,
 };
 use spadework_io::Labels;
+use spadework_io::indices::MarginsDocument;
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
@@ -59,6 +61,33 @@ impl<'a> SideData<'a> {
 pub(crate) struct Extras {
     pub(crate) interval: bool,
     pub(crate) references: bool,
+    pub(crate) indices: bool,
+}
+
+/// Margins and fragility of the samples.
+pub(super) struct SampleFacts {
+    margins: Option<Margins>,
+    fragility: Fragility,
+}
+
+impl SampleFacts {
+    pub(super) fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self, Failure> {
+        let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels));
+        Ok(Self { margins: margins.transpose()?.flatten(), fragility: report.fragility(signals)? })
+    }
+
+    /// Puts the arrays beside the scores.
+    pub(super) fn set(&self, result: &Bound<'_, PyDict>) -> PyResult<()> {
+        let py = result.py();
+        let margins = self.margins.as_ref().map(|margins| column(py, margins.values()));
+        result.set_item("margins", margins)?;
+        result.set_item("fragility", column(py, self.fragility.values()))
+    }
+
+    /// What the document says of the margins.
+    pub(super) fn margins(&self) -> Option<MarginsDocument> {
+        self.margins.as_ref().map(Into::into)
+    }
 }
 
 /// Scores a model; gives its document as JSON, and the arrays.
@@ -75,23 +104,32 @@ pub(crate) fn score<'py>(
     let params = settings.params()?;
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
-    let (report, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
+    let (report, facts, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
         let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
         let report = evaluate_manifolds(&pair, &params, watch)?;
         drop(pair);
-        let document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
-        Ok((report, document))
+        let signals = SampleSignals {
+            inputs: inputs.as_ref(),
+            outputs: outputs.as_ref(),
+            labels: labels.as_ref().map(Labels::ids),
+            ..SampleSignals::default()
+        };
+        let facts = SampleFacts::of(&report, &signals)?;
+        let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
+        document.margins = facts.margins();
+        Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);
     result.set_item("document", document.to_json())?;
     set_graph(&result, "input", report.graphs.input())?;
     set_scores(&result, &report)?;
+    facts.set(&result)?;
     Ok(result)
 }
 
-/// The document, with the interval and the reference points where asked for.
+/// The document, with the interval, the reference points and the indices where asked for.
 fn document(
     report: &SpadeReport,
     labels: Option<&Labels>,
@@ -106,8 +144,12 @@ fn document(
         let permuted = permuted_score(&report.graphs, &params, watch)?;
         document.references = Some(ReferencesDocument { identity: 1.0, permuted });
     }
-    if let (true, Some((inputs, outputs))) = (extras.interval, samples) {
-        let set = ModelSet::from(PairedSamples::new(inputs, outputs)?);
+    let samples = samples.map(|(inputs, outputs)| PairedSamples::new(inputs, outputs)).transpose()?;
+    if extras.indices {
+        document.indices = Some(Indices::of(report, samples.as_ref(), watch)?.into());
+    }
+    if let (true, Some(samples)) = (extras.interval, samples) {
+        let set = ModelSet::from(samples);
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, watch)?;
         document.interval = Some(IntervalDocument::of(&found, 0));
     }

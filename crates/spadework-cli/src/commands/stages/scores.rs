@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use spadework::{Samples, SolvedSpectrum, SpadeParams, SpectralEmbedding, scores_of};
+use spadework::{Samples, Side, SolvedSpectrum, SpadeParams, SpectralEmbedding, scores_of};
 use spadework_io::result::{PlaceDocument, ScoreDocument};
-use spadework_io::stages::Recipe;
-use spadework_io::{Labels, digest, graph_digest, load_labels};
+use spadework_io::stages::{GraphStage, Recipe};
+use spadework_io::{Dataset, Labels, digest, graph_digest, load_labels};
 
 use crate::args_stages::ScoresArgs;
 use crate::console::Console;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::render::{self, json};
 use crate::run::{ResultFolder, Scored, check_label_count, tell_what_was_done};
 use crate::stages::{MadeStage, StageFolder};
-use crate::stored::labels_at;
+use crate::stored::{RunAgain, labels_at, stored_array};
 
 pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
     let console = args.terminal.console();
@@ -26,7 +26,9 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
         let source = args.labels.as_deref().unwrap_or("the labels that came with the graphs");
         check_label_count(labels, graphs.nodes(), source)?;
     }
-    let recipe = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
+    let arrays = arrays_of(stage.as_ref(), args, console);
+    let recipe = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?
+        .with("samples", if arrays.is_some() { "found" } else { "none" });
     if let Some(document) = earlier_result(args, &recipe, console)? {
         return Console::data(&if args.terminal.json {
             json(&document)
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
     let diagnostics = spadework::Diagnostics { params, ..diagnostics };
     let report = scores_of(graphs, diagnostics, spectrum, &console.monitor())?;
     tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
-    let scored = Scored::from_stages(report, labels, stage.as_ref());
+    let scored = Scored::from_stages(report, labels, stage.as_ref(), arrays.as_ref())?;
     let mut document = scored.document(args.top, Some(&folder))?;
     document.made_from = Some(recipe);
     folder.write(&scored, &document)?;
@@ -57,6 +59,25 @@ fn labels_of(args: &ScoresArgs, then: Option<&PlaceDocument>) -> Result<Option<L
         (None, Some(place)) => labels_at(place).map(Some),
         (None, None) => Ok(None),
     }
+}
+
+/// The arrays that the graphs were made of, for margins and fragility; none where they are not found any more.
+fn arrays_of(stage: Option<&GraphStage>, args: &ScoresArgs, console: Console) -> Option<(Dataset, Dataset)> {
+    let stage = stage?;
+    let data = stage.data.as_ref()?;
+    let found = stored_array(None, &data.inputs, Side::Input, stage.corruption.as_ref()).and_then(|inputs| {
+        let again = RunAgain { inputs: &inputs, threads: args.threads, console };
+        let outputs = again.outputs(None, &data.outputs, stage.model.as_ref())?;
+        Ok((inputs, outputs))
+    });
+    found
+        .inspect_err(|failure| {
+            let reason = failure.message().unwrap_or_default();
+            console.note(&format!(
+                "the samples are not found again, and there are no margins without them: {reason}"
+            ));
+        })
+        .ok()
 }
 
 /// On what the files of the result depend.

@@ -1,0 +1,151 @@
+"""Probes: how much of its margin does a sample keep when it is moved a little?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _native
+from ._arrays import as_labels, as_rows, sample_shape
+from ._progress import progress_bars
+from ._settings import whole_number, word
+from .onnx import feed
+
+#: Most perturbed copies of a sample, and most samples, that the library counts.
+_MOST = 2**24
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What perturbed copies of samples have shown; arrays have an entry for every probed sample."""
+
+    #: Size and kind of the perturbations, e.g. ``"linf:0.1:search"``.
+    probe: str
+    #: Perturbed copies of a sample, at most.
+    probes: int
+    seed: int
+    #: Rows that went through the model.
+    evaluations: int
+    #: The part of the probed samples that are right; None without labels that are positions of outputs.
+    accuracy: float | None
+    #: The part of the probed samples that are right and keep their class on every copy: an upper bound of the accuracy under
+    #: the strongest attack of this size, on these samples.
+    held: float
+    #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
+    #: times as many copies and these took as much again as the last three quarters have; None of noise.
+    robust_accuracy: float | None
+    #: The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost; larger is more robust.
+    stability: float
+    #: The median of margin over its root mean square change; None after a search.
+    margin_ratio: float | None
+    #: Which samples were probed, in ascending order.
+    indices: npt.NDArray[np.int64] = field(repr=False)
+    #: The position of the largest output of each.
+    classes: npt.NDArray[np.int64] = field(repr=False)
+    #: How far that output leads the next one.
+    margins: npt.NDArray[np.float64] = field(repr=False)
+    #: The smallest lead over the sample and its copies; negative where a copy has another class.
+    probe_margins: npt.NDArray[np.float64] = field(repr=False)
+    #: The part of the margin that is left at the worst copy.
+    stabilities: npt.NDArray[np.float64] = field(repr=False)
+    #: What the last three quarters of a search have taken from the margin; None of noise.
+    late_losses: npt.NDArray[np.float64] | None = field(repr=False)
+    #: Root mean square of what a copy does to the margin; None after a search.
+    changes: npt.NDArray[np.float64] | None = field(repr=False)
+    #: The part of the copies that keep the class; None after a search.
+    kept: npt.NDArray[np.float64] | None = field(repr=False)
+
+
+def probe(
+    model: Callable[[npt.NDArray[np.float32]], Any] | str | os.PathLike[str],
+    inputs: Any,
+    probe: str,
+    *,
+    labels: Any = None,
+    probes: int | None = None,
+    samples: int = 1000,
+    onnx: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Probed:
+    """Probe a classifier with perturbed copies of its inputs.
+
+    Parameters
+    ----------
+    model : callable or path
+        A function from inputs (float32, in the shape of ``inputs``, up to some thousand at a time) to outputs, one row each;
+        for a classifier the values right before the softmax. Or an ONNX file.
+    inputs : array-like of shape (n, ...)
+        The samples; uint8 is taken for pixels and becomes x/255. Copies stay between 0 and 1 where all inputs do, and between
+        the least and the largest number of the inputs otherwise.
+    probe : str
+        A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
+        default), which turns the signs of ever smaller blocks of numbers round and keeps what makes the margin smaller, or
+        noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
+    labels : array-like of shape (n,), optional
+        The class of every sample as the position of its output. Samples that are wrong are then not held.
+    probes : int, optional
+        Copies of a sample, at most; by default 800 of a search, 8 of noise.
+    samples : int, default=1000
+        Samples that are probed, drawn by the seed where there are more.
+    onnx : mapping, optional
+        How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
+    seed, threads, verbose
+        As in `spadework.score`.
+
+    Returns
+    -------
+    Probed
+
+    Raises
+    ------
+    ValueError
+        When an argument is wrong, or the model has a single output.
+
+    Examples
+    --------
+    Two classes by the sign of the sum: at a distance of 0.3 in every number, the first sample can be lost.
+
+    >>> import numpy as np, spadework
+    >>> X = np.array([[0.2, 0.2], [1.0, 1.0], [-1.0, -1.0]])
+    >>> found = spadework.probe(lambda x: np.column_stack([x.sum(1), -x.sum(1)]), X, "linf:0.3")
+    >>> found.probe_margins > 0
+    array([False,  True,  True])
+    """
+    shape = sample_shape(inputs)
+    rows = as_rows(inputs, "inputs")
+    chosen = {
+        "probe": word(probe, "probe"),
+        "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
+        "samples": whole_number(samples, "samples", least=1, most=_MOST),
+        "seed": whole_number(seed, "seed", least=0),
+        "threads": None if threads is None else whole_number(threads, "threads", least=1),
+    }
+    told = as_labels(labels, len(rows))
+    with progress_bars(verbose) as progress:
+        found = _native.probe_model(
+            _model(model, shape, onnx), rows, shape, None if told is None else told.ids, chosen, progress
+        )
+    return Probed(**found)
+
+
+def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
+    """A file with what it takes to run it, or a function from rows to rows."""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model), feed(**dict(onnx or {}))
+    if not callable(model):
+        raise ValueError(f"`model` must be a function or the path of an ONNX file, got {type(model).__name__}")
+    if onnx is not None:
+        raise ValueError("`onnx` says how a model file is run, but the model is a function")
+
+    def of_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+        # One number a sample may have come without an axis of its own.
+        return as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
+
+    return of_rows

@@ -1,0 +1,109 @@
+"""Probes: closed forms of linear models, and the same numbers for a function and for a file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spadework
+import spadework.onnx
+
+from conftest import ROOT
+
+FIXTURES = ROOT / "crates" / "spadework-io" / "tests" / "fixtures" / "onnx"
+WEIGHTS = np.linspace(0.5, 3, 16) * np.where(np.arange(16) % 3 == 0, -1, 1)
+
+
+def linear(x):
+    """Two outputs, the margin is |x @ WEIGHTS|."""
+    lead = x.reshape(len(x), -1).astype(float) @ WEIGHTS
+    return np.column_stack([lead, np.zeros(len(lead))])
+
+
+@pytest.fixture(scope="module")
+def samples():
+    inputs = np.random.default_rng(5).uniform(-2, 2, (400, 16)).astype(np.float32)
+    inputs[0, 0], inputs[1, 0] = -10, 10  # so that no other copy is cut off
+    return inputs
+
+
+def test_random_signs_change_a_linear_margin_by_its_length(samples):
+    found = spadework.probe(linear, samples, "linf:0.1:pixel", probes=40, verbose=False)
+    # 16,000 squares: their mean is known to a relative 1.1 %.
+    length = np.sqrt(np.mean(found.changes[2:] ** 2))
+    assert length == pytest.approx(0.1 * np.linalg.norm(WEIGHTS), rel=0.04)
+    np.testing.assert_allclose(found.margins, np.abs(samples.astype(float) @ WEIGHTS), rtol=1e-6)
+    assert found.evaluations == 400 * 41
+    assert found.margin_ratio > 0 and found.kept.shape == (400,)
+
+
+def test_a_search_takes_all_that_a_linear_model_can_lose(samples):
+    # 1 + 2 + 4 + 8 + 16 blocks of 16 numbers, and the first copy.
+    found = spadework.probe(linear, samples, "linf:0.1", probes=32, verbose=False)
+    bound = found.margins - 0.1 * np.abs(WEIGHTS).sum()
+    held = (bound > 0)[2:]
+    np.testing.assert_array_equal((found.probe_margins > 0)[2:], held)
+    np.testing.assert_allclose(found.probe_margins[2:][held], bound[2:][held], atol=1e-4)
+    assert found.changes is None and found.kept is None and found.margin_ratio is None
+
+
+def test_labels_decide_what_is_held(samples):
+    right = (samples.astype(float) @ WEIGHTS <= 0).astype(int)
+    call = dict(probe="linf:0.001:pixel", verbose=False)
+    assert spadework.probe(linear, samples, labels=right, **call).accuracy == 1
+    wrong = spadework.probe(linear, samples, labels=1 - right, **call)
+    assert (wrong.accuracy, wrong.held, wrong.stability) == (0, 0, 0)
+    assert spadework.probe(linear, samples, **call).accuracy is None
+
+
+def test_a_function_sees_samples_in_their_shape(samples):
+    seen = set()
+
+    def model(x):
+        seen.add((x.dtype, x.shape[1:]))
+        return linear(x)
+
+    images = samples.reshape(400, 1, 4, 4)
+    found = spadework.probe(model, images, "linf:0.1", probes=10, samples=50, verbose=False)
+    assert seen == {(np.dtype(np.float32), (1, 4, 4))}
+    assert len(found.indices) == 50 and np.all(np.diff(found.indices) > 0)
+
+
+@pytest.mark.parametrize("kind", ["search", "pixel", "block:2", "smooth"])
+def test_a_file_and_a_function_of_it_agree(kind):
+    path, arrays = FIXTURES / "dynamic.onnx", np.load(FIXTURES / "dynamic.npz")
+    call = dict(inputs=arrays["x"], probe=f"linf:0.1:{kind}", probes=12, seed=3, verbose=False)
+    by_file = spadework.probe(path, threads=1, **call)
+    by_function = spadework.probe(lambda x: spadework.onnx.predict(path, x, verbose=False), threads=2, **call)
+    np.testing.assert_array_equal(by_file.probe_margins, by_function.probe_margins)
+    assert (by_file.stability, by_file.held) == (by_function.stability, by_function.held)
+
+
+def test_the_caller_gets_his_own_exception(samples):
+    def model(x):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        spadework.probe(model, samples, "linf:0.1", verbose=False)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (dict(probe="linf"), "expected linf:RADIUS or l2:RADIUS"),
+        (dict(probe=0.1), "`probe` must be a word"),
+        (dict(probes=0), "`probes` must be at least 1"),
+        (dict(samples=0), "`samples` must be at least 1"),
+        (dict(model=3), "a function or the path of an ONNX file"),
+        (dict(model="missing.onnx"), "missing.onnx"),
+        (dict(model=lambda x: x[:, :1]), "a margin needs at least 2 outputs"),
+        (dict(model=lambda x: x[:3]), "same number of rows"),
+        (dict(model=lambda x: np.full((len(x), 2), np.nan)), "outputs of the model"),
+        (dict(onnx={"before_softmax": True}), "the model is a function"),
+        (dict(labels=[1, 2]), "one entry per sample"),
+    ],
+)
+def test_what_is_wrong_is_said(samples, call, message):
+    call = {"model": linear, "inputs": samples, "probe": "linf:0.1", "verbose": False, **call}
+    with pytest.raises(ValueError, match=message):
+        spadework.probe(**call)
