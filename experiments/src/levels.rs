@@ -26,7 +26,7 @@ pub(crate) struct Level {
 pub(crate) struct Levels {
     pub(crate) which: Which,
     pub(crate) images: Images,
-    pub(crate) levels: Vec<Level>,
+    pub(crate) by_epsilon: Vec<Level>,
     /// Where the outputs come from.
     pub(crate) origin: String,
     /// Whether they were trained here.
@@ -60,25 +60,25 @@ impl Levels {
             values.truncate(images.len() * outputs.dim());
             Ok(Level { epsilon: epsilon.parse().unwrap_or(f64::NAN), outputs: values })
         };
-        let levels = epsilons.iter().map(level).collect::<Result<_, _>>()?;
-        Ok(Self { which, images, levels, origin: format!("outputs of {file}"), trained_here: false })
+        let by_epsilon = epsilons.iter().map(level).collect::<Result<_, _>>()?;
+        Ok(Self { which, images, by_epsilon, origin: format!("outputs of {file}"), trained_here: false })
     }
 
     /// Networks trained here, as many as the time allows; fewer than two are an end of the time.
     pub(crate) fn train(run: &Run, which: Which) -> Result<Self, Failure> {
         let (train, images) = (Images::train(run, which)?, Images::test(run, which)?);
-        let mut levels = Vec::new();
+        let mut by_epsilon = Vec::new();
         for &epsilon in trained_epsilons(run, which) {
             let recipe = level_recipe(run, which, &train, epsilon);
             let Some(network) = recipe.network(run, Guides::default())? else { continue };
             let outputs = Frozen::new(&network, run.compute()).outputs(images.examples.samples())?;
-            levels.push(Level { epsilon: f64::from(epsilon), outputs });
+            by_epsilon.push(Level { epsilon: f64::from(epsilon), outputs });
         }
-        if levels.len() < 2 {
+        if by_epsilon.len() < 2 {
             return Err(Failure::TimeOver);
         }
         let origin = format!("{} trained here", architecture_of(run, which, &train));
-        Ok(Self { which, images, levels, origin, trained_here: true })
+        Ok(Self { which, images, by_epsilon, origin, trained_here: true })
     }
 
     /// What concerns these networks in the settings of a result.
@@ -87,13 +87,13 @@ impl Levels {
     }
 
     pub(crate) fn epsilons(&self) -> Vec<f64> {
-        self.levels.iter().map(|level| level.epsilon).collect()
+        self.by_epsilon.iter().map(|level| level.epsilon).collect()
     }
 
     /// All networks on one input graph.
     pub(crate) fn models(&self) -> Result<ModelSet<'_>, Failure> {
-        let mut models = Vec::with_capacity(self.levels.len());
-        for level in &self.levels {
+        let mut models = Vec::with_capacity(self.by_epsilon.len());
+        for level in &self.by_epsilon {
             models.push(Model { name: level.name(), outputs: self.outputs_of(&level.outputs)? });
         }
         Ok(ModelSet::new(self.images.samples()?, models)?)
@@ -101,7 +101,7 @@ impl Levels {
 
     /// One network.
     pub(crate) fn pair(&self, at: usize) -> Result<PairedSamples<'_>, Failure> {
-        Ok(PairedSamples::new(self.images.samples()?, self.outputs_of(&self.levels[at].outputs)?)?)
+        Ok(PairedSamples::new(self.images.samples()?, self.outputs_of(&self.by_epsilon[at].outputs)?)?)
     }
 
     fn outputs_of<'a>(&self, outputs: &'a [f32]) -> Result<Samples<'a>, Failure> {

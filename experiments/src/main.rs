@@ -30,7 +30,7 @@ use clap::Parser;
 use spadework_nn::Compute;
 
 use crate::failure::Failure;
-use crate::run::{Clock, Options, Run};
+use crate::run::{Clock, Options, Run, say};
 use crate::tables::{ALL, Experiment};
 
 /// The paper's tables and figures, one runnable each.
@@ -116,8 +116,4 @@ fn run_one(
 fn print(line: &str) {
     // A reader that has gone away is no reason to fail.
     let _ = writeln!(io::stdout(), "{line}");
-}
-
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
 }

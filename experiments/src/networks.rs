@@ -13,7 +13,7 @@ use spadework_nn::{Architecture, Examples, Frozen, Network, Normalization};
 
 use crate::data::{CLASSES, Images};
 use crate::failure::Failure;
-use crate::run::{Run, slug};
+use crate::run::{Run, say, slug};
 
 /// How a network is made.
 #[derive(Debug, Clone)]
@@ -77,16 +77,15 @@ impl Recipe<'_> {
             return Ok(None);
         }
         let examples = &self.train.examples;
-        let mut trainer = match begun(&folder, &settings) {
-            Some(checkpoint) => Trainer::resume(&checkpoint, examples, guides, run.compute())?,
-            None => {
-                write_bytes(&folder.join(SETTINGS), settings.to_string().as_bytes())?;
-                Trainer::new(&self.untrained()?, examples, self.params.clone(), guides, run.compute())?
-            }
+        let mut trainer = if let Some(checkpoint) = begun(&folder, &settings) {
+            Trainer::resume(&checkpoint, examples, guides, run.compute())?
+        } else {
+            write_bytes(&folder.join(SETTINGS), settings.to_string().as_bytes())?;
+            Trainer::new(&self.untrained()?, examples, self.params.clone(), guides, run.compute())?
         };
         let checkpoint = folder.join(CHECKPOINT);
         let ending = trainer.run::<Failure>(run.monitor(), |trainer, record| {
-            run.say(&format!("{}: {}", self.name, told(record)));
+            say(&format!("  {}: {}", self.name, told(record)));
             Ok(trainer.checkpoint().save(&checkpoint)?)
         })?;
         if ending == Ending::Stopped {

@@ -189,12 +189,6 @@ impl Run {
         if self.compute.name().starts_with("cuda") { 2000 } else { 250 }
     }
 
-    /// Tells people what happens.
-    pub(crate) fn say(&self, line: &str) {
-        // Where nobody can listen there is nobody to tell.
-        let _ = writeln!(io::stderr(), "  {line}");
-    }
-
     pub(crate) fn is_complete(&self) -> bool {
         self.missed.get() == 0
     }
@@ -202,7 +196,7 @@ impl Run {
     /// Writes down that a part was not reached.
     pub(crate) fn miss(&self, name: &str) {
         self.missed.set(self.missed.get() + 1);
-        self.say(&format!("not reached in the time given: {name}"));
+        say(&format!("  not reached in the time given: {name}"));
     }
 
     pub(crate) fn part_times(&self) -> Vec<PartTime> {
@@ -245,9 +239,15 @@ impl Run {
             .expect("words and numbers can be written as JSON");
         write_bytes(&path, text.as_bytes())?;
         self.told(name, seconds, false);
-        self.say(&format!("{name}: {seconds:.1} s"));
+        say(&format!("  {name}: {seconds:.1} s"));
         Ok(Some(value))
     }
+}
+
+/// Tells people what happens.
+pub(crate) fn say(line: &str) {
+    // Where nobody can listen there is nobody to tell.
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// What an earlier call kept. A file that cannot be read is made anew.

@@ -105,13 +105,11 @@ impl Shelf {
 
     /// Training and test images.
     pub(crate) fn images(&mut self, run: &Run, which: Which) -> Result<(&Images, &Images), Failure> {
-        let at = match self.0.iter().position(|entry| entry.0 == which) {
-            Some(at) => at,
-            None => {
-                self.0.push((which, Images::train(run, which)?, Images::test(run, which)?));
-                self.0.len() - 1
-            }
-        };
+        let known = self.0.iter().position(|entry| entry.0 == which);
+        let at = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push((which, Images::train(run, which)?, Images::test(run, which)?));
+        }
         Ok((&self.0[at].1, &self.0[at].2))
     }
 }

@@ -58,7 +58,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         findings.notes.extend(levels.notes());
         for (column, neighbors) in NEIGHBORS.into_iter().enumerate() {
             let mut curves = [Vec::new(), Vec::new()];
-            for (at, level) in levels.levels.iter().enumerate() {
+            for (at, level) in levels.by_epsilon.iter().enumerate() {
                 let Some((top, random, p)) = measured(run, &levels, at, neighbors)? else { continue };
                 let paper =
                     paper(which, level.epsilon).map(|means| [means[2 * column], means[2 * column + 1]]);
@@ -113,7 +113,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
 }
 
 fn measured(run: &Run, levels: &Levels, at: usize, neighbors: usize) -> Result<Option<Measured>, Failure> {
-    let name = format!("distortion/{} {} k {neighbors}", levels.title(), levels.levels[at].name());
+    let name = format!("distortion/{} {} k {neighbors}", levels.title(), levels.by_epsilon[at].name());
     let settings =
         json!({ "levels": levels.settings(), "neighbors": neighbors, "edges": EDGES, "seed": run.seed() });
     run.part(&name, &settings, || {

@@ -59,11 +59,11 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     for (data, which) in Which::ALL.into_iter().enumerate() {
         let levels = Levels::load(run, which)?;
         findings.notes.extend(levels.notes());
-        let names = levels.levels.iter().map(crate::levels::Level::name);
+        let names = levels.by_epsilon.iter().map(crate::levels::Level::name);
         let header = std::iter::once("label".to_owned()).chain(names);
         let mut table = Table::new(format!("{}: mean node score of each label.", levels.title()), header);
         let mut columns = Vec::new();
-        for at in 0..levels.levels.len() {
+        for at in 0..levels.by_epsilon.len() {
             columns.push(embedded(run, &levels, at)?);
         }
         for label in 0..CLASSES as i64 {
@@ -84,7 +84,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                     ["before", "after"][when],
                     paper(which)[when]
                 ),
-                format!("{}: {weakest:?}", levels.levels[at].name()),
+                format!("{}: {weakest:?}", levels.by_epsilon[at].name()),
                 Some(weakest == paper(which)[when]),
             );
             let labels: Vec<u16> =
@@ -98,7 +98,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                     "{} by the first eigenvectors of {}, {}",
                     levels.title(),
                     OPERATORS[operator],
-                    levels.levels[at].name()
+                    levels.by_epsilon[at].name()
                 );
                 let name = FIGURES[data][when][operator];
                 findings.charts.push(scatter(name, &title, points, Some((&labels, &classes))));
@@ -123,7 +123,7 @@ fn weakest(scores: &[(i64, f64)]) -> Vec<i64> {
 }
 
 fn embedded(run: &Run, levels: &Levels, at: usize) -> Result<Option<Embedded>, Failure> {
-    let name = format!("embeddings/{} {}", levels.title(), levels.levels[at].name());
+    let name = format!("embeddings/{} {}", levels.title(), levels.by_epsilon[at].name());
     let settings = json!({ "levels": levels.settings(), "seed": run.seed() });
     run.part(&name, &settings, || {
         let params = SpadeParams { seed: run.seed(), ..SpadeParams::default() };

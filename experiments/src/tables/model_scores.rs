@@ -57,7 +57,7 @@ fn add(run: &Run, levels: &Levels, table: &mut Table, findings: &mut Findings) -
     let Some(points) = levels.eigenvalues(run, &NEIGHBORS, 1)? else { return Ok(()) };
     let scored: [Vec<f64>; 2] = [points[0].scores(), points[1].scores()];
     let labels = levels.images.labels();
-    for (at, level) in levels.levels.iter().enumerate() {
+    for (at, level) in levels.by_epsilon.iter().enumerate() {
         let of_paper = |neighbors: usize| -> Value {
             let found = paper(levels.which, neighbors).iter().find(|(epsilon, _)| *epsilon == level.epsilon);
             found.map_or(Value::Null, |(_, score)| json!(score))
@@ -89,7 +89,8 @@ fn add(run: &Run, levels: &Levels, table: &mut Table, findings: &mut Findings) -
         (Which::Mnist, true) => "mnist-trained",
         (Which::Cifar10, true) => "cifar10-trained",
     };
-    let rows: Vec<Vec<f64>> = (0..levels.levels.len()).map(|at| vec![scored[0][at], scored[1][at]]).collect();
+    let rows: Vec<Vec<f64>> =
+        (0..levels.by_epsilon.len()).map(|at| vec![scored[0][at], scored[1][at]]).collect();
     let names = NEIGHBORS.map(|neighbors| format!("k = {neighbors}"));
     let axes = ["ε of training", "model score"];
     findings.charts.push(curves(name, &title, axes, names, &levels.epsilons(), &rows));

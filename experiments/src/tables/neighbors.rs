@@ -25,7 +25,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         let scored: Vec<Vec<f64>> = points.iter().map(Point::scores).collect();
         let header: Vec<String> = ["k".to_owned(), "k used".to_owned()]
             .into_iter()
-            .chain(levels.levels.iter().map(Level::name))
+            .chain(levels.by_epsilon.iter().map(Level::name))
             .chain(["τ with ε".to_owned()])
             .collect();
         let mut table = Table::new(
@@ -63,7 +63,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
             }
         }
         let title = format!("Model score over k, {}", levels.title());
-        let (names, axes) = (levels.levels.iter().map(Level::name), ["neighbors, k", "model score"]);
+        let (names, axes) = (levels.by_epsilon.iter().map(Level::name), ["neighbors, k", "model score"]);
         findings.charts.push(curves(which.word(), &title, axes, names, &places(&neighbors), &scored));
         findings.tables.push(table);
     }

@@ -30,7 +30,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         let levels = Levels::load(run, which)?;
         findings.notes.extend(levels.notes());
         let Some(scored) = levels.eigenvalues(run, &neighbors, EIGENVALUES)? else { continue };
-        let header = std::iter::once("k".to_owned()).chain(levels.levels.iter().map(Level::name));
+        let header = std::iter::once("k".to_owned()).chain(levels.by_epsilon.iter().map(Level::name));
         let caption =
             format!("{}: √(Σ log² λ_i) over the {EIGENVALUES} largest eigenvalues.", levels.title());
         let mut table = Table::new(caption, header);
@@ -54,7 +54,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
             Some(falling == distances.len()),
         );
         let title = format!("Riemannian distance over k, {}", levels.title());
-        let (names, axes) = (levels.levels.iter().map(Level::name), ["neighbors, k", "distance"]);
+        let (names, axes) = (levels.by_epsilon.iter().map(Level::name), ["neighbors, k", "distance"]);
         findings.charts.push(curves(which.word(), &title, axes, names, &places(&neighbors), &distances));
         findings.tables.push(table);
     }
