@@ -30,7 +30,7 @@ pub(crate) struct Experiment {
     pub(crate) run: fn(&Run) -> Result<Findings, Failure>,
 }
 
-/// All of them, in the order of the paper; what needs no training beyond that of others comes early.
+/// All of them, in the order of the paper.
 pub(crate) const ALL: [Experiment; 15] = [
     model_scores::EXPERIMENT,
     distortion::EXPERIMENT,

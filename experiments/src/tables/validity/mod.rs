@@ -22,8 +22,8 @@ use crate::statistics::mean;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "validity",
-    paper: "§ 5.2 and § 5.4, on networks of others",
-    title: "what the scores are worth, over networks of several sources",
+    paper: "§ 5.2, § 5.4",
+    title: "what the scores are worth, on networks of others",
     run,
 };
 
