@@ -68,7 +68,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         Ok(points)
     })?;
     if let Some(scored) = scored {
-        tell(run, &neighbors, &scored, &mut findings);
+        tell(run, count, &neighbors, &scored, &mut findings);
     }
     findings.tables.push(of_paper());
     findings.note(format!(
@@ -78,7 +78,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-fn tell(run: &Run, neighbors: &[usize], scored: &[(usize, Vec<f64>)], findings: &mut Findings) {
+fn tell(run: &Run, count: usize, neighbors: &[usize], scored: &[(usize, Vec<f64>)], findings: &mut Findings) {
     let header = ["k", "k used"].into_iter().chain(NETWORKS.map(|network| network.0));
     let mut table = Table::new("Model scores λ_1 of our networks, less robust first.", header);
     for (&k, (used, scores)) in neighbors.iter().zip(scored) {
@@ -89,7 +89,7 @@ fn tell(run: &Run, neighbors: &[usize], scored: &[(usize, Vec<f64>)], findings: 
     findings.claim(
         run,
         "more robust networks always have lower scores, at 90,000 samples too",
-        format!("in order at {falling} of {} k", scored.len()),
+        format!("{count} samples: in order at {falling} of {} k", scored.len()),
         Some(falling == scored.len()),
     );
     let rows: Vec<Vec<f64>> = scored.iter().map(|point| point.1.clone()).collect();
