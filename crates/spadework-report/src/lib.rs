@@ -36,6 +36,11 @@ pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
 pub use sweep::{sweep_charts, sweep_page};
 
+/// Figures of numbers from elsewhere, in the manner of the pages.
+pub mod figures {
+    pub use crate::charts::{AxisNames, Band, Series, bars, lines, number, scatter};
+}
+
 /// The inputs of a model with the shape that they have in their file.
 #[derive(Debug, Clone, Copy)]
 pub struct InputArray<'a> {

@@ -61,11 +61,15 @@ fn count(held: &mut [usize], outputs: &[f32], classes: &[usize]) {
     }
 }
 
-/// GAIRAT's weights of a batch (Zhang et al. 2021), with mean 1: (1 + tanh(λ + 5(1 − 2κ/K)))/2, λ = −1.
+/// GAIRAT's weight of a sample that held for `held` of `steps` steps, κ of K (Zhang et al. 2021): (1 + tanh(λ + 5(1 −
+/// 2κ/K)))/2 with λ = −1. Samples that fall early weigh more.
+pub fn gairat_weight(held: usize, steps: usize) -> f32 {
+    f32::midpoint(1.0, (-1.0 + 5.0 * (1.0 - 2.0 * held as f32 / steps as f32)).tanh())
+}
+
+/// GAIRAT's weights of a batch, with mean 1.
 pub(super) fn gairat_weights(held: &[usize], steps: usize) -> Vec<f32> {
-    let weight =
-        |&held: &usize| f32::midpoint(1.0, (-1.0 + 5.0 * (1.0 - 2.0 * held as f32 / steps as f32)).tanh());
-    let weights: Vec<f32> = held.iter().map(weight).collect();
+    let weights: Vec<f32> = held.iter().map(|&held| gairat_weight(held, steps)).collect();
     let mean = weights.iter().sum::<f32>() / weights.len() as f32;
     weights.iter().map(|weight| weight / mean).collect()
 }

@@ -9,7 +9,7 @@ const NAMES: f64 = 120.0;
 const VALUES: f64 = 80.0;
 
 /// A bar a row, in the order given.
-pub(crate) fn bars(name: &'static str, title: &str, rows: &[(String, f64)]) -> Chart {
+pub fn bars(name: &'static str, title: &str, rows: &[(String, f64)]) -> Chart {
     let scale = Scale::from_zero(rows.iter().map(|row| row.1), NAMES, WIDTH - VALUES);
     let mut body = String::new();
     for (at, (label, value)) in rows.iter().enumerate() {

@@ -11,23 +11,27 @@ const LEGEND: f64 = 130.0;
 
 /// A curve; a point without a value interrupts it.
 #[derive(Debug, Clone)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) points: Vec<(f64, Option<f64>)>,
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// Places along the axis, ascending, with their values.
+    pub points: Vec<(f64, Option<f64>)>,
 }
 
 /// A marked stretch of the axis.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Band {
-    pub(crate) from: f64,
-    pub(crate) to: f64,
+pub struct Band {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
 }
 
-/// What the two axes are.
-pub(crate) type AxisNames<'a> = [&'a str; 2];
+/// What the axis along and the one up show.
+pub type AxisNames<'a> = [&'a str; 2];
 
 /// Curves in colours, with a legend where there are several.
-pub(crate) fn lines(
+pub fn lines(
     name: &'static str,
     title: &str,
     [along, up]: AxisNames<'_>,

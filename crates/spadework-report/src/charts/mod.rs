@@ -12,12 +12,12 @@ mod lines;
 mod scatter;
 mod steps;
 
-pub(crate) use bars::bars;
+pub use bars::bars;
 pub(crate) use heat_map::{Cell, heat_map};
 pub(crate) use histogram::histogram;
 pub(crate) use intervals::{Estimate, intervals};
-pub(crate) use lines::{Band, Series, lines};
-pub(crate) use scatter::scatter;
+pub use lines::{AxisNames, Band, Series, lines};
+pub use scatter::scatter;
 pub(crate) use steps::{Step, steps};
 
 /// Colours of classes and series, told apart by people with any kind of colour vision (after Okabe and Ito, and darker
@@ -109,7 +109,7 @@ fn shortened(name: &str, most: usize) -> String {
 }
 
 /// A number as charts and tables write it: up to four significant digits.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };

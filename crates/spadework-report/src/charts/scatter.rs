@@ -8,7 +8,10 @@ const MARGIN: f64 = 12.0;
 const LEGEND: f64 = 130.0;
 
 /// Points with the position of their class in `names`; without names all have one colour.
-pub(crate) fn scatter(
+///
+/// # Panics
+/// When there are fewer classes than points.
+pub fn scatter(
     name: &'static str,
     title: &str,
     points: &[[f64; 2]],

@@ -1,0 +1,164 @@
+//! How well one sequence of numbers follows another: rank correlations with their uncertainty, and how well a score tells
+//! two groups apart.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spadework::scores::agreement::agreement;
+use spadework::scores::kendall_tau;
+
+/// Samples drawn with replacement for an interval.
+const BOOTSTRAPS: usize = 2000;
+
+/// Spearman's rank correlation, ties sharing their mean rank; `None` where all numbers of one side are equal.
+pub(crate) fn spearman(a: &[f64], b: &[f64]) -> Option<f64> {
+    if a.len() < 2 { None } else { agreement(a, b, 1).spearman }
+}
+
+/// Kendall's τ_b.
+pub(crate) fn kendall(a: &[f64], b: &[f64]) -> Option<f64> {
+    kendall_tau(a, b)
+}
+
+/// Spearman's correlation of `a` and `b` once what both share with `given` is taken out (Kendall 1942):
+/// (ρ_ab − ρ_ac ρ_bc)/√((1 − ρ_ac²)(1 − ρ_bc²)).
+pub(crate) fn partial_spearman(a: &[f64], b: &[f64], given: &[f64]) -> Option<f64> {
+    let (ab, ac, bc) = (spearman(a, b)?, spearman(a, given)?, spearman(b, given)?);
+    let scale = ((1.0 - ac * ac) * (1.0 - bc * bc)).sqrt();
+    (scale > 1e-12).then(|| ((ab - ac * bc) / scale).clamp(-1.0, 1.0))
+}
+
+/// The 95 % percentile interval of Spearman's correlation when pairs are drawn with replacement (Efron 1979). `None` where
+/// fewer than half of the draws have an order.
+pub(crate) fn spearman_interval(a: &[f64], b: &[f64], seed: u64) -> Option<(f64, f64)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut found = Vec::with_capacity(BOOTSTRAPS);
+    for _ in 0..BOOTSTRAPS {
+        let drawn: Vec<usize> = (0..a.len()).map(|_| rng.random_range(0..a.len())).collect();
+        let of = |values: &[f64]| drawn.iter().map(|&at| values[at]).collect::<Vec<f64>>();
+        found.extend(spearman(&of(a), &of(b)));
+    }
+    if found.len() < BOOTSTRAPS / 2 {
+        return None;
+    }
+    found.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| found[((found.len() - 1) as f64 * share).round() as usize];
+    Some((at(0.025), at(0.975)))
+}
+
+/// The area under the curve: the probability that a random member of the group scores higher than a random other one, ties
+/// counting half (Mann and Whitney 1947). `None` where one of the two is empty.
+pub(crate) fn auroc(scores: &[f64], group: &[bool]) -> Option<f64> {
+    let members = group.iter().filter(|&&member| member).count();
+    let others = group.len() - members;
+    if members == 0 || others == 0 {
+        return None;
+    }
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    let (mut wins, mut others_below) = (0.0, 0.0);
+    for tied in order.chunk_by(|&a, &b| scores[a] == scores[b]) {
+        let of_group = tied.iter().filter(|&&at| group[at]).count() as f64;
+        let rest = tied.len() as f64 - of_group;
+        wins += of_group * (others_below + rest / 2.0);
+        others_below += rest;
+    }
+    Some(wins / (members as f64 * others as f64))
+}
+
+/// The share of members among the `top` highest scores, or among all where there are fewer; ties to the lower index.
+pub(crate) fn precision_at(scores: &[f64], group: &[bool], top: usize) -> Option<f64> {
+    let highest = spadework_nn::highest(scores, top);
+    let members = highest.iter().filter(|&&at| group[at]).count();
+    (!highest.is_empty()).then(|| members as f64 / highest.len() as f64)
+}
+
+/// Mean and standard deviation (of a sample, n − 1; 0 of a single number).
+pub(crate) fn mean_and_deviation(values: &[f64]) -> Option<(f64, f64)> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let freedom = values.len().saturating_sub(1).max(1);
+    Some((mean, (squares / freedom as f64).sqrt()))
+}
+
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// The middle of the values; of an even number the mean of the two.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(sorted[half]),
+        _ => Some(f64::midpoint(sorted[half - 1], sorted[half])),
+    }
+}
+
+/// Whether every number is smaller than the one before.
+pub(crate) fn falls(values: &[f64]) -> bool {
+    values.is_sorted_by(|a, b| a > b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [f64; 10] = [0.3, 1.2, 1.2, 5.0, -1.0, 0.3, 0.3, 9.5, 2.25, 0.0];
+    const B: [f64; 10] = [1.0, 1.5, 0.5, 4.0, 1.0, 0.25, 1.0, 3.0, 4.0, -2.0];
+    const C: [f64; 10] = [2.0, 1.0, 0.0, 3.0, 5.0, 0.5, 1.5, 2.5, 2.0, -1.0];
+    const GROUP: [bool; 10] = [false, true, false, true, false, false, true, true, false, false];
+
+    /// By SciPy and scikit-learn: `spearmanr(a, b)`, `kendalltau(a, b)`, `roc_auc_score(group, a)`, and for the partial
+    /// correlation the residuals of ranks after a least squares fit on the ranks of c. A few sums and a root: 1e-12.
+    #[test]
+    fn values_are_those_of_scipy() {
+        let close = |found: Option<f64>, expected: f64| {
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?} for {expected}");
+        };
+        close(spearman(&A, &B), 0.737_5);
+        close(kendall(&A, &B), 0.585_365_853_658_536_6);
+        close(auroc(&A, &GROUP), 0.812_5);
+        close(partial_spearman(&A, &B, &C), 0.826_321_256_033_634_7);
+    }
+
+    /// A score that orders as the group does wins always, its reverse never, a constant half of the time.
+    #[test]
+    fn areas_have_their_extremes() {
+        let group = [false, false, true, true];
+        assert_eq!(auroc(&[1.0, 2.0, 3.0, 4.0], &group), Some(1.0));
+        assert_eq!(auroc(&[4.0, 3.0, 2.0, 1.0], &group), Some(0.0));
+        assert_eq!(auroc(&[1.0; 4], &group), Some(0.5));
+        assert_eq!(auroc(&[1.0; 4], &[true; 4]), None);
+        assert_eq!(precision_at(&[1.0, 4.0, 3.0, 2.0], &group, 2), Some(0.5));
+    }
+
+    #[test]
+    fn nothing_is_left_where_the_third_explains_everything() {
+        assert_eq!(partial_spearman(&A, &B, &A), None);
+        assert_eq!(spearman(&A, &[1.0; 10]), None);
+    }
+
+    /// For pairs of correlation ρ the standard error of a correlation is about (1 − ρ²)/√n.
+    #[test]
+    fn intervals_hold_the_value_and_have_its_width() {
+        let a: Vec<f64> = (0..400).map(f64::from).collect();
+        let b: Vec<f64> = (0..400).map(|i| f64::from(i) + 400.0 * f64::from(i * 173 % 400) / 400.0).collect();
+        let rho = spearman(&a, &b).unwrap();
+        let (low, high) = spearman_interval(&a, &b, 1).unwrap();
+        let width = 2.0 * 1.96 * (1.0 - rho * rho) / 20.0;
+        assert!(low < rho && rho < high, "{low} {rho} {high}");
+        // The formula is for normal pairs; these are not, so a factor of two is granted.
+        assert!((high - low) / width < 2.0 && width / (high - low) < 2.0, "{low} {rho} {high} {width}");
+    }
+
+    #[test]
+    fn small_things() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(mean_and_deviation(&[1.0, 3.0]), Some((2.0, 2.0_f64.sqrt())));
+        assert_eq!(mean_and_deviation(&[5.0]), Some((5.0, 0.0)));
+        assert!(falls(&[3.0, 2.0]) && !falls(&[2.0, 2.0]));
+    }
+}

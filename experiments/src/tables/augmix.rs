@@ -1,0 +1,160 @@
+//! The table of A.9: networks trained with AugMix and without, on clean and on corrupted test images.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use spadework::Silent;
+use spadework_io::corrupt::{Corruption, CorruptionKind, ImageShape, Severity, corrupt};
+use spadework_io::load_digits;
+use spadework_nn::Frozen;
+use spadework_nn::train::{Guides, TrainParams};
+use spadework_report::figures::bars;
+
+use super::Experiment;
+use crate::data::{DIGITS_TRAINED, Images, STAND_IN, Split, Which};
+use crate::failure::Failure;
+use crate::levels::training_of;
+use crate::networks::{Recipe, score};
+use crate::record::Findings;
+use crate::run::Run;
+use crate::table::Table;
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "augmix",
+    paper: "Table of A.9",
+    title: "natural robustness: AugMix and standard training",
+    run,
+};
+
+const SEVERITY: u8 = 3;
+/// Of the paper's networks none is here; of ours, from small to large.
+const ARCHITECTURES: [&str; 3] = ["cnn7", "resnet20", "resnet18"];
+
+/// What a network came to on clean and on corrupted images.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Scored {
+    scores: [f64; 2],
+    accuracies: [f64; 2],
+}
+
+fn run(run: &Run) -> Result<Findings, Failure> {
+    let (train, test) = (Images::train(run, Which::Cifar10)?, Images::test(run, Which::Cifar10)?);
+    let kinds: Vec<CorruptionKind> = CorruptionKind::ALL.into_iter().step_by(run.size(1, 5)).collect();
+    let spoilt = corrupted(run, &test, &kinds)?;
+    let architectures: Vec<&str> = match (run.is_quick(), train.stand_in) {
+        (false, _) => ARCHITECTURES.to_vec(),
+        (true, false) => vec!["lenet5"],
+        (true, true) => vec!["mlp:64"],
+    };
+    let words: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+    let mut findings = Findings::new(json!({
+        "train": train.described(), "test": test.described(), "networks": architectures, "neighbors": 10,
+        "corruptions": words, "severity": SEVERITY, "training": training_of(run, Which::Cifar10),
+    }));
+    let header =
+        ["network", "training", "score, clean", "score, corrupted", "accuracy, clean", "accuracy, corrupted"];
+    let mut table = Table::new("Model scores λ_1 and accuracies.", header);
+    let mut chart = Vec::new();
+    for architecture in architectures {
+        let mut pair = Vec::new();
+        for augmix in [true, false] {
+            let found = scored(run, architecture, augmix, &train, [&test, &spoilt])?;
+            let training = if augmix { "AugMix" } else { "standard" };
+            let cell = |of: fn(&Scored) -> f64| json!(found.as_ref().map(of));
+            table.row(vec![
+                json!(architecture),
+                json!(training),
+                cell(|found| found.scores[0]),
+                cell(|found| found.scores[1]),
+                cell(|found| found.accuracies[0]),
+                cell(|found| found.accuracies[1]),
+            ]);
+            for (images, name) in ["clean", "corrupted"].into_iter().enumerate() {
+                chart.extend(
+                    found.map(|found| (format!("{architecture} {training} {name}"), found.scores[images])),
+                );
+            }
+            pair.extend(found);
+        }
+        let [augmix, standard] = pair[..] else { continue };
+        findings.claim(
+            run,
+            format!("{architecture}: AugMix has the lower score on clean images"),
+            format!("{:.1} against {:.1}", augmix.scores[0], standard.scores[0]),
+            Some(augmix.scores[0] < standard.scores[0]),
+        );
+        findings.claim(
+            run,
+            format!("{architecture}: AugMix has the higher score on corrupted images"),
+            format!("{:.1} against {:.1}", augmix.scores[1], standard.scores[1]),
+            Some(augmix.scores[1] > standard.scores[1]),
+        );
+    }
+    if train.stand_in {
+        findings.note(STAND_IN);
+    }
+    findings.note(
+        "The paper's scores, AugMix and standard, clean, then corrupted: Allconv 149.63, 213.03, 60.68, 39.99; Densenet 129.49, \
+         152.07, 53.32, 33.63; Resnext 571.15, 614.63, 293.94, 51.57; WRN 738.35, 784.03, 100.17, 72.96.",
+    );
+    findings.note("Corrupted images: every one by one kind, the kinds by turns. AugMix mixes images alone, without its consistency loss.");
+    findings.charts.push(bars("augmix", "Model scores", &chart));
+    findings.tables.push(table);
+    Ok(findings)
+}
+
+fn scored(
+    run: &Run,
+    architecture: &str,
+    augmix: bool,
+    train: &Images,
+    tests: [&Images; 2],
+) -> Result<Option<Scored>, Failure> {
+    let mut params: TrainParams = training_of(run, Which::Cifar10);
+    params.augmentation.augmix = augmix;
+    let recipe = Recipe {
+        name: format!(
+            "augmix-{architecture}-{}-seed{}",
+            if augmix { "augmix" } else { "standard" },
+            run.seed()
+        ),
+        train,
+        architecture: architecture.to_owned(),
+        normalize: !train.stand_in,
+        params,
+        guided_by: None,
+    };
+    let Some(network) = recipe.network(run, Guides::default())? else { return Ok(None) };
+    let described = tests.map(Images::described);
+    let settings = json!({ "network": recipe.settings(), "tests": described, "seed": run.seed() });
+    run.part(&format!("augmix/{}", recipe.name), &settings, || {
+        let model = Frozen::new(&network, run.compute());
+        let mut found = Scored { scores: [0.0; 2], accuracies: [0.0; 2] };
+        for (at, images) in tests.into_iter().enumerate() {
+            found.scores[at] = score(run, &model, images, 10, 1)?.model_score.0;
+            found.accuracies[at] = model.accuracy(&images.examples)?;
+        }
+        Ok(found)
+    })
+}
+
+/// The test images, each corrupted by one of the kinds, by turns.
+fn corrupted(run: &Run, test: &Images, kinds: &[CorruptionKind]) -> Result<Images, Failure> {
+    let (dataset, from) = if test.stand_in {
+        (load_digits()?, DIGITS_TRAINED)
+    } else {
+        (Which::Cifar10.dataset(run, Split::Test)?, 0)
+    };
+    let severity = Severity::new(SEVERITY).expect("3 is a severity");
+    let shape = ImageShape::of(&dataset)?;
+    let mut versions = Vec::with_capacity(kinds.len());
+    for &kind in kinds {
+        let changed = corrupt(&dataset, Corruption { kind, severity }, shape, run.seed(), &Silent)?;
+        versions.push(Images::of_dataset(&changed, "", from + test.len())?);
+    }
+    let size = test.examples.size();
+    let sample = |at: usize| versions[at % kinds.len()].examples.sample(from + at);
+    let values: Vec<f32> = (0..test.len()).flat_map(sample).copied().collect();
+    let name = format!("{} corrupted by {} kinds at {SEVERITY}", test.name, kinds.len());
+    let examples = spadework_nn::Examples::new(values, size, &test.labels(), crate::data::CLASSES)?;
+    Ok(Images { name, examples, ..test.clone() })
+}

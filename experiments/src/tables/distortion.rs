@@ -1,0 +1,142 @@
+//! Table 2: mean geodesic distortion of the 100 edges of highest score, beside 100 random edges.
+
+use serde_json::json;
+use spadework::scores::{Contrast, DistanceKind, Distances, draw_others};
+use spadework::{SpadeParams, SpadeReport, evaluate};
+use spadework_report::figures::{Series, lines};
+
+use super::Experiment;
+use crate::data::Which;
+use crate::failure::Failure;
+use crate::levels::Levels;
+use crate::record::Findings;
+use crate::run::Run;
+use crate::table::{Spread, Table, range, spread};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    name: "distortion",
+    paper: "Table 2",
+    title: "distortion of top edges beside random ones",
+    run,
+};
+
+const NEIGHBORS: [usize; 2] = [10, 20];
+const EDGES: usize = 100;
+
+/// The paper's means: (ε, top at k = 10, random, top at k = 20, random).
+fn paper(which: Which, epsilon: f64) -> Option<[f64; 4]> {
+    let rows: &[(f64, [f64; 4])] = match which {
+        Which::Mnist => &[
+            (0.0, [6.6, 3.1, 5.1, 2.4]),
+            (0.1, [6.1, 2.6, 5.3, 2.3]),
+            (0.2, [6.5, 2.5, 5.6, 2.2]),
+            (0.3, [7.7, 2.7, 6.4, 2.2]),
+        ],
+        Which::Cifar10 => &[
+            (0.0, [11.4, 6.8, 8.9, 5.7]),
+            (0.25, [11.5, 6.4, 9.0, 5.0]),
+            (0.5, [9.7, 5.6, 8.0, 4.4]),
+            (1.0, [12.5, 5.5, 10.5, 4.3]),
+            (2.0, [8.0, 5.3, 6.8, 4.3]),
+        ],
+    };
+    rows.iter().find(|row| row.0 == epsilon).map(|row| row.1)
+}
+
+/// Means of top and random edges with the ends of their intervals, and the p value.
+type Measured = (Spread, Spread, f64);
+
+fn run(run: &Run) -> Result<Findings, Failure> {
+    let mut findings = Findings::new(json!({ "neighbors": NEIGHBORS, "edges": EDGES, "eigenpairs": 1 }));
+    let header =
+        ["data", "ε", "k", "top edges", "95 %", "random edges", "95 %", "p", "paper, top", "paper, random"];
+    let mut table =
+        Table::new("Mean hops in the output graph between the ends of edges of the input graph.", header);
+    let (mut tops_above, mut series) = (Vec::new(), Vec::new());
+    for which in Which::ALL {
+        let levels = Levels::load(run, which)?;
+        findings.notes.extend(levels.notes());
+        for (column, neighbors) in NEIGHBORS.into_iter().enumerate() {
+            let mut curves = [Vec::new(), Vec::new()];
+            for (at, level) in levels.by_epsilon.iter().enumerate() {
+                let Some((top, random, p)) = measured(run, &levels, at, neighbors)? else { continue };
+                let paper =
+                    paper(which, level.epsilon).map(|means| [means[2 * column], means[2 * column + 1]]);
+                table.row(vec![
+                    json!(levels.title()),
+                    json!(level.epsilon),
+                    json!(neighbors),
+                    json!(top[0]),
+                    range(top),
+                    json!(random[0]),
+                    range(random),
+                    json!(p),
+                    json!(paper.map(|means| means[0])),
+                    json!(paper.map(|means| means[1])),
+                ]);
+                tops_above.push(top[0] > random[0]);
+                curves[0].push((level.epsilon, Some(top[0])));
+                curves[1].push((level.epsilon, Some(random[0])));
+            }
+            let random: Vec<f64> = curves[1].iter().filter_map(|point| point.1).collect();
+            findings.claim(
+                run,
+                format!(
+                    "{}, k = {neighbors}: random edges are distorted less as ε rises, in most cases",
+                    levels.title()
+                ),
+                random.iter().map(|mean| format!("{mean:.2}")).collect::<Vec<_>>().join(" / "),
+                random.first().zip(random.last()).map(|(first, last)| last < first),
+            );
+            for (name, points) in ["top", "random"].into_iter().zip(curves) {
+                let short = if which == Which::Mnist { "MNIST" } else { "CIFAR" };
+                series.push(Series { name: format!("{short} {neighbors} {name}"), points });
+            }
+        }
+    }
+    let above = tops_above.iter().filter(|&&above| above).count();
+    findings.claim(
+        run,
+        "the top edges are distorted more than random ones, everywhere",
+        format!("in {above} of {} cases", tops_above.len()),
+        Some(above == tops_above.len()),
+    );
+    findings.charts.push(lines(
+        "distortion",
+        "Mean distortion of edges",
+        ["ε of training", "hops"],
+        &series,
+        None,
+    ));
+    findings.tables.push(table);
+    Ok(findings)
+}
+
+fn measured(run: &Run, levels: &Levels, at: usize, neighbors: usize) -> Result<Option<Measured>, Failure> {
+    let name = format!("distortion/{} {} k {neighbors}", levels.title(), levels.by_epsilon[at].name());
+    let settings =
+        json!({ "levels": levels.settings(), "neighbors": neighbors, "edges": EDGES, "seed": run.seed() });
+    run.part(&name, &settings, || {
+        let params = SpadeParams { neighbors, eigenpairs: 1, seed: run.seed(), ..SpadeParams::default() };
+        let report = evaluate(&levels.pair(at)?, &params, run.monitor())?;
+        let contrast = contrast(run, &report)?;
+        Ok((spread(contrast.top), spread(contrast.random), contrast.p_value))
+    })
+}
+
+fn contrast(run: &Run, report: &SpadeReport) -> Result<Contrast, Failure> {
+    let scores = &report.edge_scores;
+    let top: Vec<(u32, u32)> = scores.top(EDGES).iter().map(|edge| (edge.p, edge.q)).collect();
+    let taken: Vec<usize> = top.iter().filter_map(|edge| scores.edges().binary_search(edge).ok()).collect();
+    let random = draw_others(scores.len(), &taken, EDGES, run.seed());
+    let pairs: Vec<(u32, u32)> =
+        top.iter().copied().chain(random.iter().map(|&at| scores.edges()[at])).collect();
+    let distances = Distances::new(&report.graphs, run.seed())?;
+    let ratios: Vec<f64> = distances
+        .of_pairs(DistanceKind::Geodesic, &pairs, run.monitor())?
+        .iter()
+        .map(spadework::scores::Distortion::ratio)
+        .collect();
+    let (top, random) = ratios.split_at(top.len());
+    Ok(Contrast::new(top, random, run.seed()))
+}
