@@ -16,6 +16,9 @@ use crate::run::Run;
 use crate::statistics::{mean, mean_and_deviation};
 use crate::table::Table;
 
+/// Clean accuracy of a network that has learned something of ten classes: twice what one answer to all gives.
+const LEARNED: f64 = 0.2;
+
 /// One way of training.
 #[derive(Debug, Clone)]
 pub(crate) struct Arm {
@@ -54,6 +57,14 @@ struct Outcome {
     seed: u64,
     /// Clean, then under each attack; 0 to 1.
     accuracies: Vec<f64>,
+}
+
+impl Outcome {
+    /// Whether training came to anything: against large perturbations it may end in a network that says one class to all, of
+    /// which nothing follows for or against a way of training.
+    fn has_learned(&self) -> bool {
+        self.accuracies[0] > LEARNED
+    }
 }
 
 impl Plan {
@@ -222,6 +233,14 @@ impl Plan {
         findings.tables.push(self.every_run(outcomes, &columns));
         let title = format!("Accuracy in percent, {}", columns[columns.len() - 1]);
         findings.charts.push(bars("accuracies", &title, &shown));
+        let lost = outcomes.iter().filter(|outcome| !outcome.has_learned()).count();
+        if lost > 0 {
+            findings.note(format!(
+                "Training of {lost} of {} networks collapsed: they say the same class to everything. Arms with such a network \
+                 are not judged.",
+                outcomes.len()
+            ));
+        }
         findings.note(
             "`random` draws as many samples as `spade` chooses, once; the paper draws ε anew for each image. A sample counts \
              as broken when any point on the way of an attack is misclassified.",
@@ -249,6 +268,8 @@ impl Plan {
             let means = [guided, at].map(|arm| mean_at(&of_arm(outcomes, arm, skip), last));
             let [Some(of_guided), Some(of_other)] = means else { continue };
             let skipping = if skip { ", misclassified samples skipped" } else { "" };
+            let compared = [of_arm(outcomes, guided, skip), of_arm(outcomes, at, skip)].concat();
+            let all_learned = compared.into_iter().all(Outcome::has_learned);
             findings.claim(
                 run,
                 format!(
@@ -258,7 +279,7 @@ impl Plan {
                     self.attack_names[last - 1]
                 ),
                 format!("{:.2} against {:.2} percent", 100.0 * of_guided, 100.0 * of_other),
-                Some(of_guided > of_other),
+                all_learned.then_some(of_guided > of_other),
             );
         }
     }
