@@ -93,7 +93,7 @@ impl Plan {
         if train.stand_in {
             findings.note(STAND_IN);
         }
-        self.report(run, &outcomes, &mut findings);
+        self.report(run, &outcomes, attacked, &mut findings);
         Ok(findings)
     }
 
@@ -199,7 +199,7 @@ impl Plan {
         Ok(accuracies)
     }
 
-    fn report(&self, run: &Run, outcomes: &[Outcome], findings: &mut Findings) {
+    fn report(&self, run: &Run, outcomes: &[Outcome], attacked: usize, findings: &mut Findings) {
         let columns: Vec<String> =
             std::iter::once("clean".to_owned()).chain(self.attack_names.iter().cloned()).collect();
         let mut shown = Vec::new();
@@ -228,7 +228,7 @@ impl Plan {
                 }
             }
             findings.tables.push(table);
-            self.claims(run, outcomes, skip, findings);
+            self.claims(run, outcomes, skip, attacked, findings);
         }
         findings.tables.push(self.every_run(outcomes, &columns));
         let title = format!("Accuracy in percent, {}", columns[columns.len() - 1]);
@@ -260,16 +260,23 @@ impl Plan {
         table
     }
 
-    /// That guidance by scores is better than every other arm under the strongest attack.
-    fn claims(&self, run: &Run, outcomes: &[Outcome], skip: bool, findings: &mut Findings) {
+    /// That guidance by scores is better than every other arm under the strongest attack. Differences that the choice of the
+    /// attacked images alone could make are not judged.
+    fn claims(&self, run: &Run, outcomes: &[Outcome], skip: bool, attacked: usize, findings: &mut Findings) {
         let last = self.attacks.len();
         let Some(guided) = self.arms.iter().position(|arm| arm.method == Method::Spade) else { return };
         for (at, arm) in self.arms.iter().enumerate().filter(|(at, _)| *at != guided) {
             let means = [guided, at].map(|arm| mean_at(&of_arm(outcomes, arm, skip), last));
             let [Some(of_guided), Some(of_other)] = means else { continue };
             let skipping = if skip { ", misclassified samples skipped" } else { "" };
-            let compared = [of_arm(outcomes, guided, skip), of_arm(outcomes, at, skip)].concat();
-            let all_learned = compared.into_iter().all(Outcome::has_learned);
+            let runs = [guided, at].map(|arm| of_arm(outcomes, arm, skip));
+            let all_learned = runs.iter().flatten().all(|outcome| outcome.has_learned());
+            let chance: f64 = [of_guided, of_other]
+                .iter()
+                .zip(&runs)
+                .map(|(share, runs)| share * (1.0 - share) / (runs.len() * attacked) as f64)
+                .sum();
+            let is_clear = (of_guided - of_other).abs() > 2.0 * chance.sqrt();
             findings.claim(
                 run,
                 format!(
@@ -278,8 +285,13 @@ impl Plan {
                     arm.name,
                     self.attack_names[last - 1]
                 ),
-                format!("{:.2} against {:.2} percent", 100.0 * of_guided, 100.0 * of_other),
-                all_learned.then_some(of_guided > of_other),
+                format!(
+                    "{:.2} against {:.2} percent, give or take {:.2}",
+                    100.0 * of_guided,
+                    100.0 * of_other,
+                    200.0 * chance.sqrt()
+                ),
+                (all_learned && is_clear).then_some(of_guided > of_other),
             );
         }
     }

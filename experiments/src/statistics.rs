@@ -84,18 +84,6 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The middle of the values; of an even number the mean of the two.
-pub(crate) fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let half = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(sorted[half]),
-        _ => Some(f64::midpoint(sorted[half - 1], sorted[half])),
-    }
-}
-
 /// Whether every number is smaller than the one before.
 pub(crate) fn falls(values: &[f64]) -> bool {
     values.is_sorted_by(|a, b| a > b)
@@ -155,8 +143,6 @@ mod tests {
 
     #[test]
     fn small_things() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(mean_and_deviation(&[1.0, 3.0]), Some((2.0, 2.0_f64.sqrt())));
         assert_eq!(mean_and_deviation(&[5.0]), Some((5.0, 0.0)));
         assert!(falls(&[3.0, 2.0]) && !falls(&[2.0, 2.0]));

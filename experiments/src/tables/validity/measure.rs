@@ -2,44 +2,47 @@
 
 use serde::{Deserialize, Serialize};
 use spadework::scores::{
-    DistanceKind, Distances, Distortion, RiemannianDistance, draw_others, edge_overlap, label_agreement,
-    predictions,
+    Fragility, Margins, RiemannianDistance, SampleSignals, edge_overlap, label_agreement, predictions,
 };
-use spadework::{EdgeScores, NodeScores, Samples, SpadeParams, SpadeReport, SpectralEmbedding};
+use spadework::{
+    EdgeScores, Indices, NodeScores, PairedSamples, Samples, SpadeParams, SpadeReport, SpectralEmbedding,
+    Values, evaluate,
+};
 use spadework_nn::Frozen;
 
 use crate::data::Images;
 use crate::failure::Failure;
-use crate::networks::{AttackPlan, score_outputs};
+use crate::networks::AttackPlan;
 use crate::run::Run;
-use crate::statistics::{mean, median};
 
 /// Eigenpairs that the longest scores of samples are made of.
 pub(super) const EIGENPAIRS: usize = 10;
-/// Edges whose distortion is averaged.
-pub(super) const EDGES: usize = 1000;
-
 /// Indices of a network with the sign under which more is more robust.
-pub(super) const INDICES: [(&str, f64); 7] = [
+pub(super) const INDICES: [(&str, f64); 11] = [
     ("model score λ_1", -1.0),
     ("Riemannian distance (10)", -1.0),
-    ("mean distortion of edges", -1.0),
+    ("mean eigenvalue", -1.0),
+    ("mean distortion of edges, hops", -1.0),
+    ("mean distortion of edges, resistance", -1.0),
+    ("trustworthiness", 1.0),
+    ("continuity", 1.0),
     ("edge overlap", 1.0),
     ("label agreement of outputs", 1.0),
     ("median margin / scale", 1.0),
     ("clean accuracy", 1.0),
 ];
 /// Clean accuracy, which all others are asked for something beyond.
-pub(super) const ACCURACY: usize = 6;
+pub(super) const ACCURACY: usize = INDICES.len() - 1;
 
 /// Scores of samples, more being more fragile.
-pub(super) const SAMPLE_SCORES: [&str; 6] = [
+pub(super) const SAMPLE_SCORES: [&str; 7] = [
     "node score, r = 1",
     "node score, r = 2",
     "node score, r = 10",
     "neighbors of other classes",
     "margin",
     "margin and node score",
+    "fragility",
 ];
 
 /// What was measured of one network.
@@ -61,13 +64,15 @@ pub(super) fn measure(
     plans: &[AttackPlan],
     attacked: usize,
 ) -> Result<Evidence, Failure> {
-    let outputs = model.outputs(test.examples.samples())?;
-    let margins = margins(&outputs, model.classes());
-    let predicted = predictions(&Samples::from_f32(test.len(), model.classes(), outputs.as_slice())?);
-    let params = SpadeParams { eigenpairs: EIGENPAIRS, ..SpadeParams::default() };
-    let report = score_outputs(run, test, outputs.clone(), &params)?;
-    let indices = indices(run, &report, test, &outputs, &margins, model.accuracy(&test.examples)?)?;
-    let scores = sample_scores(&report, &margins, &predicted);
+    let outputs = Samples::from_f32(test.len(), model.classes(), model.outputs(test.examples.samples())?)?;
+    let pair = PairedSamples::new(test.samples()?, outputs)?;
+    let params = SpadeParams { eigenpairs: EIGENPAIRS, seed: run.seed(), ..SpadeParams::default() };
+    let report = evaluate(&pair, &params, run.monitor())?;
+    let margins = Margins::of(pair.output(), None)?.ok_or_else(|| {
+        Failure::Usage("a classifier has two outputs at least, got a network with one".to_owned())
+    })?;
+    let indices = indices(run, &report, &pair, test, &margins, model.accuracy(&test.examples)?)?;
+    let scores = sample_scores(&report, &pair, &margins)?;
     let examples = test.first(attacked);
     let (mut broken, mut robust) = (Vec::new(), Vec::new());
     let mut right: Vec<usize> = Vec::new();
@@ -81,53 +86,51 @@ pub(super) fn measure(
     Ok(Evidence { indices, samples: scores.iter().map(of_right).collect(), broken, robust })
 }
 
-/// How far the largest output leads.
-fn margins(outputs: &[f32], classes: usize) -> Vec<f64> {
-    let margin = |row: &[f32]| {
-        let (first, second) =
-            row.iter().fold((f32::NEG_INFINITY, f32::NEG_INFINITY), |(first, second), &value| {
-                if value > first { (value, first) } else { (first, second.max(value)) }
-            });
-        f64::from(first - second)
-    };
-    outputs.chunks(classes).map(margin).collect()
-}
-
 /// In the order of [`INDICES`].
 fn indices(
     run: &Run,
     report: &SpadeReport,
+    pair: &PairedSamples<'_>,
     test: &Images,
-    outputs: &[f32],
-    margins: &[f64],
+    margins: &Margins,
     accuracy: f64,
 ) -> Result<Vec<f64>, Failure> {
-    let scores = &report.edge_scores;
-    let drawn = draw_others(scores.len(), &[], EDGES, run.seed());
-    let pairs: Vec<(u32, u32)> = drawn.iter().map(|&at| scores.edges()[at]).collect();
-    let distances = Distances::new(&report.graphs, run.seed())?;
-    let hops: Vec<f64> = distances
-        .of_pairs(DistanceKind::Geodesic, &pairs, run.monitor())?
-        .iter()
-        .map(Distortion::ratio)
-        .collect();
-    // Margins are as large as the outputs are; their root mean square makes networks comparable.
-    let squares: f64 = outputs.iter().map(|&value| f64::from(value).powi(2)).sum();
-    let scale = (squares / outputs.len() as f64).sqrt();
+    let found = Indices::of(report, Some(pair), run.monitor())?;
+    let [trustworthiness, continuity] =
+        found.neighborhoods.map_or([f64::NAN; 2], |ranks| [ranks.trustworthiness, ranks.continuity]);
     Ok(vec![
         report.model_score.0,
         RiemannianDistance::from_eigenvalues(report.eigenpairs.values(), false).distance,
-        mean(&hops).unwrap_or(f64::NAN),
+        found.mean_eigenvalue.value,
+        found.geodesic.mean,
+        found.resistance.map_or(f64::NAN, |spread| spread.mean),
+        trustworthiness,
+        continuity,
         edge_overlap(&report.graphs),
         label_agreement(report.graphs.output(), &test.labels())?,
-        median(margins).unwrap_or(f64::NAN) / scale,
+        margins.spread().median / root_mean_square(pair.output()),
         accuracy,
     ])
 }
 
+/// Margins are as large as the outputs are; over this they are comparable between networks.
+fn root_mean_square(outputs: &Samples<'_>) -> f64 {
+    let (sum, count) = match outputs.values() {
+        Values::F32(values) => {
+            (values.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>(), values.len())
+        }
+        Values::F64(values) => (values.iter().map(|value| value * value).sum(), values.len()),
+    };
+    (sum / count as f64).sqrt()
+}
+
 /// In the order of [`SAMPLE_SCORES`].
-fn sample_scores(report: &SpadeReport, margins: &[f64], predicted: &[usize]) -> Vec<Vec<f64>> {
-    let input = report.graphs.input();
+fn sample_scores(
+    report: &SpadeReport,
+    pair: &PairedSamples<'_>,
+    margins: &Margins,
+) -> Result<Vec<Vec<f64>>, Failure> {
+    let (input, predicted) = (report.graphs.input(), predictions(pair.output()));
     let of_first = |eigenpairs: usize| -> Vec<f64> {
         let rows = (0..input.nodes()).flat_map(|p| report.embedding.row(p)[..eigenpairs].to_vec());
         let embedding = SpectralEmbedding::from_rows(eigenpairs, rows.collect());
@@ -138,10 +141,17 @@ fn sample_scores(report: &SpadeReport, margins: &[f64], predicted: &[usize]) -> 
         let other = neighbors.iter().filter(|&&q| predicted[q as usize] != predicted[p]).count();
         other as f64 / neighbors.len().max(1) as f64
     };
-    let (long, fragile) = (report.node_scores.scores().to_vec(), margins.iter().map(|margin| -margin));
-    let fragile: Vec<f64> = fragile.collect();
-    let both = ranks(&long).iter().zip(ranks(&fragile)).map(|(a, b)| a + b).collect();
-    vec![of_first(1), of_first(2), long, (0..input.nodes()).map(others).collect(), fragile, both]
+    let signals = SampleSignals {
+        inputs: Some(pair.input()),
+        outputs: Some(pair.output()),
+        ..SampleSignals::default()
+    };
+    let fragility = Fragility::of(input, &report.node_scores, &signals)?.values().to_vec();
+    let long = report.node_scores.scores().to_vec();
+    let small_margins: Vec<f64> = margins.values().iter().map(|margin| -margin).collect();
+    let both = ranks(&long).iter().zip(ranks(&small_margins)).map(|(a, b)| a + b).collect();
+    let of_others = (0..input.nodes()).map(others).collect();
+    Ok(vec![of_first(1), of_first(2), long, of_others, small_margins, both, fragility])
 }
 
 /// Positions from the lowest, as parts of the number of samples.

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
+use spadework::{INDEX_EDGES, INDEX_ROWS};
 use spadework_nn::{Frozen, Network};
 use spadework_report::figures::bars;
 
-use self::measure::{EDGES, EIGENPAIRS, Evidence, INDICES, SAMPLE_SCORES, measure};
+use self::measure::{EIGENPAIRS, Evidence, INDICES, SAMPLE_SCORES, measure};
 use super::Experiment;
 use crate::data::{Images, Which};
 use crate::failure::Failure;
@@ -77,7 +78,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let attacked = run.options().attack_images.unwrap_or(run.size(1000, 60));
     let mut findings = Findings::new(json!({
         "nets": lines.len(), "attack_steps": steps, "attacked": attacked, "neighbors": 10, "eigenpairs": EIGENPAIRS,
-        "edges": EDGES, "top": TOP,
+        "edges": INDEX_EDGES, "rows": INDEX_ROWS, "top": TOP,
     }));
     let mut areas = Vec::new();
     for which in Which::ALL {
