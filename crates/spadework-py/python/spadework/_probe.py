@@ -20,7 +20,7 @@ from .onnx import feed
 _MOST = 2**24
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Probed:
     """What perturbed copies of samples have shown; arrays have an entry for every probed sample."""
 

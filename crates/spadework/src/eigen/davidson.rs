@@ -35,8 +35,6 @@ use crate::{Error, Monitor, Result};
 const DEPENDENT: f64 = 1e-10;
 /// Overlaps of directions of length 1 that need no second pass.
 const ORTHOGONAL: f64 = 1e-12;
-/// How far a pass may shorten a direction and leave overlaps that small: they are rounding errors, as many times larger.
-const MOST_SHORTENED: f64 = 100.0;
 /// Accuracy to which the final residuals are measured: their first digit matters only.
 const MEASURE: CgParams = CgParams { tolerance: 5e-2, max_iterations: 200 };
 
@@ -198,8 +196,8 @@ impl<'p> Basis<'p> {
 
     /// Makes four directions L_Y-orthonormal to the basis and to each other; returns their products with L_Y.
     ///
-    /// Two passes are enough for orthogonality to the last digits, and one where it left no overlap, which needs not be
-    /// measured where it took little away; a pass in which a dependent direction had to be replaced does not count.
+    /// Two passes are enough for orthogonality to the last digits, and one where it left no overlap; a pass in which a
+    /// dependent direction had to be replaced does not count.
     fn orthonormalize(&self, direction: &mut Panel, rng: &mut ChaCha8Rng) -> Panel {
         let mut product = zeros(direction.len());
         let mut clean_passes = 0;
@@ -220,16 +218,13 @@ impl<'p> Basis<'p> {
             add_products(direction, &overlaps);
             center(direction);
             self.problem.right().apply_panel(direction, &mut product);
-            let lengths = gram(direction, &product);
-            let Whitening { matrix, dependent, least } = whitening(&lengths);
-            multiply(direction, &matrix);
-            multiply(&mut product, &matrix);
+            let (whitening, dependent) = whitening(&gram(direction, &product));
+            multiply(direction, &whitening);
+            multiply(&mut product, &whitening);
             if dependent.contains(&true) {
                 let noise = random(direction.len(), rng);
                 let replace = dependent.map(|replace| if replace { 1.0 } else { 0.0 });
                 scale_add(direction, replace.map(|replace| 1.0 - replace), &noise, replace);
-            } else if shortening(&overlaps, &lengths) <= MOST_SHORTENED * least.sqrt() {
-                break;
             } else {
                 clean_passes += 1;
             }
@@ -362,43 +357,21 @@ fn combine(vectors: &[Panel], coefficients: &Mat<f64>, columns: [usize; WIDTH]) 
     combined
 }
 
-/// How many times longer the longest-cut direction was before `overlaps` were taken off it; by Pythagoras, since the basis
-/// is orthonormal.
-fn shortening(overlaps: &[(&Panel, Square)], left: &Square) -> f64 {
-    let ratio = |lane: usize| {
-        let taken: f64 =
-            overlaps.iter().flat_map(|(_, overlap)| overlap.iter().map(|row| row[lane] * row[lane])).sum();
-        1.0 + taken / left[lane][lane]
-    };
-    (0..WIDTH).map(ratio).fold(1.0, f64::max).sqrt()
-}
-
-/// What makes four directions orthonormal.
-struct Whitening {
-    /// W with WᵀGW = 1.
-    matrix: Square,
-    /// The columns of W that mean nothing because their direction is dependent.
-    dependent: [bool; WIDTH],
-    /// Least eigenvalue of G with unit diagonal: 1 where the directions were orthogonal, 0 where one depends on the others.
-    least: f64,
-}
-
-/// W for a Gram matrix G.
+/// W with WᵀGW = 1 for a Gram matrix G, and the columns of W that mean nothing because their direction is dependent.
 ///
 /// G is scaled to unit diagonal first: directions of very different length are equally welcome.
-fn whitening(gram: &Square) -> Whitening {
+fn whitening(gram: &Square) -> (Square, [bool; WIDTH]) {
     let scale: [f64; WIDTH] =
         std::array::from_fn(|i| if gram[i][i] > 0.0 { gram[i][i].sqrt().recip() } else { 0.0 });
     let scaled = Mat::from_fn(WIDTH, WIDTH, |i, j| 0.5 * (gram[i][j] + gram[j][i]) * scale[i] * scale[j]);
     let Some(spectrum) = symmetric_eigen(scaled.as_ref()) else {
-        return Whitening { matrix: [[0.0; WIDTH]; WIDTH], dependent: [true; WIDTH], least: 0.0 };
+        return ([[0.0; WIDTH]; WIDTH], [true; WIDTH]);
     };
     let dependent: [bool; WIDTH] = std::array::from_fn(|j| spectrum.values[j] <= DEPENDENT);
-    let matrix = std::array::from_fn(|i| {
+    let whitening = std::array::from_fn(|i| {
         std::array::from_fn(|j| {
             if dependent[j] { 0.0 } else { scale[i] * spectrum.vectors[(i, j)] / spectrum.values[j].sqrt() }
         })
     });
-    let least = spectrum.values.iter().copied().fold(f64::INFINITY, f64::min);
-    Whitening { matrix, dependent, least }
+    (whitening, dependent)
 }

@@ -60,7 +60,7 @@ impl ProbeParams {
 
     /// How often a model is run at most, a sample at a time, for so many inputs.
     pub fn most_evaluations(&self, inputs: usize) -> u64 {
-        inputs.min(self.samples) as u64 * (self.probes as u64 + 1)
+        (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
     }
 
     fn check(&self, dim: usize) -> Result<(), Error> {

@@ -31,17 +31,21 @@ use crate::{Error, Result, Samples, Values};
 const CLASS_EXPONENT: f64 = 0.5;
 /// Exponent of the slope around a sample.
 const LOCAL_EXPONENT: f64 = 0.25;
-/// Changes of a lead that are summed at most; with very many outputs some edges stand for all.
+/// Changes of a lead that are summed at most; with many outputs some edges stand for all.
 const MOST_CHANGES: usize = 1 << 30;
+/// Outputs that may be classes: beyond, the slopes between any two of them would fill the memory.
+const MOST_CLASSES: usize = 2048;
 /// Edges that are taken in any case.
 const LEAST_EDGES: usize = 1000;
+/// Part of its reach that a sample keeps which was not probed, at least.
+const LEAST_PART: f64 = 1e-9;
 
 /// What is known of the samples beside their graph and node scores; each may be missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SampleSignals<'a> {
     /// The inputs: without them edges have no length, and the slope around a sample is left out.
     pub inputs: Option<&'a Samples<'a>>,
-    /// The outputs, one number a class: without them, or with one number a sample, there are no leads.
+    /// The outputs, one number a class: without them, or with one number a sample or more than 2,048, there are no leads.
     pub outputs: Option<&'a Samples<'a>>,
     /// The class of every sample; without labels that name outputs, the class predicted.
     pub labels: Option<&'a [i64]>,
@@ -93,7 +97,8 @@ impl Fragility {
     /// ```
     pub fn of(graph: &Graph, node_scores: &NodeScores, signals: &SampleSignals<'_>) -> Result<Self> {
         signals.check(graph.nodes())?;
-        let Some(outputs) = signals.outputs.filter(|outputs| outputs.dim() >= 2) else {
+        let may_be_classes = |outputs: &&Samples<'_>| (2..=MOST_CLASSES).contains(&outputs.dim());
+        let Some(outputs) = signals.outputs.filter(may_be_classes) else {
             return Ok(Self::ranked(FragilityBasis::NodeScores, node_scores.scores()));
         };
         let classes: Vec<usize> = match signals.labels {
@@ -170,9 +175,11 @@ fn shorten(reach: &mut [f64], margins: &[f64], probed: &[Option<f64>]) {
     let parts: Vec<Option<f64>> = margins.iter().zip(probed).map(part).collect();
     let typical =
         Spread::of(&parts.iter().copied().flatten().collect::<Vec<_>>()).map_or(1.0, |parts| parts.median);
+    // Where most of those probed are lost, the others keep the order of their reach all the same.
+    let typical = typical.max(LEAST_PART);
     for ((reach, margin), part) in reach.iter_mut().zip(margins).zip(parts) {
         if *margin > 0.0 {
-            *reach = times(*reach, part.unwrap_or(typical));
+            *reach = shortened(*reach, part.unwrap_or(typical));
         }
     }
 }
@@ -276,9 +283,16 @@ fn over(lead: f64, scale: f64) -> f64 {
     if lead == 0.0 { 0.0 } else { lead / scale }
 }
 
-/// A product in which 0 wins over infinity.
-fn times(reach: f64, part: f64) -> f64 {
-    if part == 0.0 { 0.0 } else { reach * part }
+/// What is left of a reach. 0 wins over infinity; a sample that probes break by much lies farther beyond than one they break by
+/// little, and the one with the larger reach less far.
+fn shortened(reach: f64, part: f64) -> f64 {
+    if part > 0.0 {
+        reach * part
+    } else if part == 0.0 {
+        0.0
+    } else {
+        part / reach
+    }
 }
 
 /// The edges of the input graph between samples that differ, with their lengths.
@@ -392,6 +406,8 @@ mod tests {
         assert_eq!((found.basis(), found.ranking()), (FragilityBasis::ProbedReach, vec![0, 2, 1]));
         // Leads of 0.6 and 1 are left, parts of 0.2 and 0.5; the last keeps what lies between, 0.35 of its lead of 1.
         assert_eq!(probed(&[Some(0.6), Some(1.0), None]).unwrap().ranking(), [2, 0, 1]);
+        // Most are lost: of these the larger lead is less so, and one that was not probed holds longer than they.
+        assert_eq!(probed(&[Some(-0.3), Some(-0.2), None]).unwrap().ranking(), [1, 0, 2]);
         let error = probed(&[Some(0.3), Some(f64::NAN), Some(1.0)]).unwrap_err();
         assert!(matches!(error, Error::NonFinite { row: 1, .. }));
     }
@@ -417,7 +433,8 @@ mod tests {
         let signals =
             SampleSignals { inputs: Some(&inputs), outputs: Some(&outputs), ..SampleSignals::default() };
         let found = Fragility::of(&line, &nodes(&[0.0; 4]), &signals).unwrap();
-        assert!(found.values().iter().all(|value| (0.0..=1.0).contains(value)), "{found:?}");
+        let leads = Leads::new(&line, Some(&inputs), &outputs);
+        assert!((0..4).all(|p| !leads.reach(p, 0).is_nan()));
         assert_eq!(found.ranking()[0], 0);
     }
 
