@@ -223,12 +223,12 @@ def calculate(x: Array, y: Array, k: int, r: int, policy: str) -> Expected:
 
 
 def read_rows(path: Path, header: list[str]) -> list[list[str]]:
-    """Rows of a CSV file with exactly this header."""
+    """Rows of a CSV file whose header begins with these names; what stands behind them is left out."""
     with path.open(newline="") as file:
         rows = list(csv.reader(file))
-    if not rows or [name.strip() for name in rows[0]] != header:
-        raise SystemExit(f"{path}: expected the header {','.join(header)}")
-    return rows[1:]
+    if not rows or [name.strip() for name in rows[0][: len(header)]] != header:
+        raise SystemExit(f"{path}: expected a header that begins with {','.join(header)}")
+    return [row[: len(header)] for row in rows[1:]]
 
 
 def read_folder(folder: Path) -> Found:

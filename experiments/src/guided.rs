@@ -17,7 +17,7 @@ use crate::statistics::{mean, mean_and_deviation};
 use crate::table::Table;
 
 /// Clean accuracy of a network that has learned something of ten classes: twice what one answer to all gives.
-const LEARNED: f64 = 0.2;
+pub(crate) const LEARNED: f64 = 0.2;
 
 /// One way of training.
 #[derive(Debug, Clone)]
@@ -93,8 +93,20 @@ impl Plan {
         if train.stand_in {
             findings.note(STAND_IN);
         }
+        // An arm that the time did not reach takes no part, nor do the others of its seed.
+        let outcomes = self.whole_comparisons(outcomes);
         self.report(run, &outcomes, attacked, &mut findings);
         Ok(findings)
+    }
+
+    /// The outcomes of seeds that all arms were trained with.
+    fn whole_comparisons(&self, outcomes: Vec<Outcome>) -> Vec<Outcome> {
+        let arms_with = |seed: u64, skip: bool| {
+            outcomes.iter().filter(|outcome| outcome.seed == seed && outcome.skip == skip).count()
+        };
+        let whole: Vec<bool> =
+            outcomes.iter().map(|outcome| arms_with(outcome.seed, outcome.skip) == self.arms.len()).collect();
+        outcomes.into_iter().zip(whole).filter_map(|(outcome, whole)| whole.then_some(outcome)).collect()
     }
 
     /// How many samples mixed methods move farther.
@@ -127,6 +139,7 @@ impl Plan {
         let Some(network) = recipe.network(run, guides)? else { return Ok(None) };
         let settings = json!({
             "network": recipe.settings(), "test": test.described(), "attacked": attacked, "attacks": self.attacks,
+            "seed": run.seed(),
         });
         let name = format!("guided/{} under attack", recipe.name);
         let accuracies = run.part(&name, &settings, || self.accuracies(run, &network, test, attacked))?;
@@ -271,12 +284,9 @@ impl Plan {
             let skipping = if skip { ", misclassified samples skipped" } else { "" };
             let runs = [guided, at].map(|arm| of_arm(outcomes, arm, skip));
             let all_learned = runs.iter().flatten().all(|outcome| outcome.has_learned());
-            let chance: f64 = [of_guided, of_other]
-                .iter()
-                .zip(&runs)
-                .map(|(share, runs)| share * (1.0 - share) / (runs.len() * attacked) as f64)
-                .sum();
-            let is_clear = (of_guided - of_other).abs() > 2.0 * chance.sqrt();
+            let chance =
+                runs.iter().map(|runs| variance_of_mean(&values_at(runs, last), attacked)).sum::<f64>();
+            let is_clear = runs[0].len() > 1 && (of_guided - of_other).abs() > 2.0 * chance.sqrt();
             findings.claim(
                 run,
                 format!(
@@ -307,6 +317,12 @@ fn values_at(runs: &[&Outcome], column: usize) -> Vec<f64> {
 
 fn mean_at(runs: &[&Outcome], column: usize) -> Option<f64> {
     mean(&values_at(runs, column))
+}
+
+/// What the choice of the images, the same for all seeds, and that of the seeds leave open of a mean accuracy.
+fn variance_of_mean(accuracies: &[f64], images: usize) -> f64 {
+    let Some((mean, deviation)) = mean_and_deviation(accuracies) else { return 0.0 };
+    mean * (1.0 - mean) / images as f64 + deviation * deviation / accuracies.len() as f64
 }
 
 fn spread(runs: &[&Outcome], column: usize) -> Value {

@@ -31,6 +31,8 @@ pub(crate) struct Levels {
     pub(crate) origin: String,
     /// Whether they were trained here.
     pub(crate) trained_here: bool,
+    /// How they were trained, where that was here.
+    recipes: Vec<Value>,
 }
 
 /// File of the data folder with outputs, the beginning of its keys, and the ε that end them.
@@ -61,29 +63,34 @@ impl Levels {
             Ok(Level { epsilon: epsilon.parse().unwrap_or(f64::NAN), outputs: values })
         };
         let by_epsilon = epsilons.iter().map(level).collect::<Result<_, _>>()?;
-        Ok(Self { which, images, by_epsilon, origin: format!("outputs of {file}"), trained_here: false })
+        let origin = format!("outputs of {file}");
+        Ok(Self { which, images, by_epsilon, origin, trained_here: false, recipes: Vec::new() })
     }
 
     /// Networks trained here, as many as the time allows; fewer than two are an end of the time.
     pub(crate) fn train(run: &Run, which: Which) -> Result<Self, Failure> {
         let (train, images) = (Images::train(run, which)?, Images::test(run, which)?);
-        let mut by_epsilon = Vec::new();
+        let (mut by_epsilon, mut recipes) = (Vec::new(), Vec::new());
         for &epsilon in trained_epsilons(run, which) {
             let recipe = level_recipe(run, which, &train, epsilon);
             let Some(network) = recipe.network(run, Guides::default())? else { continue };
             let outputs = Frozen::new(&network, run.compute()).outputs(images.examples.samples())?;
-            by_epsilon.push(Level { epsilon: f64::from(epsilon), outputs });
+            by_epsilon.push(Level { epsilon, outputs });
+            recipes.push(recipe.settings());
         }
         if by_epsilon.len() < 2 {
             return Err(Failure::TimeOver);
         }
         let origin = format!("{} trained here", architecture_of(run, which, &train));
-        Ok(Self { which, images, by_epsilon, origin, trained_here: true })
+        Ok(Self { which, images, by_epsilon, origin, trained_here: true, recipes })
     }
 
     /// What concerns these networks in the settings of a result.
     pub(crate) fn settings(&self) -> Value {
-        json!({ "outputs": self.origin, "inputs": self.images.described(), "epsilons": self.epsilons() })
+        json!({
+            "outputs": self.origin, "inputs": self.images.described(), "epsilons": self.epsilons(),
+            "recipes": self.recipes,
+        })
     }
 
     pub(crate) fn epsilons(&self) -> Vec<f64> {
@@ -169,7 +176,7 @@ impl Level {
 }
 
 /// The paper's ε; L∞ on MNIST, L2 on CIFAR-10.
-fn trained_epsilons(run: &Run, which: Which) -> &'static [f32] {
+fn trained_epsilons(run: &Run, which: Which) -> &'static [f64] {
     match which {
         Which::Mnist => run.size(&[0.0, 0.1, 0.2, 0.3, 0.4], &[0.0, 0.2]),
         Which::Cifar10 => run.size(&[0.0, 0.25, 0.5, 1.0, 2.0], &[0.0, 0.5]),
@@ -212,12 +219,12 @@ pub(crate) fn training_of(run: &Run, which: Which) -> TrainParams {
 }
 
 /// Against ε, or plainly where it is 0.
-fn level_recipe<'a>(run: &Run, which: Which, train: &'a Images, epsilon: f32) -> Recipe<'a> {
+fn level_recipe<'a>(run: &Run, which: Which, train: &'a Images, epsilon: f64) -> Recipe<'a> {
     let mut params = training_of(run, which);
     params.climb.norm = if which == Which::Mnist { Norm::Linf } else { Norm::L2 };
     if epsilon > 0.0 {
         params.method = Method::Pgd;
-        params.epsilon = epsilon;
+        params.epsilon = epsilon as f32;
     }
     Recipe {
         name: format!("{}-level-{epsilon}-seed{}", which.word(), params.seed),
@@ -229,14 +236,24 @@ fn level_recipe<'a>(run: &Run, which: Which, train: &'a Images, epsilon: f32) ->
     }
 }
 
+/// A network with what it depends on.
+#[derive(Debug)]
+pub(crate) struct LevelNetwork {
+    pub(crate) name: String,
+    pub(crate) network: Network,
+    /// How it was trained, or the file it is from.
+    pub(crate) recipe: Value,
+}
+
 /// The networks themselves: those of the data folder where there are any (MNIST), else trained here, as far as the time goes.
-pub(crate) fn networks(run: &Run, which: Which) -> Result<Vec<(String, Network)>, Failure> {
+pub(crate) fn networks(run: &Run, which: Which) -> Result<Vec<LevelNetwork>, Failure> {
     if which == Which::Mnist && which.is_there(run) && run.data_file("models").is_some() {
         let (_, _, epsilons) = kept_outputs(which);
         let mut networks = Vec::new();
         for epsilon in run.size(epsilons, &["0.0", "0.3"]) {
             let Some(path) = run.data_file(&format!("models/lenet5_eps{epsilon}.onnx")) else { continue };
-            networks.push((format!("LeNet-5, ε = {epsilon}"), Network::load(&path)?));
+            let (name, network) = (format!("LeNet-5, ε = {epsilon}"), Network::load(&path)?);
+            networks.push(LevelNetwork { name, network, recipe: json!(path) });
         }
         return Ok(networks);
     }
@@ -245,7 +262,8 @@ pub(crate) fn networks(run: &Run, which: Which) -> Result<Vec<(String, Network)>
     for &epsilon in trained_epsilons(run, which) {
         let recipe = level_recipe(run, which, &train, epsilon);
         if let Some(network) = recipe.network(run, Guides::default())? {
-            networks.push((format!("{}, ε = {epsilon}", recipe.architecture), network));
+            let name = format!("{}, ε = {epsilon}", recipe.architecture);
+            networks.push(LevelNetwork { name, network, recipe: recipe.settings() });
         }
     }
     Ok(networks)

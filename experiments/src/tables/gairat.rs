@@ -10,7 +10,7 @@ use spadework_report::figures::bars;
 use super::Experiment;
 use crate::data::{Images, STAND_IN, Which};
 use crate::failure::Failure;
-use crate::levels::networks;
+use crate::levels::{LevelNetwork, networks};
 use crate::networks::{AttackPlan, score};
 use crate::record::Findings;
 use crate::run::Run;
@@ -48,8 +48,11 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         header,
     );
     let mut chart = Vec::new();
-    for (name, network) in networks(run, Which::Mnist)? {
-        let settings = json!({ "test": test.described(), "network": name, "seed": run.seed() });
+    for LevelNetwork { name, network, recipe } in networks(run, Which::Mnist)? {
+        let settings = json!({
+            "test": test.described(), "network": name, "recipe": recipe, "seed": run.seed(), "epsilon": EPSILON,
+            "steps": STEPS, "group": GROUP,
+        });
         let weighed = run.part(&format!("gairat/{name}"), &settings, || {
             weigh(run, &Frozen::new(&network, run.compute()), &test)
         })?;

@@ -4,6 +4,8 @@
 mod measure;
 mod tell;
 
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -14,7 +16,7 @@ use spadework_report::figures::bars;
 
 use self::measure::{EIGENPAIRS, Evidence, INDICES, SAMPLE_SCORES, measure};
 use super::Experiment;
-use crate::data::{Images, Which};
+use crate::data::{CLASSES, Images, Which};
 use crate::failure::Failure;
 use crate::networks::AttackPlan;
 use crate::record::Findings;
@@ -149,13 +151,27 @@ fn net(
     if network.input_size() != test.examples.size() {
         return Ok(Err(format!("takes {} values, got {}", network.input_size(), test.examples.size())));
     }
-    let name = line.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if network.outputs() != CLASSES {
+        return Ok(Err(format!("tells {} classes apart, got images of {CLASSES}", network.outputs())));
+    }
+    let name = line.file.with_extension("").display().to_string();
     let settings = json!({
-        "file": line.file, "test": test.described(), "attacked": attacked, "attacks": plans, "seed": run.seed(),
-        "indices": INDICES, "samples": SAMPLE_SCORES,
+        "file": line.file, "contents": contents(&path), "test": test.described(), "attacked": attacked, "attacks": plans, "seed": run.seed(),
+        "indices": INDICES, "samples": SAMPLE_SCORES, "eigenpairs": EIGENPAIRS, "edges": INDEX_EDGES, "rows": INDEX_ROWS,
     });
     let evidence = run.part(&format!("validity/{name}"), &settings, || {
         measure(run, &Frozen::new(&network, run.compute()), test, plans, attacked)
-    })?;
-    Ok(Ok(evidence.map(|evidence| Net { name, line: line.clone(), evidence })))
+    });
+    Ok(match evidence {
+        Ok(evidence) => Ok(evidence.map(|evidence| Net { name, line: line.clone(), evidence })),
+        // A network that cannot be measured is no reason to lose the others.
+        Err(failure) => Err(failure.to_string()),
+    })
+}
+
+/// Tells a file that was replaced by another of the same name.
+fn contents(path: &Path) -> Option<String> {
+    let mut hasher = DefaultHasher::new();
+    fs::read(path).ok()?.hash(&mut hasher);
+    Some(format!("{:016x}", hasher.finish()))
 }
