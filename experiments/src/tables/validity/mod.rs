@@ -6,7 +6,7 @@ mod tell;
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
@@ -154,7 +154,9 @@ fn net(
     if network.outputs() != CLASSES {
         return Ok(Err(format!("tells {} classes apart, got images of {CLASSES}", network.outputs())));
     }
-    let name = line.file.with_extension("").display().to_string();
+    // Folders above the list would lead out of the folder of the parts.
+    let within = line.file.components().filter(|part| matches!(part, Component::Normal(_)));
+    let name = within.collect::<PathBuf>().with_extension("").display().to_string();
     let settings = json!({
         "file": line.file, "contents": contents(&path), "test": test.described(), "attacked": attacked, "attacks": plans, "seed": run.seed(),
         "indices": INDICES, "samples": SAMPLE_SCORES, "eigenpairs": EIGENPAIRS, "edges": INDEX_EDGES, "rows": INDEX_ROWS,
