@@ -181,6 +181,8 @@ pub(crate) struct SelectArgs {
     /// Print score, label, margin and fragility beside each id, as CSV with a header
     #[arg(long)]
     pub(crate) scores: bool,
+    #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
 }
 
 /// By what samples are ranked.
@@ -188,7 +190,7 @@ pub(crate) struct SelectArgs {
 pub(crate) enum By {
     /// The node score
     Node,
-    /// Lead of its class and slope of the outputs: what an attack breaks first; the node score without classes
+    /// Lead of its class, slope of the outputs and --probe: what an attack breaks first; the node score without classes
     Fragility,
     /// The lead of the label's output, or without labels of the largest: the smallest come first
     Margin,

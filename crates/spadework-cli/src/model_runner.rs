@@ -59,8 +59,14 @@ impl Runner<'_> {
 
     /// The outputs of a model file.
     pub(crate) fn run(&self, file: &str) -> Result<Outputs, Failure> {
+        self.model_inputs(file)?;
+        self.run_model(&OnnxModel::open(file)?)
+    }
+
+    /// The outputs of a model that was read.
+    pub(crate) fn run_model(&self, model: &OnnxModel) -> Result<Outputs, Failure> {
+        let file = model.name();
         let inputs = self.model_inputs(file)?;
-        let model = OnnxModel::open(file)?;
         let output = model.output(&self.options)?.to_owned();
         let softmax = model.outline().softmax_before(&output).map(|(node, _)| node.name.clone());
         if let Some(node) = &softmax {
@@ -79,7 +85,7 @@ impl Runner<'_> {
         let monitor = self.console.monitor();
         let samples = inputs.few_samples()?;
         let mut outputs = with_threads(self.threads, || Ok(prepared.run(&samples, &monitor)))??;
-        let document = document(&model, output, softmax.is_some(), &self.options);
+        let document = document(model, output, softmax.is_some(), &self.options);
         Ok(Outputs { data: outputs.swap_remove(0), model: Some(document) })
     }
 
