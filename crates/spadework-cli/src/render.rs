@@ -259,9 +259,9 @@ fn changed(probe: &ProbeDocument) -> String {
     let rows = probe.top_changed.iter().map(|sample| {
         vec![sample.index.to_string(), number_short(sample.margin), number_short(sample.probe_margin)]
     });
-    let of_right = if probe.accuracy.is_some() { "right ones that lose" } else { "those that lose" };
+    let right = if probe.accuracy.is_some() { "are right and " } else { "" };
     format!(
-        "\nprobed samples: {} of {}, {of_right} their class on a copy, largest margin first\n{}",
+        "\nprobed samples that {right}lose their class on a copy: {} of {}, largest margin first\n{}",
         probe.changed,
         probe.samples,
         table(&["sample", "margin", "on the worst copy"], rows)

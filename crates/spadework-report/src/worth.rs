@@ -15,6 +15,8 @@ struct Number {
     /// As text; none where it is not known.
     of: fn(&BesideDocument) -> Option<String>,
     worth: &'static str,
+    /// Whether models are ranked by it, or could be.
+    ranks: bool,
 }
 
 const NUMBERS: [Number; 13] = [
@@ -22,56 +24,67 @@ const NUMBERS: [Number; 13] = [
         name: "accuracy",
         of: |beside| beside.accuracy.map(percent),
         worth: "Where attacks are small, it decides; against larger ones it says nothing, or the contrary.",
+        ranks: true,
     },
     Number {
         name: "robust accuracy, estimated",
         of: |beside| beside.probe.as_ref()?.robust_accuracy.map(percent),
         worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 points off on average.",
+        ranks: true,
     },
     Number {
         name: "held",
         of: |beside| beside.probe.as_ref().map(|probe| percent(probe.held)),
         worth: "An upper bound of what the strongest attack of this size leaves.",
+        ranks: true,
     },
     Number {
         name: "stability",
         of: |beside| beside.probe.as_ref().map(|probe| percent(probe.stability)),
         worth: "Ranks networks less well than the estimate, and is in no unit of attacks.",
+        ranks: true,
     },
     Number {
         name: "margin ratio",
         of: |beside| beside.probe.as_ref()?.margin_ratio.map(number),
         worth: "Costs a hundredth of a search: good enough to rank networks on MNIST, not to rely on.",
+        ranks: true,
     },
     Number {
         name: "edge overlap",
         of: |beside| beside.edge_overlap.map(percent),
         worth: "Larger is more robust: between different networks it has followed larger attacks more closely than the model score.",
+        ranks: true,
     },
     Number {
         name: "trustworthiness",
         of: |beside| Some(number(beside.indices?.neighborhoods?.trustworthiness)),
         worth: "Larger is more robust: as good as the edge overlap.",
+        ranks: true,
     },
     Number {
         name: "continuity",
         of: |beside| Some(number(beside.indices?.neighborhoods?.continuity)),
         worth: "Larger is more robust: behind trustworthiness and edge overlap.",
+        ranks: true,
     },
     Number {
         name: "mean distortion, hops",
         of: |beside| Some(number(beside.indices?.geodesic.mean)),
         worth: "Smaller is more robust: as good as the edge overlap on MNIST, no better than the model score on CIFAR-10.",
+        ranks: true,
     },
     Number {
         name: "mean distortion, resistance",
         of: |beside| Some(number(beside.indices?.resistance?.mean)),
         worth: "Smaller is more robust: no better than the model score.",
+        ranks: true,
     },
     Number {
         name: "mean eigenvalue",
         of: |beside| Some(number(beside.indices?.mean_eigenvalue.value)),
         worth: "Smaller is more robust: no better than the model score.",
+        ranks: true,
     },
     Number {
         name: "median margin",
@@ -81,6 +94,7 @@ const NUMBERS: [Number; 13] = [
             Some(format!("{}; 5 % below {}", number(median), number(p5)))
         },
         worth: "Depends on the scale of the outputs, and ranks no networks; of the samples of one network it tells well which break.",
+        ranks: false,
     },
     Number {
         name: "label agreement",
@@ -93,6 +107,7 @@ const NUMBERS: [Number; 13] = [
             ))
         },
         worth: "How many neighbors share their label: no measure of robustness.",
+        ranks: false,
     },
 ];
 
@@ -112,6 +127,11 @@ pub(crate) fn numbers_table(beside: &BesideDocument) -> Table {
     }
 }
 
+/// The numbers that models are ranked by.
+fn ranking() -> impl Iterator<Item = &'static Number> {
+    NUMBERS.iter().filter(|known| known.ranks)
+}
+
 /// What the numbers are worth that are known of any of these models.
 pub(crate) fn worth_table(models: &[&BesideDocument]) -> Table {
     let is_known = |known: &&Number| models.iter().any(|beside| (known.of)(beside).is_some());
@@ -120,18 +140,18 @@ pub(crate) fn worth_table(models: &[&BesideDocument]) -> Table {
         name: "worth",
         caption: "What the numbers are worth".to_owned(),
         header: vec!["number", "what it is worth"],
-        rows: NUMBERS.iter().filter(is_known).map(row).collect(),
+        rows: ranking().filter(is_known).map(row).collect(),
     }
 }
 
-/// The names of all numbers, as columns of a table of models.
+/// The names of the numbers, as columns of a table of models.
 pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
-    NUMBERS.iter().map(|known| known.name)
+    ranking().map(|known| known.name)
 }
 
 /// The row of a model under [`columns`]; empty where a number is not known.
 pub(crate) fn row(beside: &BesideDocument) -> impl Iterator<Item = String> {
-    NUMBERS.iter().map(|known| (known.of)(beside).unwrap_or_default())
+    ranking().map(|known| (known.of)(beside).unwrap_or_default())
 }
 
 /// A question and the number that answers it.

@@ -102,7 +102,10 @@ fn labels_say_what_is_right() {
     assert!(listed.iter().all(|sample| sample["index"].as_u64().unwrap() % 5 != 0), "{listed:?}");
     let text = scene.run(&format!("{call} --quiet --report page.html")).prints();
     assert!(text.contains("of the samples are right on every copy, of 80.00 % unperturbed"), "{text}");
-    assert!(changed > 0 && text.contains("right ones that lose their class on a copy"), "{text}");
+    assert!(
+        changed > 0 && text.contains("probed samples that are right and lose their class on a copy: "),
+        "{text}"
+    );
     let page = scene.read("page.html");
     for part in [
         "robust accuracy, estimated",

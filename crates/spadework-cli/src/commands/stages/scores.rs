@@ -26,16 +26,20 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
         let source = args.labels.as_deref().unwrap_or("the labels that came with the graphs");
         check_label_count(labels, graphs.nodes(), source)?;
     }
-    let with_samples = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
-    let with_samples =
-        |found: bool| with_samples.clone().with("samples", if found { "found" } else { "none" });
-    // To read the samples, or to run the model for them, is only worth it where they were missing in an earlier result.
+    let without_samples = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
+    let recipe = |found| without_samples.clone().with("samples", if found { "found" } else { "none" });
     let earlier = Earlier::read(args)?;
-    let is_known = earlier.as_ref().is_some_and(|earlier| earlier.was_made_from(&with_samples(true)));
-    let arrays = if is_known { None } else { arrays_of(stage.as_ref(), args, console) };
-    let recipe = with_samples(is_known || arrays.is_some());
+    // To read the samples, or to run the model for them, is not worth it for a result that has them or that is refused anyway.
+    if let Some(earlier) = &earlier {
+        earlier.check(&recipe(earlier.has_samples()))?;
+    }
+    let is_there = earlier.as_ref().is_some_and(Earlier::has_samples);
+    let arrays = if is_there { None } else { arrays_of(stage.as_ref(), args, console) };
+    let recipe = recipe(is_there || arrays.is_some());
     if let Some(earlier) = earlier {
-        let document = earlier.taken(&recipe, console)?;
+        earlier.check(&recipe)?;
+        let Earlier { path, document } = earlier;
+        console.note(&format!("{}: the scores are there and are not made again", path.display()));
         return Console::data(&if args.terminal.json {
             json(&document)
         } else {
@@ -130,20 +134,17 @@ impl Earlier {
         Ok(Some(Self { path, document }))
     }
 
-    fn was_made_from(&self, recipe: &Recipe) -> bool {
-        self.document.made_from.as_ref().is_some_and(|made_from| made_from.difference(recipe).is_none())
+    /// Whether the samples were there when it was made.
+    fn has_samples(&self) -> bool {
+        self.document.made_from.as_ref().and_then(|made_from| made_from.get("samples")) == Some("found")
     }
 
-    /// The document, where it was made from the same.
-    fn taken(self, recipe: &Recipe, console: Console) -> Result<ScoreDocument, Failure> {
-        let Self { path, document } = self;
-        match document.made_from.as_ref().map(|made_from| made_from.difference(recipe)) {
-            Some(None) => {
-                console.note(&format!("{}: the scores are there and are not made again", path.display()));
-                Ok(document)
-            }
-            Some(Some(difference)) => Err(refused(&path, &difference.to_string())),
-            None => Err(refused(&path, "`spadework score` wrote it")),
+    /// Refuses one that was made from something else.
+    fn check(&self, recipe: &Recipe) -> Result<(), Failure> {
+        match self.document.made_from.as_ref().map(|made_from| made_from.difference(recipe)) {
+            Some(None) => Ok(()),
+            Some(Some(difference)) => Err(refused(&self.path, &difference.to_string())),
+            None => Err(refused(&self.path, "`spadework score` wrote it")),
         }
     }
 }
