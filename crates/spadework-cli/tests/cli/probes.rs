@@ -154,6 +154,9 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
     assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
     scene.run(&format!("select {call} {probe}")).refuses(2, &["--probe", "by node", "--by fragility"]);
+    scene
+        .run(&format!("select {call} --by fragility --probe linf:0.1:pixel --probe-graph"))
+        .refuses(2, &["--probe-graph is no option of `spadework select`"]);
 }
 
 #[test]
