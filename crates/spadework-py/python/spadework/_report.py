@@ -475,13 +475,17 @@ class Report:
         ]
         if self.interval is not None:
             facts.insert(2, ("interval", f"[{self.interval.lower:.6g}, {self.interval.upper:.6g}]"))
+        shares = [("accuracy", self.accuracy), ("edge overlap", self.edge_overlap)]
+        facts += [(name, f"{100 * share:.2f} %") for name, share in shares if share is not None]
         facts += [(f"label {name}", f"{score:.4g}") for name, score in self.label_scores.items()]
         head = html_table(["Spadework", ""], facts)
+        beside = {"margin": self.margins, "fragility": self.fragility}
+        columns = {"score": self.node_scores, **{name: found for name, found in beside.items() if found is not None}}
         rows = [
-            [str(rank), str(index), *([] if self.labels is None else [str(word)]), f"{self.node_scores[index]:.4g}"]
+            [rank, index, *([] if self.labels is None else [word]), *(f"{column[index]:.4g}" for column in columns.values())]
             for rank, (index, word) in enumerate(self._top_with_words(), start=1)
         ]
-        titles = ["rank", "sample", *([] if self.labels is None else ["label"]), "score"]
+        titles = ["rank", "sample", *([] if self.labels is None else ["label"]), *columns]
         notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes)
         return f"<div>{head}<p>most fragile samples</p>{html_table(titles, rows)}{notes}</div>"
 
