@@ -89,12 +89,14 @@ impl Runner<'_> {
         Ok(Outputs { data: outputs.swap_remove(0), model: Some(document) })
     }
 
-    /// A model file made ready for other samples of the inputs' shape. Of what it is like has been told when it was run.
+    /// A model file made ready for other samples of the inputs' shape, a few at a time. Of what it is like has been told when it
+    /// was run.
     pub(crate) fn prepare(&self, file: &str) -> Result<Prepared, Failure> {
         let inputs = self.model_inputs(file)?;
         let model = OnnxModel::open(file)?;
         let output = model.output(&self.options)?;
-        Ok(model.prepare(sample_shape(inputs), &[output], &self.options)?)
+        let options = RunOptions { few_at_a_time: true, ..self.options.clone() };
+        Ok(model.prepare(sample_shape(inputs), &[output], &options)?)
     }
 
     /// What a model is run on.

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use spadework::probe::{Grid, ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
 use spadework::{Samples, Silent, SpadeParams, Values, evaluate};
 use spadework_io::corrupt::ImageShape;
-use spadework_io::model::{OnnxModel, Prepared};
+use spadework_io::model::{OnnxModel, Prepared, RunOptions};
 use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
 
 use super::TOP;
@@ -73,7 +73,7 @@ pub(crate) fn probe_model<'py>(
     let params = chosen.params(&shape)?;
     let rows = inputs.borrowed()?;
     let options = match &model {
-        Model::File(_, feed) => Some(feed.options()?),
+        Model::File(_, feed) => Some(RunOptions { few_at_a_time: true, ..feed.options()? }),
         Model::Function(_) => None,
     };
     let graph = chosen.graph.as_ref().map(Settings::params).transpose()?;
