@@ -126,6 +126,16 @@ impl Plan {
         test: &Images,
         attacked: usize,
     ) -> Result<Option<Outcome>, Failure> {
+        let recipe = self.recipe(run, arm, skip, seed, train);
+        let settings = json!({
+            "network": recipe.settings(), "test": test.described(), "attacked": attacked, "attacks": self.attacks,
+            "seed": run.seed(),
+        });
+        let name = format!("guided/{} under attack", recipe.name);
+        // Asked for first: weights may have been left on the machine where they were trained.
+        if let Some(accuracies) = run.taken_up(&name, &settings) {
+            return Ok(Some(Outcome { arm, skip, seed, accuracies }));
+        }
         let scores = if self.arms[arm].method == Method::Spade {
             match self.scores(run, seed, train)? {
                 None => return Ok(None),
@@ -134,14 +144,8 @@ impl Plan {
         } else {
             None
         };
-        let recipe = self.recipe(run, arm, skip, seed, train);
         let guides = Guides { node_scores: scores.as_deref(), ..Guides::default() };
         let Some(network) = recipe.network(run, guides)? else { return Ok(None) };
-        let settings = json!({
-            "network": recipe.settings(), "test": test.described(), "attacked": attacked, "attacks": self.attacks,
-            "seed": run.seed(),
-        });
-        let name = format!("guided/{} under attack", recipe.name);
         let accuracies = run.part(&name, &settings, || self.accuracies(run, &network, test, attacked))?;
         Ok(accuracies.map(|accuracies| Outcome { arm, skip, seed, accuracies }))
     }

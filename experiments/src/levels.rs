@@ -197,10 +197,15 @@ pub(crate) fn training_of(run: &Run, which: Which) -> TrainParams {
     let climb = Climb { steps: run.options().train_steps.unwrap_or(run.size(10, 3)), ..Climb::default() };
     let epochs = |full: usize| run.options().epochs.unwrap_or(run.size(full, 2));
     match which {
-        // Against large ε, LeNet-5 learns nothing unless it has seen the images as they are first.
-        Which::Mnist => {
-            TrainParams { epochs: epochs(20), warmup: 1, climb, seed: run.seed(), ..TrainParams::default() }
-        }
+        // Against ε = 0.4, LeNet-5 learns nothing unless it has seen the images as they are first, and ε grows.
+        Which::Mnist => TrainParams {
+            epochs: epochs(20),
+            warmup: 1,
+            growth: run.size(epochs(20) / 3, 0),
+            climb,
+            seed: run.seed(),
+            ..TrainParams::default()
+        },
         Which::Cifar10 if run.is_quick() => {
             TrainParams { epochs: epochs(2), climb, seed: run.seed(), ..TrainParams::default() }
         }

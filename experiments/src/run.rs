@@ -207,6 +207,17 @@ impl Run {
         self.parts.borrow_mut().push(PartTime { name: name.to_owned(), seconds, taken_up });
     }
 
+    /// A part that an earlier call with the same settings has made, where there is one.
+    pub(crate) fn taken_up<T: DeserializeOwned>(&self, name: &str, settings: &Value) -> Option<T> {
+        let Kept { seconds, value, .. } = kept(&self.part_file(name), settings)?;
+        self.told(name, seconds, true);
+        Some(value)
+    }
+
+    fn part_file(&self, name: &str) -> PathBuf {
+        self.out().join("parts").join(format!("{}.json", slug(name)))
+    }
+
     /// A part of the work: taken from the file of an earlier call with the same settings, or computed and kept. `None` where
     /// the time is over.
     ///
@@ -217,9 +228,7 @@ impl Run {
         settings: &Value,
         compute: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
-        let path = self.out().join("parts").join(format!("{}.json", slug(name)));
-        if let Some(Kept { seconds, value, .. }) = kept(&path, settings) {
-            self.told(name, seconds, true);
+        if let Some(value) = self.taken_up(name, settings) {
             return Ok(Some(value));
         }
         if self.clock.is_cancelled() {
@@ -237,7 +246,7 @@ impl Run {
         let seconds = began.elapsed().as_secs_f64();
         let text = serde_json::to_string(&Kept { settings, seconds, value: &value })
             .expect("words and numbers can be written as JSON");
-        write_bytes(&path, text.as_bytes())?;
+        write_bytes(&self.part_file(name), text.as_bytes())?;
         self.told(name, seconds, false);
         say(&format!("  {name}: {seconds:.1} s"));
         Ok(Some(value))

@@ -72,7 +72,8 @@ impl Member {
             ..TrainParams::default()
         };
         if self.epsilon > 0.0 {
-            params = TrainParams { method: Method::Pgd, epsilon: self.epsilon, warmup: 1, ..params };
+            let TrainParams { warmup, growth, .. } = training_of(run, self.which);
+            params = TrainParams { method: Method::Pgd, epsilon: self.epsilon, warmup, growth, ..params };
         }
         if self.distilled {
             params.temperature = TEMPERATURE;

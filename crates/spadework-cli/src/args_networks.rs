@@ -270,6 +270,9 @@ pub(crate) struct TrainArgs {
     /// Epochs of standard training first [default: 2 for spade without scores or scorer, otherwise 0]
     #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
     pub(crate) warmup: Option<usize>,
+    /// Epochs after those during which epsilon grows to its size, for small networks and a large one
+    #[arg(long, value_name = "EPOCHS", default_value_t = 0, help_heading = "Method")]
+    pub(crate) growth: usize,
     /// Of random and spade: choose the samples anew after so many epochs
     #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
     pub(crate) rescore: Option<usize>,

@@ -59,6 +59,24 @@ fn guided_training_learns_and_improves_robustness() {
     assert!(guided_robust > standard_robust + 0.15, "{guided_robust} {standard_robust}");
 }
 
+/// An ε that grows makes the first epoch harder than plain training and easier than the whole ε does; when it is grown, it is
+/// the whole one.
+#[test]
+fn a_growing_epsilon_begins_gently() {
+    let (train, _) = split(&digits());
+    let first_loss = |method, growth, warmup| {
+        let params = TrainParams { epochs: 2, epsilon: 0.4, growth, warmup, ..params(method) };
+        let mut trainer = Trainer::new(&mlp(64), &train, params, Guides::default(), &Compute::cpu()).unwrap();
+        trainer.run::<Error>(&Silent, |_, _| Ok(())).unwrap();
+        trainer.records()[warmup].loss
+    };
+    let [plain, growing, whole] = [(Method::Standard, 0), (Method::Pgd, 1), (Method::Pgd, 0)]
+        .map(|(method, growth)| first_loss(method, growth, 0));
+    assert!(plain < 0.99 * growing && growing < 0.99 * whole, "{plain} {growing} {whole}");
+    // Growth begins where the warm-up ends.
+    assert!(first_loss(Method::Pgd, 1, 1) < 0.99 * first_loss(Method::Pgd, 0, 1));
+}
+
 /// Stops after a number of batches.
 struct StopAfter(AtomicUsize);
 
@@ -84,6 +102,7 @@ fn a_run_that_is_resumed_ends_with_the_same_bits() {
             epochs: 3,
             optimizer,
             warmup: 1,
+            growth: 2,
             weight_decay: 1e-4,
             schedule: Schedule::Cyclic,
             skip_misclassified: true,

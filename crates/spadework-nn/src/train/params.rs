@@ -98,6 +98,10 @@ pub struct TrainParams {
     pub top: usize,
     /// Epochs of standard training before the method begins.
     pub warmup: usize,
+    /// Epochs from there on during which samples are moved less: from not at all to as far as they may be. Against a large ε
+    /// from the first step on, small networks end in one answer to everything.
+    #[serde(default)]
+    pub growth: usize,
     /// Of mixed methods, after how many epochs the samples are chosen anew.
     pub rescore: Option<usize>,
     /// Whether samples that are classified wrongly as they are remain unperturbed.
@@ -128,6 +132,7 @@ impl Default for TrainParams {
             small_epsilon: 0.0,
             top: 0,
             warmup: 0,
+            growth: 0,
             rescore: None,
             skip_misclassified: false,
             temperature: 1.0,

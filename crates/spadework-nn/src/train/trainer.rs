@@ -243,13 +243,13 @@ impl<'a> Trainer<'a> {
             &mut stream(self.params.seed, Purpose::Shuffle, epoch as u64, 0),
             self.examples.len(),
         );
-        let batches = order.len().div_ceil(self.params.batch);
-        let mut rate = self.rate(batches);
+        let batches = self.batches();
+        let mut rate = self.rate();
         for places in order.chunks(self.params.batch).skip(self.progress.batch) {
             if monitor.is_cancelled() {
                 return Err(Error::Cancelled);
             }
-            rate = self.rate(batches);
+            rate = self.rate();
             let began = Instant::now();
             self.step(places, rate as f32)?;
             self.progress.seconds += began.elapsed().as_secs_f64();
@@ -276,10 +276,29 @@ impl<'a> Trainer<'a> {
         Ok(record)
     }
 
+    /// Batches of an epoch.
+    fn batches(&self) -> usize {
+        self.examples.len().div_ceil(self.params.batch)
+    }
+
+    /// Epochs that are done, and the part of the one that is on its way.
+    fn epochs_done(&self) -> f64 {
+        self.progress.epoch as f64 + self.progress.batch as f64 / self.batches() as f64
+    }
+
     /// The learning rate of the next batch.
-    fn rate(&self, batches: usize) -> f64 {
-        let epoch = self.progress.epoch as f64 + self.progress.batch as f64 / batches as f64;
-        f64::from(self.params.learning_rate) * self.params.schedule.factor(epoch, self.params.epochs)
+    fn rate(&self) -> f64 {
+        let factor = self.params.schedule.factor(self.epochs_done(), self.params.epochs);
+        f64::from(self.params.learning_rate) * factor
+    }
+
+    /// The part of its ε that the next batch is moved by.
+    fn grown(&self) -> f32 {
+        if self.params.growth == 0 {
+            return 1.0;
+        }
+        let since = self.epochs_done() - self.params.warmup as f64;
+        (since / self.params.growth as f64).clamp(0.0, 1.0) as f32
     }
 
     /// How far each sample may be moved in the epoch that begins.
@@ -362,7 +381,8 @@ impl<'a> Trainer<'a> {
         places: &[usize],
     ) -> (Tensor<2>, Option<Tensor<2>>) {
         let params = &self.params;
-        let mut radius: Vec<f32> = places.iter().map(|&place| self.epsilons[place]).collect();
+        let grown = self.grown();
+        let mut radius: Vec<f32> = places.iter().map(|&place| grown * self.epsilons[place]).collect();
         if radius.iter().all(|&radius| radius == 0.0) {
             return (clean, None);
         }

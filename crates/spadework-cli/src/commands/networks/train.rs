@@ -335,6 +335,7 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
         small_epsilon,
         top,
         warmup: args.warmup.unwrap_or(0),
+        growth: args.growth,
         rescore: args.rescore,
         skip_misclassified: args.skip_misclassified,
         temperature: args.temperature,
