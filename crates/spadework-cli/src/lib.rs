@@ -15,7 +15,6 @@ mod args_stages;
 mod commands;
 mod console;
 mod corruption;
-mod facts;
 mod failure;
 mod interrupt;
 mod looks;

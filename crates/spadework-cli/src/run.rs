@@ -1,8 +1,10 @@
 //! What `score`, `select` and `check` have in common: load, evaluate, write.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use spadework::probe::Probed;
+use spadework::scores::{Fragility, Margins, SampleSignals};
 use spadework::{
     ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, ManifoldPair, ModelSet, PairedSamples,
     Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
@@ -14,11 +16,10 @@ use spadework_io::result::{
 use spadework_io::stages::GraphStage;
 use spadework_io::{Dataset, Labels, load_labels};
 
-use crate::args::{ModelArgs, OutputArgs, TableFormat};
+use crate::args::{By, ModelArgs, OutputArgs, TableFormat};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::GraphFormat;
 use crate::console::Console;
-use crate::facts::SampleFacts;
 use crate::failure::Failure;
 use crate::looks;
 use crate::probing;
@@ -33,10 +34,14 @@ use crate::tables;
 pub(crate) struct Scored {
     pub(crate) report: SpadeReport,
     pub(crate) labels: Option<Labels>,
-    /// What stands beside the scores of the samples.
-    pub(crate) facts: SampleFacts,
-    /// Inputs and outputs, where neither is a graph.
-    pub(crate) arrays: Option<(Dataset, Dataset)>,
+    /// None where the outputs are a graph or single numbers.
+    pub(crate) margins: Option<Margins>,
+    /// Found when somebody asks for it, since not every command does, and by probes, where there are some by then.
+    fragility: OnceCell<Fragility>,
+    /// None where a graph was given, or where they are not found any more.
+    inputs: Option<Dataset>,
+    /// Likewise.
+    outputs: Option<Dataset>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<ModelFileDocument>,
     /// What was done to the inputs.
@@ -78,16 +83,15 @@ impl Scored {
                     .map_err(|error| Failure::of_evaluation(error, params)),
             })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
-        let (inputs, outputs) = (sides.input.samples()?, sides.output.samples()?);
-        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref(), None)?;
-        drop((inputs, outputs));
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
-        let (model, arrays) = (sides.model.clone(), sides.into_arrays());
+        let (model, (inputs, outputs)) = (sides.model.clone(), sides.into_datasets());
         Ok(Self {
+            margins: margins_of(outputs.as_ref(), labels.as_ref())?,
+            fragility: OnceCell::new(),
             report,
             labels,
-            facts,
-            arrays,
+            inputs,
+            outputs,
             model,
             corruption,
             labels_argument,
@@ -102,20 +106,19 @@ impl Scored {
         report: SpadeReport,
         labels: Option<Labels>,
         stage: Option<&GraphStage>,
-        arrays: Option<&(Dataset, Dataset)>,
+        arrays: Option<(Dataset, Dataset)>,
     ) -> Result<Self, Failure> {
-        let samples =
-            arrays.map(|(inputs, outputs)| Ok::<_, Failure>((inputs.samples()?, outputs.samples()?)));
-        let (inputs, outputs) = samples.transpose()?.unzip();
-        let facts = SampleFacts::of(&report, inputs.as_ref(), outputs.as_ref(), labels.as_ref(), None)?;
+        let (inputs, outputs) = arrays.unzip();
         let corruption = stage.and_then(|stage| stage.corruption.clone());
         let model = stage.and_then(|stage| stage.model.clone());
         let data = stage.and_then(|stage| stage.data.clone());
         Ok(Self {
+            margins: margins_of(outputs.as_ref(), labels.as_ref())?,
+            fragility: OnceCell::new(),
             report,
             labels,
-            facts,
-            arrays: None,
+            inputs,
+            outputs,
             model,
             corruption,
             labels_argument: None,
@@ -132,14 +135,14 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
-        document.margins = self.facts.margins.as_ref().map(Into::into);
+        document.margins = self.margins.as_ref().map(Into::into);
         document.model.clone_from(&self.model);
         document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
             document.command = Some(command_line());
             document.data.clone_from(&self.data);
         }
-        if let (Some(_), Some((inputs, outputs))) = (folder, &self.arrays) {
+        if let (Some(_), None, Some((inputs, outputs))) = (folder, &self.data, self.arrays()) {
             let place = |array| PlaceDocument { array, folder: working_folder() };
             let labels = self.labels_argument.clone().map(place);
             document.data =
@@ -148,9 +151,46 @@ impl Scored {
         Ok(document)
     }
 
+    /// How fragile every sample is beside the others.
+    pub(crate) fn fragility(&self) -> Result<&Fragility, Failure> {
+        if let Some(found) = self.fragility.get() {
+            return Ok(found);
+        }
+        let inputs = self.inputs.as_ref().map(Dataset::samples).transpose()?;
+        let outputs = self.outputs.as_ref().map(Dataset::samples).transpose()?;
+        let probe_margins = self.probed.as_ref().map(Probed::lowest_margins);
+        let found = self.report.fragility(&SampleSignals {
+            inputs: inputs.as_ref(),
+            outputs: outputs.as_ref(),
+            labels: self.labels.as_ref().map(Labels::ids),
+            probe_margins: probe_margins.as_deref(),
+        })?;
+        Ok(self.fragility.get_or_init(|| found))
+    }
+
+    /// All samples, most fragile first.
+    pub(crate) fn ranking(&self, by: By) -> Result<Vec<usize>, Failure> {
+        match (by, &self.margins) {
+            (By::Node, _) => {
+                let top = self.report.node_scores.top(self.report.graphs.nodes());
+                Ok(top.into_iter().map(|node| node.index).collect())
+            }
+            (By::Fragility, _) => Ok(self.fragility()?.ranking()),
+            (By::Margin, Some(margins)) => Ok(margins.ranking()),
+            (By::Margin, None) => Err(Failure::usage(
+                "--by margin needs --outputs or --model with at least two numbers a sample, one a class",
+            )),
+        }
+    }
+
+    /// Inputs and outputs, where neither is a graph.
+    pub(crate) fn arrays(&self) -> Option<(&Dataset, &Dataset)> {
+        self.inputs.as_ref().zip(self.outputs.as_ref())
+    }
+
     /// The samples that were scored; none where a side is a graph.
     pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
-        let Some((inputs, outputs)) = &self.arrays else { return Ok(None) };
+        let Some((inputs, outputs)) = self.arrays() else { return Ok(None) };
         Ok(Some(PairedSamples::new(inputs.samples()?, outputs.samples()?)?))
     }
 
@@ -158,6 +198,11 @@ impl Scored {
     pub(crate) fn as_set(&self) -> Result<Option<ModelSet<'_>>, Failure> {
         Ok(self.paired()?.map(Into::into))
     }
+}
+
+fn margins_of(outputs: Option<&Dataset>, labels: Option<&Labels>) -> Result<Option<Margins>, Failure> {
+    let Some(outputs) = outputs else { return Ok(None) };
+    Ok(Margins::of(&outputs.samples()?, labels.map(Labels::ids))?)
 }
 
 /// The graphs of a model, for what needs no scores.
@@ -384,9 +429,10 @@ impl<'a> ResultFolder<'a> {
         let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
         let names: String = probes.iter().map(|(name, _)| format!(",{name}")).collect();
         let mut nodes = format!("{}{names}\n", NodeRow::HEADER);
+        let fragility = scored.fragility()?;
         for (index, rank) in report.node_scores.ranks().into_iter().enumerate() {
             let probed: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
-            nodes.push_str(&format!("{}{probed}\n", NodeRow { scored, index, rank }.to_csv()));
+            nodes.push_str(&format!("{}{probed}\n", NodeRow { scored, fragility, index, rank }.to_csv()));
         }
         let mut edges = String::from("p,q,score\n");
         for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
@@ -410,12 +456,14 @@ impl<'a> ResultFolder<'a> {
         if let Some(labels) = &labels {
             nodes.push(("label", Column::Utf8(labels)));
         }
-        let margins = scored.facts.margin_column();
+        // NaN, an empty field of CSV, where there are none.
+        let no_margins = || vec![f64::NAN; scores.len()];
+        let margins = scored.margins.as_ref().map_or_else(no_margins, |margins| margins.values().to_vec());
         nodes.extend([
             ("score", Column::F64(scores)),
             ("rank", Column::I64(&ranks)),
             ("margin", Column::F64(&margins)),
-            ("fragility", Column::F64(scored.facts.fragility.values())),
+            ("fragility", Column::F64(scored.fragility()?.values())),
         ]);
         let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
         nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
@@ -440,8 +488,8 @@ impl<'a> ResultFolder<'a> {
             report.edge_scores.edges().iter().flat_map(|&(p, q)| [i64::from(p), i64::from(q)]).collect();
         let file = |name: &str| self.path().join(name);
         write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
-        write_npy(&file("fragility.npy"), &[nodes], scored.facts.fragility.values())?;
-        if let Some(margins) = &scored.facts.margins {
+        write_npy(&file("fragility.npy"), &[nodes], scored.fragility()?.values())?;
+        if let Some(margins) = &scored.margins {
             write_npy(&file("margins.npy"), &[nodes], margins.values())?;
         }
         write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
@@ -468,6 +516,7 @@ impl<'a> ResultFolder<'a> {
 /// A sample as a row of a table, without its end.
 pub(crate) struct NodeRow<'a> {
     pub(crate) scored: &'a Scored,
+    pub(crate) fragility: &'a Fragility,
     pub(crate) index: usize,
     pub(crate) rank: usize,
 }
@@ -476,11 +525,11 @@ impl NodeRow<'_> {
     pub(crate) const HEADER: &'static str = "index,label,score,rank,margin,fragility";
 
     pub(crate) fn to_csv(&self) -> String {
-        let Self { scored: Scored { report, labels, facts, .. }, index, rank } = *self;
+        let Self { scored: Scored { report, labels, margins, .. }, fragility, index, rank } = *self;
         let label = labels.as_ref().map(|labels| csv_field(&label_text(labels, index))).unwrap_or_default();
         let score = report.node_scores.scores()[index];
-        let margin = facts.margins.as_ref().map(|margins| margins.values()[index].to_string());
-        let fragility = facts.fragility.values()[index];
+        let margin = margins.as_ref().map(|margins| margins.values()[index].to_string());
+        let fragility = fragility.values()[index];
         format!("{index},{label},{score},{rank},{},{fragility}", margin.unwrap_or_default())
     }
 }

@@ -34,6 +34,13 @@ impl SideFile<'_> {
         }
     }
 
+    fn into_dataset(self) -> Option<Dataset> {
+        match self {
+            SideFile::Array(dataset) => Some(dataset),
+            SideFile::Graph { .. } => None,
+        }
+    }
+
     /// The samples of an array.
     pub(crate) fn samples(&self) -> Result<Option<Samples<'_>>, Failure> {
         match self {
@@ -116,12 +123,15 @@ impl<'a> Sides<'a> {
         Ok(Self { input, output, model: model_file, corruption: made })
     }
 
+    /// Inputs and outputs, where they are no graphs.
+    pub(crate) fn into_datasets(self) -> (Option<Dataset>, Option<Dataset>) {
+        (self.input.into_dataset(), self.output.into_dataset())
+    }
+
     /// Inputs and outputs, where neither is a graph.
     pub(crate) fn into_arrays(self) -> Option<(Dataset, Dataset)> {
-        match (self.input, self.output) {
-            (SideFile::Array(inputs), SideFile::Array(outputs)) => Some((inputs, outputs)),
-            _ => None,
-        }
+        let (inputs, outputs) = self.into_datasets();
+        inputs.zip(outputs)
     }
 
     /// Pairs the sides; `inputs` and `outputs` are what [`SideFile::samples`] gave.

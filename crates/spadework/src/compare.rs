@@ -8,7 +8,7 @@ use crate::graph::{Connection, GraphPair};
 use crate::report::{SpadeReport, Timings};
 use crate::scores::agreement::{Agreement, agreement};
 use crate::side::{MadeModels, Told, with_sides};
-use crate::{Error, ModelSet, Monitor, Result, Samples, SpadeParams, with_threads};
+use crate::{Error, Indices, ModelSet, Monitor, PairedSamples, Result, Samples, SpadeParams, with_threads};
 
 /// Fragile samples whose overlap is told, or all where there are fewer.
 pub const FRAGILE: usize = 100;
@@ -36,6 +36,19 @@ pub struct ComparedModel {
     /// What [`evaluate`](crate::evaluate) says of it with the k of the comparison. Its times leave out the search among
     /// the inputs.
     pub report: SpadeReport,
+}
+
+impl ComparedModel {
+    /// Its indices; `models` are those that were compared.
+    ///
+    /// # Errors
+    /// As [`Indices::of`], with the name of the model.
+    pub fn indices(&self, models: &ModelSet<'_>, monitor: &dyn Monitor) -> Result<Indices> {
+        let outputs = &models.models()[self.given].outputs;
+        let inputs = models.inputs().samples();
+        let samples = inputs.map(|inputs| PairedSamples::new(inputs.clone(), outputs.clone())).transpose()?;
+        Indices::of(&self.report, samples.as_ref(), monitor).map_err(|error| error.in_model(&self.name))
+    }
 }
 
 /// How far two models agree on which samples are fragile.

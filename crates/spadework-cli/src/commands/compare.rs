@@ -4,8 +4,7 @@ use std::path::Path;
 
 use spadework::probe::Probed;
 use spadework::{
-    Comparison, Indices, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams, compare, intervals,
-    permuted_score, with_threads,
+    Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals, permuted_score, with_threads,
 };
 use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
@@ -182,13 +181,7 @@ fn add_indices(
     }
     let monitor = console.monitor();
     for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-        let outputs = &models.models()[compared.given].outputs;
-        let samples =
-            models.inputs().samples().map(|inputs| PairedSamples::new(inputs.clone(), outputs.clone()));
-        let samples = samples.transpose()?;
-        let found = Indices::of(&compared.report, samples.as_ref(), &monitor)
-            .map_err(|error| error.in_model(&compared.name))?;
-        model.indices = Some(found.into());
+        model.indices = Some(compared.indices(models, &monitor)?.into());
     }
     Ok(())
 }

@@ -1,13 +1,12 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework::{Indices, PairedSamples, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
+use spadework::{Indices, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
 use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
-use crate::facts::SampleFacts;
 use crate::failure::Failure;
 use crate::pages::{Places, inputs_of, this_call};
 use crate::probing::Probing;
@@ -54,7 +53,7 @@ fn write_page(
     console: Console,
 ) -> Result<(), Failure> {
     let monitor = console.monitor();
-    let arrays = scored.arrays.as_ref();
+    let arrays = scored.arrays();
     let samples = arrays
         .map(|(inputs, outputs)| Ok::<_, Failure>((inputs.samples()?, outputs.samples()?)))
         .transpose()?;
@@ -125,18 +124,12 @@ fn add_probes(
     console: Console,
     document: &mut ScoreDocument,
 ) -> Result<(), Failure> {
-    let inputs = scored.arrays.as_ref().map(|(inputs, _)| inputs);
+    let inputs = scored.arrays().map(|(inputs, _)| inputs);
     let options = args.model.network.run.options();
     let probing = Probing::from_args(&args.probe, inputs, options, &args.model.params(), console);
     if let (Some(probing), Some(model)) = (probing, &scored.model) {
         let shown = probing.run(&model.file, scored.labels.as_ref())?;
         document.probe = Some(shown.document);
-        let samples = scored.paired()?.map(PairedSamples::into_sides);
-        let (inputs, outputs) = samples.unzip();
-        let (report, labels) = (&scored.report, scored.labels.as_ref());
-        let facts = SampleFacts::of(report, inputs.as_ref(), outputs.as_ref(), labels, Some(&shown.probed))?;
-        drop((inputs, outputs));
-        scored.facts = facts;
         scored.probed = Some(shown.probed);
     }
     Ok(())

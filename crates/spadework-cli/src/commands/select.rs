@@ -42,17 +42,17 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
     let scored = Scored::from_corrupted(&args.model, &args.corruption, Console::new(&args.output))?;
     let top = number_to_select(args.top, scored.report.graphs.nodes())?;
-    let mut selected = scored.facts.ranking(args.by, &scored.report)?;
+    let mut selected = scored.ranking(args.by)?;
     selected.truncate(top);
     let document = scored.document(top, folder.as_ref())?;
-    let table = with_scores(&scored, &selected);
+    let table = with_scores(&scored, &selected)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;
         folder.commit()?;
     }
     if args.output.json {
-        Console::data(&to_json(&scored, &document, args.by, &selected))
+        Console::data(&to_json(&scored, &document, args.by, &selected)?)
     } else if args.scores {
         Console::data(&table)
     } else {
@@ -70,23 +70,25 @@ fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, 
     }
 }
 
-fn with_scores(scored: &Scored, selected: &[usize]) -> String {
+fn with_scores(scored: &Scored, selected: &[usize]) -> Result<String, Failure> {
+    let fragility = scored.fragility()?;
     let rows = selected.iter().enumerate();
-    let rows = rows.map(|(at, &index)| NodeRow { scored, index, rank: at + 1 }.to_csv() + "\n");
-    format!("{}\n{}", NodeRow::HEADER, rows.collect::<String>())
+    let rows = rows.map(|(at, &index)| NodeRow { scored, fragility, index, rank: at + 1 }.to_csv() + "\n");
+    Ok(format!("{}\n{}", NodeRow::HEADER, rows.collect::<String>()))
 }
 
-fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> String {
+fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> Result<String, Failure> {
+    let fragility = scored.fragility()?;
     let node = |&index: &usize| SelectedNode {
         node: NodeDocument {
             index,
             score: scored.report.node_scores.scores()[index],
             label: scored.labels.as_ref().map(|labels| labels.ids()[index]),
         },
-        margin: scored.facts.margins.as_ref().map(|margins| margins.values()[index]),
-        fragility: scored.facts.fragility.values()[index],
+        margin: scored.margins.as_ref().map(|margins| margins.values()[index]),
+        fragility: fragility.values()[index],
     };
-    json(&SelectDocument {
+    Ok(json(&SelectDocument {
         schema: "spadework.select/1",
         model_score: document.model_score,
         samples: document.samples,
@@ -96,5 +98,5 @@ fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]
         nodes: selected.iter().map(node).collect(),
         model: document.model.as_ref(),
         version: &document.version,
-    })
+    }))
 }

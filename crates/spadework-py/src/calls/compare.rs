@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use spadework::scores::SampleSignals;
 use spadework::{
-    ComparedModel, Comparison, Indices, Inputs, Model, ModelSet, PairedSamples, SUBSAMPLES, SpadeParams,
-    compare as compare_models, intervals, permuted_score,
+    ComparedModel, Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models,
+    intervals, permuted_score,
 };
 use spadework_io::Labels;
 use spadework_io::comparison::CompareDocument;
@@ -120,13 +120,7 @@ fn add_extras(
     }
     if extras.indices {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            let outputs = &models.models()[compared.given].outputs;
-            let samples =
-                models.inputs().samples().map(|inputs| PairedSamples::new(inputs.clone(), outputs.clone()));
-            let samples = samples.transpose()?;
-            let found = Indices::of(&compared.report, samples.as_ref(), watch)
-                .map_err(|error| error.in_model(&compared.name))?;
-            model.indices = Some(found.into());
+            model.indices = Some(compared.indices(models, watch)?.into());
         }
     }
     if extras.interval {

@@ -1,7 +1,8 @@
 //! The model as probes see it: rows go in, margins come out, and every row is counted.
 
 use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Samples, Values};
+use crate::scores::leads_of;
+use crate::{Error, Monitor, Samples};
 
 /// A model, how often it was run, and how far the work is.
 pub(super) struct BlackBox<'a, M> {
@@ -11,12 +12,6 @@ pub(super) struct BlackBox<'a, M> {
     pub(super) evaluations: u64,
     pub(super) rounds_done: u64,
     pub(super) rounds: u64,
-}
-
-/// What a classifier says of one sample.
-pub(super) struct Verdict {
-    pub(super) class: usize,
-    pub(super) margin: f64,
 }
 
 impl<M> BlackBox<'_, M> {
@@ -61,29 +56,6 @@ impl<M> BlackBox<'_, M> {
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
         let outputs = self.outputs(rows, dim)?;
-        let rows = by_row(&outputs);
-        Ok(rows.zip(classes).map(|(row, &class)| margin(&row, class)).collect())
+        Ok(leads_of(&outputs, classes.iter().copied()))
     }
-}
-
-/// The class of every row and by how much it leads.
-pub(super) fn verdicts(outputs: &Samples<'_>) -> Vec<Verdict> {
-    let classes = crate::scores::predictions(outputs);
-    by_row(outputs).zip(classes).map(|(row, class)| Verdict { class, margin: margin(&row, class) }).collect()
-}
-
-fn by_row<'s>(samples: &'s Samples<'_>) -> impl Iterator<Item = Vec<f64>> + 's {
-    let dim = samples.dim();
-    (0..samples.len()).map(move |row| {
-        let place = row * dim..(row + 1) * dim;
-        match samples.values() {
-            Values::F32(values) => values[place].iter().copied().map(f64::from).collect(),
-            Values::F64(values) => values[place].to_vec(),
-        }
-    })
-}
-
-fn margin(row: &[f64], class: usize) -> f64 {
-    let others = row.iter().enumerate().filter(|&(at, _)| at != class);
-    row[class] - others.fold(f64::NEG_INFINITY, |most, (_, &output)| most.max(output))
 }

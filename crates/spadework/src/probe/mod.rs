@@ -24,9 +24,10 @@ pub use kind::{Probe, ProbeKind, ProbeNorm};
 
 use rayon::prelude::*;
 
-use crate::random::{draw, stream};
+use crate::random::{drawn, stream};
+use crate::scores::{leads_of, name_outputs, predictions};
 use crate::{Error, Monitor, Samples, Stage, Values};
-use black_box::{BlackBox, Verdict, verdicts};
+use black_box::BlackBox;
 use copies::{Copies, MOST_COPIES, Range};
 
 /// Stream that chooses the samples to probe.
@@ -89,13 +90,7 @@ impl ProbeParams {
 
     /// The samples to probe, in their own order.
     fn chosen(&self, inputs: usize) -> Vec<usize> {
-        let mut all: Vec<usize> = (0..inputs).collect();
-        if self.samples < inputs {
-            draw(&mut all, self.samples, &mut stream(self.seed, CHOICE_STREAM));
-            all.truncate(self.samples);
-            all.sort_unstable();
-        }
-        all
+        drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, CHOICE_STREAM))
     }
 }
 
@@ -186,18 +181,24 @@ impl Probed {
         self.inputs
     }
 
+    /// The smallest margin of every input over its copies; `None` where it was not probed.
+    pub fn lowest_margins(&self) -> Vec<Option<f64>> {
+        let mut margins = vec![None; self.inputs];
+        for sample in &self.samples {
+            margins[sample.index] = Some(sample.lowest);
+        }
+        margins
+    }
+
     /// The whole in a few numbers; `labels` are those of all inputs.
     ///
     /// # Errors
     /// When there is not one label an input.
     pub fn summary(&self, labels: Option<&[i64]>) -> Result<ProbeSummary, Error> {
-        if let Some(labels) = labels
-            && labels.len() != self.inputs
-        {
-            return Err(Error::LabelCount { samples: self.inputs, labels: labels.len() });
-        }
-        let classes = 0..self.classes as i64;
-        let labels = labels.filter(|labels| labels.iter().all(|label| classes.contains(label)));
+        let labels = match labels {
+            Some(labels) if name_outputs(labels, self.inputs, self.classes)? => Some(labels),
+            _ => None,
+        };
         let right =
             |sample: &&ProbedSample| labels.is_none_or(|labels| labels[sample.index] == sample.class as i64);
         let share = |count: f64| count / self.samples.len() as f64;
@@ -304,13 +305,13 @@ where
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
     let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
     let mut samples = Vec::with_capacity(chosen.len());
-    let mut classes = 0;
+    let mut output_dim = 0;
     for indices in batches {
         let rows = gathered(inputs, indices);
         let outputs = model.outputs(rows.clone(), inputs.dim())?;
-        classes = outputs.dim();
-        let (classes, margins) =
-            verdicts(&outputs).into_iter().map(|Verdict { class, margin }| (class, margin)).unzip();
+        output_dim = outputs.dim();
+        let classes = predictions(&outputs);
+        let margins = leads_of(&outputs, classes.iter().copied());
         let batch = Batch { dim: inputs.dim(), indices: indices.to_vec(), rows, classes, margins };
         samples.extend(match params.probe.kind() {
             ProbeKind::Search => search::search(&batch, &copies, params.probes, &mut model)?,
@@ -320,7 +321,7 @@ where
         });
     }
     let evaluations = model.evaluations;
-    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes })
+    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: output_dim })
 }
 
 /// What random copies do to the margins of a batch.

@@ -26,11 +26,16 @@ pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
 
 /// Whether every label names one of at least two outputs.
 pub(super) fn are_classes(outputs: &Samples<'_>, labels: &[i64]) -> Result<bool> {
-    if labels.len() != outputs.len() {
-        return Err(Error::LabelCount { samples: outputs.len(), labels: labels.len() });
+    name_outputs(labels, outputs.len(), outputs.dim())
+}
+
+/// Whether the labels of so many samples name one each of at least two outputs.
+pub(crate) fn name_outputs(labels: &[i64], samples: usize, outputs: usize) -> Result<bool> {
+    if labels.len() != samples {
+        return Err(Error::LabelCount { samples, labels: labels.len() });
     }
-    let classes = 0..outputs.dim() as i64;
-    Ok(outputs.dim() >= 2 && labels.iter().all(|label| classes.contains(label)))
+    let classes = 0..outputs as i64;
+    Ok(outputs >= 2 && labels.iter().all(|label| classes.contains(label)))
 }
 
 /// The position of every sample's largest output, the first of equal ones: the class that a classifier predicts.

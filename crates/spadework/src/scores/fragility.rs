@@ -22,6 +22,7 @@ use rayon::prelude::*;
 
 use super::accuracy::are_classes;
 use super::agreement::mean_ranks;
+use super::margins::lead_of;
 use super::{NodeScores, Spread, largest, predictions};
 use crate::graph::Graph;
 use crate::neighbors::distance_between;
@@ -112,7 +113,7 @@ impl Fragility {
             classes.par_iter().enumerate().map(|(p, &class)| leads.reach(p, class)).collect();
         let basis = if let Some(probed) = signals.probe_margins {
             let margins: Vec<f64> =
-                classes.iter().enumerate().map(|(p, &class)| leads.margin(p, class)).collect();
+                classes.iter().enumerate().map(|(p, &class)| lead_of(leads.row(p), class)).collect();
             shorten(&mut reach, &margins, probed);
             FragilityBasis::ProbedReach
         } else {
@@ -265,10 +266,6 @@ impl Leads {
             .enumerate()
             .filter(move |&(other, _)| other != class)
             .map(move |(other, value)| (other, row[class] - value))
-    }
-
-    fn margin(&self, sample: usize, class: usize) -> f64 {
-        self.leads(sample, class).map(|(_, lead)| lead).fold(f64::INFINITY, f64::min)
     }
 
     fn reach(&self, sample: usize, class: usize) -> f64 {

@@ -56,9 +56,12 @@ impl Margins {
         if outputs.dim() < 2 {
             return Ok(None);
         }
-        let values = match outputs.values() {
-            Values::F32(values) => margins_of(values, outputs.dim(), labels),
-            Values::F64(values) => margins_of(values, outputs.dim(), labels),
+        let values = match labels {
+            Some(labels) => leads_of(outputs, labels.iter().map(|&label| label as usize)),
+            None => match outputs.values() {
+                Values::F32(values) => values.chunks_exact(outputs.dim()).map(lead_of_largest).collect(),
+                Values::F64(values) => values.chunks_exact(outputs.dim()).map(lead_of_largest).collect(),
+            },
         };
         let kind = if labels.is_some() { MarginKind::Labeled } else { MarginKind::Predicted };
         Ok(Some(Self { kind, values }))
@@ -89,16 +92,23 @@ impl Margins {
     }
 }
 
-fn margins_of<T: Copy + Into<f64>>(values: &[T], dim: usize, labels: Option<&[i64]>) -> Vec<f64> {
-    let rows = values.chunks_exact(dim);
-    match labels {
-        Some(labels) => rows.zip(labels).map(|(row, &label)| lead_of(row, label as usize)).collect(),
-        None => rows.map(lead_of_largest).collect(),
+/// In every row, the column of its class less the largest of the others.
+pub(crate) fn leads_of(outputs: &Samples<'_>, classes: impl IntoIterator<Item = usize>) -> Vec<f64> {
+    fn by_row<T: Copy + Into<f64>>(
+        values: &[T],
+        dim: usize,
+        classes: impl IntoIterator<Item = usize>,
+    ) -> Vec<f64> {
+        values.chunks_exact(dim).zip(classes).map(|(row, class)| lead_of(row, class)).collect()
+    }
+    match outputs.values() {
+        Values::F32(values) => by_row(values, outputs.dim(), classes),
+        Values::F64(values) => by_row(values, outputs.dim(), classes),
     }
 }
 
 /// A column less the largest of the others.
-fn lead_of<T: Copy + Into<f64>>(row: &[T], column: usize) -> f64 {
+pub(super) fn lead_of<T: Copy + Into<f64>>(row: &[T], column: usize) -> f64 {
     let others = row.iter().enumerate().filter(|&(at, _)| at != column);
     row[column].into() - others.map(|(_, &value)| value.into()).fold(f64::NEG_INFINITY, f64::max)
 }

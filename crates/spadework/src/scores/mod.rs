@@ -18,6 +18,7 @@ mod ranking;
 mod riemannian;
 mod spread;
 
+pub(crate) use accuracy::name_outputs;
 pub use accuracy::{accuracy, predictions};
 pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
 pub use cut::{Cut, thinnest_cut};
@@ -26,6 +27,7 @@ pub use edge::{EdgeScore, EdgeScores};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use label::{LabelScore, label_scores};
 pub use label_pairs::{Disparity, LabelPairScore, disparity, label_pair_scores};
+pub(crate) use margins::leads_of;
 pub use margins::{MarginKind, Margins};
 pub use neighborhoods::Neighborhoods;
 pub use node::{NodeScore, NodeScores};

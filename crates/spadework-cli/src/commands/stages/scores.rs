@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
     let diagnostics = spadework::Diagnostics { params, ..diagnostics };
     let report = scores_of(graphs, diagnostics, spectrum, &console.monitor())?;
     tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
-    let scored = Scored::from_stages(report, labels, stage.as_ref(), arrays.as_ref())?;
+    let scored = Scored::from_stages(report, labels, stage.as_ref(), arrays)?;
     let mut document = scored.document(args.top, Some(&folder))?;
     document.made_from = Some(recipe);
     folder.write(&scored, &document)?;
