@@ -98,6 +98,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({
         "nets": lines.len(), "attack_steps": steps, "restarts": restarts, "attacked": attacked, "neighbors": 10,
         "eigenpairs": samples::EIGENPAIRS, "edges": INDEX_EDGES, "rows": INDEX_ROWS, "top": TOP,
+        "copies": probes::described(run),
     }));
     let mut cases = Vec::new();
     for which in Which::ALL {

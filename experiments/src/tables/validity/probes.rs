@@ -57,13 +57,10 @@ impl Plan {
     /// One a kind, for copies that are as far away as an attack of this size goes.
     pub(super) fn all(run: &Run, size: &str, images: &Images) -> [Self; KINDS.len()] {
         KINDS.map(|kind| {
-            let probe: Probe =
-                format!("linf:{size}:{kind}").parse().expect("sizes and kinds are those of probes");
-            let usual = ProbeParams::new(probe);
-            let few = if probe.kind() == ProbeKind::Search { FEW_COPIES.0 } else { FEW_COPIES.1 };
-            let probes = run.size(usual.probes, few);
-            let grid = Some(grid(&images.shape));
-            Self { params: ProbeParams { probes, samples: images.len(), grid, seed: run.seed(), ..usual } }
+            let probe = probe(size, kind);
+            let (samples, grid) = (images.len(), Some(grid(&images.shape)));
+            let params = ProbeParams { probes: copies(run, probe), samples, grid, seed: run.seed(), probe };
+            Self { params }
         })
     }
 
@@ -90,6 +87,21 @@ impl Plan {
         let evaluations = probed.evaluations;
         Ok(Probing { held, robust_accuracy, stability, margin_ratio, lowest, evaluations })
     }
+}
+
+fn probe(size: &str, kind: &str) -> Probe {
+    format!("linf:{size}:{kind}").parse().expect("sizes and kinds are those of probes")
+}
+
+/// Copies of an image, at most.
+fn copies(run: &Run, probe: Probe) -> usize {
+    let few = if probe.kind() == ProbeKind::Search { FEW_COPIES.0 } else { FEW_COPIES.1 };
+    run.size(probe.usual_count(), few)
+}
+
+/// Kinds and their copies, for settings.
+pub(super) fn described(run: &Run) -> Value {
+    KINDS.map(|kind| json!([kind, copies(run, probe("1", kind))])).into()
 }
 
 /// Images lie channel by channel, as networks take them.
