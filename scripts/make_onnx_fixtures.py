@@ -163,6 +163,9 @@ def runnable():
     save("nhwc", convolution("n", "nhwc"), images, fed=images.transpose(0, 2, 3, 1))
     save("residual", residual(), RANDOM.random((9, 3, 8, 8)).astype(np.float32), inner=["block1_out", "block2_out"])
     external()
+    ones = numpy_helper.from_array(np.ones((1, 4), np.float32), "ones")
+    summed = helper.make_node("Gemm", ["x", "ones"], ["sum"], "sum", transB=1)
+    save("single", model([summed], [info("x", ["n", 4])], [info("sum", ["n", 1])], [ones]), rows)
 
 
 def external():

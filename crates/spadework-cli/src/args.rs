@@ -163,6 +163,7 @@ pub(crate) struct ScoreArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("probe", |arg| arg.help(SELECT_PROBE_HELP)), mut_arg("probe_graph", |arg| arg.hide(true)))]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -181,14 +182,19 @@ pub(crate) struct SelectArgs {
     /// Print score, label, margin and fragility beside each id, as CSV with a header
     #[arg(long)]
     pub(crate) scores: bool,
+    #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
 }
+
+const SELECT_PROBE_HELP: &str = "With --by fragility: also give the model perturbed copies of the samples, and rank by what they \
+                                 leave of the margins; e.g. linf:0.1, linf:8/255, l2:0.5";
 
 /// By what samples are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     /// The node score
     Node,
-    /// Lead of its class and slope of the outputs: what an attack breaks first; the node score without classes
+    /// Lead of its class, slope of the outputs and --probe: what an attack breaks first; the node score without classes
     Fragility,
     /// The lead of the label's output, or without labels of the largest: the smallest come first
     Margin,

@@ -59,8 +59,14 @@ impl Runner<'_> {
 
     /// The outputs of a model file.
     pub(crate) fn run(&self, file: &str) -> Result<Outputs, Failure> {
+        self.model_inputs(file)?;
+        self.run_model(&OnnxModel::open(file)?)
+    }
+
+    /// The outputs of a model that was read.
+    pub(crate) fn run_model(&self, model: &OnnxModel) -> Result<Outputs, Failure> {
+        let file = model.name();
         let inputs = self.model_inputs(file)?;
-        let model = OnnxModel::open(file)?;
         let output = model.output(&self.options)?.to_owned();
         let softmax = model.outline().softmax_before(&output).map(|(node, _)| node.name.clone());
         if let Some(node) = &softmax {
@@ -79,16 +85,18 @@ impl Runner<'_> {
         let monitor = self.console.monitor();
         let samples = inputs.few_samples()?;
         let mut outputs = with_threads(self.threads, || Ok(prepared.run(&samples, &monitor)))??;
-        let document = document(&model, output, softmax.is_some(), &self.options);
+        let document = document(model, output, softmax.is_some(), &self.options);
         Ok(Outputs { data: outputs.swap_remove(0), model: Some(document) })
     }
 
-    /// A model file made ready for other samples of the inputs' shape. Of what it is like has been told when it was run.
+    /// A model file made ready for other samples of the inputs' shape, a few at a time. Of what it is like has been told when it
+    /// was run.
     pub(crate) fn prepare(&self, file: &str) -> Result<Prepared, Failure> {
         let inputs = self.model_inputs(file)?;
         let model = OnnxModel::open(file)?;
         let output = model.output(&self.options)?;
-        Ok(model.prepare(sample_shape(inputs), &[output], &self.options)?)
+        let options = RunOptions { few_at_a_time: true, ..self.options.clone() };
+        Ok(model.prepare(sample_shape(inputs), &[output], &options)?)
     }
 
     /// What a model is run on.

@@ -3,7 +3,7 @@
 use spadework::probe::{
     ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, Probed, probe_model, probed_manifold,
 };
-use spadework::{Error as CoreError, PairedSamples, Samples, SpadeParams, evaluate, with_threads};
+use spadework::{Error as CoreError, Samples, SpadeParams, evaluate, with_threads};
 use spadework_io::corrupt::ImageShape;
 use spadework_io::model::{Layout, Prepared, RunOptions};
 use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
@@ -24,6 +24,7 @@ pub(crate) struct Probing<'a> {
 }
 
 /// What the probes of a model have shown.
+#[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) probed: Probed,
     pub(crate) document: ProbeDocument,
@@ -32,12 +33,33 @@ pub(crate) struct Shown {
 impl ProbeArgs {
     /// Says at once what cannot be done, before anything is loaded.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if self.probe_graph && self.probe.is_some_and(|probe| probe.kind() == ProbeKind::Search) {
+        let Some(probe) = self.probe else { return Ok(()) };
+        self.params(probe).check().map_err(|error| match &error {
+            CoreError::ProbeCount { name: "samples", .. } => Failure::from(error).about("--probe-samples"),
+            _ => Failure::from(error).about("--probes"),
+        })?;
+        if self.probe_graph && probe.kind() == ProbeKind::Search {
             return Err(Failure::from(CoreError::ProbedManifold)
                 .about("--probe-graph")
                 .with_hint("name a kind of noise, e.g. --probe linf:0.1:pixel"));
         }
         Ok(())
+    }
+
+    /// Says before the work begins that a model has too few outputs.
+    pub(crate) fn check_outputs(&self, file: &str, outputs: usize) -> Result<(), Failure> {
+        if self.probe.is_some() && outputs < 2 {
+            return Err(Failure::from(CoreError::NoMargin { outputs }).about(file));
+        }
+        Ok(())
+    }
+
+    fn params(&self, probe: Probe) -> ProbeParams {
+        ProbeParams {
+            probes: self.probes.map_or(probe.usual_count(), Into::into),
+            samples: self.probe_samples.get(),
+            ..ProbeParams::new(probe)
+        }
     }
 }
 
@@ -52,50 +74,35 @@ impl<'a> Probing<'a> {
     ) -> Option<Self> {
         let (probe, inputs) = args.probe.zip(inputs)?;
         let probe = ProbeParams {
-            probes: args.probes.map_or(probe.usual_count(), Into::into),
-            samples: args.probe_samples.get(),
             grid: grid_of(inputs, probe, &options, console),
             seed: params.seed,
-            ..ProbeParams::new(probe)
+            ..args.params(probe)
         };
         let runner = Runner { options, threads: params.threads, inputs: Some(inputs), console };
         let graph = args.probe_graph.then(|| params.clone());
         Some(Self { runner, inputs, probe, graph })
     }
 
-    /// Probes the model in a file; `labels` are those of all inputs.
-    pub(crate) fn run(&self, file: &str, labels: Option<&Labels>) -> Result<Shown, Failure> {
+    /// Probes the model in a file; `labels` are those of all inputs. `top` samples that changed are listed.
+    pub(crate) fn run(&self, file: &str, labels: Option<&Labels>, top: usize) -> Result<Shown, Failure> {
         let inputs = self.inputs.few_samples()?;
         let prepared = self.runner.prepare(file)?;
-        if prepared.dims().first() == Some(&Some(1)) {
-            return Err(Failure::from(CoreError::NoMargin { outputs: 1 }).about(file));
-        }
         self.tell_what_it_costs(file, inputs.len());
         let monitor = self.runner.console.monitor();
         let model = |rows: &Samples<'_>| outputs(&prepared, rows);
-        let probed = with_threads(self.runner.threads, || {
-            Ok(probe_model::<Failure, _>(&inputs, model, &self.probe, &monitor))
-        })??;
-        let mut document = ProbeDocument::new(&probed, labels)?;
-        if let Some(params) = &self.graph {
-            document.graph = Some(self.score_copies(&inputs, &prepared, params)?);
+        let probe = || match &self.graph {
+            Some(_) => probed_manifold::<Failure, _>(&inputs, model, &self.probe, &monitor)
+                .map(|(probed, manifold)| (probed, Some(manifold))),
+            None => probe_model(&inputs, model, &self.probe, &monitor).map(|probed| (probed, None)),
+        };
+        let (probed, manifold) = with_threads(self.runner.threads, || Ok(probe()))??;
+        let mut document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
+        if let (Some(params), Some(manifold)) = (&self.graph, manifold) {
+            let report = evaluate(&manifold, params, &monitor)
+                .map_err(|error| Failure::of_evaluation(error, params).about("--probe-graph"))?;
+            document.graph = Some(ProbedGraphDocument::new(&report));
         }
         Ok(Shown { probed, document })
-    }
-
-    /// Scores samples and copies together.
-    fn score_copies(
-        &self,
-        inputs: &Samples<'_>,
-        prepared: &Prepared,
-        params: &SpadeParams,
-    ) -> Result<ProbedGraphDocument, Failure> {
-        let monitor = self.runner.console.monitor();
-        let copies = with_threads(params.threads, || probed_manifold(inputs, &self.probe, &monitor))?;
-        let outputs = with_threads(params.threads, || Ok(outputs(prepared, &copies)))??;
-        let report = evaluate(&PairedSamples::new(copies, outputs)?, params, &monitor)
-            .map_err(|error| Failure::of_evaluation(error, params).about("--probe-graph"))?;
-        Ok(ProbedGraphDocument::new(&report))
     }
 
     fn tell_what_it_costs(&self, file: &str, inputs: usize) {

@@ -21,8 +21,9 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 
 /// The whole result of `score`; `scores` are those of all samples.
 pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
+    let beside = &document.beside;
     let mut text = headline(document);
-    text.push_str(&indices(document.indices.as_ref()));
+    text.push_str(&indices(beside.indices.as_ref()));
     if !document.label_scores.is_empty() {
         text.push_str("\nlabel scores, most fragile first\n");
         text.push_str(&label_table(&document.label_scores));
@@ -32,6 +33,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
     text.push_str(&spread(scores));
     text.push_str("\nmost fragile samples\n");
     text.push_str(&node_table(document));
+    text.push_str(&beside.probe.as_ref().map(changed).unwrap_or_default());
     text.push_str("\nmost fragile pairs (edges of the input graph)\n");
     text.push_str(&edge_table(document));
     text.push_str(&format!("\n{}\n", timings(&document.timings)));
@@ -40,7 +42,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
 
 /// Score, certainty, spectrum and data.
 pub(crate) fn headline(document: &ScoreDocument) -> String {
-    let enclosure = &document.enclosure;
+    let ScoreDocument { enclosure, beside, .. } = document;
     let certainty = match enclosure.method.as_str() {
         "residual" => format!("with probability at least {}", enclosure.probability),
         "inertia" => "proved".to_owned(),
@@ -57,11 +59,11 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
          {}{}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
-        beside_the_score(document.interval, document.references),
+        certainty_of(beside.interval, beside.references),
         spectrum.join("  "),
-        overlap(document.edge_overlap),
-        margins(document.margins.as_ref()),
-        document.probe.as_ref().map(probe).unwrap_or_default(),
+        accuracy(beside.accuracy) + &overlap(beside.edge_overlap),
+        margins(beside.margins.as_ref()),
+        beside.probe.as_ref().map(probe).unwrap_or_default(),
         document.samples,
         numbers_of(document.input_dim, "numbers"),
         numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
@@ -70,18 +72,27 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
     ) + &document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default()
 }
 
+/// How many samples are right.
+fn accuracy(part: Option<f64>) -> String {
+    part.map(|part| format!("accuracy      {}\n", percent(part))).unwrap_or_default()
+}
+
 /// How many input edges are output edges too.
 fn overlap(part: Option<f64>) -> String {
-    let line = |part: f64| format!("edge overlap  {:.2} %   (larger is more robust)\n", 100.0 * part);
+    let line = |part: f64| format!("edge overlap  {}   (larger is more robust)\n", percent(part));
     part.map(line).unwrap_or_default()
 }
 
 /// What perturbed copies of the samples have shown.
 fn probe(probe: &ProbeDocument) -> String {
-    let percent = |part: f64| format!("{:.2} %", 100.0 * part);
     let right = probe.accuracy.map_or_else(String::new, |part| format!(", of {} unperturbed", percent(part)));
+    // Without labels nobody knows what is right.
+    let stays = if probe.accuracy.is_some() { "are right" } else { "keep their class" };
     let robust = probe.robust_accuracy.map_or_else(String::new, |part| {
-        format!("robust        {}   of the samples, estimated (larger is more robust)\n", percent(part))
+        format!(
+            "robust        {}   of the samples {stays} under attack, estimated (larger is more robust)\n",
+            percent(part)
+        )
     });
     let ratio = probe.margin_ratio.map_or_else(String::new, |ratio| {
         format!(
@@ -100,7 +111,7 @@ fn probe(probe: &ProbeDocument) -> String {
     format!(
         "probes        {}, up to {} copies of {} samples, {} model evaluations\n\
          {robust}\
-         held          {}   of the samples are right on every copy{right}\n\
+         held          {}   of the samples {stays} on every copy{right}\n\
          stability     {}   of the margin is left at the worst copy, on average\n\
          {ratio}{graph}",
         probe.probe,
@@ -110,6 +121,11 @@ fn probe(probe: &ProbeDocument) -> String {
         percent(probe.held),
         percent(probe.stability),
     )
+}
+
+/// A share in percent.
+pub(crate) fn percent(part: f64) -> String {
+    format!("{:.2} %", 100.0 * part)
 }
 
 /// What was done to the inputs, where anything was.
@@ -132,7 +148,7 @@ fn full_spectrum(scores: &FullSpectrumDocument) -> String {
 }
 
 /// The interval and the reference points, where they were asked for.
-fn beside_the_score(around: Option<IntervalDocument>, references: Option<ReferencesDocument>) -> String {
+fn certainty_of(around: Option<IntervalDocument>, references: Option<ReferencesDocument>) -> String {
     let around = around.map(|around| {
         let IntervalDocument { lower, upper, level, subsample, repetitions, .. } = around;
         let level = 100.0 * level;
@@ -213,14 +229,43 @@ fn spread(scores: &[f64]) -> String {
 }
 
 fn node_table(document: &ScoreDocument) -> String {
-    let labelled = document.top_nodes.iter().any(|node| node.label.is_some());
+    let nodes = &document.top_nodes;
+    let labelled = nodes.iter().any(|node| node.label.is_some());
+    let with_margins = nodes.iter().any(|node| node.margin.is_some());
+    let basis = document.beside.fragility_basis.as_deref();
     let name = |id: i64| label_name(&document.label_scores, id);
-    let rows = document.top_nodes.iter().enumerate().map(|(rank, node)| {
+    let rows = nodes.iter().enumerate().map(|(rank, node)| {
         let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];
         row.extend(node.label.map(name));
+        row.extend(node.margin.map(number_short));
+        row.extend(node.fragility.map(|part| format!("{part:.4}")));
         row
     });
-    table(if labelled { &["rank", "sample", "score", "label"] } else { &["rank", "sample", "score"] }, rows)
+    let mut header = vec!["rank", "sample", "score"];
+    header.extend(labelled.then_some("label"));
+    header.extend(with_margins.then_some("margin"));
+    header.extend(basis.map(|_| "fragility"));
+    let meaning = basis.map_or_else(String::new, |basis| {
+        format!("  fragility: the part of the samples that are less fragile, by {basis}\n")
+    });
+    table(&header, rows) + &meaning
+}
+
+/// Samples that a copy takes to another class.
+fn changed(probe: &ProbeDocument) -> String {
+    if probe.top_changed.is_empty() {
+        return String::new();
+    }
+    let rows = probe.top_changed.iter().map(|sample| {
+        vec![sample.index.to_string(), number_short(sample.margin), number_short(sample.probe_margin)]
+    });
+    let right = if probe.accuracy.is_some() { "are right and " } else { "" };
+    format!(
+        "\nprobed samples that {right}lose their class on a copy: {} of {}, largest margin first\n{}",
+        probe.changed,
+        probe.samples,
+        table(&["sample", "margin", "on the worst copy"], rows)
+    )
 }
 
 fn edge_table(document: &ScoreDocument) -> String {

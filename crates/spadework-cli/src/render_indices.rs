@@ -8,9 +8,8 @@ use crate::render::{number_short, printable, table};
 /// How far decisions lead, where labels say that the outputs are classes.
 pub(crate) fn margins(margins: Option<&MarginsDocument>) -> String {
     let Some(margins) = margins.filter(|margins| margins.kind == "labeled") else { return String::new() };
-    let MarginsDocument { spread: SpreadDocument { median, p5, .. }, negative, .. } = margins;
-    let (median, p5) = (number_short(*median), number_short(*p5));
-    format!("margins       median {median}, 5 % below {p5}; {:.2} % wrong\n", 100.0 * negative)
+    let SpreadDocument { median, p5, .. } = margins.spread;
+    format!("margins       median {}, 5 % below {}\n", number_short(median), number_short(p5))
 }
 
 /// What of a spread is shown: mean, median and 95 %.
@@ -48,7 +47,7 @@ pub(crate) fn indices(indices: Option<&IndicesDocument>) -> String {
 /// The indices of several models, a row each.
 pub(crate) fn indices_of(models: &[ModelDocument]) -> String {
     let rows = models.iter().filter_map(|model| {
-        let found = model.indices?;
+        let found = model.beside.indices?;
         let part = |part: Option<f64>| part.map_or_else(String::new, |part| format!("{part:.4}"));
         Some(vec![
             printable(&model.name),

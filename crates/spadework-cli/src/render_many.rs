@@ -4,7 +4,7 @@ use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::probe::ProbeDocument;
 use spadework_io::sweep::{PointDocument, SweepDocument};
 
-use crate::render::{corruption, number, printable, table};
+use crate::render::{corruption, number, percent, printable, table};
 use crate::render_graphs::is_plain;
 use crate::render_indices::indices_of;
 
@@ -40,16 +40,17 @@ fn graphs_made(graph: &str, weights: &str) -> String {
 fn model_table(models: &[ModelDocument]) -> String {
     let has = |what: fn(&ModelDocument) -> bool| models.iter().any(what);
     let mut header = vec!["rank", "model", "model score"];
-    let accuracy = has(|model| model.accuracy.is_some());
-    let overlap = has(|model| model.edge_overlap.is_some());
-    let interval = has(|model| model.interval.is_some());
-    let permuted = has(|model| model.references.is_some());
+    let accuracy = has(|model| model.beside.accuracy.is_some());
+    let overlap = has(|model| model.beside.edge_overlap.is_some());
+    let interval = has(|model| model.beside.interval.is_some());
+    let permuted = has(|model| model.beside.references.is_some());
     let worst = has(|model| model.disparity.is_some());
-    let probe = has(|model| model.probe.is_some());
+    let probe = has(|model| model.beside.probe.is_some());
     header.extend(interval.then_some("95 % interval"));
     header.extend(accuracy.then_some("accuracy"));
     header.extend(overlap.then_some("overlap"));
-    let robust = has(|model| model.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
+    let robust =
+        has(|model| model.beside.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
     header.extend(robust.then_some("robust"));
     header.extend(probe.then_some(["held", "stability"]).into_iter().flatten());
     header.extend(permuted.then_some("permuted"));
@@ -58,26 +59,28 @@ fn model_table(models: &[ModelDocument]) -> String {
     let rows = models.iter().enumerate().map(|(at, model)| {
         let mut row = vec![(at + 1).to_string(), printable(&model.name), number(model.model_score)];
         if interval {
-            row.push(model.interval.map_or_else(String::new, |interval| {
+            row.push(model.beside.interval.map_or_else(String::new, |interval| {
                 format!("[{}, {}]", number(interval.lower), number(interval.upper))
             }));
         }
         if accuracy {
-            row.push(model.accuracy.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part)));
+            row.push(model.beside.accuracy.map_or_else(String::new, percent));
         }
         if overlap {
-            row.push(model.edge_overlap.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part)));
+            row.push(model.beside.edge_overlap.map_or_else(String::new, percent));
         }
         if probe {
             let share = |of: fn(&ProbeDocument) -> Option<f64>| {
-                let part = model.probe.as_ref().and_then(of);
-                part.map_or_else(String::new, |part| format!("{:.2} %", 100.0 * part))
+                let part = model.beside.probe.as_ref().and_then(of);
+                part.map_or_else(String::new, percent)
             };
             row.extend(robust.then(|| share(|probe| probe.robust_accuracy)));
             row.extend([share(|probe| Some(probe.held)), share(|probe| Some(probe.stability))]);
         }
         if permuted {
-            row.push(model.references.map_or_else(String::new, |references| number(references.permuted)));
+            row.push(
+                model.beside.references.map_or_else(String::new, |references| number(references.permuted)),
+            );
         }
         if worst {
             row.push(worst_label(model));
@@ -90,13 +93,19 @@ fn model_table(models: &[ModelDocument]) -> String {
 
 /// What the columns of probes say, where there are any.
 fn how_probed(models: &[ModelDocument]) -> String {
-    let Some(first) = models.iter().find_map(|model| model.probe.as_ref()) else { return String::new() };
+    let Some(first) = models.iter().find_map(|model| model.beside.probe.as_ref()) else {
+        return String::new();
+    };
     let ProbeDocument { probe, samples, .. } = first;
     let evaluations: u64 =
-        models.iter().filter_map(|model| model.probe.as_ref()).map(|probe| probe.evaluations).sum();
-    let robust = first.robust_accuracy.map_or("", |_| "robust: right under attack, estimated; ");
+        models.iter().filter_map(|model| model.beside.probe.as_ref()).map(|probe| probe.evaluations).sum();
+    // Without labels nobody knows what is right.
+    let stays = if first.accuracy.is_some() { "right" } else { "the same class" };
+    let robust = first
+        .robust_accuracy
+        .map_or_else(String::new, |_| format!("robust: {stays} under attack, estimated; "));
     format!(
-        "  {probe} on {samples} samples, {evaluations} model evaluations; {robust}held: right on every copy; stability: mean \
+        "  {probe} on {samples} samples, {evaluations} model evaluations; {robust}held: {stays} on every copy; stability: mean \
          part of the margin that is left\n"
     )
 }

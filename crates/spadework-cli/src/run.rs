@@ -3,12 +3,12 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use spadework::probe::Probed;
-use spadework::scores::{Fragility, Margins, SampleSignals};
+use spadework::scores::{SampleFacts, SampleSignals};
 use spadework::{
-    ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, ManifoldPair, ModelSet, PairedSamples,
-    Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
+    ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, Manifold, ManifoldPair, ModelSet,
+    PairedSamples, Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
 };
+use spadework_io::beside::BesideDocument;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_io::result::{
     CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument, ScoreDocument,
@@ -19,11 +19,12 @@ use spadework_io::{Dataset, Labels, load_labels};
 use crate::args::{By, ModelArgs, OutputArgs, TableFormat};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::GraphFormat;
+use crate::args_probe::ProbeArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
-use crate::probing;
-use crate::render::{csv_field, json};
+use crate::probing::{self, Probing, Shown};
+use crate::render::{csv_field, json, percent};
 use crate::sides::Sides;
 use crate::stages::{StageFolder, evaluate_in_stages};
 use crate::stored::{command_line, remembered, working_folder};
@@ -34,10 +35,8 @@ use crate::tables;
 pub(crate) struct Scored {
     pub(crate) report: SpadeReport,
     pub(crate) labels: Option<Labels>,
-    /// None where the outputs are a graph or single numbers.
-    pub(crate) margins: Option<Margins>,
-    /// Found when somebody asks for it, since not every command does, and by probes, where there are some by then.
-    fragility: OnceCell<Fragility>,
+    /// Found when somebody asks for them, and by probes, where there are some by then.
+    facts: OnceCell<SampleFacts>,
     /// None where a graph was given, or where they are not found any more.
     inputs: Option<Dataset>,
     /// Likewise.
@@ -51,7 +50,7 @@ pub(crate) struct Scored {
     /// What an earlier stage said of the arrays.
     data: Option<DataDocument>,
     /// What perturbed copies have shown, where asked for.
-    pub(crate) probed: Option<Probed>,
+    probes: Option<Shown>,
 }
 
 impl Scored {
@@ -66,28 +65,36 @@ impl Scored {
         corruption: &CorruptionArgs,
         console: Console,
     ) -> Result<Self, Failure> {
-        Self::in_stages(model, corruption, None, console)
+        Self::in_stages(model, corruption, None, None, console)
     }
 
-    /// The same with what each stage finds kept in a folder, where there is one, and not found again.
+    /// The same with what each stage finds kept in a folder, where there is one, and not found again. What is to be probed later
+    /// is looked at before the work begins.
     pub(crate) fn in_stages(
         model: &ModelArgs,
         corruption: &CorruptionArgs,
+        probe: Option<&ProbeArgs>,
         stages: Option<&StageFolder>,
         console: Console,
     ) -> Result<Self, Failure> {
         let (report, Files { sides, labels }) =
-            with_files_of(model, corruption, console, |pair, params, _| match stages {
-                Some(stages) => evaluate_in_stages(pair, params, stages),
-                None => evaluate_manifolds(pair, params, &console.monitor())
-                    .map_err(|error| Failure::of_evaluation(error, params)),
+            with_files_of(model, corruption, console, |pair, params, sides| {
+                if let (Some(probe), Some(model), Manifold::Samples(outputs)) =
+                    (probe, &sides.model, pair.output())
+                {
+                    probe.check_outputs(&model.file, outputs.dim())?;
+                }
+                match stages {
+                    Some(stages) => evaluate_in_stages(pair, params, stages),
+                    None => evaluate_manifolds(pair, params, &console.monitor())
+                        .map_err(|error| Failure::of_evaluation(error, params)),
+                }
             })?;
         tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
         let (corruption, labels_argument) = (sides.corruption.clone(), model.labels.clone());
         let (model, (inputs, outputs)) = (sides.model.clone(), sides.into_datasets());
         Ok(Self {
-            margins: margins_of(outputs.as_ref(), labels.as_ref())?,
-            fragility: OnceCell::new(),
+            facts: OnceCell::new(),
             report,
             labels,
             inputs,
@@ -96,7 +103,7 @@ impl Scored {
             corruption,
             labels_argument,
             data: None,
-            probed: None,
+            probes: None,
         })
     }
 
@@ -107,14 +114,13 @@ impl Scored {
         labels: Option<Labels>,
         stage: Option<&GraphStage>,
         arrays: Option<(Dataset, Dataset)>,
-    ) -> Result<Self, Failure> {
+    ) -> Self {
         let (inputs, outputs) = arrays.unzip();
         let corruption = stage.and_then(|stage| stage.corruption.clone());
         let model = stage.and_then(|stage| stage.model.clone());
         let data = stage.and_then(|stage| stage.data.clone());
-        Ok(Self {
-            margins: margins_of(outputs.as_ref(), labels.as_ref())?,
-            fragility: OnceCell::new(),
+        Self {
+            facts: OnceCell::new(),
             report,
             labels,
             inputs,
@@ -123,8 +129,24 @@ impl Scored {
             corruption,
             labels_argument: None,
             data,
-            probed: None,
-        })
+            probes: None,
+        }
+    }
+
+    /// Probes the model that was run, where asked for; `top` is how many of the samples that changed are listed.
+    pub(crate) fn probe(
+        &mut self,
+        probe: &ProbeArgs,
+        model: &ModelArgs,
+        top: usize,
+        console: Console,
+    ) -> Result<(), Failure> {
+        let options = model.network.run.options();
+        let probing = Probing::from_args(probe, self.inputs.as_ref(), options, &model.params(), console);
+        if let (Some(probing), Some(file)) = (probing, &self.model) {
+            self.probes = Some(probing.run(&file.file, self.labels.as_ref(), top)?);
+        }
+        Ok(())
     }
 
     /// The document with the `top` most fragile samples and edges. One that goes into a folder also says what was scored,
@@ -135,7 +157,8 @@ impl Scored {
         folder: Option<&ResultFolder<'_>>,
     ) -> Result<ScoreDocument, Failure> {
         let mut document = ScoreDocument::new(&self.report, self.labels.as_ref(), top)?;
-        document.margins = self.margins.as_ref().map(Into::into);
+        document.set_facts(self.facts()?);
+        document.beside.probe = self.probes.as_ref().map(|probes| probes.document.clone());
         document.model.clone_from(&self.model);
         document.corruption.clone_from(&self.corruption);
         if folder.is_some() {
@@ -151,36 +174,42 @@ impl Scored {
         Ok(document)
     }
 
-    /// How fragile every sample is beside the others.
-    pub(crate) fn fragility(&self) -> Result<&Fragility, Failure> {
-        if let Some(found) = self.fragility.get() {
+    /// Accuracy, margins and fragility.
+    pub(crate) fn facts(&self) -> Result<&SampleFacts, Failure> {
+        if let Some(found) = self.facts.get() {
             return Ok(found);
         }
         let inputs = self.inputs.as_ref().map(Dataset::samples).transpose()?;
         let outputs = self.outputs.as_ref().map(Dataset::samples).transpose()?;
-        let probe_margins = self.probed.as_ref().map(Probed::lowest_margins);
-        let found = self.report.fragility(&SampleSignals {
+        let probe_margins = self.probes.as_ref().map(|probes| probes.probed.lowest_margins());
+        let signals = SampleSignals {
             inputs: inputs.as_ref(),
             outputs: outputs.as_ref(),
             labels: self.labels.as_ref().map(Labels::ids),
             probe_margins: probe_margins.as_deref(),
-        })?;
-        Ok(self.fragility.get_or_init(|| found))
+        };
+        let found = SampleFacts::of(&self.report, &signals)?;
+        Ok(self.facts.get_or_init(|| found))
     }
 
     /// All samples, most fragile first.
     pub(crate) fn ranking(&self, by: By) -> Result<Vec<usize>, Failure> {
-        match (by, &self.margins) {
+        match (by, &self.facts()?.margins) {
             (By::Node, _) => {
                 let top = self.report.node_scores.top(self.report.graphs.nodes());
                 Ok(top.into_iter().map(|node| node.index).collect())
             }
-            (By::Fragility, _) => Ok(self.fragility()?.ranking()),
+            (By::Fragility, _) => Ok(self.facts()?.fragility.ranking()),
             (By::Margin, Some(margins)) => Ok(margins.ranking()),
             (By::Margin, None) => Err(Failure::usage(
                 "--by margin needs --outputs or --model with at least two numbers a sample, one a class",
             )),
         }
+    }
+
+    /// Columns that probes add to the table of samples.
+    fn probe_columns(&self) -> Vec<(&'static str, Vec<f64>)> {
+        self.probes.as_ref().map(|probes| probing::columns(&probes.probed)).unwrap_or_default()
     }
 
     /// Inputs and outputs, where neither is a graph.
@@ -198,11 +227,6 @@ impl Scored {
     pub(crate) fn as_set(&self) -> Result<Option<ModelSet<'_>>, Failure> {
         Ok(self.paired()?.map(Into::into))
     }
-}
-
-fn margins_of(outputs: Option<&Dataset>, labels: Option<&Labels>) -> Result<Option<Margins>, Failure> {
-    let Some(outputs) = outputs else { return Ok(None) };
-    Ok(Margins::of(&outputs.samples()?, labels.map(Labels::ids))?)
 }
 
 /// The graphs of a model, for what needs no scores.
@@ -291,6 +315,20 @@ pub(crate) fn tell_what_outputs_look_like(outputs: &Samples<'_>, whose: &str, co
         console.note(&format!(
             "{whose}the outputs have only {distinct} different rows among {}: are these labels or predictions?",
             outputs.len()
+        ));
+    }
+}
+
+/// Labels that say hardly more about the outputs than guesses would. `whose` goes in front, where there are several models.
+pub(crate) fn tell_of_guesses(beside: &BesideDocument, classes: usize, whose: &str, console: Console) {
+    /// As far above guesses as this, on the way to being always right.
+    const BARELY: f64 = 0.1;
+    let guessed = 1.0 / classes.max(1) as f64;
+    if let Some(accuracy) = beside.accuracy.filter(|part| *part < guessed + BARELY * (1.0 - guessed)) {
+        console.note(&format!(
+            "{whose}only {} of the samples have their largest output at their label: are the outputs classes, in the order of \
+             the labels?",
+            percent(accuracy)
         ));
     }
 }
@@ -426,13 +464,10 @@ impl<'a> ResultFolder<'a> {
 
     fn write_csv(&self, scored: &Scored) -> Result<(), Failure> {
         let report = &scored.report;
-        let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
-        let names: String = probes.iter().map(|(name, _)| format!(",{name}")).collect();
-        let mut nodes = format!("{}{names}\n", NodeRow::HEADER);
-        let fragility = scored.fragility()?;
+        let table = NodeTable::of(scored)?;
+        let mut nodes = table.header();
         for (index, rank) in report.node_scores.ranks().into_iter().enumerate() {
-            let probed: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
-            nodes.push_str(&format!("{}{probed}\n", NodeRow { scored, fragility, index, rank }.to_csv()));
+            nodes.push_str(&table.row(index, rank));
         }
         let mut edges = String::from("p,q,score\n");
         for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
@@ -458,14 +493,15 @@ impl<'a> ResultFolder<'a> {
         }
         // NaN, an empty field of CSV, where there are none.
         let no_margins = || vec![f64::NAN; scores.len()];
-        let margins = scored.margins.as_ref().map_or_else(no_margins, |margins| margins.values().to_vec());
+        let facts = scored.facts()?;
+        let margins = facts.margins.as_ref().map_or_else(no_margins, |margins| margins.values().to_vec());
         nodes.extend([
             ("score", Column::F64(scores)),
             ("rank", Column::I64(&ranks)),
             ("margin", Column::F64(&margins)),
-            ("fragility", Column::F64(scored.fragility()?.values())),
+            ("fragility", Column::F64(facts.fragility.values())),
         ]);
-        let probes = scored.probed.as_ref().map(probing::columns).unwrap_or_default();
+        let probes = scored.probe_columns();
         nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
         write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
         let end = |pick: fn(&(u32, u32)) -> u32| -> Vec<i64> {
@@ -488,8 +524,9 @@ impl<'a> ResultFolder<'a> {
             report.edge_scores.edges().iter().flat_map(|&(p, q)| [i64::from(p), i64::from(q)]).collect();
         let file = |name: &str| self.path().join(name);
         write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
-        write_npy(&file("fragility.npy"), &[nodes], scored.fragility()?.values())?;
-        if let Some(margins) = &scored.margins {
+        let facts = scored.facts()?;
+        write_npy(&file("fragility.npy"), &[nodes], facts.fragility.values())?;
+        if let Some(margins) = &facts.margins {
             write_npy(&file("margins.npy"), &[nodes], margins.values())?;
         }
         write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
@@ -513,24 +550,32 @@ impl<'a> ResultFolder<'a> {
     }
 }
 
-/// A sample as a row of a table, without its end.
-pub(crate) struct NodeRow<'a> {
-    pub(crate) scored: &'a Scored,
-    pub(crate) fragility: &'a Fragility,
-    pub(crate) index: usize,
-    pub(crate) rank: usize,
+/// The table of samples as CSV, row by row.
+pub(crate) struct NodeTable<'a> {
+    scored: &'a Scored,
+    facts: &'a SampleFacts,
+    probes: Vec<(&'static str, Vec<f64>)>,
 }
 
-impl NodeRow<'_> {
-    pub(crate) const HEADER: &'static str = "index,label,score,rank,margin,fragility";
+impl<'a> NodeTable<'a> {
+    pub(crate) fn of(scored: &'a Scored) -> Result<Self, Failure> {
+        Ok(Self { scored, facts: scored.facts()?, probes: scored.probe_columns() })
+    }
 
-    pub(crate) fn to_csv(&self) -> String {
-        let Self { scored: Scored { report, labels, margins, .. }, fragility, index, rank } = *self;
+    pub(crate) fn header(&self) -> String {
+        let probes: String = self.probes.iter().map(|(name, _)| format!(",{name}")).collect();
+        format!("index,label,score,rank,margin,fragility{probes}\n")
+    }
+
+    pub(crate) fn row(&self, index: usize, rank: usize) -> String {
+        let Self { scored: Scored { report, labels, .. }, facts, probes } = self;
         let label = labels.as_ref().map(|labels| csv_field(&label_text(labels, index))).unwrap_or_default();
         let score = report.node_scores.scores()[index];
-        let margin = margins.as_ref().map(|margins| margins.values()[index].to_string());
-        let fragility = fragility.values()[index];
-        format!("{index},{label},{score},{rank},{},{fragility}", margin.unwrap_or_default())
+        let margin =
+            optional_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index]));
+        let fragility = facts.fragility.values()[index];
+        let probes: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
+        format!("{index},{label},{score},{rank}{margin},{fragility}{probes}\n")
     }
 }
 

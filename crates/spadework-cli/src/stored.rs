@@ -118,10 +118,9 @@ impl RunAgain<'_> {
     fn of_model(&self, then: &ModelFileDocument) -> Result<Dataset, Failure> {
         let elsewhere =
             then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
-        let is_the_one =
-            |file: &&String| OnnxModel::open(file).is_ok_and(|model| model.digest() == then.digest);
+        let opened = |file: &String| OnnxModel::open(file).ok().filter(|model| model.digest() == then.digest);
         let places = [Some(then.file.clone()), elsewhere];
-        let Some(file) = places.iter().flatten().find(is_the_one) else {
+        let Some(model) = places.iter().flatten().find_map(opened) else {
             return Err(Failure::usage(format!(
                 "{}: must be the model that the result was made of (digest {}), got none or another",
                 then.file, then.digest
@@ -137,7 +136,7 @@ impl RunAgain<'_> {
         };
         let runner =
             Runner { options, threads: self.threads, inputs: Some(self.inputs), console: self.console };
-        Ok(runner.run(file)?.data)
+        Ok(runner.run_model(&model)?.data)
     }
 }
 

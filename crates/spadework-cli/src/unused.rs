@@ -81,6 +81,7 @@ fn unused_by(command: &str) -> &'static [&'static str] {
         "graph" => &["eigenpairs", "sketch_error", "solver", "tolerance", "certify"],
         "embed" => &["eigenpairs", "sketch_error", "certify"],
         "solvers" => &["solver", "sketch_error", "certify"],
+        "select" => &["probe_graph"],
         "sweep" => &["sketch_error"],
         _ => &[],
     }

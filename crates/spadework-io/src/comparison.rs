@@ -5,15 +5,13 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{Margins, accuracy, disparity, edge_overlap, label_scores};
-use spadework::{ComparedModel, Comparison, ModelSet, Samples, SpadeParams, SpadeReport, UnknownWord};
+use spadework::scores::{SampleFacts, disparity, label_scores};
+use spadework::{ComparedModel, Comparison, SpadeParams, SpadeReport, UnknownWord};
 
-use crate::indices::{IndicesDocument, MarginsDocument};
-use crate::probe::ProbeDocument;
+use crate::beside::{BesideDocument, NodeDocument};
 use crate::result::{
-    ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, IntervalDocument,
-    LabelAgreementDocument, LabelDocument, MethodWords, ModelFileDocument, NeighborsDocument, NodeDocument,
-    PlaceDocument, ReferencesDocument, indented_json, read_document,
+    ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, LabelDocument,
+    MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
 };
 use crate::{Error, Labels};
 
@@ -92,30 +90,9 @@ pub struct ModelDocument {
     pub residuals: Vec<f64>,
     /// Bounds of the model score.
     pub enclosure: EnclosureDocument,
-    /// Part of the samples whose largest output is that of their label, where labels and outputs go together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub accuracy: Option<f64>,
-    /// The part of the input edges that are output edges too; documents of older versions do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edge_overlap: Option<f64>,
-    /// The part of the edges that join equal labels, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label_agreement: Option<LabelAgreementDocument>,
-    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margins: Option<MarginsDocument>,
-    /// Indices beside the score, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub indices: Option<IndicesDocument>,
-    /// What perturbed copies of the samples have shown, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<ProbeDocument>,
-    /// How far the score may be off the typical one, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<IntervalDocument>,
-    /// Scores to hold this one against, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub references: Option<ReferencesDocument>,
+    /// Numbers beside the score, as fields of the model itself.
+    #[serde(flatten)]
+    pub beside: BesideDocument,
     /// Numbers per output.
     pub output_dim: usize,
     /// G_Y.
@@ -161,16 +138,14 @@ pub struct CompareTimings {
 }
 
 impl CompareDocument {
-    /// The document of a comparison, with the `top` most fragile samples of each model.
+    /// The document of a comparison, with the `top` most fragile samples of each model; `facts` are those of the samples by every
+    /// model, in the order of the comparison.
     ///
     /// # Errors
     /// When there is not one label a sample.
-    ///
-    /// # Panics
-    /// When the comparison is not one of these models.
     pub fn new(
         comparison: &Comparison,
-        models: &ModelSet<'_>,
+        facts: &[SampleFacts],
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<Self, spadework::Error> {
@@ -187,13 +162,16 @@ impl CompareDocument {
             kendall: pair.agreement.kendall,
             subsamples_in_order: None,
         });
-        let model = |model: &ComparedModel| {
-            let outputs = &models.models()[model.given].outputs;
-            ModelDocument::new(model, outputs, labels, top)
-        };
+        let model =
+            |(model, facts): (&ComparedModel, &SampleFacts)| ModelDocument::new(model, facts, labels, top);
         Ok(Self {
             schema: SCHEMA.to_owned(),
-            models: comparison.models.iter().map(model).collect::<Result<_, spadework::Error>>()?,
+            models: comparison
+                .models
+                .iter()
+                .zip(facts)
+                .map(model)
+                .collect::<Result<_, spadework::Error>>()?,
             agreement: agreement.collect(),
             samples: first.graphs.nodes(),
             input_dim: diagnostics.input_dim,
@@ -256,23 +234,19 @@ impl CompareDocument {
 impl ModelDocument {
     fn new(
         model: &ComparedModel,
-        outputs: &Samples<'_>,
+        facts: &SampleFacts,
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<Self, spadework::Error> {
         let report: &SpadeReport = &model.report;
-        let ids = labels.map(Labels::ids);
-        let accuracy = ids.map(|ids| accuracy(outputs, ids)).transpose()?.flatten();
-        let margins = Margins::of(outputs, ids)?;
         let label_scores = match labels {
             None => Vec::new(),
             Some(labels) => label_scores(&report.node_scores, labels.ids())?,
         };
-        let node = |node: spadework::scores::NodeScore| NodeDocument {
-            index: node.index,
-            score: node.score,
-            label: labels.map(|labels| labels.ids()[node.index]),
-        };
+        let node = |node| NodeDocument::new(node, labels);
+        let mut top_nodes: Vec<NodeDocument> = report.node_scores.top(top).into_iter().map(node).collect();
+        let mut beside = BesideDocument::new(report, labels)?;
+        beside.set_facts(&mut top_nodes, facts);
         Ok(Self {
             name: model.name.clone(),
             file: None,
@@ -280,19 +254,12 @@ impl ModelDocument {
             eigenvalues: report.eigenpairs.values().to_vec(),
             residuals: report.eigenpairs.residuals().to_vec(),
             enclosure: report.enclosure.into(),
-            accuracy,
-            edge_overlap: Some(edge_overlap(&report.graphs)),
-            label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
-            margins: margins.as_ref().map(Into::into),
-            indices: None,
-            probe: None,
-            interval: None,
-            references: None,
+            beside,
             output_dim: report.diagnostics.output_dim,
             output_graph: GraphDocument::of_outputs(report),
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
-            top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
+            top_nodes,
             total_s: report.diagnostics.timings.total.as_secs_f64(),
         })
     }

@@ -34,8 +34,6 @@ pub struct MarginsDocument {
     /// How they are spread.
     #[serde(flatten)]
     pub spread: SpreadDocument,
-    /// The part that is negative: samples that are classified wrongly.
-    pub negative: f64,
 }
 
 /// Indices that are found where they are asked for.
@@ -86,12 +84,7 @@ impl From<Spread> for SpreadDocument {
 
 impl From<&Margins> for MarginsDocument {
     fn from(margins: &Margins) -> Self {
-        let negative = margins.values().iter().filter(|margin| **margin < 0.0).count();
-        Self {
-            kind: margins.kind().to_string(),
-            spread: margins.spread().into(),
-            negative: negative as f64 / margins.values().len() as f64,
-        }
+        Self { kind: margins.kind().to_string(), spread: margins.spread().into() }
     }
 }
 

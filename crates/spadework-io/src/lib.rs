@@ -27,6 +27,7 @@
 //! [`output`] writes results so that a file is either complete or not there.
 
 mod array;
+pub mod beside;
 pub mod catalog;
 mod cinic;
 pub mod comparison;

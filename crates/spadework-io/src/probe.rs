@@ -1,11 +1,10 @@
 //! What probes have shown, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework::probe::{ChannelOrder, Grid, ProbeSummary, Probed};
+use spadework::probe::{ChannelOrder, Grid, ProbeSummary, Probed, ProbedSample};
 use spadework::scores::edge_overlap;
 use spadework::{Error, SpadeReport};
 
-use crate::Labels;
 use crate::corrupt::{Channels, ImageShape};
 use crate::result::NeighborsDocument;
 
@@ -25,7 +24,7 @@ pub struct ProbeDocument {
     /// The part of the probed samples that are right, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
-    /// The part of the probed samples that are right and keep their class on every copy.
+    /// The part of the probed samples that are right (of any class, where there is no accuracy) and keep their class on every copy.
     pub held: f64,
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,9 +34,26 @@ pub struct ProbeDocument {
     /// The median of margin over root mean square change, of random copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_ratio: Option<f64>,
+    /// Samples that are right and lose their class on a copy.
+    #[serde(default)]
+    pub changed: usize,
+    /// Those of them with the largest margins.
+    #[serde(default)]
+    pub top_changed: Vec<ChangedDocument>,
     /// The graphs of samples and copies together, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<ProbedGraphDocument>,
+}
+
+/// A sample that loses its class on a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ChangedDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// By how much its class leads.
+    pub margin: f64,
+    /// What is left of that at the worst copy: 0 or less.
+    pub probe_margin: f64,
 }
 
 /// Scores of samples and copies together.
@@ -54,13 +70,19 @@ pub struct ProbedGraphDocument {
 }
 
 impl ProbeDocument {
-    /// The document of what was probed; `labels` are those of all samples.
+    /// The document of what was probed, with `top` samples that changed; `labels` are those of all samples.
     ///
     /// # Errors
     /// When there is not one label a sample.
-    pub fn new(probed: &Probed, labels: Option<&Labels>) -> Result<Self, Error> {
+    pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
         let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio } =
-            probed.summary(labels.map(Labels::ids))?;
+            probed.summary(labels)?;
+        let changed = probed.changed(labels)?;
+        let document = |sample: &ProbedSample| ChangedDocument {
+            index: sample.index,
+            margin: sample.margin,
+            probe_margin: sample.lowest,
+        };
         Ok(Self {
             probe: probed.params.probe.to_string(),
             probes: probed.params.probes,
@@ -72,6 +94,8 @@ impl ProbeDocument {
             robust_accuracy,
             stability,
             margin_ratio,
+            changed: changed.len(),
+            top_changed: changed.iter().take(top).map(document).collect(),
             graph: None,
         })
     }

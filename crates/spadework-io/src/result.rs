@@ -9,16 +9,13 @@ use serde::{Deserialize, Serialize};
 use spadework::eigen::EigenMethod;
 use spadework::graph::{Mended, SparsifierInfo};
 use spadework::laplacian::SketchInfo;
-use spadework::scores::{
-    Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScore, disparity, edge_overlap, label_agreement,
-};
+use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, SampleFacts, disparity};
 use spadework::{
     Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SearchMethod,
     SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
 };
 
-use crate::indices::{IndicesDocument, MarginsDocument};
-use crate::probe::ProbeDocument;
+use crate::beside::{BesideDocument, NodeDocument};
 use crate::stages::Recipe;
 use crate::{Error, Labels};
 
@@ -68,27 +65,9 @@ pub struct ScoreDocument {
     pub seed: u64,
     /// Both graphs.
     pub graphs: GraphsDocument,
-    /// How far the score may be off the typical one, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<IntervalDocument>,
-    /// Scores to hold this one against, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub references: Option<ReferencesDocument>,
-    /// The part of the input edges that are output edges too; documents of older versions do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edge_overlap: Option<f64>,
-    /// The part of the edges that join equal labels, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label_agreement: Option<LabelAgreementDocument>,
-    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margins: Option<MarginsDocument>,
-    /// Indices beside the score, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub indices: Option<IndicesDocument>,
-    /// What perturbed copies of the samples have shown, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<ProbeDocument>,
+    /// Numbers beside the score, as fields of the document itself.
+    #[serde(flatten)]
+    pub beside: BesideDocument,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
@@ -120,27 +99,6 @@ pub struct ScoreDocument {
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
     pub version: String,
-}
-
-/// The part of the edges that join equal labels.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct LabelAgreementDocument {
-    /// Of the input graph.
-    pub input: f64,
-    /// Of the output graph.
-    pub output: f64,
-}
-
-impl LabelAgreementDocument {
-    /// That of both graphs; none without labels.
-    pub(crate) fn of(
-        graphs: &spadework::GraphPair,
-        labels: Option<&Labels>,
-    ) -> Result<Option<Self>, spadework::Error> {
-        let Some(labels) = labels else { return Ok(None) };
-        let agreement = |graph| label_agreement(graph, labels.ids());
-        Ok(Some(Self { input: agreement(graphs.input())?, output: agreement(graphs.output())? }))
-    }
 }
 
 /// A corruption of images.
@@ -397,18 +355,6 @@ pub struct ModelFileDocument {
     pub normalize: Option<Vec<f32>>,
 }
 
-/// A sample and its score.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NodeDocument {
-    /// The sample, counted from 0.
-    pub index: usize,
-    /// Its score.
-    pub score: f64,
-    /// Its label, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub label: Option<i64>,
-}
-
 /// An edge of the input graph and its score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct EdgeDocument {
@@ -505,11 +451,7 @@ impl ScoreDocument {
         let ids = labels.map(Labels::ids);
         let label_scores = ids.map_or(Ok(Vec::new()), |ids| report.label_scores(ids))?;
         let label_pairs = ids.map_or(Ok(Vec::new()), |ids| report.label_pair_scores(ids))?;
-        let node = |node: NodeScore| NodeDocument {
-            index: node.index,
-            score: node.score,
-            label: labels.map(|labels| labels.ids()[node.index]),
-        };
+        let node = |node| NodeDocument::new(node, labels);
         let edge = |EdgeScore { p, q, score }| EdgeDocument { p, q, score };
         Ok(Self {
             schema: SCHEMA.to_owned(),
@@ -530,13 +472,7 @@ impl ScoreDocument {
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
             graphs: GraphsDocument::new(report),
-            interval: None,
-            references: None,
-            edge_overlap: Some(edge_overlap(&report.graphs)),
-            label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
-            margins: None,
-            indices: None,
-            probe: None,
+            beside: BesideDocument::new(report, labels)?,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),
@@ -550,6 +486,11 @@ impl ScoreDocument {
             timings: diagnostics.timings.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
+    }
+
+    /// Says what is known of the samples: accuracy, margins and fragility.
+    pub fn set_facts(&mut self, facts: &SampleFacts) {
+        self.beside.set_facts(&mut self.top_nodes, facts);
     }
 
     /// Reads a document that [`ScoreDocument::to_json`] wrote.

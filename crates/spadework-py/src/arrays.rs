@@ -41,6 +41,11 @@ impl Rows<'_> {
 }
 
 impl<'a> BorrowedRows<'a> {
+    /// Number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     /// The samples; what is wrong with them names the argument.
     pub(crate) fn samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
         let samples = self.few_samples(argument)?;

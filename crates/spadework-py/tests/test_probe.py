@@ -107,3 +107,61 @@ def test_what_is_wrong_is_said(samples, call, message):
     call = {"model": linear, "inputs": samples, "probe": "linf:0.1", "verbose": False, **call}
     with pytest.raises(ValueError, match=message):
         spadework.probe(**call)
+
+
+def test_probed_fragility(samples):
+    labels = (linear(samples)[:, 0] <= 0).astype(int)
+    found = spadework.probe(linear, samples, "linf:0.1", labels=labels, probes=32, samples=300, verbose=False)
+    call = dict(labels=labels, neighbors=10, verbose=False)
+    plain = spadework.score(samples, linear(samples), **call)
+    report = spadework.score(samples, linear(samples), probed=found, **call)
+    assert (plain.fragility_basis, report.fragility_basis) == ("margins and slopes", "margins, slopes and probes")
+    assert report.accuracy == 1 and report.document["probe"]["held"] == found.held
+    assert found.changed == round((1 - found.held) * 300)
+    assert np.array_equal(plain.margins, report.margins)
+    # What is lost is more fragile than all that was probed and held.
+    lost = np.zeros(400, bool)
+    lost[found.indices[found.probe_margins <= 0]] = True
+    held = np.zeros(400, bool)
+    held[found.indices[found.probe_margins > 0]] = True
+    assert lost.any() and held.any()
+    assert report.fragility[lost].min() > report.fragility[held].max()
+    assert not plain.fragility[lost].min() > plain.fragility[held].max()
+    chosen = spadework.select(samples, linear(samples), by="fragility", top=10, probed=found, **call)
+    assert np.array_equal(chosen, np.argsort(-report.fragility, kind="stable")[:10])
+    with pytest.raises(ValueError, match="`probed` must be of the same samples"):
+        spadework.score(samples[:-1], linear(samples)[:-1], neighbors=10, probed=found, verbose=False)
+    with pytest.raises(ValueError, match="`probed` must be what `spadework.probe` gives, got dict"):
+        spadework.score(samples, linear(samples), probed={}, verbose=False)
+
+
+def test_samples_and_copies_are_scored_together(samples):
+    seen = []
+
+    def model(x):
+        seen.append(x.reshape(len(x), -1).copy())
+        return linear(x)
+
+    found = spadework.probe(model, samples, "linf:0.1:pixel", probes=3, samples=100, graph=True, neighbors=8, verbose=False)
+    rows = np.concatenate(seen)
+    assert len(rows) == found.evaluations == 400
+    report = spadework.score(rows, linear(rows).astype(np.float32), neighbors=8, verbose=False)
+    assert found.graph["nodes"] == 400
+    assert found.graph["model_score"] == report.model_score
+    assert found.graph["edge_overlap"] == report.edge_overlap
+    with pytest.raises(ValueError, match="a probed manifold is made of random copies"):
+        spadework.probe(linear, samples, "linf:0.1", graph=True, verbose=False)
+
+
+def test_softmax_is_told(samples):
+    def probabilities(x):
+        powers = np.exp(linear(x) / 10)
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    with pytest.warns(spadework.SpadeworkWarning, match="look like probabilities") as told:
+        found = spadework.probe(probabilities, samples, "linf:0.1:pixel")
+    assert len(told) == len(found.notes) == 1
+    path, arrays = FIXTURES / "softmax.onnx", np.load(FIXTURES / "softmax.npz")
+    with pytest.warns(spadework.SpadeworkWarning, match="ends in a softmax"):
+        spadework.probe(path, arrays["x"], "linf:0.1:pixel")
+    assert not spadework.probe(path, arrays["x"], "linf:0.1:pixel", onnx={"before_softmax": True}).notes

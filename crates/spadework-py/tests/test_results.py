@@ -17,7 +17,9 @@ import spadework
 @pytest.fixture(scope="module")
 def report(digits):
     words = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "<nine>"])
-    return spadework.score(digits["inputs"], digits["standard"], labels=words[digits["labels"]])
+    # By the alphabet the words are in another order than the outputs, which is asked about.
+    with pytest.warns(spadework.SpadeworkWarning, match="are the outputs classes, in the order of the labels"):
+        return spadework.score(digits["inputs"], digits["standard"], labels=words[digits["labels"]])
 
 
 def test_frames(report, digits):
@@ -98,7 +100,10 @@ def test_notebooks(report, digits):
     assert "<table>" in page and f"{report.model_score:.6g}" in page
     assert "&lt;nine&gt;" in page and "<nine>" not in page
     comparison = spadework.compare(digits["inputs"], {"<b>": digits["standard"], "c": digits["robust"]})
-    assert "&lt;b&gt;" in comparison._repr_html_()
+    assert "&lt;b&gt;" in comparison._repr_html_() and "edge_overlap" in comparison._repr_html_()
+    first = report.top_nodes(1)[0]
+    assert f"<td>{report.margins[first]:.4g}</td><td>{report.fragility[first]:.4g}</td>" in page
+    assert f"<td>{100 * report.edge_overlap:.2f} %</td>" in page
     assert "<table>" in spadework.sweep(digits["inputs"], digits["standard"], neighbors=[10])._repr_html_()
 
 

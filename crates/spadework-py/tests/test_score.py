@@ -179,6 +179,26 @@ def test_indices(digits):
     comparison = spadework.compare(inputs, {"a": outputs, "b": digits["robust"]}, indices=True)
     models = {model["name"]: model for model in comparison.document["models"]}
     assert models["a"]["indices"]["neighborhoods"] == found["neighborhoods"]
+    assert comparison["a"].indices == models["a"]["indices"]
+
+
+def test_embeddings_are_no_classes(digits):
+    inputs, labels = digits["inputs"], digits["labels"]
+    generator = np.random.default_rng(1)
+    # The same logits seen by 32 random directions: ten labels name ten of the columns, and nothing is right by them.
+    embedding = digits["standard"].astype(np.float64) @ generator.normal(size=(10, 32))
+    report = spadework.score(inputs, embedding, labels=labels)
+    assert report.accuracy is None and report.document["margins"]["kind"] == "predicted"
+    two = np.sort(embedding, axis=1)[:, -2:]
+    assert np.array_equal(report.margins, two[:, 1] - two[:, 0])
+    classifier = spadework.score(inputs, digits["standard"], labels=labels)
+    assert classifier.accuracy == np.mean(digits["standard"].argmax(axis=1) == labels)
+    # Some classes only: the predictions of most of them tell.
+    some = labels < 4
+    part = spadework.score(inputs[some], digits["standard"][some], labels=labels[some], verbose=False)
+    assert part.accuracy == np.mean(digits["standard"][some].argmax(axis=1) == labels[some])
+    with pytest.warns(spadework.SpadeworkWarning, match="only .* % of the samples have their largest output at their label"):
+        spadework.score(inputs, digits["standard"], labels=(labels + 1) % 10)
 
 
 def test_select_and_budgets(digits):

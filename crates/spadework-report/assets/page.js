@@ -50,12 +50,19 @@
     const rank = new Uint32Array(count);
     order.forEach((p, at) => { rank[p] = at + 1; });
     const predicted = model.predicted && { names: model.predicted.names, of: unpack(model.predicted.packed, Uint16Array) };
-    return { name: model.name, scores, order, rank, predicted };
+    const [margins, fragility] = [model.margins, model.fragility].map((column) => column && unpack(column, Float32Array));
+    return { name: model.name, scores, order, rank, predicted, margins, fragility };
   });
   const labelOf = (p) => (labels ? labels.names[labels.of[p]] : null);
   const predictedOf = (model, p) => (model.predicted ? model.predicted.names[model.predicted.of[p]] : null);
   const isWrong = (model, p) => model.predicted !== null && labelOf(p) !== predictedOf(model, p);
   const written = (value) => (value === 0 ? '0' : Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7 ? value.toExponential(2) : String(Number(value.toPrecision(4))));
+
+  // What stands beside the score of a sample.
+  const beside = (model, p) => [
+    ...(model.margins ? [`margin ${written(model.margins[p])}`] : []),
+    ...(model.fragility ? [`fragility ${model.fragility[p].toFixed(3)}`] : []),
+  ];
 
   // Pictures and rows of samples.
   const sheet = data.pictures;
@@ -97,7 +104,7 @@
       if (isWrong(model, p)) span.className = 'wrong';
       text.append(span);
     }
-    text.append(document.createElement('br'), extra ?? `score ${written(model.scores[p])}`);
+    text.append(document.createElement('br'), extra ?? [`score ${written(model.scores[p])}`, ...beside(model, p)].join(', '));
     return text;
   };
   const figureOf = (p, model, extra) => {
@@ -122,6 +129,7 @@
   // Colors of points: a bucket a sample, drawn bucket by bucket.
   const shades = ['#440154', '#472d7b', '#3b528b', '#2c728e', '#21918c', '#28ae80', '#5ec962', '#addc30', '#fde725'];
   const schemes = { score: 'score' };
+  if (models.every((model) => model.fragility)) schemes.fragility = 'fragility';
   if (labels) schemes.label = 'label';
   if (models.some((model) => model.predicted)) schemes.right = 'right or wrong';
   const colorChoice = byId('color');
@@ -130,6 +138,7 @@
   const coloring = (scheme, model) => {
     if (scheme === 'label') return { colors: labels.names.map((_, at) => data.colors[at % data.colors.length]), bucket: (p) => labels.of[p] };
     if (scheme === 'right') return { colors: ['#56b4e9', '#d55e00'], bucket: (p) => (isWrong(model, p) ? 1 : 0) };
+    if (scheme === 'fragility') return { colors: shades, bucket: (p) => Math.min(shades.length - 1, Math.floor(model.fragility[p] * shades.length)) };
     return { colors: shades, bucket: (p) => Math.min(shades.length - 1, Math.floor((1 - (model.rank[p] - 1) / count) * shades.length)) };
   };
   const drawLegend = () => {
@@ -366,7 +375,7 @@
     if (p < 0 || p === pointed) return;
     pointed = p;
     const lines = document.createElement('div');
-    const says = [`Sample ${p}, rank ${model.rank[p]} of ${count}, score ${written(model.scores[p])}`];
+    const says = [[`Sample ${p}, rank ${model.rank[p]} of ${count}, score ${written(model.scores[p])}`, ...beside(model, p)].join(', ')];
     if (labels) says.push(`label ${labelOf(p)}`);
     if (model.predicted) says.push(`predicted ${predictedOf(model, p)}`);
     lines.textContent = says.join('; ') + '.';
@@ -397,9 +406,10 @@
     const header = ['index', 'label'];
     for (const model of models) {
       const suffix = models.length > 1 ? `_${model.name}` : '';
-      header.push(`predicted${suffix}`, `score${suffix}`, `rank${suffix}`);
+      header.push(`predicted${suffix}`, `score${suffix}`, `rank${suffix}`, `margin${suffix}`, `fragility${suffix}`);
     }
-    return [header, ...samples.map((p) => [p, labelOf(p) ?? '', ...models.flatMap((model) => [predictedOf(model, p) ?? '', model.scores[p], model.rank[p]])])];
+    const fields = (model, p) => [predictedOf(model, p) ?? '', model.scores[p], model.rank[p], model.margins?.[p] ?? '', model.fragility?.[p] ?? ''];
+    return [header, ...samples.map((p) => [p, labelOf(p) ?? '', ...models.flatMap((model) => fields(model, p))])];
   };
   const selectedSamples = () => Array.from(models[0].order).filter((p) => selected[p]);
   const showSelection = () => {
@@ -423,19 +433,25 @@
   // Fragile and robust samples of one model.
   if (byId('fragile')) {
     const [model] = models;
-    const [label, right] = [byId('filter-label'), byId('filter-right')];
+    const [label, right, by] = [byId('filter-label'), byId('filter-right'), byId('rank-by')];
+    const orders = { score: Array.from(model.order) };
+    if (model.fragility) {
+      by.append(new Option('fragility', 'fragility'));
+      orders.fragility = Array.from({ length: count }, (_, p) => p).sort((a, b) => model.fragility[b] - model.fragility[a] || a - b);
+    } else by.disabled = true;
     if (labels) labels.names.forEach((name, at) => label.append(new Option(name, String(at))));
     else label.disabled = true;
     if (!model.predicted) right.disabled = true;
     const fits = (p) => (label.value === '' || labels.of[p] === Number(label.value))
       && (right.value === '' || isWrong(model, p) === (right.value === 'wrong'));
     const fill = () => {
-      const samples = Array.from(model.order).filter(fits);
+      const samples = orders[by.value].filter(fits);
       fillGallery(byId('fragile'), samples.slice(0, 24), model);
       fillGallery(byId('robust'), samples.slice(-12).reverse(), model);
     };
     label.addEventListener('change', fill);
     right.addEventListener('change', fill);
+    by.addEventListener('change', fill);
     fill();
   }
 

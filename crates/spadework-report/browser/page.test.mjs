@@ -115,7 +115,7 @@ test('pointing at a sample shows it', async () => {
     await page.mouse.move(box.x + part * box.width, box.y + part * box.height);
     await page.mouse.move(box.x + part * box.width, box.y + (1 - part) * box.height);
   }
-  assert.match(await text(page, '#card'), /Sample \d+, rank \d+ of 360, score .*label /);
+  assert.match(await text(page, '#card'), /Sample \d+, rank \d+ of 360, score .*, margin .*, fragility 0\.\d+; label /);
   await page.close();
 });
 
@@ -143,7 +143,7 @@ test('a box and a lasso select, and the selection is saved', async () => {
   const count = Number((await text(page, '#selected-count')).split(' ')[0]);
   assert.ok(count > 0 && count < 1797, `${count} selected`);
   const lines = await saved(page, '#save-selection', 'selection.csv');
-  assert.equal(lines[0], 'index,label,predicted_robust,score_robust,rank_robust,predicted_standard,score_standard,rank_standard');
+  assert.equal(lines[0], 'index,label,predicted_robust,score_robust,rank_robust,margin_robust,fragility_robust,predicted_standard,score_standard,rank_standard,margin_standard,fragility_standard');
   assert.equal(lines.length, count + 1);
   await page.click('#clear-selection');
   assert.equal(await text(page, '#selected-count'), 'Nothing is selected.');
@@ -168,6 +168,28 @@ test('filters narrow the gallery', async () => {
   const shown = await labels();
   assert.ok(shown.length > 0 && shown.every((caption) => caption.includes(' · b')), shown[0]);
   await page.close();
+});
+
+test('samples are ranked by fragility where a reader wants it', async () => {
+  const page = await open('score.html');
+  const fragility = () => page.$$eval('#fragile figcaption', (captions) => captions.map((caption) => Number(/fragility ([\d.]+)/.exec(caption.textContent)[1])));
+  const isSorted = (numbers) => numbers.every((value, at) => at === 0 || numbers[at - 1] >= value);
+  assert.ok(!isSorted(await fragility()), 'by node score the order is another');
+  await page.select('#rank-by', 'fragility');
+  const ranked = await fragility();
+  assert.ok(isSorted(ranked) && ranked[0] > 0.99, String(ranked));
+  await page.select('#color', 'fragility');
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test('numbers beside the score come with what they are worth', async () => {
+  for (const [name, table] of [['score.html', '#table-numbers'], ['demo.html', '#table-worth']]) {
+    const page = await open(name);
+    assert.match(await text(page, table), /edge overlap.*Larger is more robust/s);
+    assert.match(await text(page, '.meaning'), /docs\/what-the-scores-mean\.md/);
+    await page.close();
+  }
 });
 
 test('two models: which samples changed follows the choice of models', async () => {

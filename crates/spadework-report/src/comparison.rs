@@ -13,7 +13,8 @@ use crate::facts::plane;
 use crate::page::{Figure, Frame, Table, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, looks};
-use crate::{InputArray, packed};
+use crate::worth::{self, ANSWERS, Answer, ProbeStory, worth_table};
+use crate::{InputArray, SampleColumns, packed};
 
 /// Compared models and what they were compared on.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +29,8 @@ pub struct ComparedModels<'a> {
     pub inputs: Option<InputArray<'a>>,
     /// The outputs of every model in the order of the comparison, where they are at hand.
     pub outputs: &'a [&'a Samples<'a>],
+    /// Numbers beside the scores of the samples by every model, in the order of the comparison, where they are known.
+    pub columns: &'a [SampleColumns<'a>],
 }
 
 /// The page of a comparison.
@@ -56,11 +59,11 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
     let estimate = |model: &ModelDocument| Estimate {
         name: model.name.clone(),
         value: model.model_score,
-        range: model.interval.map(|interval| (interval.lower, interval.upper)),
+        range: model.beside.interval.map(|interval| (interval.lower, interval.upper)),
     };
     let rows: Vec<Estimate> = document.models.iter().map(estimate).collect();
     let mut charts = vec![intervals("models", "Model scores, most robust first", "model score", &rows)];
-    if document.models.iter().all(|model| model.accuracy.is_some()) {
+    if document.models.iter().all(|model| model.beside.accuracy.is_some()) {
         charts.push(beside_accuracy(document));
     }
     charts
@@ -72,7 +75,7 @@ fn beside_accuracy(document: &CompareDocument) -> Chart {
         .iter()
         .map(|model| Estimate {
             name: model.name.clone(),
-            value: 100.0 * model.accuracy.unwrap_or_default(),
+            value: 100.0 * model.beside.accuracy.unwrap_or_default(),
             range: None,
         })
         .collect();
@@ -85,6 +88,9 @@ struct ComparisonPage {
     frame: Frame,
     verdict: String,
     models: Table,
+    worth: Table,
+    answers: &'static [Answer],
+    probes: Vec<String>,
     agreement: Table,
     charts: Vec<Figure>,
     /// Names, for the choice of two.
@@ -103,6 +109,9 @@ fn page(
         frame: Frame::new(title, shown, provenance(document, origin), &document.version),
         verdict: verdict(document),
         models: models_table(document).without_empty_columns(),
+        worth: worth_table(&document.models.iter().map(|model| &model.beside).collect::<Vec<_>>()),
+        answers: &ANSWERS,
+        probes: probe_lines(document),
         agreement: agreement_table(&document.agreement).without_empty_columns(),
         charts: comparison_charts(document).iter().map(Figure::new).collect(),
         names: document.models.iter().map(|model| model.name.clone()).collect(),
@@ -140,24 +149,33 @@ fn verdict(document: &CompareDocument) -> String {
 
 fn models_table(document: &CompareDocument) -> Table {
     let row = |(rank, model): (usize, &ModelDocument)| {
-        vec![
-            (rank + 1).to_string(),
-            model.name.clone(),
-            number(model.model_score),
-            model
-                .interval
-                .map(|interval| format!("{} to {}", number(interval.lower), number(interval.upper)))
-                .unwrap_or_default(),
-            model.accuracy.map(|part| format!("{:.2} %", 100.0 * part)).unwrap_or_default(),
-            model.references.map(|references| number(references.permuted)).unwrap_or_default(),
-        ]
+        let ModelDocument { name, model_score, beside, .. } = model;
+        let interval = beside
+            .interval
+            .map(|interval| format!("{} to {}", number(interval.lower), number(interval.upper)));
+        let permuted = beside.references.map(|references| number(references.permuted));
+        let mut row =
+            vec![(rank + 1).to_string(), name.clone(), number(*model_score), interval.unwrap_or_default()];
+        row.extend(worth::row(beside));
+        row.push(permuted.unwrap_or_default());
+        row
     };
+    let header = ["rank", "model", "score", "interval"].into_iter();
     Table {
         name: "models",
-        caption: "Models, most robust first".to_owned(),
-        header: vec!["rank", "model", "score", "interval", "accuracy", "score of chance"],
+        caption: "Models, most robust first by their scores".to_owned(),
+        header: header.chain(worth::columns()).chain(["score of chance"]).collect(),
         rows: document.models.iter().enumerate().map(row).collect(),
     }
+}
+
+/// What probes have shown of the models, a sentence each.
+fn probe_lines(document: &CompareDocument) -> Vec<String> {
+    let line = |model: &ModelDocument| {
+        let story = ProbeStory::new(model.beside.probe.as_ref()?);
+        Some(format!("“{}”: {}", model.name, story.summary))
+    };
+    document.models.iter().filter_map(line).collect()
 }
 
 fn agreement_table(pairs: &[AgreementDocument]) -> Table {
@@ -214,11 +232,8 @@ fn shown(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Shown> {
             }
             _ => None,
         };
-        shown_models.push(ShownModel {
-            name: model.name.clone(),
-            scores: packed::f32s(report.node_scores.scores()),
-            predicted,
-        });
+        let columns = models.columns.get(at).copied().unwrap_or_default();
+        shown_models.push(ShownModel::new(&model.name, report.node_scores.scores(), columns, predicted));
         views.push(ShownView {
             title: format!("{} (score {})", model.name, number(report.model_score.0)),
             note: String::new(),

@@ -66,7 +66,7 @@ impl Facts {
             eigenvalues: spectrum.values().to_vec(),
             pairs: pairs(model, monitor)?,
             cut: thinnest_cut(&report.graphs, &report.eigenpairs, monitor)?,
-            permuted: match &model.document.references {
+            permuted: match &model.document.beside.references {
                 Some(references) => references.permuted,
                 None => permuted_score(&report.graphs, params, monitor)?,
             },

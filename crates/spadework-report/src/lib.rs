@@ -22,7 +22,9 @@ mod provenance;
 mod score;
 mod shown;
 mod sweep;
+mod worth;
 
+use spadework::scores::SampleFacts;
 use spadework::{Samples, SpadeReport};
 use spadework_io::Labels;
 use spadework_io::result::ScoreDocument;
@@ -50,6 +52,22 @@ pub struct InputArray<'a> {
     pub shape: &'a [usize],
 }
 
+/// Numbers about every sample that stand beside its score, as far as they are known.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SampleColumns<'a> {
+    /// By how much its class leads.
+    pub margins: Option<&'a [f64]>,
+    /// How fragile it is beside the others, from 0 to 1.
+    pub fragility: Option<&'a [f64]>,
+}
+
+impl<'a> From<&'a SampleFacts> for SampleColumns<'a> {
+    fn from(facts: &'a SampleFacts) -> Self {
+        let margins = facts.margins.as_ref().map(spadework::scores::Margins::values);
+        Self { margins, fragility: Some(facts.fragility.values()) }
+    }
+}
+
 /// A scored model and what it was scored on.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoredModel<'a> {
@@ -63,4 +81,6 @@ pub struct ScoredModel<'a> {
     pub inputs: Option<InputArray<'a>>,
     /// The outputs, unless a graph was given in their place.
     pub outputs: Option<&'a Samples<'a>>,
+    /// Numbers beside the scores of the samples.
+    pub columns: SampleColumns<'a>,
 }

@@ -4,6 +4,7 @@ use askama::Template;
 use spadework::Monitor;
 use spadework::scores::Cut;
 use spadework_io::Labels;
+use spadework_io::beside::NodeDocument;
 use spadework_io::result::{LabelDocument, LabelPairDocument, ScoreDocument};
 
 use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals, number, scatter};
@@ -12,6 +13,7 @@ use crate::facts::{Facts, Pair};
 use crate::page::{Figure, Frame, Headline, Table, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, label_name, looks};
+use crate::worth::{ANSWERS, Answer, ProbeStory, numbers_table};
 use crate::{ScoredModel, packed};
 
 /// Beyond so many labels a chart of them is no longer to be read.
@@ -34,6 +36,9 @@ pub fn score_page(model: &ScoredModel<'_>, origin: &Origin, monitor: &dyn Monito
         position: position(document.model_score, facts.permuted).inline(),
         meaning: meaning(document),
         pairs: facts.pairs.iter().map(|pair| PairCard::new(pair, model.labels, &facts)).collect(),
+        numbers: numbers_table(&document.beside),
+        answers: &ANSWERS,
+        probes: document.beside.probe.as_ref().map(ProbeStory::new),
         cut: Some(CutStory::new(&facts.cut, model)),
         nodes: nodes_table(document).without_empty_columns(),
         label_table: label_table(&document.label_scores),
@@ -52,11 +57,15 @@ pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &s
         frame: Frame::new(title(origin), None, provenance(document, origin), &document.version),
         headlines: headlines(document, None),
         position: document
+            .beside
             .references
             .map(|references| position(document.model_score, references.permuted).inline())
             .unwrap_or_default(),
         meaning: meaning(document),
         pairs: Vec::new(),
+        numbers: numbers_table(&document.beside),
+        answers: &ANSWERS,
+        probes: document.beside.probe.as_ref().map(ProbeStory::new),
         cut: None,
         nodes: nodes_table(document).without_empty_columns(),
         label_table: label_table(&document.label_scores),
@@ -90,6 +99,9 @@ struct ScorePage {
     position: String,
     meaning: String,
     pairs: Vec<PairCard>,
+    numbers: Table,
+    answers: &'static [Answer],
+    probes: Option<ProbeStory>,
     cut: Option<CutStory>,
     nodes: Table,
     label_table: Table,
@@ -229,18 +241,29 @@ fn headlines(document: &ScoreDocument, facts: Option<&Facts>) -> Vec<Headline> {
             format!("with probability at least {}", document.enclosure.probability)
         },
     });
-    if let Some(interval) = document.interval {
+    let beside = &document.beside;
+    if let Some(interval) = beside.interval {
         headlines.push(Headline {
             value: format!("{} to {}", number(interval.lower), number(interval.upper)),
             name: "interval",
             note: format!("{:.0} %, by {} subsamples", 100.0 * interval.level, interval.repetitions),
         });
     }
-    if let Some(accuracy) = facts.and_then(|facts| facts.accuracy) {
+    if let Some(accuracy) = facts.and_then(|facts| facts.accuracy).or(beside.accuracy) {
         let value = format!("{:.2} %", 100.0 * accuracy);
         headlines.push(Headline { value, name: "clean accuracy", note: "on the same samples".to_owned() });
     }
-    if let Some(permuted) = facts.map(|facts| facts.permuted).or(document.references.map(|r| r.permuted)) {
+    if let Some((robust, probe)) =
+        beside.probe.as_ref().and_then(|probe| Some((probe.robust_accuracy?, probe)))
+    {
+        let note = format!("estimated, under {}", probe.probe);
+        headlines.push(Headline { value: format!("{:.2} %", 100.0 * robust), name: "robust accuracy", note });
+    }
+    if let Some(overlap) = beside.edge_overlap {
+        let note = "larger is more robust".to_owned();
+        headlines.push(Headline { value: format!("{:.2} %", 100.0 * overlap), name: "edge overlap", note });
+    }
+    if let Some(permuted) = facts.map(|facts| facts.permuted).or(beside.references.map(|r| r.permuted)) {
         let note = "the same outputs dealt out at random".to_owned();
         headlines.push(Headline { value: number(permuted), name: "score of chance", note });
     }
@@ -272,7 +295,7 @@ fn meaning(document: &ScoreDocument) -> String {
 }
 
 fn nodes_table(document: &ScoreDocument) -> Table {
-    let row = |(rank, node): (usize, &spadework_io::result::NodeDocument)| {
+    let row = |(rank, node): (usize, &NodeDocument)| {
         let name = |id: i64| {
             let label = document.label_scores.iter().find(|label| label.label == id);
             label.and_then(|label| label.name.clone()).unwrap_or_else(|| id.to_string())
@@ -282,12 +305,21 @@ fn nodes_table(document: &ScoreDocument) -> Table {
             node.index.to_string(),
             number(node.score),
             node.label.map(name).unwrap_or_default(),
+            node.margin.map(number).unwrap_or_default(),
+            node.fragility.map(|part| format!("{part:.4}")).unwrap_or_default(),
         ]
     };
     Table {
         name: "top_nodes",
-        caption: "Most fragile samples".to_owned(),
-        header: vec!["rank", "sample", "score", "label"],
+        caption: document.beside.fragility_basis.as_ref().map_or_else(
+            || "Most fragile samples by their scores".to_owned(),
+            |basis| {
+                format!(
+                    "Most fragile samples by their scores; fragility is the part of the samples that are less fragile by {basis}"
+                )
+            },
+        ),
+        header: vec!["rank", "sample", "score", "label", "margin", "fragility"],
         rows: document.top_nodes.iter().enumerate().map(row).collect(),
     }
 }
@@ -400,6 +432,8 @@ fn shown(model: &ScoredModel<'_>, facts: &Facts) -> Result<Shown> {
         report.node_scores.top(report.graphs.nodes()).iter().map(|node| node.index as u32).collect();
     let mut first: Vec<u32> = facts.pairs.iter().flat_map(|pair| [pair.edge.p, pair.edge.q]).collect();
     first.extend(examples(&facts.cut, model).into_iter().flatten());
+    let probe = model.document.beside.probe.as_ref();
+    first.extend(probe.iter().flat_map(|probe| &probe.top_changed).map(|sample| sample.index as u32));
     let rankings = [ranking];
     let (pictures, rows) =
         looks(model.inputs.as_ref(), |most| chosen(&first, &rankings, labels.as_ref(), most))?;
@@ -408,11 +442,12 @@ fn shown(model: &ScoredModel<'_>, facts: &Facts) -> Result<Shown> {
         samples: report.graphs.nodes(),
         colors: &crate::charts::CATEGORIES,
         labels,
-        models: vec![ShownModel {
-            name: "model".to_owned(),
-            scores: packed::f32s(report.node_scores.scores()),
-            predicted: predicted.map(|(classes, labels)| ShownPredictions::of(classes, labels)),
-        }],
+        models: vec![ShownModel::new(
+            "model",
+            report.node_scores.scores(),
+            model.columns,
+            predicted.map(|(classes, labels)| ShownPredictions::of(classes, labels)),
+        )],
         views: facts
             .views
             .iter()

@@ -6,10 +6,10 @@ use serde::Serialize;
 use spadework::{Samples, Values};
 use spadework_io::Labels;
 
-use crate::InputArray;
 use crate::error::Result;
 use crate::packed;
 use crate::pictures::{Picture, Sheet};
+use crate::{InputArray, SampleColumns};
 
 /// Rows of samples that are no pictures: how many, and how many numbers of each.
 const ROWS: usize = 1000;
@@ -43,6 +43,8 @@ pub(crate) struct ShownLabels {
 pub(crate) struct ShownModel {
     pub(crate) name: String,
     pub(crate) scores: String,
+    pub(crate) margins: Option<String>,
+    pub(crate) fragility: Option<String>,
     /// Whether each sample is taken for its label: 1 or 0.
     pub(crate) predicted: Option<ShownPredictions>,
 }
@@ -81,6 +83,23 @@ impl ShownLabels {
         let of: Vec<u16> = labels.ids().iter().map(position).collect();
         let packed = packed::u16s(&of);
         Some(Self { names: ids.iter().map(|&id| label_name(labels, id)).collect(), of, packed })
+    }
+}
+
+impl ShownModel {
+    pub(crate) fn new(
+        name: &str,
+        scores: &[f64],
+        columns: SampleColumns<'_>,
+        predicted: Option<ShownPredictions>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            scores: packed::f32s(scores),
+            margins: columns.margins.map(packed::f32s),
+            fragility: columns.fragility.map(packed::f32s),
+            predicted,
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::evaluate::{Manifolds, report_of};
 use crate::graph::{Connection, GraphPair};
+use crate::probe::Probed;
 use crate::report::{SpadeReport, Timings};
 use crate::scores::agreement::{Agreement, agreement};
+use crate::scores::{SampleFacts, SampleSignals};
 use crate::side::{MadeModels, Told, with_sides};
 use crate::{Error, Indices, ModelSet, Monitor, PairedSamples, Result, Samples, SpadeParams, with_threads};
 
@@ -48,6 +50,27 @@ impl ComparedModel {
         let inputs = models.inputs().samples();
         let samples = inputs.map(|inputs| PairedSamples::new(inputs.clone(), outputs.clone())).transpose()?;
         Indices::of(&self.report, samples.as_ref(), monitor).map_err(|error| error.in_model(&self.name))
+    }
+
+    /// Margins and fragility of the samples by this model; `models` are those that were compared, `probed` what probes of this
+    /// one have shown.
+    ///
+    /// # Errors
+    /// As [`SampleFacts::of`], with the name of the model.
+    pub fn sample_facts(
+        &self,
+        models: &ModelSet<'_>,
+        labels: Option<&[i64]>,
+        probed: Option<&Probed>,
+    ) -> Result<SampleFacts> {
+        let probe_margins = probed.map(Probed::lowest_margins);
+        let signals = SampleSignals {
+            inputs: models.inputs().samples(),
+            outputs: Some(&models.models()[self.given].outputs),
+            labels,
+            probe_margins: probe_margins.as_deref(),
+        };
+        SampleFacts::of(&self.report, &signals).map_err(|error| error.in_model(&self.name))
     }
 }
 

@@ -520,7 +520,7 @@ fn accuracy_counts_the_first_largest_output() {
     let outputs =
         Samples::from_f64(4, 3, vec![0.0, 2.0, 1.0, 5.0, 5.0, 1.0, -3.0, -2.0, -1.0, 0.0, 0.0, 0.0]).unwrap();
     assert_eq!(accuracy(&outputs, &[1, 0, 2, 0]).unwrap(), Some(1.0));
-    assert_eq!(accuracy(&outputs, &[1, 1, 2, 1]).unwrap(), Some(0.5));
+    assert_eq!(accuracy(&outputs, &[1, 1, 2, 0]).unwrap(), Some(0.75));
     assert_eq!(accuracy(&outputs, &[1, 1, 2, 3]).unwrap(), None);
     assert_eq!(accuracy(&outputs, &[-1, 1, 2, 1]).unwrap(), None);
     assert!(accuracy(&outputs, &[1]).is_err());

@@ -147,6 +147,41 @@ fn wrong_samples_are_not_held() {
     assert!(matches!(probed.summary(Some(&[0; 99])), Err(Error::LabelCount { samples: 100, labels: 99 })));
 }
 
+/// Of two classes with a boundary, the samples that a copy takes across it, the most certain first.
+#[test]
+fn changed_samples_are_right_ones_that_do_not_hold() {
+    let probed = probed("linf:0.1", 200);
+    let changed = probed.changed(None).unwrap();
+    assert!(!changed.is_empty() && changed.len() < 200, "the case decides something");
+    assert!(changed.iter().all(|sample| sample.lowest <= 0.0));
+    assert!(changed.is_sorted_by(|a, b| a.margin >= b.margin));
+    let held = probed.summary(None).unwrap().held;
+    assert_eq!(changed.len(), 200 - (held * 200.0).round() as usize);
+    // Labels turn every second sample wrong, and what is wrong has nothing to lose.
+    let label = |at: usize| (probed.samples[at].class as i64 + at as i64) % 2;
+    let labels: Vec<i64> = (0..200).map(label).collect();
+    let expected: Vec<_> = changed.iter().filter(|sample| sample.index % 2 == 0).copied().collect();
+    assert_eq!(probed.changed(Some(&labels)).unwrap(), expected);
+    assert!(probed.changed(Some(&labels[1..])).is_err());
+}
+
+/// More samples than a model is given at a time come in several parts, and what is found does not depend on them.
+#[test]
+fn a_model_is_given_a_few_thousand_rows_at_most() {
+    let mut most = 0;
+    let model = |rows: &Samples<'_>| {
+        most = most.max(rows.len());
+        linear(rows)
+    };
+    let few = ProbeParams { probes: 2, ..params("linf:0.1:pixel") };
+    let found = probe_model(&inputs(5000), model, &few, &Silent).unwrap();
+    assert_eq!(found.samples.len(), 5000);
+    assert!((1000..5000).contains(&most), "{most}");
+    let beyond = ProbeParams { samples: 4999, ..few };
+    let part = probe_model(&inputs(5000), linear, &beyond, &Silent).unwrap();
+    assert!(part.samples.iter().all(|sample| found.samples[sample.index] == *sample));
+}
+
 /// Images stay images, and a model is never given more rows than there are samples, however many copies they have.
 #[test]
 fn copies_stay_in_range_and_come_in_small_numbers() {
@@ -220,14 +255,26 @@ fn a_run_can_be_stopped() {
     assert_eq!(probe_model(&inputs(10), linear, &params("linf:0.1"), &Stopped), Err(Error::Cancelled));
 }
 
-/// Samples first, then copy after copy, each at its radius from its sample.
+/// Samples first, then copy after copy, each at its radius from its sample, and none goes through the model twice.
 #[test]
 fn the_probed_manifold_is_samples_and_copies() {
     let inputs = inputs(30);
     let params = ProbeParams { probes: 3, ..params("l2:0.5:pixel") };
-    let manifold = probed_manifold(&inputs, &params, &Silent).unwrap();
-    assert_eq!((manifold.len(), manifold.dim()), (120, DIM));
-    let (all, own) = (singles(&manifold), singles(&inputs));
+    let mut runs = 0;
+    let counted = |rows: &Samples<'_>| {
+        runs += rows.len();
+        linear(rows)
+    };
+    let (probed, manifold) = probed_manifold(&inputs, counted, &params, &Silent).unwrap();
+    assert_eq!((runs, probed.evaluations), (120, 120));
+    assert_eq!(probed, probe_model(&inputs, linear, &params, &Silent).unwrap());
+    assert_eq!((manifold.len(), manifold.input().dim()), (120, DIM));
+    let expected: Vec<f32> = match linear(manifold.input()).unwrap().values() {
+        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
+        Values::F32(_) => unreachable!("the model answers in double precision"),
+    };
+    assert_eq!(singles(manifold.output()), expected);
+    let (all, own) = (singles(manifold.input()), singles(&inputs));
     assert_eq!(&all[..30 * DIM], own);
     for row in 2..120 {
         let (copy, sample) = (&all[row * DIM..(row + 1) * DIM], &own[row % 30 * DIM..(row % 30 + 1) * DIM]);
@@ -239,6 +286,6 @@ fn the_probed_manifold_is_samples_and_copies() {
         }
     }
     let search: Probe = "linf:0.1".parse().unwrap();
-    let error = probed_manifold(&inputs, &ProbeParams::new(search), &Silent).unwrap_err();
+    let error = probed_manifold(&inputs, linear, &ProbeParams::new(search), &Silent).unwrap_err();
     assert_eq!(error, Error::ProbedManifold);
 }

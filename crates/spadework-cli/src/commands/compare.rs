@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use spadework::probe::Probed;
+use spadework::scores::SampleFacts;
 use spadework::{
-    Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals, permuted_score, with_threads,
+    ComparedModel, Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals,
+    permuted_score, with_threads,
 };
 use spadework_io::comparison::{CompareDocument, ModelDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::result::{IntervalDocument, ReferencesDocument};
 use spadework_io::{Dataset, Labels};
-use spadework_report::{ComparedModels, comparison_charts, comparison_page};
+use spadework_report::{ComparedModels, SampleColumns, comparison_charts, comparison_page};
 
 use super::score::tell_what_subsamples_needed;
 use crate::args::TableFormat;
@@ -19,9 +20,9 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::models::LoadedModels;
 use crate::pages::{Places, inputs_of, this_call};
-use crate::probing::{self, Probing};
+use crate::probing::{self, Probing, Shown};
 use crate::render::json;
-use crate::run::{ResultFolder, label_text, tell_of_given_pieces, tell_what_was_missed};
+use crate::run::{ResultFolder, label_text, tell_of_given_pieces, tell_of_guesses, tell_what_was_missed};
 use crate::stored::command_line;
 use crate::{render_many, tables};
 
@@ -36,21 +37,32 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let labels = loaded.labels(args.labels.as_deref())?;
     let models = loaded.set()?;
     loaded.tell_what_outputs_look_like(&models, console);
+    for model in models.models() {
+        if let Some(file) = loaded.file(&model.name) {
+            let checked = args.probe.check_outputs(&file.file, model.outputs.dim());
+            checked.map_err(|failure| failure.about_model(&model.name))?;
+        }
+    }
     let comparison = compare(&models, &params, &console.monitor())
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
-    let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), args.top)?;
-    for model in &mut document.models {
+    let probes = probe(args, &loaded, labels.as_ref(), &comparison, console)?;
+    let facts = sample_facts(&comparison, &models, labels.as_ref(), &probes)?;
+    let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), args.top)?;
+    for (model, shown) in document.models.iter_mut().zip(&probes) {
         model.file = loaded.file(&model.name).cloned();
+        model.beside.probe = shown.as_ref().map(|shown| shown.document.clone());
+        tell_of_guesses(&model.beside, model.output_dim, &format!("model `{}`: ", model.name), console);
     }
     document.corruption.clone_from(&loaded.corruption);
     add_certainty(args, &models, &comparison, console, &mut document)?;
     add_indices(args, &models, &comparison, console, &mut document)?;
-    let probed = add_probes(args, &loaded, labels.as_ref(), console, &mut document)?;
     if let Some(folder) = folder {
         document.command = Some(command_line());
         document.data = loaded.remembered(args.labels.as_deref(), &comparison)?;
-        write(&folder, &comparison, &document, labels.as_ref(), &probed)?;
+        let samples =
+            SamplesOfAll { comparison: &comparison, labels: labels.as_ref(), facts: &facts, probes: &probes };
+        write(&folder, &document, &samples)?;
         folder.commit()?;
     }
     let outputs: Vec<&Samples<'_>> =
@@ -62,6 +74,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         labels: labels.as_ref(),
         inputs: loaded.input_array().zip(inputs.as_ref()).map(|(data, inputs)| inputs_of(data, inputs)),
         outputs: &outputs,
+        columns: &facts.iter().map(SampleColumns::from).collect::<Vec<_>>(),
     };
     write_page(args, places, &compared, console)?;
     if args.output.json {
@@ -147,7 +160,7 @@ fn add_certainty(
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, &monitor)
                 .map_err(|error| error.in_model(&compared.name))?;
-            model.references = Some(ReferencesDocument { identity: 1.0, permuted });
+            model.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
         }
     }
     if args.certainty.interval {
@@ -159,7 +172,7 @@ fn add_certainty(
         tell_what_subsamples_needed(found.grown, document.neighbors.used, console);
         let given = |at: usize| comparison.models[at].given;
         for (at, model) in document.models.iter_mut().enumerate() {
-            model.interval = Some(IntervalDocument::of(&found, given(at)));
+            model.beside.interval = Some(IntervalDocument::of(&found, given(at)));
         }
         for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
             pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
@@ -181,51 +194,68 @@ fn add_indices(
     }
     let monitor = console.monitor();
     for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-        model.indices = Some(compared.indices(models, &monitor)?.into());
+        model.beside.indices = Some(compared.indices(models, &monitor)?.into());
     }
     Ok(())
 }
 
-/// What perturbed copies show of every model that is a file, in the order of the comparison; nothing where no probe was asked
-/// for.
-fn add_probes(
+/// What perturbed copies show of every model that is a file, in the order of the comparison, where asked for.
+fn probe(
     args: &CompareArgs,
     loaded: &LoadedModels<'_>,
     labels: Option<&Labels>,
+    comparison: &Comparison,
     console: Console,
-    document: &mut CompareDocument,
-) -> Result<Vec<Option<Probed>>, Failure> {
+) -> Result<Vec<Option<Shown>>, Failure> {
     let params = args.method.params(args.neighbors);
     let options = args.models.run.options();
-    let probing = Probing::from_args(&args.probe, loaded.input_array(), options, &params, console);
-    let Some(probing) = probing else { return Ok(Vec::new()) };
-    let mut probed = Vec::with_capacity(document.models.len());
-    for model in &mut document.models {
-        let Some(file) = &model.file else {
+    let Some(probing) = Probing::from_args(&args.probe, loaded.input_array(), options, &params, console)
+    else {
+        return Ok(comparison.models.iter().map(|_| None).collect());
+    };
+    let shown = |model: &ComparedModel| {
+        let Some(file) = loaded.file(&model.name) else {
             console.note(&format!("model `{}` is given by its outputs, and is not probed", model.name));
-            probed.push(None);
-            continue;
+            return Ok(None);
         };
-        let shown = probing.run(&file.file, labels).map_err(|failure| failure.about_model(&model.name))?;
-        model.probe = Some(shown.document);
-        probed.push(Some(shown.probed));
-    }
-    Ok(probed)
+        let shown = probing.run(&file.file, labels, args.top);
+        shown.map(Some).map_err(|failure| failure.about_model(&model.name))
+    };
+    comparison.models.iter().map(shown).collect()
+}
+
+/// Margins and fragility of the samples by every model, in the order of the comparison.
+fn sample_facts(
+    comparison: &Comparison,
+    models: &ModelSet<'_>,
+    labels: Option<&Labels>,
+    probes: &[Option<Shown>],
+) -> Result<Vec<SampleFacts>, Failure> {
+    let facts = |(model, shown): (&ComparedModel, &Option<Shown>)| {
+        Ok(model.sample_facts(models, labels.map(Labels::ids), shown.as_ref().map(|shown| &shown.probed))?)
+    };
+    comparison.models.iter().zip(probes).map(facts).collect()
+}
+
+/// What is known of the samples by every model; lists are in the order of the comparison.
+struct SamplesOfAll<'a> {
+    comparison: &'a Comparison,
+    labels: Option<&'a Labels>,
+    facts: &'a [SampleFacts],
+    probes: &'a [Option<Shown>],
 }
 
 /// result.json, and the tables of models, of pairs of models and of samples.
 fn write(
     folder: &ResultFolder<'_>,
-    comparison: &Comparison,
     document: &CompareDocument,
-    labels: Option<&Labels>,
-    probed: &[Option<Probed>],
+    samples: &SamplesOfAll<'_>,
 ) -> Result<(), Failure> {
     let (path, formats) = (folder.path(), folder.tables());
     write_bytes(&path.join("result.json"), json(document).as_bytes())?;
     write_models(path, formats, document)?;
     write_agreement(path, formats, document)?;
-    write_nodes(path, formats, comparison, labels, probed)
+    write_nodes(path, formats, samples)
 }
 
 fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
@@ -235,13 +265,15 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
     let scores = of(|model| model.model_score);
     let lower = of(|model| model.enclosure.lower);
     let upper = of(|model| model.enclosure.upper);
-    let accuracies = of(|model| model.accuracy.unwrap_or(f64::NAN));
-    let interval_lower = of(|model| model.interval.map_or(f64::NAN, |interval| interval.lower));
-    let interval_upper = of(|model| model.interval.map_or(f64::NAN, |interval| interval.upper));
-    let permuted = of(|model| model.references.map_or(f64::NAN, |references| references.permuted));
-    let robust = of(|model| model.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
-    let stability = of(|model| model.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
-    let held = of(|model| model.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
+    let accuracies = of(|model| model.beside.accuracy.unwrap_or(f64::NAN));
+    let overlaps = of(|model| model.beside.edge_overlap.unwrap_or(f64::NAN));
+    let interval_lower = of(|model| model.beside.interval.map_or(f64::NAN, |interval| interval.lower));
+    let interval_upper = of(|model| model.beside.interval.map_or(f64::NAN, |interval| interval.upper));
+    let permuted = of(|model| model.beside.references.map_or(f64::NAN, |references| references.permuted));
+    let robust =
+        of(|model| model.beside.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
+    let stability = of(|model| model.beside.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
+    let held = of(|model| model.beside.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
     let columns = [
         ("rank", Column::I64(&ranks)),
         ("name", Column::Utf8(&names)),
@@ -249,6 +281,7 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         ("enclosure_lower", Column::F64(&lower)),
         ("enclosure_upper", Column::F64(&upper)),
         ("accuracy", Column::F64(&accuracies)),
+        ("edge_overlap", Column::F64(&overlaps)),
         ("interval_lower", Column::F64(&interval_lower)),
         ("interval_upper", Column::F64(&interval_upper)),
         ("permuted", Column::F64(&permuted)),
@@ -280,36 +313,36 @@ fn write_agreement(path: &Path, formats: &[TableFormat], document: &CompareDocum
     tables::write(path, "agreement", formats, &columns)
 }
 
-/// A sample a row, the score of every model a column, most robust model first.
-fn write_nodes(
-    path: &Path,
-    formats: &[TableFormat],
-    comparison: &Comparison,
-    labels: Option<&Labels>,
-    probed: &[Option<Probed>],
-) -> Result<(), Failure> {
-    let samples = comparison.models[0].report.graphs.nodes();
+/// A sample a row, columns of every model, most robust model first.
+fn write_nodes(path: &Path, formats: &[TableFormat], all: &SamplesOfAll<'_>) -> Result<(), Failure> {
+    let models = &all.comparison.models;
+    let samples = models[0].report.graphs.nodes();
     let indices: Vec<i64> = (0..samples as i64).collect();
     let words: Option<Vec<String>> =
-        labels.map(|labels| (0..samples).map(|index| label_text(labels, index)).collect());
-    let names: Vec<String> = comparison.models.iter().map(|model| format!("score_{}", model.name)).collect();
+        all.labels.map(|labels| (0..samples).map(|index| label_text(labels, index)).collect());
     let mut columns = vec![("index", Column::I64(&indices))];
     columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
-    for (name, model) in names.iter().zip(&comparison.models) {
-        columns.push((name, Column::F64(model.report.node_scores.scores())));
-    }
-    let probes = probed.iter().zip(&comparison.models).flat_map(|(probed, model)| {
-        let columns = probed.as_ref().map(probing::columns).unwrap_or_default();
-        columns.into_iter().map(|(name, column)| (format!("{name}_{}", model.name), column))
+    let scores = models.iter().map(|model| ("score", model, model.report.node_scores.scores().to_vec()));
+    let beside = models.iter().zip(all.facts).flat_map(|(model, facts)| {
+        let margins = facts.margins.as_ref().map(|margins| ("margin", model, margins.values().to_vec()));
+        margins.into_iter().chain([("fragility", model, facts.fragility.values().to_vec())])
     });
-    let probes: Vec<(String, Vec<f64>)> = probes.collect();
-    columns.extend(probes.iter().map(|(name, column)| (name.as_str(), Column::F64(column))));
+    let probes = models.iter().zip(all.probes).flat_map(|(model, shown)| {
+        let columns = shown.as_ref().map(|shown| probing::columns(&shown.probed)).unwrap_or_default();
+        columns.into_iter().map(move |(name, column)| (name, model, column))
+    });
+    let named: Vec<(String, Vec<f64>)> = scores
+        .chain(beside)
+        .chain(probes)
+        .map(|(name, model, column)| (format!("{name}_{}", model.name), column))
+        .collect();
+    columns.extend(named.iter().map(|(name, column)| (name.as_str(), Column::F64(column))));
     tables::write(path, "nodes", formats, &columns)?;
     if formats.contains(&TableFormat::Npy) {
-        let rows = (0..samples)
-            .flat_map(|p| comparison.models.iter().map(move |model| model.report.node_scores.scores()[p]));
+        let rows =
+            (0..samples).flat_map(|p| models.iter().map(move |model| model.report.node_scores.scores()[p]));
         let values: Vec<f64> = rows.collect();
-        write_npy(&path.join("node_scores.npy"), &[samples, comparison.models.len()], values.as_slice())?;
+        write_npy(&path.join("node_scores.npy"), &[samples, models.len()], values.as_slice())?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use spadework::scores::predictions;
 use spadework::{Comparison, ModelSet, Samples, SpadeParams, SpadeReport, Values, compare};
 use spadework_io::comparison::CompareDocument;
 use spadework_io::{Labels, load_bytes, load_digits};
-use spadework_report::{ComparedModels, InputArray, comparison_charts, comparison_page};
+use spadework_report::{ComparedModels, InputArray, SampleColumns, comparison_charts, comparison_page};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
@@ -102,7 +102,9 @@ fn write_page(
     digits: &Digits,
 ) -> Result<(), Failure> {
     let labels = Labels::from_ids(digits.labels.iter().map(|&label| label as i64).collect());
-    let document = CompareDocument::new(comparison, set, Some(&labels), PICTURES)?;
+    let facts = comparison.models.iter().map(|model| model.sample_facts(set, Some(labels.ids()), None));
+    let facts = facts.collect::<Result<Vec<_>, _>>()?;
+    let document = CompareDocument::new(comparison, &facts, Some(&labels), PICTURES)?;
     let outputs: Vec<&Samples<'_>> =
         comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();
     let shape = [digits.labels.len(), SIDE, SIDE];
@@ -112,6 +114,7 @@ fn write_page(
         labels: Some(&labels),
         inputs: set.inputs().samples().map(|samples| InputArray { samples, shape: &shape }),
         outputs: &outputs,
+        columns: &facts.iter().map(SampleColumns::from).collect::<Vec<_>>(),
     };
     let page = || comparison_page(&models, &this_call(), &Console::quiet().monitor());
     places.write(page, || Ok(comparison_charts(&document)))

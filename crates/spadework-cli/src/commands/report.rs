@@ -5,16 +5,18 @@
 
 use std::path::Path;
 
-use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, compare, evaluate, with_threads};
+use spadework::scores::{SampleFacts, SampleSignals};
+use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, Values, compare, evaluate, with_threads};
+use spadework_io::beside::BesideDocument;
 use spadework_io::comparison::CompareDocument;
 use spadework_io::layers::LayersDocument;
 use spadework_io::result::{ScoreDocument, schema_of};
 use spadework_io::sweep::SweepDocument;
-use spadework_io::{Dataset, Labels, comparison, layers, result, sweep};
+use spadework_io::{Dataset, Labels, comparison, layers, load, result, sweep};
 use spadework_report::{
-    ComparedModels, Origin, ScoredModel, comparison_charts, comparison_page, comparison_page_of_document,
-    layers_charts, layers_page, score_charts, score_charts_of_document, score_page, score_page_of_document,
-    sweep_charts, sweep_page,
+    ComparedModels, Origin, SampleColumns, ScoredModel, comparison_charts, comparison_page,
+    comparison_page_of_document, layers_charts, layers_page, score_charts, score_charts_of_document,
+    score_page, score_page_of_document, sweep_charts, sweep_page,
 };
 
 use crate::args_report::ReportArgs;
@@ -74,12 +76,21 @@ fn of_score(args: &ReportArgs, path: &Path, places: Places<'_>, console: Console
     let params = SpadeParams { threads: args.threads, ..known(path, document.params())? };
     let report = evaluate(&PairedSamples::new(inputs.clone(), outputs.clone())?, &params, &monitor)?;
     check_same(path, document.model_score, report.model_score.0)?;
+    let signals = SampleSignals {
+        inputs: Some(&inputs),
+        outputs: Some(&outputs),
+        labels: arrays.labels.as_ref().map(Labels::ids),
+        ..SampleSignals::default()
+    };
+    let facts = SampleFacts::of(&report, &signals)?;
+    let kept = KeptFragility::of(path, "", &document.beside)?;
     let model = ScoredModel {
         document: &document,
         report: &report,
         labels: arrays.labels.as_ref(),
         inputs: Some(inputs_of(&arrays.inputs, &inputs)),
         outputs: Some(&outputs),
+        columns: kept.beside(&facts),
     };
     with_threads(args.threads, || {
         Ok(places.write(|| score_page(&model, &origin, &monitor), || score_charts(&model, &monitor)))
@@ -130,17 +141,26 @@ fn of_comparison(
     // In the order of the result, which is that of the scores: the comparison keeps it.
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.clone() });
-    let comparison = compare(&ModelSet::new(inputs.clone(), models.collect())?, &params, &monitor)?;
+    let set = ModelSet::new(inputs.clone(), models.collect())?;
+    let comparison = compare(&set, &params, &monitor)?;
     for (then, now) in document.models.iter().zip(&comparison.models) {
         check_same(path, then.model_score, now.report.model_score.0)?;
     }
     let outputs: Vec<_> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
+    let labels = arrays.labels.as_ref().map(Labels::ids);
+    let facts = comparison.models.iter().map(|model| model.sample_facts(&set, labels, None));
+    let facts = facts.collect::<Result<Vec<_>, _>>()?;
+    let kept = document.models.iter();
+    let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.beside));
+    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let columns: Vec<_> = kept.iter().zip(&facts).map(|(kept, facts)| kept.beside(facts)).collect();
     let models = ComparedModels {
         document: &document,
         comparison: &comparison,
         labels: arrays.labels.as_ref(),
         inputs: Some(inputs_of(&arrays.inputs, &inputs)),
         outputs: &outputs,
+        columns: &columns,
     };
     with_threads(args.threads, || Ok(places.write(|| comparison_page(&models, &origin, &monitor), charts)))?
 }
@@ -164,6 +184,49 @@ impl ComparedArrays {
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let labels = stored_labels(data.labels.as_ref(), &inputs)?;
         Ok(Self { inputs, outputs, labels })
+    }
+}
+
+/// How fragile samples are by probes, which are not made again, as a table of the result has it.
+enum KeptFragility {
+    /// There were no probes: it is found again.
+    Unprobed,
+    /// None where no table has it.
+    Probed(Option<Vec<f64>>),
+}
+
+impl KeptFragility {
+    /// The column `fragility`, and what follows in its name, beside the result at `path`.
+    fn of(path: &Path, suffix: &str, beside: &BesideDocument) -> Result<Self, Failure> {
+        if beside.probe.is_none() {
+            return Ok(Self::Unprobed);
+        }
+        let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
+        let places = [
+            format!("{folder}/nodes.csv:fragility{suffix}"),
+            format!("{folder}/nodes.parquet:fragility{suffix}"),
+            format!("{folder}/fragility{suffix}.npy"),
+        ];
+        let Some(found) = places.iter().find_map(|place| load(place).ok()) else {
+            return Ok(Self::Probed(None));
+        };
+        let values = match found.samples()?.values() {
+            Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+            Values::F64(values) => values.to_vec(),
+        };
+        Ok(Self::Probed(Some(values)))
+    }
+
+    /// It, beside what is found again.
+    fn beside<'a>(&'a self, facts: &'a SampleFacts) -> SampleColumns<'a> {
+        let found = SampleColumns::from(facts);
+        match self {
+            Self::Unprobed => found,
+            Self::Probed(kept) => {
+                let is_whole = |kept: &&[f64]| kept.len() == facts.fragility.values().len();
+                SampleColumns { fragility: kept.as_deref().filter(is_whole), ..found }
+            }
+        }
     }
 }
 

@@ -9,10 +9,9 @@ use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::pages::{Places, inputs_of, this_call};
-use crate::probing::Probing;
 use crate::render;
 use crate::render::json;
-use crate::run::{ResultFolder, Scored};
+use crate::run::{ResultFolder, Scored, tell_of_guesses};
 use crate::stages::StageFolder;
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
@@ -24,11 +23,13 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let places = Places::from_args(&args.page)?;
     let console = Console::new(&args.output);
     let stages = args.output.out.as_deref().map(|out| StageFolder::of_score(out, console));
-    let mut scored = Scored::in_stages(&args.model, &args.corruption, stages.as_ref(), console)?;
+    let mut scored =
+        Scored::in_stages(&args.model, &args.corruption, Some(&args.probe), stages.as_ref(), console)?;
+    scored.probe(&args.probe, &args.model, args.top, console)?;
     let mut document = scored.document(args.top, folder.as_ref())?;
+    tell_of_guesses(&document.beside, document.output_dim, "", console);
     add_certainty(args, &scored, console, &mut document)?;
     add_indices(args, &scored, console, &mut document)?;
-    add_probes(args, &mut scored, console, &mut document)?;
     if let Some(folder) = folder {
         folder.write(&scored, &document)?;
         folder.commit()?;
@@ -63,6 +64,7 @@ fn write_page(
         labels: scored.labels.as_ref(),
         inputs: arrays.zip(samples.as_ref()).map(|((data, _), (inputs, _))| inputs_of(data, inputs)),
         outputs: samples.as_ref().map(|(_, outputs)| outputs),
+        columns: scored.facts()?.into(),
     };
     with_threads(args.model.method.general.threads, || {
         Ok(places.write(|| score_page(&model, &this_call(), &monitor), || score_charts(&model, &monitor)))
@@ -92,12 +94,12 @@ fn add_certainty(
     let params = SpadeParams { neighbors: document.neighbors.used, ..args.model.params() };
     if args.certainty.references {
         let permuted = permuted_score(&scored.report.graphs, &params, &monitor)?;
-        document.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
     }
     if let (true, Some(set)) = (args.certainty.interval, scored.as_set()?) {
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
         tell_what_subsamples_needed(found.grown, document.neighbors.used, console);
-        document.interval = Some(IntervalDocument::of(&found, 0));
+        document.beside.interval = Some(IntervalDocument::of(&found, 0));
     }
     Ok(())
 }
@@ -112,25 +114,7 @@ fn add_indices(
     if args.certainty.indices {
         let samples = scored.paired()?;
         let found = Indices::of(&scored.report, samples.as_ref(), &console.monitor())?;
-        document.indices = Some(found.into());
-    }
-    Ok(())
-}
-
-/// What perturbed copies show, where asked for.
-fn add_probes(
-    args: &ScoreArgs,
-    scored: &mut Scored,
-    console: Console,
-    document: &mut ScoreDocument,
-) -> Result<(), Failure> {
-    let inputs = scored.arrays().map(|(inputs, _)| inputs);
-    let options = args.model.network.run.options();
-    let probing = Probing::from_args(&args.probe, inputs, options, &args.model.params(), console);
-    if let (Some(probing), Some(model)) = (probing, &scored.model) {
-        let shown = probing.run(&model.file, scored.labels.as_ref())?;
-        document.probe = Some(shown.document);
-        scored.probed = Some(shown.probed);
+        document.beside.indices = Some(found.into());
     }
     Ok(())
 }

@@ -3,14 +3,17 @@
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
+use spadework::scores::NodeScore;
+use spadework_io::beside::NodeDocument;
 use spadework_io::output::write_bytes;
-use spadework_io::result::{ModelFileDocument, NodeDocument, ScoreDocument};
+use spadework_io::probe::ProbeDocument;
+use spadework_io::result::{ModelFileDocument, ScoreDocument};
 
 use crate::args::{By, SelectArgs};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::json;
-use crate::run::{NodeRow, ResultFolder, Scored};
+use crate::run::{NodeTable, ResultFolder, Scored};
 
 /// Samples selected where the user names no number.
 const DEFAULT_TOP: usize = 100;
@@ -23,25 +26,22 @@ struct SelectDocument<'a> {
     top: usize,
     by: &'static str,
     indices: &'a [usize],
-    nodes: Vec<SelectedNode>,
+    nodes: Vec<NodeDocument>,
+    fragility_basis: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<&'a ProbeDocument>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a ModelFileDocument>,
     version: &'a str,
 }
 
-#[derive(Debug, Serialize)]
-struct SelectedNode {
-    #[serde(flatten)]
-    node: NodeDocument,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    margin: Option<f64>,
-    fragility: f64,
-}
-
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
+    check_sense(args)?;
     let folder = ResultFolder::from_args(&args.output, &args.graphs.save_graphs)?;
-    let scored = Scored::from_corrupted(&args.model, &args.corruption, Console::new(&args.output))?;
+    let console = Console::new(&args.output);
+    let mut scored = Scored::in_stages(&args.model, &args.corruption, Some(&args.probe), None, console)?;
     let top = number_to_select(args.top, scored.report.graphs.nodes())?;
+    scored.probe(&args.probe, &args.model, top, console)?;
     let mut selected = scored.ranking(args.by)?;
     selected.truncate(top);
     let document = scored.document(top, folder.as_ref())?;
@@ -60,6 +60,17 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     }
 }
 
+/// Probes are a part of the fragility, and of nothing else that samples are selected by.
+fn check_sense(args: &SelectArgs) -> Result<(), Failure> {
+    args.probe.check()?;
+    if args.probe.probe.is_some() && args.by != By::Fragility {
+        let message =
+            format!("--probe makes the fragility better, but samples are selected by {}", args.by.word());
+        return Err(Failure::usage(message).with_hint("--by fragility"));
+    }
+    Ok(())
+}
+
 fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, Failure> {
     match top.map(NonZeroUsize::get) {
         None => Ok(DEFAULT_TOP.min(samples)),
@@ -71,22 +82,18 @@ fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, 
 }
 
 fn with_scores(scored: &Scored, selected: &[usize]) -> Result<String, Failure> {
-    let fragility = scored.fragility()?;
-    let rows = selected.iter().enumerate();
-    let rows = rows.map(|(at, &index)| NodeRow { scored, fragility, index, rank: at + 1 }.to_csv() + "\n");
-    Ok(format!("{}\n{}", NodeRow::HEADER, rows.collect::<String>()))
+    let table = NodeTable::of(scored)?;
+    let rows = selected.iter().enumerate().map(|(at, &index)| table.row(index, at + 1));
+    Ok(table.header() + &rows.collect::<String>())
 }
 
 fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> Result<String, Failure> {
-    let fragility = scored.fragility()?;
-    let node = |&index: &usize| SelectedNode {
-        node: NodeDocument {
-            index,
-            score: scored.report.node_scores.scores()[index],
-            label: scored.labels.as_ref().map(|labels| labels.ids()[index]),
-        },
-        margin: scored.margins.as_ref().map(|margins| margins.values()[index]),
-        fragility: fragility.values()[index],
+    let facts = scored.facts()?;
+    let node = |&index: &usize| {
+        let score = scored.report.node_scores.scores()[index];
+        let mut node = NodeDocument::new(NodeScore { index, score }, scored.labels.as_ref());
+        node.set_facts(facts);
+        node
     };
     Ok(json(&SelectDocument {
         schema: "spadework.select/1",
@@ -96,6 +103,8 @@ fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]
         by: by.word(),
         indices: selected,
         nodes: selected.iter().map(node).collect(),
+        fragility_basis: document.beside.fragility_basis.as_deref(),
+        probe: document.beside.probe.as_ref(),
         model: document.model.as_ref(),
         version: &document.version,
     }))

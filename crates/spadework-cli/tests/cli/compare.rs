@@ -61,8 +61,14 @@ fn a_graph_may_stand_for_the_inputs() {
         for (given, made) in
             json["models"].as_array().unwrap().iter().zip(of_samples["models"].as_array().unwrap())
         {
-            for field in ["name", "model_score", "enclosure", "label_scores", "top_nodes", "output_graph"] {
+            for field in ["name", "model_score", "enclosure", "label_scores", "output_graph"] {
                 assert_eq!(given[field], made[field], "{graph}: {field}");
+            }
+            // A fragility without the inputs is another one.
+            for field in
+                ["/top_nodes/0/index", "/top_nodes/0/score", "/top_nodes/9/index", "/top_nodes/9/margin"]
+            {
+                assert_eq!(given.pointer(field), made.pointer(field), "{graph}: {field}");
             }
         }
     }
@@ -99,11 +105,12 @@ fn tells_the_accuracy_where_labels_are_classes() {
     let scene = Scene::with_model();
     let labels: String = (0..Scene::SAMPLES).map(|sample| format!("{}\n", sample % 3)).collect();
     scene.write("classes.csv", labels);
-    let json = compare(&scene, &format!("{TWO} --json --labels classes.csv")).json();
+    let json = compare(&scene, &format!("{TWO} --json --labels classes.csv -q")).json();
     // Labels by position say nothing about smooth outputs: about a third is right.
     let accuracy = json["models"][0]["accuracy"].as_f64().unwrap();
     assert!((0.2..0.5).contains(&accuracy), "{accuracy}");
-    let text = compare(&scene, &format!("{TWO} --labels classes.csv")).prints();
+    let text = compare(&scene, &format!("{TWO} --labels classes.csv"))
+        .notes(&["model `good`: only ", " % of the samples have their largest output at their label"]);
     assert!(text.contains("accuracy") && text.contains(&format!("{:.2} %", 100.0 * accuracy)), "{text}");
 }
 
@@ -164,7 +171,8 @@ fn tables_are_written() {
     );
     assert!(models.lines().nth(1).unwrap().starts_with("1,good,"), "{models}");
     let nodes = scene.read("result/nodes.csv");
-    assert!(nodes.starts_with("index,label,score_good,score_bad\n0,0,"), "{}", &nodes[..80]);
+    let header = "index,label,score_good,score_bad,margin_good,fragility_good,margin_bad,fragility_bad\n";
+    assert!(nodes.starts_with(&format!("{header}0,0,")), "{}", &nodes[..80]);
     assert_eq!(nodes.lines().count(), Scene::SAMPLES + 1);
     assert!(
         scene

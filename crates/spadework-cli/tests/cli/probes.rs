@@ -57,11 +57,106 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     for line in [
         "probes        linf:0.1:search, up to 9 copies of 20 samples",
         "robust   ",
-        "held   ",
+        "of the samples keep their class under attack, estimated",
+        "of the samples keep their class on every copy\n",
         "stability   ",
+        "by margins, slopes and probes\n",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
+    // Nobody has said what is right.
+    assert!(!text.contains("are right"), "{text}");
+}
+
+/// Labels that are what the model says, but for every fifth sample.
+#[test]
+fn labels_say_what_is_right() {
+    let scene = scene();
+    // Far out, the model has another answer for some, and copies come across.
+    let far: Vec<f32> = Random::new(3).points(800).iter().map(|number| 60.0 * number - 30.0).collect();
+    scene.write("x.npy", floats(4, &far));
+    scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
+    let bytes = std::fs::read(scene.path().join("y.npy")).unwrap();
+    // The numbers are the end of the file.
+    let numbers: Vec<f32> = bytes[bytes.len() - 200 * 3 * 4..]
+        .chunks_exact(4)
+        .map(|number| f32::from_le_bytes(number.try_into().unwrap()))
+        .collect();
+    let class = |row: &[f32]| (1..3).fold(0, |best, at| if row[at] > row[best] { at } else { best });
+    // The wrong labels are both others in turn, so that every output is somebody's label.
+    let label = |(at, row): (usize, &[f32])| {
+        let wrong = if at % 5 == 0 { 1 + at / 5 % 2 } else { 0 };
+        format!("{}\n", (class(row) + wrong) % 3)
+    };
+    scene.write("labels.csv", numbers.chunks_exact(3).enumerate().map(label).collect::<String>());
+    let call = "score --inputs x.npy --model mlp.onnx --labels labels.csv --probe linf:10 --probes 30";
+    let json = scene.run(&format!("{call} --quiet --json --top 3")).json();
+    let probe = &json["probe"];
+    assert_eq!((&json["accuracy"], &probe["accuracy"]), (&0.8.into(), &0.8.into()));
+    let changed = probe["changed"].as_u64().unwrap();
+    assert_eq!(((0.8 - probe["held"].as_f64().unwrap()) * 200.0).round() as u64, changed);
+    let listed = probe["top_changed"].as_array().unwrap();
+    assert_eq!(listed.len() as u64, changed.min(3));
+    let margins: Vec<f64> = listed.iter().map(|sample| sample["margin"].as_f64().unwrap()).collect();
+    assert!(margins.is_sorted_by(|a, b| a >= b) && margins.iter().all(|margin| *margin > 0.0), "{margins:?}");
+    assert!(listed.iter().all(|sample| sample["index"].as_u64().unwrap() % 5 != 0), "{listed:?}");
+    let text = scene.run(&format!("{call} --quiet --report page.html")).prints();
+    assert!(text.contains("of the samples are right on every copy, of 80.00 % unperturbed"), "{text}");
+    assert!(
+        changed > 0 && text.contains("probed samples that are right and lose their class on a copy: "),
+        "{text}"
+    );
+    let page = scene.read("page.html");
+    for part in [
+        "robust accuracy, estimated",
+        "An upper bound of what the strongest attack of this size leaves.",
+        &format!("{changed} right samples lose their class on one"),
+        "id=\"table-changed\"",
+        "docs/what-the-scores-mean.md",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn samples_are_selected_by_probed_fragility() {
+    let scene = scene();
+    let call = "--inputs x.npy --model mlp.onnx --quiet";
+    let probe = "--probe linf:0.5 --probes 30 --probe-samples 150";
+    let json = scene.run(&format!("select {call} --by fragility {probe} --top 5 --json")).json();
+    assert_eq!(json["fragility_basis"], "margins, slopes and probes");
+    assert_eq!(json["probe"]["samples"], 150);
+    let table = scene.run(&format!("select {call} --by fragility {probe} --top 5 --scores")).prints();
+    assert!(table.starts_with("index,label,score,rank,margin,fragility,probe_margin,stability\n"), "{table}");
+    let plain = scene.run(&format!("select {call} --by fragility --top 200")).prints();
+    let probed = scene.run(&format!("select {call} --by fragility {probe} --top 200")).prints();
+    assert_ne!(plain, probed);
+    // The same as `score` says.
+    scene.run(&format!("score {call} {probe} --out result")).prints();
+    let nodes = scene.read("result/nodes.csv");
+    let mut fragility: Vec<(f64, usize)> = nodes
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(5).unwrap().parse::<f64>().unwrap())
+        .enumerate()
+        .map(|(index, fragility)| (-fragility, index))
+        .collect();
+    fragility.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let expected: String = fragility.iter().map(|(_, index)| format!("{index}\n")).collect();
+    assert_eq!(probed, expected);
+    // A page made later has the fragility by probes from the table.
+    scene.run("report result --out later.html").prints();
+    scene.run(&format!("score {call} {probe} --report now.html")).prints();
+    let without_provenance = |page: String| page.split("provenance-title").next().unwrap().to_owned();
+    let data = |page: String| {
+        page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap().to_owned()
+    };
+    assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
+    assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
+    scene.run(&format!("select {call} {probe}")).refuses(2, &["--probe", "by node", "--by fragility"]);
+    scene
+        .run(&format!("select {call} --by fragility --probe linf:0.1:pixel --probe-graph"))
+        .refuses(2, &["--probe-graph is no option of `spadework select`"]);
 }
 
 #[test]
@@ -114,6 +209,8 @@ fn samples_and_copies_are_scored_together() {
     let probe = probed(&scene, "linf:0.05:pixel --probes 3 --probe-samples 60 --probe-graph");
     let graph = &probe["graph"];
     assert_eq!((&graph["nodes"], &graph["neighbors"]["requested"]), (&240.into(), &10.into()));
+    // What went through the model once is scored, and nothing goes through it twice.
+    assert_eq!(probe["evaluations"], 240);
     assert!(graph["model_score"].as_f64().unwrap() > 0.0);
     assert!((0.0..=1.0).contains(&graph["edge_overlap"].as_f64().unwrap()));
 }
@@ -135,4 +232,29 @@ fn what_cannot_be_probed_is_refused() {
         .run(&format!("{INPUTS} --probe linf:0.1 --probe-graph"))
         .refuses(2, &["--probe-graph: a probed manifold is made of random copies", "--probe linf:0.1:pixel"]);
     scene.run(&format!("{INPUTS} --probe linf:0.1 --probes 0")).misused(&["--probes"]);
+    // Before anything is loaded: the inputs are not there.
+    let missing = "score --inputs missing.npy --model mlp.onnx --probe linf:0.1";
+    for option in ["--probes", "--probe-samples"] {
+        scene.run(&format!("{missing} {option} 16777217")).refuses(2, &[option, "16777217"]);
+    }
+}
+
+/// A model with a single output has no margin, which is told before its graphs are made: with so few samples they cannot be.
+#[test]
+fn a_single_output_is_told_before_the_work() {
+    let scene = scene();
+    scene.write("few.npy", floats(4, &Random::new(3).points(12)));
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-io/tests/fixtures/onnx");
+    scene.write("single.onnx", std::fs::read(fixtures.join("single.onnx")).unwrap());
+    for call in [
+        "score --model single.onnx",
+        "select --by fragility --model single.onnx",
+        "compare --model a=single.onnx --model b=mlp.onnx",
+    ] {
+        let call = format!("{call} --inputs few.npy");
+        scene.run(&call).refuses(2, &["neighbors"]);
+        scene
+            .run(&format!("{call} --probe linf:0.1"))
+            .refuses(2, &["single.onnx", "a margin needs at least 2 outputs"]);
+    }
 }

@@ -78,6 +78,23 @@ fn a_stage_that_is_there_is_not_made_again() {
     }
 }
 
+/// Neither arrays nor a model are needed to find that the scores are there.
+#[test]
+fn samples_are_not_read_for_scores_that_are_there() {
+    let scene = Scene::with_model();
+    stages(&scene, "result", "", "", "");
+    assert_eq!(scene.read_json("result/result.json")["margins"]["kind"], "predicted");
+    fs::rename(scene.path().join("y.npy"), scene.path().join("z.npy")).unwrap();
+    let told = scene.run("scores result --json");
+    told.notes(&["the scores are there and are not made again"]);
+    // Without samples there are no margins; once they are there again, the result is no longer what it would be.
+    let without = scene.run("scores result --force").notes(&["the samples are not found again", "y.npy"]);
+    assert!(!without.contains("margins"), "{without}");
+    scene.run("scores result").notes(&["the samples are not found again", "the scores are there"]);
+    fs::rename(scene.path().join("z.npy"), scene.path().join("y.npy")).unwrap();
+    scene.run("scores result").refuses(2, &["result.json: was made", "samples none, not found", "--force"]);
+}
+
 #[test]
 fn a_stage_of_something_else_is_refused_unless_forced() {
     let scene = Scene::with_model();

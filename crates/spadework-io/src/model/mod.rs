@@ -38,6 +38,9 @@ use self::fit::{Fit, Rows};
 
 /// Samples in a batch, where the model leaves the choice: more are hardly faster.
 const BATCH: usize = 128;
+/// The same where a few hundred samples come at a time, and ever fewer, as in probes: a batch that is not full is filled up, and
+/// what is made of that is made for nothing.
+const SMALL_BATCH: usize = 32;
 /// Bytes of values that a batch may make; smaller batches are taken for larger networks.
 const BATCH_BYTES: u64 = 1 << 28;
 
@@ -64,6 +67,8 @@ pub struct RunOptions {
     pub normalization: Option<Normalization>,
     /// Samples in a batch, where the model leaves the choice.
     pub batch_size: Option<NonZeroUsize>,
+    /// Whether samples come a few at a time, so that small batches are better where nobody has said how large they are.
+    pub few_at_a_time: bool,
     /// The onnxruntime library, or the folder it lies in, that runs the model in place of the built-in engine.
     pub onnxruntime: Option<PathBuf>,
 }
@@ -162,7 +167,8 @@ impl OnnxModel {
             None if is_fixed => one.batch,
             None => {
                 let each = self.decoded.bytes(input, &one.shape, outputs)?;
-                (BATCH_BYTES / each.max(1)).clamp(1, BATCH as u64) as usize
+                let most = if options.few_at_a_time { SMALL_BATCH } else { BATCH };
+                (BATCH_BYTES / each.max(1)).clamp(1, most as u64) as usize
             }
         };
         let fit = fit(batch)?;

@@ -3,7 +3,7 @@
 //! It runs the same graph as the first engine, which has read the file, checked it and found the shapes of its outputs.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use ort::environment::Environment;
 use ort::session::Session;
@@ -25,6 +25,8 @@ pub(super) struct Model {
     weights: Vec<WeightFile>,
     input: Input,
     outputs: Vec<String>,
+    /// Sessions that no thread works with: to make one takes longer than to run it on a few samples.
+    idle: Arc<Mutex<Vec<Session>>>,
 }
 
 /// Weights in a file of their own: its name and what it holds.
@@ -40,9 +42,19 @@ struct Input {
 
 /// A model of one thread.
 pub(super) struct Worker {
-    session: Session,
+    /// None once it has failed.
+    session: Option<Session>,
     input: Input,
     outputs: Vec<String>,
+    idle: Arc<Mutex<Vec<Session>>>,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let (Some(session), Ok(mut idle)) = (self.session.take(), self.idle.lock()) {
+            idle.push(session);
+        }
+    }
 }
 
 impl Model {
@@ -74,11 +86,19 @@ impl Model {
                 is_double,
             },
             outputs: outputs.iter().map(|&name| name.to_owned()).collect(),
+            idle: Arc::default(),
         })
     }
 
-    /// A session for one thread.
+    /// A session for one thread: one that is idle, or a new one.
     pub(super) fn worker(&self) -> Result<Worker, String> {
+        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+        let session = idle.map_or_else(|| self.session(), Ok)?;
+        let (input, outputs, idle) = (self.input.clone(), self.outputs.clone(), Arc::clone(&self.idle));
+        Ok(Worker { session: Some(session), input, outputs, idle })
+    }
+
+    fn session(&self) -> Result<Session, String> {
         caught(|| {
             // One thread each: batches run side by side, and a batch is computed in the same order whoever computes it.
             let mut builder = Session::builder(&self.environment).map_err(|error| told(&error))?;
@@ -88,8 +108,7 @@ impl Model {
                     .with_external_initializer_file_in_memory(file, Arc::clone(bytes))
                     .map_err(|error| told(&error))?;
             }
-            let session = builder.commit_from_memory(&self.bytes).map_err(|error| told(&error))?;
-            Ok(Worker { session, input: self.input.clone(), outputs: self.outputs.clone() })
+            builder.commit_from_memory(&self.bytes).map_err(|error| told(&error))
         })
     }
 }
@@ -102,7 +121,9 @@ impl Worker {
         mut take: impl FnMut(usize, &[usize], &[f32]),
     ) -> Result<(), String> {
         let Input { name, shape, is_double } = &self.input;
-        let (session, outputs) = (&mut self.session, &self.outputs);
+        let outputs = &self.outputs;
+        // Taken out, so that one that fails is not worked with again.
+        let mut session = self.session.take().ok_or("it has failed before")?;
         caught(|| {
             let doubles: Vec<f64>;
             let run = if *is_double {
@@ -130,7 +151,9 @@ impl Worker {
                 }
             }
             Ok(())
-        })
+        })?;
+        self.session = Some(session);
+        Ok(())
     }
 }
 

@@ -84,8 +84,8 @@ class Comparison(Paged, Mapping[str, Report]):
         Returns
         -------
         pandas.DataFrame
-            Columns name, model_score, enclosure_lower, enclosure_upper, and accuracy, interval_lower, interval_upper,
-            permuted where they are known.
+            Columns name, model_score, enclosure_lower, enclosure_upper, and accuracy, edge_overlap, interval_lower,
+            interval_upper, permuted where they are known.
         """
         pandas = needed("pandas", "to_frame", "frames")
         return pandas.DataFrame([_row(model) for model in self.document["models"]])
@@ -146,8 +146,9 @@ def _row(model: Mapping[str, Any]) -> dict[str, Any]:
         "enclosure_lower": model["enclosure"]["lower"],
         "enclosure_upper": model["enclosure"]["upper"],
     }
-    if "accuracy" in model:
-        row["accuracy"] = model["accuracy"]
+    for share in ("accuracy", "edge_overlap"):
+        if share in model:
+            row[share] = model[share]
     if "interval" in model:
         row |= {"interval_lower": model["interval"]["lower"], "interval_upper": model["interval"]["upper"]}
     if "references" in model:

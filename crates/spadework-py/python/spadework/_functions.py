@@ -13,6 +13,7 @@ from . import _native, _notes
 from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
 from ._comparison import Comparison
 from ._distortion import Distortion
+from ._probe import Probed
 from ._progress import progress_bars
 from ._report import Report, largest, matrix
 from ._settings import number, settings, whole_number
@@ -42,6 +43,7 @@ def score(
     interval: bool = False,
     references: bool = False,
     indices: bool = False,
+    probed: Probed | None = None,
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -88,6 +90,8 @@ def score(
         Also score the same outputs dealt out to the inputs at random.
     indices : bool, default=False
         Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
+    probed : Probed, optional
+        What `spadework.probe` has found of the same model and samples: `Report.fragility` then uses it.
     seed : int, default=0
         Seed of everything random. The same seed gives the same result for any number of threads.
     threads : int, optional
@@ -143,13 +147,27 @@ def score(
     one, about_one = _side(inputs, input_graph, "input")
     other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
+    left = _margins_of(probed, _samples(one))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
-        found = _native.score(one, other, given, chosen, extras, progress)
+        found = _native.score(one, other, (given, left), chosen, extras, progress)
     document = json.loads(found["document"])
-    notes = (*about_one, *about_other, *_notes.about_report(document))
+    if probed is not None:
+        document["probe"] = probed.document
+    notes = (*about_one, *about_other, *_notes.about_report(document), *_notes.about_guesses(document))
     _notes.tell(notes, verbose)
     return _report(document, found, found, given, notes)
+
+
+def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
+    """The samples that were probed, and what was left of their margins."""
+    if probed is None:
+        return None
+    if not isinstance(probed, Probed):
+        raise ValueError(f"`probed` must be what `spadework.probe` gives, got {type(probed).__name__}")
+    if probed.inputs != samples:
+        raise ValueError(f"`probed` must be of the same samples ({samples}), got those of {probed.inputs}")
+    return probed.indices, probed.probe_margins
 
 
 def _check_sense(graph: str, input_graph: Any, output_graph: Any, interval: bool) -> None:
@@ -275,6 +293,9 @@ seed, threads, verbose
         found = _native.compare(side, models, given, chosen, extras, progress)
     document = json.loads(found["document"])
     notes = (*about_side, *_about_models(models), *_notes.about_comparison(document))
+    notes += tuple(
+        note for model in document["models"] for note in _notes.about_guesses(model, f"model `{model['name']}`: ")
+    )
     _notes.tell(notes, verbose)
     reports = {part["name"]: _report(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
     return Comparison(document=document, reports=reports, notes=notes)
@@ -468,7 +489,8 @@ def select(
     top : int, optional
         How many; 100 by default, or all where there are fewer.
     by : {"node", "fragility", "margin"}, default="node"
-        What makes a sample fragile: a large node score, a large fragility (`Report.fragility`) or a small margin
+        What makes a sample fragile: a large node score, a large fragility (`Report.fragility`, with ``probed=`` by probes
+        too) or a small margin
         (`Report.margins`).
     **options
         As in `score`.
@@ -509,7 +531,7 @@ def perturbation_budget(node_scores: Any, *, top: int, large: float, small: floa
     Parameters
     ----------
     node_scores : array-like of shape (n,), or Report
-        Scores of the samples.
+        Scores of the samples; those of a report are its node scores. ``report.fragility`` is the better guide for a classifier.
     top : int
         How many of the most fragile samples get the large one.
     large, small : float

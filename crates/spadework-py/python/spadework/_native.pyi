@@ -46,7 +46,10 @@ def probe_model(
 def score(
     input: Any,
     output: Any,
-    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    known: tuple[
+        tuple[npt.NDArray[np.int64], list[str] | None] | None,
+        tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None,
+    ],
     settings: Settings,
     extras: dict[str, bool],
     progress: Callable[[str, int, int], None] | None,
@@ -100,7 +103,11 @@ def page_of_score(
     document: str,
     title: str | None,
     arrays: tuple[npt.NDArray[Any], Sequence[int], npt.NDArray[Any]],
-    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    known: tuple[
+        tuple[npt.NDArray[np.int64], list[str] | None] | None,
+        npt.NDArray[np.float64] | None,
+        npt.NDArray[np.float64] | None,
+    ],
     threads: int | None,
     progress: Callable[[str, int, int], None] | None,
 ) -> str: ...

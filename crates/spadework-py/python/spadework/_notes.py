@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _RECALL = 0.999
 #: Sums of probabilities in single precision are off by less than this.
 _SUM_SLACK = 1e-3
+#: As far above guesses as this, on the way to being always right, labels say hardly anything about outputs.
+_BARELY = 0.1
 #: Gaussian weights below this are raised to it.
 _LEAST_WEIGHT = 1e-6
 
@@ -46,18 +48,28 @@ def _levels_inside() -> int:
 
 def about_outputs(outputs: Rows, whose: str = "") -> list[str]:
     """Outputs that are probably not what the user meant."""
-    notes = []
-    if outputs.ndim == 2 and outputs.shape[1] > 1 and _look_like_probabilities(outputs):
-        notes.append(
-            f"{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores "
-            "are meant for the values before the softmax"
-        )
+    notes = about_probabilities(outputs, whose)
     distinct = _distinct_rows(outputs)
     if distinct < len(outputs) // 2:
         notes.append(
             f"{whose}the outputs have only {distinct} different rows among {len(outputs)}: are these labels or predictions?"
         )
     return notes
+
+
+def about_probabilities(outputs: Rows, whose: str = "") -> list[str]:
+    """Outputs that are probably those of a softmax."""
+    if outputs.ndim != 2 or outputs.shape[1] < 2 or not _look_like_probabilities(outputs):
+        return []
+    return [
+        f"{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores "
+        "are meant for the values before the softmax"
+    ]
+
+
+def about_softmax(model: str) -> str:
+    """A model file that ends in a softmax."""
+    return f"{model}: the output ends in a softmax: scores are meant for the values before it (before_softmax=True)"
 
 
 def _look_like_probabilities(outputs: Rows) -> bool:
@@ -72,6 +84,18 @@ def _distinct_rows(outputs: Rows) -> int:
         return len(outputs)
     whole_rows = outputs.view(np.dtype((np.void, outputs.dtype.itemsize * outputs.shape[1])))
     return len(np.unique(whole_rows))
+
+
+def about_guesses(model: Mapping[str, Any], whose: str = "") -> list[str]:
+    """Labels that say hardly more about the outputs than guesses would."""
+    accuracy = model.get("accuracy")
+    guessed = 1 / max(model["output_dim"], 1)
+    if accuracy is None or accuracy >= guessed + _BARELY * (1 - guessed):
+        return []
+    return [
+        f"{whose}only {100 * accuracy:.2f} % of the samples have their largest output at their label: are the outputs classes, "
+        "in the order of the labels?"
+    ]
 
 
 def about_entries(entries: GraphEntries, argument: str) -> list[str]:

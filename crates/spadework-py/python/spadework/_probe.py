@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _native
+from . import _native, _notes
 from ._arrays import as_labels, as_rows, sample_shape
 from ._progress import progress_bars
-from ._settings import whole_number, word
+from ._settings import settings, whole_number, word
 from .onnx import feed
 
 #: Most perturbed copies of a sample, and most samples, that the library counts.
@@ -29,12 +30,14 @@ class Probed:
     #: Perturbed copies of a sample, at most.
     probes: int
     seed: int
+    #: Number of inputs, of which some were probed.
+    inputs: int
     #: Rows that went through the model.
     evaluations: int
-    #: The part of the probed samples that are right; None without labels that are positions of outputs.
+    #: The part of the probed samples that are right; None without labels that are classes of the outputs.
     accuracy: float | None
-    #: The part of the probed samples that are right and keep their class on every copy: an upper bound of the accuracy under
-    #: the strongest attack of this size, on these samples.
+    #: The part of the probed samples that are right (of any class, where there is no accuracy) and keep their class on every
+    #: copy: an upper bound of the accuracy under the strongest attack of this size, on these samples.
     held: float
     #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
     #: times as many copies and these took as much again as the last three quarters have; None of noise.
@@ -43,6 +46,11 @@ class Probed:
     stability: float
     #: The median of margin over its root mean square change; None after a search.
     margin_ratio: float | None
+    #: How many of the samples that are right lose their class on a copy.
+    changed: int
+    #: Scores of samples and copies together (``model_score``, ``edge_overlap``, ``nodes``, ``neighbors``), where ``graph=True``
+    #: asked for them.
+    graph: dict[str, Any] | None
     #: Which samples were probed, in ascending order.
     indices: npt.NDArray[np.int64] = field(repr=False)
     #: The position of the largest output of each.
@@ -59,6 +67,9 @@ class Probed:
     changes: npt.NDArray[np.float64] | None = field(repr=False)
     #: The part of the copies that keep the class; None after a search.
     kept: npt.NDArray[np.float64] | None = field(repr=False)
+    #: What ``spadework score --probe --json`` has under ``probe``.
+    document: dict[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
 
 def probe(
@@ -69,6 +80,8 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
+    graph: bool = False,
+    neighbors: int = 10,
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -79,7 +92,7 @@ def probe(
     Parameters
     ----------
     model : callable or path
-        A function from inputs (float32, in the shape of ``inputs``, up to some thousand at a time) to outputs, one row each;
+        A function from inputs (float32, in the shape of ``inputs``, a few thousand at a time at most) to outputs, one row each;
         for a classifier the values right before the softmax. Or an ONNX file.
     inputs : array-like of shape (n, ...)
         The samples; uint8 is taken for pixels and becomes x/255. Copies stay between 0 and 1 where all inputs do, and between
@@ -94,6 +107,10 @@ def probe(
         Copies of a sample, at most; by default 800 of a search, 8 of noise.
     samples : int, default=1000
         Samples that are probed, drawn by the seed where there are more.
+    graph : bool, default=False
+        With noise: also score samples and copies together, on graphs at the scale of the probes (`Probed.graph`).
+    neighbors : int, default=10
+        Neighbors per sample of these graphs, k.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose
@@ -107,6 +124,11 @@ def probe(
     ------
     ValueError
         When an argument is wrong, or the model has a single output.
+
+    Warns
+    -----
+    SpadeworkWarning
+        When the outputs are those of a softmax; also in `Probed.notes`.
 
     Examples
     --------
@@ -126,17 +148,38 @@ def probe(
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
+        "graph": settings(neighbors=neighbors, seed=seed, threads=threads) if graph else None,
     }
     told = as_labels(labels, len(rows))
+    ids = None if told is None else told.ids
+    notes: list[str] = []
     with progress_bars(verbose) as progress:
-        found = _native.probe_model(
-            _model(model, shape, onnx), rows, shape, None if told is None else told.ids, chosen, progress
-        )
-    return Probed(**found)
+        found = _native.probe_model(_model(model, shape, onnx, notes), rows, shape, ids, chosen, progress)
+    if found.pop("ends_in_softmax"):
+        notes.append(_notes.about_softmax(os.fspath(model)))  # type: ignore[arg-type]
+    _notes.tell(notes, verbose)
+    document = json.loads(found.pop("document"))
+    return Probed(
+        probe=document["probe"],
+        probes=document["probes"],
+        seed=document["seed"],
+        inputs=len(rows),
+        evaluations=document["evaluations"],
+        accuracy=document.get("accuracy"),
+        held=document["held"],
+        robust_accuracy=document.get("robust_accuracy"),
+        stability=document["stability"],
+        margin_ratio=document.get("margin_ratio"),
+        changed=document["changed"],
+        graph=document.get("graph"),
+        document=document,
+        notes=tuple(notes),
+        **found,
+    )
 
 
-def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
-    """A file with what it takes to run it, or a function from rows to rows."""
+def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: list[str]) -> Any:
+    """A file with what it takes to run it, or a function from rows to rows that notes what its first outputs look like."""
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model), feed(**dict(onnx or {}))
     if not callable(model):
@@ -144,8 +187,15 @@ def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
     if onnx is not None:
         raise ValueError("`onnx` says how a model file is run, but the model is a function")
 
+    is_first = True
+
     def of_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
+        nonlocal is_first
         # One number a sample may have come without an axis of its own.
-        return as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
+        outputs = as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
+        if is_first:
+            notes.extend(_notes.about_probabilities(outputs))
+        is_first = False
+        return outputs
 
     return of_rows

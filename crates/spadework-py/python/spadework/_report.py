@@ -75,10 +75,11 @@ class Report:
         Coordinates of every sample along the directions in which the model pulls most.
     margins : ndarray of shape (n,) or None
         By how much the output of a sample's label exceeds the largest other, negative where the model is wrong; without
-        labels that name outputs, the largest output less the second. None where the outputs are single numbers or a graph.
+        labels that are classes of the outputs, the largest output less the second. None where the outputs are single numbers or a graph.
     fragility : ndarray of shape (n,) or None
-        From 0 to 1: the part of the samples that are less fragile, by the lead of their class and the slope of the outputs; by
-        node scores where the outputs are no classes. None in reports that an older version saved.
+        From 0 to 1: the part of the samples that are less fragile, by the lead of their class and the slope of the outputs,
+        and by probes where ``probed`` was given; by node scores where the outputs are single numbers or a graph
+        (`fragility_basis`). None in reports that an older version saved.
     labels : ndarray of shape (n,) or None
         The label of every sample as a number; `label_names` has the words where they were words.
     document : dict
@@ -145,6 +146,21 @@ class Report:
     def indices(self) -> dict[str, Any] | None:
         """Numbers about the model as a whole, where ``indices=True`` asked for them, as ``spadework score --indices`` has them."""
         return self.document.get("indices")
+
+    @property
+    def accuracy(self) -> float | None:
+        """Part of the samples whose largest output is that of their label; None where labels and outputs do not go together."""
+        return self.document.get("accuracy")
+
+    @property
+    def edge_overlap(self) -> float | None:
+        """Part of the input edges that are output edges too; larger is more robust."""
+        return self.document.get("edge_overlap")
+
+    @property
+    def fragility_basis(self) -> str | None:
+        """What `fragility` was made of: ``"node scores"``, ``"margins and slopes"`` or ``"margins, slopes and probes"``."""
+        return self.document.get("fragility_basis")
 
     @property
     def neighbors(self) -> int:
@@ -264,6 +280,10 @@ class Report:
             nodes.append({"index": index, "score": float(self.node_scores[index])})
             if self.labels is not None:
                 nodes[-1]["label"] = int(self.labels[index])
+            if self.margins is not None:
+                nodes[-1]["margin"] = float(self.margins[index])
+            if self.fragility is not None:
+                nodes[-1]["fragility"] = float(self.fragility[index])
         chosen = largest(self.edge_scores, top)
         edges = [
             {"p": p, "q": q, "score": score}
@@ -348,7 +368,8 @@ class Report:
         arrays = (rows, list(np.shape(inputs)), as_rows(outputs, "outputs"))
         wanted = None if threads is None else whole_number(threads, "threads", least=1)
         with progress_bars(verbose) as progress:
-            page = _native.page_of_score(document, title, arrays, self._native_labels(), wanted, progress)
+            known = (self._native_labels(), self.margins, self.fragility)
+            page = _native.page_of_score(document, title, arrays, known, wanted, progress)
         _files.write_text(path, page)
 
     def _native_labels(self) -> tuple[npt.NDArray[np.int64], list[str] | None] | None:
@@ -454,13 +475,17 @@ class Report:
         ]
         if self.interval is not None:
             facts.insert(2, ("interval", f"[{self.interval.lower:.6g}, {self.interval.upper:.6g}]"))
+        shares = [("accuracy", self.accuracy), ("edge overlap", self.edge_overlap)]
+        facts += [(name, f"{100 * share:.2f} %") for name, share in shares if share is not None]
         facts += [(f"label {name}", f"{score:.4g}") for name, score in self.label_scores.items()]
         head = html_table(["Spadework", ""], facts)
+        beside = {"margin": self.margins, "fragility": self.fragility}
+        columns = {"score": self.node_scores, **{name: found for name, found in beside.items() if found is not None}}
         rows = [
-            [str(rank), str(index), *([] if self.labels is None else [str(word)]), f"{self.node_scores[index]:.4g}"]
+            [rank, index, *([] if self.labels is None else [word]), *(f"{column[index]:.4g}" for column in columns.values())]
             for rank, (index, word) in enumerate(self._top_with_words(), start=1)
         ]
-        titles = ["rank", "sample", *([] if self.labels is None else ["label"]), "score"]
+        titles = ["rank", "sample", *([] if self.labels is None else ["label"]), *columns]
         notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes)
         return f"<div>{head}<p>most fragile samples</p>{html_table(titles, rows)}{notes}</div>"
 

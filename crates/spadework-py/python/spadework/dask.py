@@ -4,7 +4,9 @@ Needs Dask: ``pip install 'spadework[dask]'``. The workers need the package too.
 
 >>> import dask.array as da, spadework.dask                                          # doctest: +SKIP
 >>> graph = spadework.dask.knn_graph(da.from_zarr("x.zarr"), neighbors=10)            # doctest: +SKIP
->>> scipy.sparse.save_npz("input_graph.npz", graph)          # spadework graph --input-graph input_graph.npz …
+>>> scipy.sparse.save_npz("input_graph.npz", graph)                                   # doctest: +SKIP
+
+``spadework graph --input-graph input_graph.npz …`` takes it from there.
 """
 
 from __future__ import annotations

@@ -172,8 +172,7 @@ def predict(
     with progress_bars(verbose) as progress:
         made, ends_in_softmax = _native.run_model(os.fspath(model), rows, shape, fed, count, progress)
     if ends_in_softmax:
-        note = f"{os.fspath(model)}: the output ends in a softmax: scores are meant for the values before it (before_softmax=True)"
-        _notes.tell((note,), verbose)
+        _notes.tell((_notes.about_softmax(os.fspath(model)),), verbose)
     if output_name is None or isinstance(output_name, str):
         return made[0]
     return dict(zip(names, made))

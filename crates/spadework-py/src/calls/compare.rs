@@ -2,17 +2,16 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use spadework::scores::SampleSignals;
 use spadework::{
-    ComparedModel, Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models,
-    intervals, permuted_score,
+    Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
+    permuted_score,
 };
 use spadework_io::Labels;
 use spadework_io::comparison::CompareDocument;
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
-use super::score::{Extras, SampleFacts, SideArgument, SideData, set_scores};
+use super::score::{Extras, SideArgument, SideData, set_facts, set_scores};
 use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
@@ -59,46 +58,31 @@ pub(crate) fn compare<'py>(
         params.check()?;
         let models = named.on(inputs)?;
         let comparison = compare_models(&models, &params, watch)?;
-        let mut document = CompareDocument::new(&comparison, &models, labels.as_ref(), TOP)?;
+        let ids = labels.as_ref().map(Labels::ids);
+        let facts = comparison.models.iter().map(|model| model.sample_facts(&models, ids, None));
+        let facts = facts.collect::<Result<Vec<_>, _>>()?;
+        let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), TOP)?;
         add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
-        let facts = facts_of(&comparison, &models, labels.as_ref())?;
         Ok((comparison, facts, document))
     })?;
     let result = PyDict::new(py);
     result.set_item("document", document.to_json())?;
     set_graph(&result, "input", comparison.models[0].report.graphs.input())?;
     let parts = PyList::empty(py);
-    for (model, facts) in comparison.models.iter().zip(&facts) {
+    for ((model, facts), compared) in comparison.models.iter().zip(&facts).zip(document.models) {
         let part = PyDict::new(py);
         let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
             .map_err(|error| Failure::from(error).into_exception(py))?;
-        document.margins = facts.margins();
+        document.set_facts(facts);
+        document.beside = compared.beside;
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
         set_scores(&part, &model.report)?;
-        facts.set(&part)?;
+        set_facts(&part, facts)?;
         parts.append(part)?;
     }
     result.set_item("models", parts)?;
     Ok(result)
-}
-
-/// Margins and fragility of the samples by every model.
-fn facts_of(
-    comparison: &Comparison,
-    models: &ModelSet<'_>,
-    labels: Option<&Labels>,
-) -> Result<Vec<SampleFacts>, Failure> {
-    let facts = |model: &ComparedModel| {
-        let signals = SampleSignals {
-            inputs: models.inputs().samples(),
-            outputs: Some(&models.models()[model.given].outputs),
-            labels: labels.map(Labels::ids),
-            ..SampleSignals::default()
-        };
-        SampleFacts::of(&model.report, &signals)
-    };
-    comparison.models.iter().map(facts).collect()
 }
 
 /// Reference points, indices and intervals, where asked for.
@@ -115,12 +99,12 @@ fn add_extras(
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, watch)
                 .map_err(|error| error.in_model(&compared.name))?;
-            model.references = Some(ReferencesDocument { identity: 1.0, permuted });
+            model.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
         }
     }
     if extras.indices {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            model.indices = Some(compared.indices(models, watch)?.into());
+            model.beside.indices = Some(compared.indices(models, watch)?.into());
         }
     }
     if extras.interval {
@@ -131,7 +115,7 @@ fn add_extras(
         let found = intervals(models, &scores, SUBSAMPLES, &params, watch)?;
         let given = |at: usize| comparison.models[at].given;
         for (at, model) in document.models.iter_mut().enumerate() {
-            model.interval = Some(IntervalDocument::of(&found, given(at)));
+            model.beside.interval = Some(IntervalDocument::of(&found, given(at)));
         }
         for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
             pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));

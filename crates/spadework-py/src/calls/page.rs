@@ -2,13 +2,14 @@
 
 use std::num::NonZeroUsize;
 
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
 use spadework_io::result::ScoreDocument;
 use spadework_report::{
-    InputArray, Origin, ScoredModel, comparison_page_of_document, score_page, score_page_of_document,
-    sweep_page,
+    InputArray, Origin, SampleColumns, ScoredModel, comparison_page_of_document, score_page,
+    score_page_of_document, sweep_page,
 };
 
 use crate::arrays::{LabelArrays, Rows};
@@ -40,6 +41,14 @@ pub(crate) fn page_of_document(document: &str, title: Option<String>) -> PyResul
 #[derive(FromPyObject)]
 pub(crate) struct Arrays<'py>(Rows<'py>, Vec<usize>, Rows<'py>);
 
+/// What a report knows of the samples: labels, margins, fragility.
+#[derive(FromPyObject)]
+pub(crate) struct KnownOfSamples<'py>(
+    Option<LabelArrays<'py>>,
+    Option<PyReadonlyArray1<'py, f64>>,
+    Option<PyReadonlyArray1<'py, f64>>,
+);
+
 /// The page of a scored model with everything that can be said of it; it is scored again, as its document says.
 #[pyfunction]
 pub(crate) fn page_of_score<'py>(
@@ -47,14 +56,19 @@ pub(crate) fn page_of_score<'py>(
     document: &str,
     title: Option<String>,
     arrays: Arrays<'py>,
-    labels: Option<LabelArrays<'py>>,
+    known: KnownOfSamples<'py>,
     threads: Option<NonZeroUsize>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
     let wrong = |error: String| PyValueError::new_err(format!("not a document: {error}"));
     let document: ScoreDocument = serde_json::from_str(document).map_err(|error| wrong(error.to_string()))?;
     let params = document.params().map_err(|error| wrong(error.to_string()))?;
+    let KnownOfSamples(labels, margins, fragility) = known;
     let labels = labels.map(LabelArrays::labels).transpose()?;
+    let columns = SampleColumns {
+        margins: margins.as_ref().map(|column| column.as_slice()).transpose()?,
+        fragility: fragility.as_ref().map(|column| column.as_slice()).transpose()?,
+    };
     let Arrays(inputs, shape, outputs) = &arrays;
     let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
     let origin = Origin { title, command: None };
@@ -67,6 +81,7 @@ pub(crate) fn page_of_score<'py>(
             labels: labels.as_ref(),
             inputs: Some(InputArray { samples: &inputs, shape }),
             outputs: Some(&outputs),
+            columns,
         };
         Ok((score_page(&model, &origin, watch)?, report.model_score.0))
     })

@@ -6,14 +6,17 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::probe::{Grid, ProbeParams, ProbeSummary, Probed, ProbedSample, probe_model as probe};
-use spadework::{Samples, Silent, Values};
+use spadework::probe::{Grid, ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
+use spadework::{Samples, Silent, SpadeParams, Values, evaluate};
 use spadework_io::corrupt::ImageShape;
-use spadework_io::model::{OnnxModel, Prepared};
+use spadework_io::model::{OnnxModel, Prepared, RunOptions};
+use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
 
+use super::TOP;
 use super::onnx::Feed;
 use crate::arrays::{Rows, column};
 use crate::errors::Failure;
+use crate::settings::Settings;
 use crate::watch::{Watch, watched};
 
 /// What is probed.
@@ -34,6 +37,8 @@ pub(crate) struct Chosen {
     samples: usize,
     seed: u64,
     threads: Option<NonZeroUsize>,
+    /// How samples and copies are scored together, where asked for.
+    graph: Option<Settings>,
 }
 
 impl Chosen {
@@ -68,28 +73,59 @@ pub(crate) fn probe_model<'py>(
     let params = chosen.params(&shape)?;
     let rows = inputs.borrowed()?;
     let options = match &model {
-        Model::File(_, feed) => Some(feed.options()?),
+        Model::File(_, feed) => Some(RunOptions { few_at_a_time: true, ..feed.options()? }),
         Model::Function(_) => None,
     };
-    let probed = watched(py, chosen.threads, progress.as_ref(), |watch| {
+    let graph = chosen.graph.as_ref().map(Settings::params).transpose()?;
+    let (probed, graph, ends_in_softmax) = watched(py, chosen.threads, progress.as_ref(), |watch| {
         let samples = rows.few_samples("inputs")?;
+        let task = Task { samples: &samples, params: &params, graph: graph.as_ref(), watch };
         match (&model, &options) {
             (Model::File(path, feed), Some(options)) => {
                 let model = OnnxModel::open(path)?;
                 let values = feed.values(&model, options)?;
                 let prepared = model.prepare(&shape, &[&values[0]], options)?;
-                probe(&samples, |rows| by_file(&prepared, rows, watch), &params, watch)
+                let (probed, graph) = task.run(|rows| by_file(&prepared, rows, watch))?;
+                Ok((probed, graph, model.outline().softmax_before(&values[0]).is_some()))
             }
             (Model::Function(function), _) => {
-                probe(&samples, |rows| by_function(function, rows), &params, watch)
+                let (probed, graph) = task.run(|rows| by_function(function, rows))?;
+                Ok((probed, graph, false))
             }
             (Model::File(..), None) => unreachable!("a file has options"),
         }
     })?;
     let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
-    let summary =
-        probed.summary(labels).map_err(|error| Failure::about("labels", error).into_exception(py))?;
-    document(py, &probed, &summary)
+    let mut summary = ProbeDocument::new(&probed, labels, TOP)
+        .map_err(|error| Failure::about("labels", error).into_exception(py))?;
+    summary.graph = graph;
+    let found = arrays(py, &probed)?;
+    found.set_item("document", serde_json::to_string(&summary).expect("numbers and words"))?;
+    found.set_item("ends_in_softmax", ends_in_softmax)?;
+    Ok(found)
+}
+
+/// Samples to be probed.
+struct Task<'a> {
+    samples: &'a Samples<'a>,
+    params: &'a ProbeParams,
+    graph: Option<&'a SpadeParams>,
+    watch: &'a Watch,
+}
+
+impl Task<'_> {
+    /// Probes a model, and scores samples and copies together where asked for.
+    fn run(
+        &self,
+        model: impl FnMut(&Samples<'_>) -> Result<Samples<'static>, Failure>,
+    ) -> Result<(Probed, Option<ProbedGraphDocument>), Failure> {
+        let Some(graph) = self.graph else {
+            return Ok((probe(self.samples, model, self.params, self.watch)?, None));
+        };
+        let (probed, manifold) = probed_manifold(self.samples, model, self.params, self.watch)?;
+        let report = evaluate(&manifold, graph, self.watch)?;
+        Ok((probed, Some(ProbedGraphDocument::new(&report))))
+    }
 }
 
 /// Stops with the watch; the progress is that of the probes.
@@ -116,8 +152,8 @@ fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'stat
     Ok(outputs)
 }
 
-/// Arrays with an entry for every probed sample, and what they come to.
-fn document<'py>(py: Python<'py>, probed: &Probed, summary: &ProbeSummary) -> PyResult<Bound<'py, PyDict>> {
+/// Arrays with an entry for every probed sample.
+fn arrays<'py>(py: Python<'py>, probed: &Probed) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     let counts = |count: fn(&ProbedSample) -> usize| {
         PyArray1::from_iter(py, probed.samples.iter().map(|sample| count(sample) as i64))
@@ -125,10 +161,6 @@ fn document<'py>(py: Python<'py>, probed: &Probed, summary: &ProbeSummary) -> Py
     let numbers = |number: fn(&ProbedSample) -> f64| {
         column(py, &probed.samples.iter().map(number).collect::<Vec<f64>>())
     };
-    found.set_item("probe", probed.params.probe.to_string())?;
-    found.set_item("probes", probed.params.probes)?;
-    found.set_item("seed", probed.params.seed)?;
-    found.set_item("evaluations", probed.evaluations)?;
     found.set_item("indices", counts(|sample| sample.index))?;
     found.set_item("classes", counts(|sample| sample.class))?;
     found.set_item("margins", numbers(|sample| sample.margin))?;
@@ -140,10 +172,5 @@ fn document<'py>(py: Python<'py>, probed: &Probed, summary: &ProbeSummary) -> Py
     let scatter = |number: fn(&ProbedSample) -> f64| scattered.then(|| numbers(number));
     found.set_item("changes", scatter(|sample| sample.scatter.map_or(f64::NAN, |scatter| scatter.change)))?;
     found.set_item("kept", scatter(|sample| sample.scatter.map_or(f64::NAN, |scatter| scatter.kept)))?;
-    found.set_item("accuracy", summary.accuracy)?;
-    found.set_item("held", summary.held)?;
-    found.set_item("robust_accuracy", summary.robust_accuracy)?;
-    found.set_item("stability", summary.stability)?;
-    found.set_item("margin_ratio", summary.margin_ratio)?;
     Ok(found)
 }

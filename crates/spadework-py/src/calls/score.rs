@@ -1,14 +1,15 @@
 //! One model.
 
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::scores::{Fragility, Margins, SampleSignals};
+use spadework::scores::{SampleFacts, SampleSignals};
 use spadework::{
     Graph, Indices, Manifold, ManifoldPair, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams,
     SpadeReport, evaluate_manifolds, intervals, permuted_score,
 };
 use spadework_io::Labels;
-use spadework_io::indices::MarginsDocument;
 use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
@@ -39,6 +40,14 @@ impl SideArgument<'_> {
 }
 
 impl<'a> SideData<'a> {
+    /// Number of samples.
+    fn len(&self) -> usize {
+        match self {
+            SideData::Samples(rows) => rows.len(),
+            SideData::Graph(graph) => graph.nodes(),
+        }
+    }
+
     pub(super) fn samples(&self, argument: &str) -> Result<Option<Samples<'a>>, Failure> {
         match self {
             SideData::Samples(rows) => rows.samples(argument).map(Some),
@@ -64,30 +73,36 @@ pub(crate) struct Extras {
     pub(crate) indices: bool,
 }
 
-/// Margins and fragility of the samples.
-pub(super) struct SampleFacts {
-    margins: Option<Margins>,
-    fragility: Fragility,
+/// What probes have shown: the samples that were probed, and the smallest margin of each over its copies.
+#[derive(FromPyObject)]
+pub(crate) struct ProbedMargins<'py>(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
+
+/// What is known of the samples before they are scored: labels and probes.
+#[derive(FromPyObject)]
+pub(crate) struct KnownOfSamples<'py>(Option<LabelArrays<'py>>, Option<ProbedMargins<'py>>);
+
+impl ProbedMargins<'_> {
+    /// The smallest margin of every sample, where it was probed.
+    fn of_all(&self, samples: usize) -> PyResult<Vec<Option<f64>>> {
+        let mut margins = vec![None; samples];
+        for (&index, &margin) in self.0.as_slice()?.iter().zip(self.1.as_slice()?) {
+            let place = usize::try_from(index).ok().and_then(|index| margins.get_mut(index));
+            *place.ok_or_else(|| {
+                PyValueError::new_err(format!(
+                    "`probed` must be of the same samples ({samples}), but it has a sample {index}"
+                ))
+            })? = Some(margin);
+        }
+        Ok(margins)
+    }
 }
 
-impl SampleFacts {
-    pub(super) fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self, Failure> {
-        let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels));
-        Ok(Self { margins: margins.transpose()?.flatten(), fragility: report.fragility(signals)? })
-    }
-
-    /// Puts the arrays beside the scores.
-    pub(super) fn set(&self, result: &Bound<'_, PyDict>) -> PyResult<()> {
-        let py = result.py();
-        let margins = self.margins.as_ref().map(|margins| column(py, margins.values()));
-        result.set_item("margins", margins)?;
-        result.set_item("fragility", column(py, self.fragility.values()))
-    }
-
-    /// What the document says of the margins.
-    pub(super) fn margins(&self) -> Option<MarginsDocument> {
-        self.margins.as_ref().map(Into::into)
-    }
+/// Puts margins and fragility beside the scores.
+pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyResult<()> {
+    let py = result.py();
+    let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));
+    result.set_item("margins", margins)?;
+    result.set_item("fragility", column(py, facts.fragility.values()))
 }
 
 /// Scores a model; gives its document as JSON, and the arrays.
@@ -96,14 +111,16 @@ pub(crate) fn score<'py>(
     py: Python<'py>,
     input: SideArgument<'py>,
     output: SideArgument<'py>,
-    labels: Option<LabelArrays<'py>>,
+    known: KnownOfSamples<'py>,
     settings: Settings,
     extras: Extras,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let params = settings.params()?;
+    let KnownOfSamples(labels, probed) = known;
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
+    let probed = probed.map(|probed| probed.of_all(input.len())).transpose()?;
     let (report, facts, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
@@ -114,18 +131,18 @@ pub(crate) fn score<'py>(
             inputs: inputs.as_ref(),
             outputs: outputs.as_ref(),
             labels: labels.as_ref().map(Labels::ids),
-            ..SampleSignals::default()
+            probe_margins: probed.as_deref(),
         };
         let facts = SampleFacts::of(&report, &signals)?;
         let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
-        document.margins = facts.margins();
+        document.set_facts(&facts);
         Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);
     result.set_item("document", document.to_json())?;
     set_graph(&result, "input", report.graphs.input())?;
     set_scores(&result, &report)?;
-    facts.set(&result)?;
+    set_facts(&result, &facts)?;
     Ok(result)
 }
 
@@ -142,16 +159,16 @@ fn document(
     let params = SpadeParams { neighbors: document.neighbors.used, ..params.clone() };
     if extras.references {
         let permuted = permuted_score(&report.graphs, &params, watch)?;
-        document.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
     }
     let samples = samples.map(|(inputs, outputs)| PairedSamples::new(inputs, outputs)).transpose()?;
     if extras.indices {
-        document.indices = Some(Indices::of(report, samples.as_ref(), watch)?.into());
+        document.beside.indices = Some(Indices::of(report, samples.as_ref(), watch)?.into());
     }
     if let (true, Some(samples)) = (extras.interval, samples) {
         let set = ModelSet::from(samples);
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, watch)?;
-        document.interval = Some(IntervalDocument::of(&found, 0));
+        document.beside.interval = Some(IntervalDocument::of(&found, 0));
     }
     Ok(document)
 }

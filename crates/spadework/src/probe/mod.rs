@@ -25,14 +25,16 @@ pub use kind::{Probe, ProbeKind, ProbeNorm};
 use rayon::prelude::*;
 
 use crate::random::{drawn, stream};
-use crate::scores::{leads_of, name_outputs, predictions};
-use crate::{Error, Monitor, Samples, Stage, Values};
+use crate::scores::{leads_of, name_classes, predictions};
+use crate::{Error, Monitor, PairedSamples, Samples, Stage, Values};
 use black_box::BlackBox;
 use copies::{Copies, MOST_COPIES, Range};
 
 /// Stream that chooses the samples to probe.
 const CHOICE_STREAM: u64 = 1 << 61;
-/// Numbers of perturbed copies that are held at once.
+/// Rows that a model is given at once, at most.
+const BATCH_ROWS: usize = 1 << 12;
+/// Numbers that these have, at most: fewer rows of larger samples.
 const BATCH_NUMBERS: usize = 1 << 24;
 
 /// How a model is probed.
@@ -64,12 +66,21 @@ impl ProbeParams {
         (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
     }
 
-    fn check(&self, dim: usize) -> Result<(), Error> {
+    /// Whether copies and samples can be counted: what can be known before there are any inputs.
+    ///
+    /// # Errors
+    /// [`Error::ProbeCount`].
+    pub fn check(&self) -> Result<(), Error> {
         for (name, count) in [("probes", self.probes), ("samples", self.samples)] {
             if count == 0 || count > MOST_COPIES {
                 return Err(Error::ProbeCount { name, most: MOST_COPIES, got: count });
             }
         }
+        Ok(())
+    }
+
+    fn check_for(&self, dim: usize) -> Result<(), Error> {
+        self.check()?;
         match self.grid {
             Some(grid) if grid.dim() != Some(dim) => {
                 let Grid { channels, height, width, .. } = grid;
@@ -190,32 +201,57 @@ impl Probed {
         margins
     }
 
+    /// The samples that are right (of any class, without labels) and lose their class on a copy, those of the largest margin
+    /// first; `labels` are those of all inputs.
+    ///
+    /// # Errors
+    /// When there is not one label an input.
+    pub fn changed(&self, labels: Option<&[i64]>) -> Result<Vec<ProbedSample>, Error> {
+        let mut changed: Vec<ProbedSample> =
+            self.right(labels)?.samples.into_iter().filter(|sample| !sample.holds()).copied().collect();
+        changed.sort_by(|a, b| b.margin.total_cmp(&a.margin).then(a.index.cmp(&b.index)));
+        Ok(changed)
+    }
+
     /// The whole in a few numbers; `labels` are those of all inputs.
     ///
     /// # Errors
     /// When there is not one label an input.
     pub fn summary(&self, labels: Option<&[i64]>) -> Result<ProbeSummary, Error> {
-        let labels = match labels {
-            Some(labels) if name_outputs(labels, self.inputs, self.classes)? => Some(labels),
-            _ => None,
-        };
-        let right =
-            |sample: &&ProbedSample| labels.is_none_or(|labels| labels[sample.index] == sample.class as i64);
-        let share = |count: f64| count / self.samples.len() as f64;
-        let counted = |samples: &mut dyn Iterator<Item = &ProbedSample>| share(samples.count() as f64);
+        let Right { samples, is_labeled } = self.right(labels)?;
+        let share = |part: f64| part / self.samples.len() as f64;
+        let counted =
+            |is: fn(&ProbedSample) -> bool| share(samples.iter().filter(|sample| is(sample)).count() as f64);
+        let is_searched = self.samples.iter().all(|sample| sample.late_loss.is_some());
         let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
         Ok(ProbeSummary {
-            accuracy: labels.map(|_| counted(&mut self.samples.iter().filter(right))),
-            held: counted(&mut self.samples.iter().filter(right).filter(|sample| sample.holds())),
-            robust_accuracy: self.samples.iter().all(|sample| sample.late_loss.is_some()).then(|| {
-                counted(
-                    &mut self.samples.iter().filter(right).filter(|sample| sample.resists() == Some(true)),
-                )
-            }),
-            stability: share(self.samples.iter().filter(right).map(ProbedSample::stability).sum()),
+            accuracy: is_labeled.then(|| counted(|_| true)),
+            held: counted(ProbedSample::holds),
+            robust_accuracy: is_searched.then(|| counted(|sample| sample.resists() == Some(true))),
+            stability: share(samples.iter().map(|sample| sample.stability()).sum()),
             margin_ratio: median(&mut ratios).filter(|ratio| ratio.is_finite()),
         })
     }
+
+    /// The samples that are right, by labels that are classes.
+    fn right(&self, labels: Option<&[i64]>) -> Result<Right<'_>, Error> {
+        let Some(labels) = labels else {
+            return Ok(Right { samples: self.samples.iter().collect(), is_labeled: false });
+        };
+        if labels.len() != self.inputs {
+            return Err(Error::LabelCount { samples: self.inputs, labels: labels.len() });
+        }
+        let predicted = || self.samples.iter().map(|sample| (labels[sample.index], sample.class));
+        let is_labeled = name_classes(labels, self.classes, predicted);
+        let is_right = |sample: &&ProbedSample| !is_labeled || labels[sample.index] == sample.class as i64;
+        Ok(Right { samples: self.samples.iter().filter(is_right).collect(), is_labeled })
+    }
+}
+
+/// Samples that are right: by their labels, or all where no labels say what is right.
+struct Right<'a> {
+    samples: Vec<&'a ProbedSample>,
+    is_labeled: bool,
 }
 
 fn median(values: &mut [f64]) -> Option<f64> {
@@ -264,8 +300,8 @@ impl Batch {
 
 /// Probes a classifier: the margins of samples, and what is left of them on perturbed copies.
 ///
-/// The model is a black box that turns rows into outputs, one row each; it is given some thousand rows at a time, and outputs
-/// are used up before the next are made. Copies are in single precision. They depend on the seed and on the sample's index
+/// The model is a black box that turns rows into outputs, one row each; it is given a few thousand rows at a time at most, and
+/// outputs are used up before the next are made. Copies are in single precision. They depend on the seed and on the sample's index
 /// alone, so the result is the same for any number of threads as far as the model's outputs are.
 ///
 /// # Errors
@@ -297,11 +333,11 @@ pub fn probe_model<E: From<Error>, M>(
 where
     M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
 {
-    params.check(inputs.dim())?;
+    params.check_for(inputs.dim())?;
     monitor.begin(Stage::Probes);
     let copies = params.copies(inputs);
     let chosen = params.chosen(inputs.len());
-    let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).max(1));
+    let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
     let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
     let mut samples = Vec::with_capacity(chosen.len());
@@ -354,30 +390,44 @@ where
     Ok(found)
 }
 
-/// Samples and their random copies as one set: the manifold at the scale of the probes. The samples that are probed come
-/// first, then the first copy of each, then the second and so on.
+/// Probes a classifier by random copies, and keeps everything that goes through it: samples and copies as one set, the manifold
+/// at the scale of the probes, with their outputs, in single precision. Of every few thousand samples, the samples come first, then the first copy of
+/// each, then the second and so on.
 ///
 /// # Errors
-/// [`Error::ProbedManifold`] for a search, whose copies are no cloud around a sample; [`Error::ProbeCount`] and
-/// [`Error::ProbeGrid`] when the parameters do not fit, [`Error::Cancelled`].
-pub fn probed_manifold(
+/// [`Error::ProbedManifold`] for a search, whose copies are no cloud around a sample; otherwise as [`probe_model`].
+pub fn probed_manifold<E: From<Error>, M>(
     inputs: &Samples<'_>,
+    mut model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
-) -> Result<Samples<'static>, Error> {
-    params.check(inputs.dim())?;
+) -> Result<(Probed, PairedSamples<'static>), E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
     if params.probe.kind() == ProbeKind::Search {
-        return Err(Error::ProbedManifold);
+        return Err(Error::ProbedManifold.into());
     }
-    let copies = params.copies(inputs);
-    let chosen = params.chosen(inputs.len());
-    let rows = gathered(inputs, &chosen);
-    let mut all = rows.clone();
-    for copy in 0..params.probes {
-        crate::monitor::check_cancelled(monitor)?;
-        all.extend(perturbed(&rows, inputs.dim(), &chosen, copy, &copies));
+    let (mut rows_seen, mut outputs_seen) = (Vec::new(), Vec::new());
+    let watched = |rows: &Samples<'_>| -> Result<Samples<'static>, E> {
+        let outputs = model(rows)?;
+        append(&mut rows_seen, rows);
+        append(&mut outputs_seen, &outputs);
+        Ok(outputs)
+    };
+    let probed = probe_model::<E, _>(inputs, watched, params, monitor)?;
+    let count = probed.evaluations as usize;
+    let seen = |values: Vec<f32>, dim: usize| Samples::from_f32(count, dim, values);
+    let (rows, outputs) = (seen(rows_seen, inputs.dim())?, seen(outputs_seen, probed.classes)?);
+    Ok((probed, PairedSamples::new(rows, outputs)?))
+}
+
+/// Appends numbers in single precision.
+fn append(numbers: &mut Vec<f32>, samples: &Samples<'_>) {
+    match samples.values() {
+        Values::F32(values) => numbers.extend_from_slice(values),
+        Values::F64(values) => numbers.extend(values.iter().map(|&value| value as f32)),
     }
-    Samples::from_f32(chosen.len() * (params.probes + 1), inputs.dim(), all)
 }
 
 /// The same copy of every row.

@@ -48,7 +48,8 @@ pub struct SampleSignals<'a> {
     pub inputs: Option<&'a Samples<'a>>,
     /// The outputs, one number a class: without them, or with one number a sample or more than 2,048, there are no leads.
     pub outputs: Option<&'a Samples<'a>>,
-    /// The class of every sample; without labels that name outputs, the class predicted.
+    /// The class of every sample; without labels that are classes of the outputs ([`accuracy`](super::accuracy())), the class
+    /// predicted.
     pub labels: Option<&'a [i64]>,
     /// The smallest margin of every sample over its probes, of the same class, in the unit of the outputs; `None` where a
     /// sample was not probed.
@@ -64,6 +65,16 @@ pub enum FragilityBasis {
     Reach,
     /// The reach and probes.
     ProbedReach,
+}
+
+impl std::fmt::Display for FragilityBasis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            FragilityBasis::NodeScores => "node scores",
+            FragilityBasis::Reach => "margins and slopes",
+            FragilityBasis::ProbedReach => "margins, slopes and probes",
+        })
+    }
 }
 
 /// How fragile every sample is beside the others, from 0 to 1: the part of the samples that are less fragile, those that are

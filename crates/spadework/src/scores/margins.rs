@@ -33,7 +33,8 @@ pub struct Margins {
 }
 
 impl Margins {
-    /// The margins of the labels where there are labels that name outputs, those of the predictions otherwise.
+    /// The margins of the labels where there are labels and the outputs are their classes
+    /// ([`accuracy`](super::accuracy())), those of the predictions otherwise.
     ///
     /// `None` where the outputs have a single column.
     ///
@@ -42,7 +43,7 @@ impl Margins {
     ///
     /// ```
     /// use spadework::{Samples, scores::{MarginKind, Margins}};
-    /// let logits = Samples::from_f32(2, 3, vec![5.0, 1.0, 2.0, 0.0, 4.0, 6.0])?;
+    /// let logits = Samples::from_f32(2, 2, vec![5.0, 2.0, 6.0, 4.0])?;
     /// assert_eq!(Margins::of(&logits, None)?.unwrap().values(), [3.0, 2.0]);
     /// assert_eq!(Margins::of(&logits, Some(&[0, 1]))?.unwrap().values(), [3.0, -2.0]);
     /// assert_eq!(Margins::of(&logits, Some(&[0, 7]))?.unwrap().kind(), MarginKind::Predicted);
@@ -128,7 +129,8 @@ mod tests {
     use crate::Error;
 
     fn outputs() -> Samples<'static> {
-        Samples::from_f64(3, 3, vec![1.0, 4.0, 2.0, -3.0, -1.0, -1.0, 5.0, 0.5, 4.5]).unwrap()
+        let rows = [[1.0, 4.0, 2.0], [-3.0, -1.0, -1.0], [5.0, 0.5, 4.5], [3.0, 0.0, 1.0]];
+        Samples::from_f64(4, 3, rows.as_flattened().to_vec()).unwrap()
     }
 
     /// Where the prediction is right both margins agree; where it is wrong the label's is what the prediction leads by,
@@ -136,11 +138,14 @@ mod tests {
     #[test]
     fn labels_turn_the_sign_where_they_are_missed() {
         let predicted = Margins::of(&outputs(), None).unwrap().unwrap();
-        assert_eq!((predicted.kind(), predicted.values()), (MarginKind::Predicted, &[2.0, 0.0, 0.5][..]));
-        let labeled = Margins::of(&outputs(), Some(&[1, 2, 2])).unwrap().unwrap();
-        assert_eq!((labeled.kind(), labeled.values()), (MarginKind::Labeled, &[2.0, 0.0, -0.5][..]));
-        assert_eq!(labeled.spread().median, 0.0);
-        assert_eq!((predicted.ranking(), labeled.ranking()), (vec![1, 2, 0], vec![2, 1, 0]));
+        assert_eq!(
+            (predicted.kind(), predicted.values()),
+            (MarginKind::Predicted, &[2.0, 0.0, 0.5, 2.0][..])
+        );
+        let labeled = Margins::of(&outputs(), Some(&[1, 2, 2, 0])).unwrap().unwrap();
+        assert_eq!((labeled.kind(), labeled.values()), (MarginKind::Labeled, &[2.0, 0.0, -0.5, 2.0][..]));
+        assert_eq!(labeled.spread().median, 1.0);
+        assert_eq!((predicted.ranking(), labeled.ranking()), (vec![1, 2, 0, 3], vec![2, 1, 0, 3]));
     }
 
     #[test]
@@ -153,6 +158,6 @@ mod tests {
     #[test]
     fn labels_are_one_a_sample() {
         let error = Margins::of(&outputs(), Some(&[0, 1])).unwrap_err();
-        assert_eq!(error, Error::LabelCount { samples: 3, labels: 2 });
+        assert_eq!(error, Error::LabelCount { samples: 4, labels: 2 });
     }
 }

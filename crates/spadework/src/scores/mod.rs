@@ -16,9 +16,10 @@ mod node;
 mod overlap;
 mod ranking;
 mod riemannian;
+mod sample_facts;
 mod spread;
 
-pub(crate) use accuracy::name_outputs;
+pub(crate) use accuracy::name_classes;
 pub use accuracy::{accuracy, predictions};
 pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
 pub use cut::{Cut, thinnest_cut};
@@ -34,6 +35,7 @@ pub use node::{NodeScore, NodeScores};
 pub use overlap::{edge_overlap, label_agreement};
 pub use ranking::kendall_tau;
 pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
+pub use sample_facts::SampleFacts;
 pub use spread::Spread;
 
 use crate::eigen::GeneralizedEigenpairs;

@@ -1,6 +1,6 @@
 //! `spadework scores`: graphs and eigenpairs of a result become the files that `score --out` writes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use spadework::{Samples, Side, SolvedSpectrum, SpadeParams, SpectralEmbedding, scores_of};
 use spadework_io::result::{PlaceDocument, ScoreDocument};
@@ -26,10 +26,20 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
         let source = args.labels.as_deref().unwrap_or("the labels that came with the graphs");
         check_label_count(labels, graphs.nodes(), source)?;
     }
-    let arrays = arrays_of(stage.as_ref(), args, console);
-    let recipe = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?
-        .with("samples", if arrays.is_some() { "found" } else { "none" });
-    if let Some(document) = earlier_result(args, &recipe, console)? {
+    let without_samples = recipe(args, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
+    let recipe = |found| without_samples.clone().with("samples", if found { "found" } else { "none" });
+    let earlier = Earlier::read(args)?;
+    // To read the samples, or to run the model for them, is not worth it for a result that has them or that is refused anyway.
+    if let Some(earlier) = &earlier {
+        earlier.check(&recipe(earlier.has_samples()))?;
+    }
+    let is_there = earlier.as_ref().is_some_and(Earlier::has_samples);
+    let arrays = if is_there { None } else { arrays_of(stage.as_ref(), args, console) };
+    let recipe = recipe(is_there || arrays.is_some());
+    if let Some(earlier) = earlier {
+        earlier.check(&recipe)?;
+        let Earlier { path, document } = earlier;
+        console.note(&format!("{}: the scores are there and are not made again", path.display()));
         return Console::data(&if args.terminal.json {
             json(&document)
         } else {
@@ -40,7 +50,7 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
     let diagnostics = spadework::Diagnostics { params, ..diagnostics };
     let report = scores_of(graphs, diagnostics, spectrum, &console.monitor())?;
     tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
-    let scored = Scored::from_stages(report, labels, stage.as_ref(), arrays)?;
+    let scored = Scored::from_stages(report, labels, stage.as_ref(), arrays);
     let mut document = scored.document(args.top, Some(&folder))?;
     document.made_from = Some(recipe);
     folder.write(&scored, &document)?;
@@ -107,24 +117,35 @@ fn recipe(
         .with("tables", tables.join(",")))
 }
 
-/// The result that is there already, where it was made from the same; one that was not is refused or replaced.
-fn earlier_result(
-    args: &ScoresArgs,
-    recipe: &Recipe,
-    console: Console,
-) -> Result<Option<ScoreDocument>, Failure> {
-    let path = args.result.join("result.json");
-    if !path.exists() || args.replace.force {
-        return Ok(None);
-    }
-    let document = ScoreDocument::read(&path)?;
-    match document.made_from.as_ref().map(|made_from| made_from.difference(recipe)) {
-        Some(None) => {
-            console.note(&format!("{}: the scores are there and are not made again", path.display()));
-            Ok(Some(document))
+/// A result that is there already.
+struct Earlier {
+    path: PathBuf,
+    document: ScoreDocument,
+}
+
+impl Earlier {
+    /// None where there is none, or where it is to be replaced.
+    fn read(args: &ScoresArgs) -> Result<Option<Self>, Failure> {
+        let path = args.result.join("result.json");
+        if !path.exists() || args.replace.force {
+            return Ok(None);
         }
-        Some(Some(difference)) => Err(refused(&path, &difference.to_string())),
-        None => Err(refused(&path, "`spadework score` wrote it")),
+        let document = ScoreDocument::read(&path)?;
+        Ok(Some(Self { path, document }))
+    }
+
+    /// Whether the samples were there when it was made.
+    fn has_samples(&self) -> bool {
+        self.document.made_from.as_ref().and_then(|made_from| made_from.get("samples")) == Some("found")
+    }
+
+    /// Refuses one that was made from something else.
+    fn check(&self, recipe: &Recipe) -> Result<(), Failure> {
+        match self.document.made_from.as_ref().map(|made_from| made_from.difference(recipe)) {
+            Some(None) => Ok(()),
+            Some(Some(difference)) => Err(refused(&self.path, &difference.to_string())),
+            None => Err(refused(&self.path, "`spadework score` wrote it")),
+        }
     }
 }
 

@@ -1,0 +1,113 @@
+//! What is known of a model beside its score, as a part of documents.
+
+use serde::{Deserialize, Serialize};
+use spadework::scores::{NodeScore, SampleFacts, edge_overlap, label_agreement};
+use spadework::{GraphPair, SpadeReport};
+
+use crate::Labels;
+use crate::indices::{IndicesDocument, MarginsDocument};
+use crate::probe::ProbeDocument;
+use crate::result::{IntervalDocument, ReferencesDocument};
+
+/// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct BesideDocument {
+    /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<f64>,
+    /// How far the score may be off the typical one, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<IntervalDocument>,
+    /// Scores to hold this one against, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub references: Option<ReferencesDocument>,
+    /// The part of the input edges that are output edges too; documents of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge_overlap: Option<f64>,
+    /// The part of the edges that join equal labels, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_agreement: Option<LabelAgreementDocument>,
+    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margins: Option<MarginsDocument>,
+    /// What the fragility of the samples was made of: `node scores`, `margins and slopes` or `margins, slopes and probes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragility_basis: Option<String>,
+    /// Indices, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indices: Option<IndicesDocument>,
+    /// What perturbed copies of the samples have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeDocument>,
+}
+
+/// The part of the edges that join equal labels.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LabelAgreementDocument {
+    /// Of the input graph.
+    pub input: f64,
+    /// Of the output graph.
+    pub output: f64,
+}
+
+/// A sample and its score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// Its score.
+    pub score: f64,
+    /// Its label, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<i64>,
+    /// By how much its class leads, where the outputs have at least two numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// From 0 to 1: the part of the samples that are less fragile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragility: Option<f64>,
+}
+
+impl BesideDocument {
+    /// What a report and labels say by themselves.
+    pub(crate) fn new(report: &SpadeReport, labels: Option<&Labels>) -> Result<Self, spadework::Error> {
+        Ok(Self {
+            edge_overlap: Some(edge_overlap(&report.graphs)),
+            label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
+            ..Self::default()
+        })
+    }
+
+    /// Says what is known of the samples, and puts it beside those that are listed.
+    pub(crate) fn set_facts(&mut self, listed: &mut [NodeDocument], facts: &SampleFacts) {
+        self.accuracy = facts.accuracy;
+        self.margins = facts.margins.as_ref().map(Into::into);
+        self.fragility_basis = Some(facts.fragility.basis().to_string());
+        for node in listed {
+            node.set_facts(facts);
+        }
+    }
+}
+
+impl NodeDocument {
+    /// A sample of its score and its label.
+    pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
+        let label = labels.map(|labels| labels.ids()[node.index]);
+        Self { index: node.index, score: node.score, label, margin: None, fragility: None }
+    }
+
+    /// Puts its margin and its fragility beside the score.
+    pub fn set_facts(&mut self, facts: &SampleFacts) {
+        self.margin = facts.margins.as_ref().map(|margins| margins.values()[self.index]);
+        self.fragility = Some(facts.fragility.values()[self.index]);
+    }
+}
+
+impl LabelAgreementDocument {
+    /// That of both graphs; none without labels.
+    fn of(graphs: &GraphPair, labels: Option<&Labels>) -> Result<Option<Self>, spadework::Error> {
+        let Some(labels) = labels else { return Ok(None) };
+        let agreement = |graph| label_agreement(graph, labels.ids());
+        Ok(Some(Self { input: agreement(graphs.input())?, output: agreement(graphs.output())? }))
+    }
+}

@@ -1,0 +1,276 @@
+//! Numbers that stand beside a score, each with what it is worth.
+//!
+//! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
+
+use spadework_io::beside::BesideDocument;
+use spadework_io::indices::SpreadDocument;
+use spadework_io::probe::ProbeDocument;
+
+use crate::charts::number;
+use crate::page::Table;
+
+/// A number about a model.
+struct Number {
+    name: &'static str,
+    /// As text; none where it is not known.
+    of: fn(&BesideDocument) -> Option<String>,
+    worth: &'static str,
+    /// Whether models are ranked by it, or could be.
+    ranks: bool,
+}
+
+const NUMBERS: [Number; 13] = [
+    Number {
+        name: "accuracy",
+        of: |beside| beside.accuracy.map(percent),
+        worth: "Among networks trained against attacks it decides where these are small; against larger ones it says nothing, or the contrary.",
+        ranks: true,
+    },
+    Number {
+        name: "robust accuracy, estimated",
+        of: |beside| beside.probe.as_ref()?.robust_accuracy.map(percent),
+        worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 4 points off on average.",
+        ranks: true,
+    },
+    Number {
+        name: "held",
+        of: |beside| beside.probe.as_ref().map(|probe| percent(probe.held)),
+        worth: "An upper bound of what the strongest attack of this size leaves.",
+        ranks: true,
+    },
+    Number {
+        name: "stability",
+        of: |beside| beside.probe.as_ref().map(|probe| percent(probe.stability)),
+        worth: "Ranks networks less well than the estimate, and is in no unit of attacks.",
+        ranks: true,
+    },
+    Number {
+        name: "margin ratio",
+        of: |beside| beside.probe.as_ref()?.margin_ratio.map(number),
+        worth: "Costs a twentieth of a search or less: good enough to rank networks on MNIST, not to rely on.",
+        ranks: true,
+    },
+    Number {
+        name: "edge overlap",
+        of: |beside| beside.edge_overlap.map(percent),
+        worth: "Larger is more robust: between different networks it has followed larger attacks more closely than the model score.",
+        ranks: true,
+    },
+    Number {
+        name: "trustworthiness",
+        of: |beside| Some(number(beside.indices?.neighborhoods?.trustworthiness)),
+        worth: "Larger is more robust: as good as the edge overlap.",
+        ranks: true,
+    },
+    Number {
+        name: "continuity",
+        of: |beside| Some(number(beside.indices?.neighborhoods?.continuity)),
+        worth: "Larger is more robust: behind trustworthiness and edge overlap.",
+        ranks: true,
+    },
+    Number {
+        name: "mean distortion, hops",
+        of: |beside| Some(number(beside.indices?.geodesic.mean)),
+        worth: "Smaller is more robust: as good as the edge overlap on MNIST, no better than the model score on CIFAR-10.",
+        ranks: true,
+    },
+    Number {
+        name: "mean distortion, resistance",
+        of: |beside| Some(number(beside.indices?.resistance?.mean)),
+        worth: "Smaller is more robust: no better than the model score.",
+        ranks: true,
+    },
+    Number {
+        name: "mean eigenvalue",
+        of: |beside| Some(number(beside.indices?.mean_eigenvalue.value)),
+        worth: "Smaller is more robust: no better than the model score.",
+        ranks: true,
+    },
+    Number {
+        name: "median margin",
+        of: |beside| {
+            let margins = beside.margins.as_ref().filter(|margins| margins.kind == "labeled")?;
+            let SpreadDocument { median, p5, .. } = margins.spread;
+            Some(format!("{}; 5 % below {}", number(median), number(p5)))
+        },
+        worth: "Depends on the scale of the outputs, and ranks no networks; of the samples of one network it tells well which break.",
+        ranks: false,
+    },
+    Number {
+        name: "label agreement",
+        of: |beside| {
+            let agreement = beside.label_agreement?;
+            Some(format!(
+                "{} of the input edges, {} of the output edges",
+                percent(agreement.input),
+                percent(agreement.output)
+            ))
+        },
+        worth: "How many neighbors share their label: no measure of robustness.",
+        ranks: false,
+    },
+];
+
+/// A share in percent.
+fn percent(part: f64) -> String {
+    format!("{:.2} %", 100.0 * part)
+}
+
+/// What is known of one model: number, value, worth.
+pub(crate) fn numbers_table(beside: &BesideDocument) -> Table {
+    let row = |known: &Number| Some(vec![known.name.to_owned(), (known.of)(beside)?, known.worth.to_owned()]);
+    Table {
+        name: "numbers",
+        caption: "Numbers beside the score".to_owned(),
+        header: vec!["number", "value", "what it is worth"],
+        rows: NUMBERS.iter().filter_map(row).collect(),
+    }
+}
+
+/// The numbers that models are ranked by.
+fn ranking() -> impl Iterator<Item = &'static Number> {
+    NUMBERS.iter().filter(|known| known.ranks)
+}
+
+/// What the numbers are worth that are known of any of these models.
+pub(crate) fn worth_table(models: &[&BesideDocument]) -> Table {
+    let is_known = |known: &&Number| models.iter().any(|beside| (known.of)(beside).is_some());
+    let row = |known: &Number| vec![known.name.to_owned(), known.worth.to_owned()];
+    Table {
+        name: "worth",
+        caption: "What the numbers are worth".to_owned(),
+        header: vec!["number", "what it is worth"],
+        rows: ranking().filter(is_known).map(row).collect(),
+    }
+}
+
+/// The names of the numbers, as columns of a table of models.
+pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
+    ranking().map(|known| known.name)
+}
+
+/// The row of a model under [`columns`]; empty where a number is not known.
+pub(crate) fn row(beside: &BesideDocument) -> impl Iterator<Item = String> {
+    ranking().map(|known| (known.of)(beside).unwrap_or_default())
+}
+
+/// A question and the number that answers it.
+pub(crate) struct Answer {
+    pub(crate) question: &'static str,
+    pub(crate) answer: &'static str,
+}
+
+/// Which number for which question.
+pub(crate) const ANSWERS: [Answer; 6] = [
+    Answer {
+        question: "Did training against attacks of growing size make this architecture more robust?",
+        answer: "The model score. Within one architecture it falls as the paper says.",
+    },
+    Answer {
+        question: "Which of these different networks holds against larger attacks?",
+        answer: "The edge overlap: the part of input neighbors that are output neighbors too.",
+    },
+    Answer {
+        question: "And against small attacks?",
+        answer: "Where attacks are small, accuracy decides. Look at accuracy first.",
+    },
+    Answer {
+        question: "And if the model can be run?",
+        answer: "Probes: the estimated robust accuracy has followed attacks more closely than any number from the samples alone, at every size, and is in the same unit.",
+    },
+    Answer {
+        question: "Which samples?",
+        answer: "The fragility, for a classifier. Where outputs are single numbers or a graph, it is the node score, which is what the graphs see of a sample.",
+    },
+    Answer {
+        question: "What a black box cannot show",
+        answer: "A network that is smooth between samples and steep beside them has good scores and no robustness.",
+    },
+];
+
+/// What probes have shown, in words.
+pub(crate) struct ProbeStory {
+    pub(crate) summary: String,
+    pub(crate) changed: Table,
+    /// Samples that changed, for their pictures.
+    pub(crate) samples: Vec<usize>,
+}
+
+impl ProbeStory {
+    pub(crate) fn new(probe: &ProbeDocument) -> Self {
+        // Without labels nobody knows what is right.
+        let (stay, right) = if probe.accuracy.is_some() {
+            ("are right", "right samples")
+        } else {
+            ("keep their class", "samples")
+        };
+        let estimate = probe.robust_accuracy.map_or_else(String::new, |part| {
+            format!(" An attack of this size would leave {} that {stay}, by estimate.", percent(part))
+        });
+        let ProbeDocument { samples, probes, probe: kind, evaluations, changed, .. } = probe;
+        let summary = format!(
+            "Up to {probes} perturbed copies ({kind}) of {samples} samples went through the model, {evaluations} runs in all: {} \
+             of the samples {stay} on every copy, and {changed} {right} lose their class on one.{estimate}",
+            percent(probe.held),
+        );
+        let row = |sample: &spadework_io::probe::ChangedDocument| {
+            vec![sample.index.to_string(), number(sample.margin), number(sample.probe_margin)]
+        };
+        Self {
+            summary,
+            changed: Table {
+                name: "changed",
+                caption: "Samples that lose their class on a copy, largest margin first".to_owned(),
+                header: vec!["sample", "margin", "margin at the worst copy"],
+                rows: probe.top_changed.iter().map(row).collect(),
+            },
+            samples: probe.top_changed.iter().map(|sample| sample.index).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Markdown as it reads: lines joined, marks and the targets of links gone.
+    fn plain(markdown: &str) -> String {
+        let mut text = String::new();
+        let mut rest = markdown;
+        while let Some(at) = rest.find("](") {
+            text.push_str(&rest[..at]);
+            let target = &rest[at..];
+            rest = &target[target.find(')').map_or(target.len(), |end| end + 1)..];
+        }
+        text.push_str(rest);
+        let marks = ['*', '`', '[', '|'];
+        text.replace(marks, " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// What a page says of its numbers is what was measured.
+    #[test]
+    fn pages_quote_the_documentation() {
+        let documentation = plain(include_str!("../../../docs/what-the-scores-mean.md"));
+        for Number { name, worth, .. } in &NUMBERS {
+            assert!(documentation.contains(&format!("{name} {worth}")), "{name}: {worth}");
+        }
+        for Answer { question, answer } in &ANSWERS {
+            assert!(documentation.contains(question), "{question}");
+            // An answer leaves out what stands between its sentences.
+            for sentence in answer.trim_end_matches('.').split(". ") {
+                assert!(documentation.contains(sentence), "{sentence}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_is_known_is_told() {
+        let beside = BesideDocument { edge_overlap: Some(0.25), ..BesideDocument::default() };
+        let table = numbers_table(&beside);
+        assert_eq!(table.rows.len(), 1);
+        assert_eq!(table.rows[0][..2], ["edge overlap", "25.00 %"]);
+        assert_eq!(worth_table(&[&BesideDocument::default(), &beside]).rows.len(), 1);
+        assert_eq!(row(&beside).filter(|cell| !cell.is_empty()).count(), 1);
+        assert_eq!(row(&beside).count(), columns().count());
+    }
+}
