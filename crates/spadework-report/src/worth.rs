@@ -167,16 +167,16 @@ pub(crate) const ANSWERS: [Answer; 6] = [
         answer: "The model score. Within one architecture it falls as the paper says.",
     },
     Answer {
-        question: "Which of these different networks holds against larger attacks?",
-        answer: "The edge overlap: the part of input neighbors that are output neighbors too.",
+        question: "Which of these different networks holds against attacks?",
+        answer: "If the model can be run, probes: the estimated robust accuracy has followed attacks more closely than anything else, at every size, and is in the same unit.",
+    },
+    Answer {
+        question: "And if there are only outputs?",
+        answer: "The edge overlap, for larger attacks: the part of input neighbors that are output neighbors too.",
     },
     Answer {
         question: "And against small attacks?",
-        answer: "Where attacks are small, accuracy decides. Look at accuracy first.",
-    },
-    Answer {
-        question: "And if the model can be run?",
-        answer: "Probes: the estimated robust accuracy has followed attacks more closely than any number from the samples alone, at every size, and is in the same unit.",
+        answer: "No number that graphs give. Look at accuracy, and probe.",
     },
     Answer {
         question: "Which samples?",
