@@ -29,7 +29,7 @@ const NUMBERS: [Number; 13] = [
     Number {
         name: "robust accuracy, estimated",
         of: |beside| beside.probe.as_ref()?.robust_accuracy.map(percent),
-        worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 4 points off on average.",
+        worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 6 points off on average.",
         ranks: true,
     },
     Number {
