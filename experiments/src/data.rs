@@ -152,6 +152,12 @@ impl Images {
         self.examples.select(&(0..count.min(self.len())).collect::<Vec<_>>())
     }
 
+    /// The same, as images of their own.
+    pub(crate) fn head(&self, count: usize) -> Self {
+        let (name, shape) = (self.name.clone(), self.shape.clone());
+        Self { name, shape, examples: self.first(count), stand_in: self.stand_in }
+    }
+
     /// Name and number, for settings.
     pub(crate) fn described(&self) -> String {
         format!("{}, the first {}", self.name, self.len())

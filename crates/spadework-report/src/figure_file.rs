@@ -109,6 +109,19 @@ mod tests {
         assert!(pixels.chunks_exact(4).any(|pixel| pixel[0] < 80));
     }
 
+    /// Names of bars are whole and lie within the figure, however long they are, until there is no room for a bar beside them.
+    #[test]
+    fn names_of_bars_have_their_room() {
+        for name in ["r", "mean distortion of edges, resistance", "resnet18 standard corrupted, 20PGD-100"] {
+            let chart = bars("bars", "Bars", &[(name.to_owned(), 1.0), ("short".to_owned(), 0.5)]);
+            assert!(chart.standalone().contains(&format!(">{name}</text>")), "{name}");
+            let left = tree(&chart.standalone()).unwrap().root().abs_bounding_box().left();
+            assert!(left >= 0.0, "{name} begins at {left}");
+        }
+        let chart = bars("bars", "Bars", &[("very ".repeat(50), 1.0)]);
+        assert!(chart.standalone().contains("…</text>"));
+    }
+
     #[test]
     fn files_are_what_they_say() {
         let chart = bars("bars", "Bars", &[("a".to_owned(), 1.0)]);

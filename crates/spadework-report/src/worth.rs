@@ -23,13 +23,13 @@ const NUMBERS: [Number; 13] = [
     Number {
         name: "accuracy",
         of: |beside| beside.accuracy.map(percent),
-        worth: "Where attacks are small, it decides; against larger ones it says nothing, or the contrary.",
+        worth: "Among networks trained against attacks it decides where these are small; against larger ones it says nothing, or the contrary.",
         ranks: true,
     },
     Number {
         name: "robust accuracy, estimated",
         of: |beside| beside.probe.as_ref()?.robust_accuracy.map(percent),
-        worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 points off on average.",
+        worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 6 points off on average.",
         ranks: true,
     },
     Number {
@@ -47,7 +47,7 @@ const NUMBERS: [Number; 13] = [
     Number {
         name: "margin ratio",
         of: |beside| beside.probe.as_ref()?.margin_ratio.map(number),
-        worth: "Costs a hundredth of a search: good enough to rank networks on MNIST, not to rely on.",
+        worth: "Costs a twentieth of a search or less: good enough to rank networks on MNIST, not to rely on.",
         ranks: true,
     },
     Number {
@@ -167,16 +167,16 @@ pub(crate) const ANSWERS: [Answer; 6] = [
         answer: "The model score. Within one architecture it falls as the paper says.",
     },
     Answer {
-        question: "Which of these different networks holds against larger attacks?",
-        answer: "The edge overlap: the part of input neighbors that are output neighbors too.",
+        question: "Which of these different networks holds against attacks?",
+        answer: "If the model can be run, probes: the estimated robust accuracy has followed attacks more closely than anything else, at every size, and is in the same unit.",
+    },
+    Answer {
+        question: "And if there are only outputs?",
+        answer: "The edge overlap, for larger attacks: the part of input neighbors that are output neighbors too.",
     },
     Answer {
         question: "And against small attacks?",
-        answer: "Where attacks are small, accuracy decides. Look at accuracy first.",
-    },
-    Answer {
-        question: "And if the model can be run?",
-        answer: "Probes: the estimated robust accuracy has followed attacks more closely than any number from the samples alone, at every size, and is in the same unit.",
+        answer: "No number that graphs give. Look at accuracy, and probe.",
     },
     Answer {
         question: "Which samples?",

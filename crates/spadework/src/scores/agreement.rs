@@ -46,7 +46,7 @@ pub fn agreement(a: &[f64], b: &[f64], top: usize) -> Agreement {
 }
 
 /// Ranks from 1, ascending; equal scores share the mean of theirs. Halves at most, so they are exact.
-pub(super) fn mean_ranks(scores: &[f64]) -> Vec<f64> {
+pub fn mean_ranks(scores: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]));
     let mut ranks = vec![0.0; scores.len()];

@@ -1,27 +1,27 @@
 //! What every number is worth: indices of networks beside their robust accuracy, and scores of samples beside what breaks
 //! under attack. The networks come from a file; a line more is a network more.
 
-mod measure;
+mod areas;
+mod net;
+mod probes;
+mod samples;
 mod tell;
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
 use spadework::{INDEX_EDGES, INDEX_ROWS};
-use spadework_nn::{Frozen, Network};
 use spadework_report::figures::bars;
 
-use self::measure::{EIGENPAIRS, Evidence, INDICES, SAMPLE_SCORES, measure};
+use self::areas::Case;
+use self::net::Measure;
 use super::Experiment;
-use crate::data::{CLASSES, Images, Which};
+use crate::data::{Images, Which};
 use crate::failure::Failure;
 use crate::networks::AttackPlan;
 use crate::record::Findings;
 use crate::run::Run;
-use crate::statistics::mean;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "validity",
@@ -50,20 +50,37 @@ struct NetLine {
     pgd_large: Option<f64>,
 }
 
-/// A network with its evidence.
-#[derive(Debug)]
-struct Net {
-    name: String,
-    line: NetLine,
-    evidence: Evidence,
+/// A size of attacks.
+struct Size {
+    /// As it is written, and as probes are told it.
+    name: &'static str,
+    epsilon: f32,
+    /// The column of the file that has somebody else's accuracies.
+    column: usize,
 }
 
-/// Sizes of attacks, and the column of the file that has somebody else's.
-fn sizes(which: Which) -> &'static [(&'static str, f32, usize)] {
+fn sizes(which: Which) -> &'static [Size] {
     match which {
-        Which::Mnist => &[("0.1", 0.1, 0), ("0.2", 0.2, 1), ("0.3", 0.3, 2)],
-        Which::Cifar10 => &[("2/255", 2.0 / 255.0, 0), ("8/255", 8.0 / 255.0, 2)],
+        Which::Mnist => &[
+            Size { name: "0.1", epsilon: 0.1, column: 0 },
+            Size { name: "0.2", epsilon: 0.2, column: 1 },
+            Size { name: "0.3", epsilon: 0.3, column: 2 },
+        ],
+        Which::Cifar10 => &[
+            Size { name: "2/255", epsilon: 2.0 / 255.0, column: 0 },
+            Size { name: "8/255", epsilon: 8.0 / 255.0, column: 2 },
+        ],
     }
+}
+
+/// All indices of networks with the sign under which more is more robust: those of samples, then those of probes.
+fn all_indices() -> impl Iterator<Item = (&'static str, f64)> {
+    samples::INDICES.into_iter().chain(probes::INDICES.map(|name| (name, 1.0)))
+}
+
+/// All scores of samples, those that need probes last.
+fn all_scores() -> Vec<&'static str> {
+    [&samples::SCORES[..], &samples::PROBED_SCORES].concat()
 }
 
 impl NetLine {
@@ -76,13 +93,14 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let needs = || Failure::Needs { files: "nets/nets.csv (or --nets FILE)".to_owned() };
     let list = run.options().nets.clone().or_else(|| run.data_file("nets/nets.csv")).ok_or_else(needs)?;
     let lines = read(&list)?;
-    let steps = run.size(40, 10);
+    let (steps, restarts) = run.size((40, 2), (10, 1));
     let attacked = run.options().attack_images.unwrap_or(run.size(1000, 60));
     let mut findings = Findings::new(json!({
-        "nets": lines.len(), "attack_steps": steps, "attacked": attacked, "neighbors": 10, "eigenpairs": EIGENPAIRS,
-        "edges": INDEX_EDGES, "rows": INDEX_ROWS, "top": TOP,
+        "nets": lines.len(), "attack_steps": steps, "restarts": restarts, "attacked": attacked, "neighbors": 10,
+        "eigenpairs": samples::EIGENPAIRS, "edges": INDEX_EDGES, "rows": INDEX_ROWS, "top": TOP,
+        "copies": probes::described(run),
     }));
-    let mut areas = Vec::new();
+    let mut cases = Vec::new();
     for which in Which::ALL {
         let of_data: Vec<&NetLine> = lines.iter().filter(|line| line.data == which.word()).collect();
         if of_data.is_empty() {
@@ -92,32 +110,35 @@ fn run(run: &Run) -> Result<Findings, Failure> {
             return Err(Failure::Needs { files: format!("{}/", which.word()) });
         }
         let test = Images::test(run, which)?;
-        let plans: Vec<AttackPlan> =
-            sizes(which).iter().map(|&(_, epsilon, _)| AttackPlan::plain(epsilon, steps)).collect();
+        let plan = |size: &Size| AttackPlan { restarts, ..AttackPlan::plain(size.epsilon, steps) };
+        let measure = Measure {
+            run,
+            test: &test,
+            attacked: test.head(attacked),
+            sizes: sizes(which).iter().map(|size| size.name).collect(),
+            attacks: sizes(which).iter().map(plan).collect(),
+        };
         let mut nets = Vec::new();
         for line in of_data {
-            match net(run, &list, line, &test, &plans, attacked)? {
+            match measure.net(&list, line) {
                 Ok(net) => nets.extend(net),
                 Err(reason) => findings.note(format!("Left out: {}: {reason}", line.file.display())),
             }
         }
-        findings.tables.push(tell::networks_table(which, &nets));
+        tell::networks(which, &nets, &mut findings);
         tell::correlations(run, which, &nets, &mut findings);
-        areas.extend(tell::samples(which, &nets, &mut findings));
+        let of_data = Case::all(which, &nets);
+        areas::tell(which, &of_data, &mut findings);
+        cases.extend(of_data);
     }
-    let chart: Vec<(String, f64)> = SAMPLE_SCORES
-        .iter()
-        .enumerate()
-        .filter_map(|(score, name)| {
-            let of_score: Vec<f64> = areas.iter().filter(|area| area.0 == score).map(|area| area.1).collect();
-            Some(((*name).to_owned(), mean(&of_score)?))
-        })
-        .collect();
+    let chart = areas::means(&cases).into_iter().filter_map(|(name, area)| Some((name.to_owned(), area?)));
+    let chart: Vec<(String, f64)> = chart.collect();
     findings.charts.push(bars("samples", "Mean area under the curve: samples that attacks break", &chart));
     findings.note(format!(
-        "Robust accuracy is that of the first {attacked} test images under our own PGD of {steps} steps with one start, except \
-         in the column of the file. A partial correlation is given clean accuracy; the interval draws networks with replacement; \
-         the range leaves out one source at a time."
+        "Robust accuracy is that of the first {attacked} test images under our own PGD of {steps} steps with {restarts} starts, \
+         except in the column of the file; probes are of the same images. A partial correlation is given clean accuracy; the \
+         interval draws networks with replacement; the range leaves out one source at a time, where three networks remain. \
+         Runs are rows that go through a network, on average over networks, all test images for what needs graphs."
     ));
     Ok(findings)
 }
@@ -132,48 +153,4 @@ fn read(list: &Path) -> Result<Vec<NetLine>, Failure> {
         Some(line) => Err(wrong(format!("expected mnist or cifar10 as data, got `{}`", line.data))),
         None => Ok(lines),
     }
-}
-
-/// A network with its evidence; `None` where the time is over, a reason where the file cannot be used.
-fn net(
-    run: &Run,
-    list: &Path,
-    line: &NetLine,
-    test: &Images,
-    plans: &[AttackPlan],
-    attacked: usize,
-) -> Result<Result<Option<Net>, String>, Failure> {
-    let path = list.parent().unwrap_or(Path::new("")).join(&line.file);
-    let network = match Network::load(&path) {
-        Ok(network) => network,
-        Err(error) => return Ok(Err(error.to_string())),
-    };
-    if network.input_size() != test.examples.size() {
-        return Ok(Err(format!("takes {} values, got {}", network.input_size(), test.examples.size())));
-    }
-    if network.outputs() != CLASSES {
-        return Ok(Err(format!("tells {} classes apart, got images of {CLASSES}", network.outputs())));
-    }
-    // Folders above the list would lead out of the folder of the parts.
-    let within = line.file.components().filter(|part| matches!(part, Component::Normal(_)));
-    let name = within.collect::<PathBuf>().with_extension("").display().to_string();
-    let settings = json!({
-        "file": line.file, "contents": contents(&path), "test": test.described(), "attacked": attacked, "attacks": plans, "seed": run.seed(),
-        "indices": INDICES, "samples": SAMPLE_SCORES, "eigenpairs": EIGENPAIRS, "edges": INDEX_EDGES, "rows": INDEX_ROWS,
-    });
-    let evidence = run.part(&format!("validity/{name}"), &settings, || {
-        measure(run, &Frozen::new(&network, run.compute()), test, plans, attacked)
-    });
-    Ok(match evidence {
-        Ok(evidence) => Ok(evidence.map(|evidence| Net { name, line: line.clone(), evidence })),
-        // A network that cannot be measured is no reason to lose the others.
-        Err(failure) => Err(failure.to_string()),
-    })
-}
-
-/// Tells a file that was replaced by another of the same name.
-fn contents(path: &Path) -> Option<String> {
-    let mut hasher = DefaultHasher::new();
-    fs::read(path).ok()?.hash(&mut hasher);
-    Some(format!("{:016x}", hasher.finish()))
 }

@@ -1,30 +1,76 @@
-//! What was measured, as tables: every network, every index, every score of samples.
+//! Networks and indices as tables.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::measure::{ACCURACY, INDICES, SAMPLE_SCORES};
-use super::{Net, TOP, sizes};
+use super::net::Net;
+use super::samples::ACCURACY;
+use super::{Size, all_indices, probes, samples, sizes};
 use crate::data::Which;
 use crate::record::Findings;
 use crate::run::Run;
-use crate::statistics::{auroc, kendall, mean, partial_spearman, precision_at, spearman, spearman_interval};
+use crate::statistics::{kendall, mean, partial_spearman, spearman, spearman_interval};
 use crate::table::Table;
 
-pub(super) fn networks_table(which: Which, nets: &[Net]) -> Table {
-    let header = ["network", "source"].into_iter().map(str::to_owned);
-    let header = header.chain(INDICES.map(|index| index.0.to_owned()));
-    let header = header
-        .chain(sizes(which).iter().flat_map(|size| [format!("PGD {}", size.0), format!("file, {}", size.0)]));
+/// Networks that must remain for a correlation to say something: of two it is 1 or −1.
+const LEAST_NETWORKS: usize = 3;
+
+/// What was measured of every network, and how far the estimate of probes is from the truth.
+pub(super) fn networks(which: Which, nets: &[Net], findings: &mut Findings) {
+    findings.tables.push(of_samples(which, nets));
+    findings.tables.push(of_sizes(which, nets));
+    findings.tables.push(errors(which, nets));
+}
+
+fn of_samples(which: Which, nets: &[Net]) -> Table {
+    let header = ["network", "source"].into_iter().chain(samples::INDICES.map(|index| index.0));
     let mut table = Table::new(format!("{}: every network.", which.title()), header);
     for net in nets {
-        let mut row = vec![json!(net.name), json!(net.line.source)];
-        row.extend(net.evidence.indices.iter().map(|&index| Value::from(index)));
+        let indices = (0..samples::INDICES.len()).map(|index| json!(net.evidence.index(index, 0).value));
+        table.row([json!(net.name), json!(net.line.source)].into_iter().chain(indices).collect());
+    }
+    table
+}
+
+fn of_sizes(which: Which, nets: &[Net]) -> Table {
+    let header = ["network", "size", "PGD", "file"].into_iter().chain(probes::INDICES).chain(["runs"]);
+    let caption = format!(
+        "{}: accuracy under attack, and what probes of the same size show; runs are those of the search.",
+        which.title()
+    );
+    let mut table = Table::new(caption, header);
+    for net in nets {
         for (at, size) in sizes(which).iter().enumerate() {
-            row.extend([json!(net.evidence.robust[at]), json!(net.line.of_file(size.2))]);
+            let index = |of_probes: usize| net.evidence.index(samples::INDICES.len() + of_probes, at);
+            let mut row = vec![json!(net.name), json!(size.name), json!(net.evidence.robust(at))];
+            row.push(json!(net.line.of_file(size.column)));
+            row.extend((0..probes::INDICES.len()).map(|of_probes| json!(index(of_probes).value)));
+            row.push(json!(index(probes::ESTIMATE).runs));
+            table.row(row);
         }
-        table.row(row);
+    }
+    table
+}
+
+/// How far the estimated accuracies are from those under attack.
+fn errors(which: Which, nets: &[Net]) -> Table {
+    let caption = format!("{}: estimated robust accuracy less that under attack, in points.", which.title());
+    let mut table = Table::new(caption, ["size", "networks", "mean size of the error", "least", "largest"]);
+    for (at, size) in sizes(which).iter().enumerate() {
+        let error = |net: &Net| {
+            let estimate = net.evidence.index(samples::INDICES.len() + probes::ESTIMATE, at).value?;
+            Some(100.0 * (estimate - net.evidence.robust(at)))
+        };
+        let errors: Vec<f64> = nets.iter().filter_map(error).collect();
+        let sizes_of_errors: Vec<f64> = errors.iter().map(|error| error.abs()).collect();
+        table.row(vec![
+            json!(size.name),
+            json!(errors.len()),
+            json!(mean(&sizes_of_errors)),
+            json!(errors.iter().copied().reduce(f64::min)),
+            json!(errors.iter().copied().reduce(f64::max)),
+        ]);
     }
     table
 }
@@ -41,90 +87,87 @@ pub(super) fn correlations(run: &Run, which: Which, nets: &[Net], findings: &mut
         "partial ρ",
         "without one source",
         "ρ, file's accuracies",
+        "runs",
     ];
-    let mut table = Table::new(
-        format!(
-            "{}: Spearman's ρ and Kendall's τ of each index (turned so that more is more robust) with robust accuracy.",
-            which.title()
-        ),
-        header,
-    );
-    for (index, (name, sign)) in INDICES.into_iter().enumerate() {
-        for (at, size) in sizes(which).iter().enumerate() {
-            let of = |net: &Net| (sign * net.evidence.indices[index], net.evidence.robust[at]);
-            let (values, robust): (Vec<f64>, Vec<f64>) = nets.iter().map(of).unzip();
-            let accuracy: Vec<f64> = nets.iter().map(|net| net.evidence.indices[ACCURACY]).collect();
-            let (known, of_file): (Vec<f64>, Vec<f64>) = nets
-                .iter()
-                .filter_map(|net| Some((sign * net.evidence.indices[index], net.line.of_file(size.2)?)))
-                .unzip();
-            let partial =
-                if index == ACCURACY { None } else { partial_spearman(&values, &robust, &accuracy) };
-            let range = |ends: Option<(f64, f64)>| ends.map(|(low, high)| format!("{low:+.2} to {high:+.2}"));
-            table.row(vec![
-                json!(name),
-                json!(size.0),
-                json!(nets.len()),
-                json!(spearman(&values, &robust)),
-                json!(range(spearman_interval(&values, &robust, run.seed()))),
-                json!(kendall(&values, &robust)),
-                json!(partial),
-                json!(range(without_each_source(nets, &values, &robust))),
-                json!(spearman(&known, &of_file)),
-            ]);
-        }
-    }
-    findings.tables.push(table);
-}
-
-/// The least and the largest correlation when the networks of one source are left out.
-fn without_each_source(nets: &[Net], values: &[f64], robust: &[f64]) -> Option<(f64, f64)> {
-    let sources: BTreeSet<&str> = nets.iter().map(|net| net.line.source.as_str()).collect();
-    let without = |source: &&str| {
-        let kept: Vec<usize> = (0..nets.len()).filter(|&at| nets[at].line.source != *source).collect();
-        let of = |values: &[f64]| kept.iter().map(|&at| values[at]).collect::<Vec<f64>>();
-        spearman(&of(values), &of(robust))
-    };
-    let found: Vec<f64> = sources.iter().filter_map(without).collect();
-    let least = found.iter().copied().reduce(f64::min)?;
-    Some((least, found.iter().copied().reduce(f64::max)?))
-}
-
-/// Every score of samples against what breaks; gives (score, area) of every network and attack.
-pub(super) fn samples(which: Which, nets: &[Net], findings: &mut Findings) -> Vec<(usize, f64)> {
-    let header = ["network".to_owned(), "size".to_owned(), "broken".to_owned()].into_iter();
-    let header = header
-        .chain(SAMPLE_SCORES.map(str::to_owned))
-        .chain(SAMPLE_SCORES.map(|name| format!("first {TOP}: {name}")));
     let caption = format!(
-        "{}: area under the curve of each score of samples, broken against holding, and the share of broken ones among the \
-         {TOP} highest.",
+        "{}: Spearman's ρ and Kendall's τ of each index (turned so that more is more robust) with robust accuracy.",
         which.title()
     );
-    let (mut table, mut areas) = (Table::new(caption, header), Vec::new());
-    for net in nets {
+    let mut table = Table::new(caption, header);
+    for (index, (name, sign)) in all_indices().enumerate() {
         for (at, size) in sizes(which).iter().enumerate() {
-            let broken = &net.evidence.broken[at];
-            let share = broken.iter().filter(|&&broken| broken).count() as f64 / broken.len().max(1) as f64;
-            let mut row = vec![json!(net.name), json!(size.0), json!(share)];
-            for (score, values) in net.evidence.samples.iter().enumerate() {
-                let area = auroc(values, broken);
-                areas.extend(area.map(|area| (score, area)));
-                row.push(json!(area));
-            }
-            row.extend(net.evidence.samples.iter().map(|values| json!(precision_at(values, broken, TOP))));
+            let mut row = vec![json!(name), json!(size.name)];
+            row.extend(Followed::new(nets, index, sign, at, size).cells(run, index == ACCURACY));
             table.row(row);
         }
     }
-    let mut means = Table::new(
-        format!("{}: the mean over networks and sizes.", which.title()),
-        ["score", "area", "cases"],
-    );
-    for (score, name) in SAMPLE_SCORES.iter().enumerate() {
-        let of_score: Vec<f64> = areas.iter().filter(|area| area.0 == score).map(|area| area.1).collect();
-        means.row(vec![json!(name), json!(mean(&of_score)), json!(of_score.len())]);
-    }
     findings.tables.push(table);
-    findings.tables.push(means);
-    areas
+}
+
+/// An index beside robust accuracy, over the networks that have it.
+struct Followed<'a> {
+    sources: Vec<&'a str>,
+    values: Vec<f64>,
+    robust: Vec<f64>,
+    of_file: Vec<Option<f64>>,
+    accuracies: Vec<f64>,
+    runs: Vec<f64>,
+}
+
+impl<'a> Followed<'a> {
+    fn new(nets: &'a [Net], index: usize, sign: f64, at: usize, size: &Size) -> Self {
+        let mut followed = Self {
+            sources: Vec::new(),
+            values: Vec::new(),
+            robust: Vec::new(),
+            of_file: Vec::new(),
+            accuracies: Vec::new(),
+            runs: Vec::new(),
+        };
+        for Net { line, evidence, .. } in nets {
+            let (index, accuracy) = (evidence.index(index, at), evidence.index(ACCURACY, at).value);
+            if let Some((value, accuracy)) = index.value.zip(accuracy) {
+                followed.sources.push(&line.source);
+                followed.values.push(sign * value);
+                followed.robust.push(evidence.robust(at));
+                followed.of_file.push(line.of_file(size.column));
+                followed.accuracies.push(accuracy);
+                followed.runs.push(index.runs as f64);
+            }
+        }
+        followed
+    }
+
+    fn cells(&self, run: &Run, is_accuracy: bool) -> [Value; 8] {
+        let Self { values, robust, accuracies, .. } = self;
+        let partial = if is_accuracy { None } else { partial_spearman(values, robust, accuracies) };
+        let known = values.iter().zip(&self.of_file);
+        let (known, of_file): (Vec<f64>, Vec<f64>) =
+            known.filter_map(|(&value, of_file)| Some((value, (*of_file)?))).unzip();
+        let range = |ends: Option<(f64, f64)>| ends.map(|(low, high)| format!("{low:+.2} to {high:+.2}"));
+        [
+            json!(values.len()),
+            json!(spearman(values, robust)),
+            json!(range(spearman_interval(values, robust, run.seed()))),
+            json!(kendall(values, robust)),
+            json!(partial),
+            json!(range(self.without_each_source())),
+            json!(spearman(&known, &of_file)),
+            json!(mean(&self.runs).map(|runs| runs.round() as u64)),
+        ]
+    }
+
+    /// The least and the largest correlation when the networks of one source are left out.
+    fn without_each_source(&self) -> Option<(f64, f64)> {
+        let sources: BTreeSet<&str> = self.sources.iter().copied().collect();
+        let without = |source: &&str| {
+            let kept: Vec<usize> =
+                (0..self.sources.len()).filter(|&at| self.sources[at] != *source).collect();
+            let of = |values: &[f64]| kept.iter().map(|&at| values[at]).collect::<Vec<f64>>();
+            if kept.len() < LEAST_NETWORKS { None } else { spearman(&of(&self.values), &of(&self.robust)) }
+        };
+        let found: Vec<f64> = sources.iter().filter_map(without).collect();
+        let least = found.iter().copied().reduce(f64::min)?;
+        Some((least, found.iter().copied().reduce(f64::max)?))
+    }
 }

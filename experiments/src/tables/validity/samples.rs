@@ -1,8 +1,9 @@
-//! What is measured of one network.
+//! What the test images and a network's outputs say of it: graphs, margins and accuracy.
 
 use serde::{Deserialize, Serialize};
+use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{
-    Fragility, Margins, RiemannianDistance, SampleSignals, edge_overlap, label_agreement, predictions,
+    Margins, RiemannianDistance, SampleSignals, edge_overlap, label_agreement, predictions,
 };
 use spadework::{
     EdgeScores, Indices, NodeScores, PairedSamples, Samples, SpadeParams, SpadeReport, SpectralEmbedding,
@@ -10,9 +11,9 @@ use spadework::{
 };
 use spadework_nn::Frozen;
 
+use super::probes::OfSize;
 use crate::data::Images;
 use crate::failure::Failure;
-use crate::networks::AttackPlan;
 use crate::run::Run;
 
 /// Eigenpairs that the longest scores of samples are made of.
@@ -35,7 +36,7 @@ pub(super) const INDICES: [(&str, f64); 11] = [
 pub(super) const ACCURACY: usize = INDICES.len() - 1;
 
 /// Scores of samples, more being more fragile.
-pub(super) const SAMPLE_SCORES: [&str; 7] = [
+pub(super) const SCORES: [&str; 7] = [
     "node score, r = 1",
     "node score, r = 2",
     "node score, r = 10",
@@ -44,26 +45,37 @@ pub(super) const SAMPLE_SCORES: [&str; 7] = [
     "margin and node score",
     "fragility",
 ];
+/// The score that needs nothing, which others must beat.
+pub(super) const MARGIN: usize = 4;
+/// The one that is meant to be used without probes.
+pub(super) const FRAGILITY: usize = 6;
+/// The same with probes, among all scores.
+pub(super) const PROBED_FRAGILITY: usize = SCORES.len() + 1;
+/// Those that need probes of the size of an attack: the smallest margin over a search, fragility with it, and fragility with
+/// the smallest margin over noise in blocks.
+pub(super) const PROBED_SCORES: [&str; 3] = ["probe margin", "fragility, probed", "fragility, noise"];
 
-/// What was measured of one network.
+/// What samples and outputs of one network say.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Evidence {
-    pub(super) indices: Vec<f64>,
-    /// Of the attacked images that are classified rightly: one row a score.
-    pub(super) samples: Vec<Vec<f64>>,
-    /// Of the same images, whether each attack breaks them.
-    pub(super) broken: Vec<Vec<bool>>,
-    /// The share of attacked images that hold, by attack.
-    pub(super) robust: Vec<f64>,
+pub(super) struct FromSamples {
+    /// In the order of [`INDICES`]; none where there is no such number, which JSON has no word for.
+    pub(super) indices: Vec<Option<f64>>,
+    /// Of the images that are attacked, in the order of [`SCORES`].
+    pub(super) scores: Vec<Vec<f64>>,
+    /// Of the same images, with probes of every size, in the order of [`PROBED_SCORES`].
+    pub(super) by_size: Vec<Vec<Vec<f64>>>,
+    /// How often the network was run for these, without the probes.
+    pub(super) runs: u64,
 }
 
+/// Measures on all test images; scores are kept of the first `attacked` of them, which are those that were probed.
 pub(super) fn measure(
     run: &Run,
     model: &Frozen,
     test: &Images,
-    plans: &[AttackPlan],
     attacked: usize,
-) -> Result<Evidence, Failure> {
+    probes: &[OfSize],
+) -> Result<FromSamples, Failure> {
     let outputs = Samples::from_f32(test.len(), model.classes(), model.outputs(test.examples.samples())?)?;
     let pair = PairedSamples::new(test.samples()?, outputs)?;
     let params = SpadeParams { eigenpairs: EIGENPAIRS, seed: run.seed(), ..SpadeParams::default() };
@@ -72,18 +84,18 @@ pub(super) fn measure(
         Failure::Usage("a classifier has two outputs at least, got a network with one".to_owned())
     })?;
     let indices = indices(run, &report, &pair, test, &margins, model.accuracy(&test.examples)?)?;
-    let scores = sample_scores(&report, &pair, &margins)?;
-    let examples = test.first(attacked);
-    let (mut broken, mut robust) = (Vec::new(), Vec::new());
-    let mut right: Vec<usize> = Vec::new();
-    for plan in plans {
-        let attack = plan.run(run, model, &examples)?;
-        right = (0..examples.len()).filter(|&at| attack.outcomes[at].clean()).collect();
-        broken.push(right.iter().map(|&at| attack.outcomes[at].broken.is_some()).collect());
-        robust.push(attack.robust_accuracy());
+    let mut scores = sample_scores(&report, &pair, &margins)?;
+    for of_score in &mut scores {
+        of_score.truncate(attacked);
     }
-    let of_right = |scores: &Vec<f64>| right.iter().map(|&at| scores[at]).collect();
-    Ok(Evidence { indices, samples: scores.iter().map(of_right).collect(), broken, robust })
+    let by_size: Result<_, Failure> =
+        probes.iter().map(|probes| probed_scores(&report, &pair, attacked, probes)).collect();
+    Ok(FromSamples {
+        indices: indices.into_iter().map(|index| Some(index).filter(|index| index.is_finite())).collect(),
+        scores,
+        by_size: by_size?,
+        runs: test.len() as u64,
+    })
 }
 
 /// In the order of [`INDICES`].
@@ -124,7 +136,7 @@ fn root_mean_square(outputs: &Samples<'_>) -> f64 {
     (sum / count as f64).sqrt()
 }
 
-/// In the order of [`SAMPLE_SCORES`].
+/// In the order of [`SCORES`].
 fn sample_scores(
     report: &SpadeReport,
     pair: &PairedSamples<'_>,
@@ -141,26 +153,38 @@ fn sample_scores(
         let other = neighbors.iter().filter(|&&q| predicted[q as usize] != predicted[p]).count();
         other as f64 / neighbors.len().max(1) as f64
     };
-    let signals = SampleSignals {
-        inputs: Some(pair.input()),
-        outputs: Some(pair.output()),
-        ..SampleSignals::default()
-    };
-    let fragility = Fragility::of(input, &report.node_scores, &signals)?.values().to_vec();
     let long = report.node_scores.scores().to_vec();
     let small_margins: Vec<f64> = margins.values().iter().map(|margin| -margin).collect();
-    let both = ranks(&long).iter().zip(ranks(&small_margins)).map(|(a, b)| a + b).collect();
+    let both = mean_ranks(&long).iter().zip(mean_ranks(&small_margins)).map(|(a, b)| a + b).collect();
     let of_others = (0..input.nodes()).map(others).collect();
+    let fragility = fragility(report, pair, None)?;
     Ok(vec![of_first(1), of_first(2), long, of_others, small_margins, both, fragility])
 }
 
-/// Positions from the lowest, as parts of the number of samples.
-fn ranks(scores: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(a.cmp(&b)));
-    let mut ranks = vec![0.0; scores.len()];
-    for (rank, &at) in order.iter().enumerate() {
-        ranks[at] = rank as f64 / scores.len() as f64;
+/// In the order of [`PROBED_SCORES`].
+fn probed_scores(
+    report: &SpadeReport,
+    pair: &PairedSamples<'_>,
+    attacked: usize,
+    probes: &OfSize,
+) -> Result<Vec<Vec<f64>>, Failure> {
+    let mut scores = vec![probes.search.lowest.iter().map(|margin| -margin).collect()];
+    for probing in [&probes.search, &probes.blocks] {
+        let mut margins: Vec<Option<f64>> = probing.lowest.iter().copied().map(Some).collect();
+        margins.resize(pair.len(), None);
+        let mut fragility = fragility(report, pair, Some(&margins))?;
+        fragility.truncate(attacked);
+        scores.push(fragility);
     }
-    ranks
+    Ok(scores)
+}
+
+fn fragility(
+    report: &SpadeReport,
+    pair: &PairedSamples<'_>,
+    probe_margins: Option<&[Option<f64>]>,
+) -> Result<Vec<f64>, Failure> {
+    let (inputs, outputs) = (Some(pair.input()), Some(pair.output()));
+    let signals = SampleSignals { inputs, outputs, probe_margins, ..SampleSignals::default() };
+    Ok(report.fragility(&signals)?.values().to_vec())
 }

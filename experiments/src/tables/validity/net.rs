@@ -1,0 +1,262 @@
+//! One network of the list: what attacks, probes and graphs say of it, each a part that is kept.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spadework::{INDEX_EDGES, INDEX_ROWS};
+use spadework_nn::{Frozen, Network};
+
+use super::NetLine;
+use super::probes::{OfSize, Plan};
+use super::samples::{self, FromSamples};
+use crate::data::{CLASSES, Images};
+use crate::failure::Failure;
+use crate::networks::AttackPlan;
+use crate::run::Run;
+
+/// What every network of one data set is measured on.
+pub(super) struct Measure<'a> {
+    pub(super) run: &'a Run,
+    /// What graphs are made of.
+    pub(super) test: &'a Images,
+    /// The first of these, which are attacked and probed.
+    pub(super) attacked: Images,
+    /// The sizes of attacks, as probes are told them.
+    pub(super) sizes: Vec<&'static str>,
+    /// An attack a size.
+    pub(super) attacks: Vec<AttackPlan>,
+}
+
+/// A network with its evidence.
+#[derive(Debug)]
+pub(super) struct Net {
+    pub(super) name: String,
+    pub(super) line: NetLine,
+    pub(super) evidence: Evidence,
+}
+
+/// What was measured of one network.
+#[derive(Debug)]
+pub(super) struct Evidence {
+    of_samples: FromSamples,
+    /// By size.
+    attacks: Vec<Outcomes>,
+    probes: Vec<OfSize>,
+}
+
+/// An index, or a score of the attacked images, with what it cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known<T> {
+    pub(super) value: T,
+    /// How often the network was run for it.
+    pub(super) runs: u64,
+}
+
+/// What an attack did to the images.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Outcomes {
+    /// Whether an image is classified rightly before the attack.
+    right: Vec<bool>,
+    /// Whether it is right, and no longer so after it.
+    broken: Vec<bool>,
+}
+
+impl Evidence {
+    /// An index at the size of an attack, in the order of [`super::all_indices`].
+    pub(super) fn index(&self, index: usize, size: usize) -> Known<Option<f64>> {
+        match index.checked_sub(samples::INDICES.len()) {
+            None => Known { value: self.of_samples.indices[index], runs: self.of_samples.runs },
+            Some(of_probes) => {
+                let probes = &self.probes[size];
+                Known { value: probes.index(of_probes), runs: probes.cost(of_probes) }
+            }
+        }
+    }
+
+    /// The share of images that hold against an attack.
+    pub(super) fn robust(&self, size: usize) -> f64 {
+        let Outcomes { right, broken } = &self.attacks[size];
+        let hold = right.iter().zip(broken).filter(|&(&right, &broken)| right && !broken).count();
+        hold as f64 / right.len() as f64
+    }
+
+    /// Of the images that are right before an attack, whether it breaks them.
+    pub(super) fn broken(&self, size: usize) -> Vec<bool> {
+        self.of_right(size, &self.attacks[size].broken)
+    }
+
+    /// Scores of the same images, in the order of [`super::all_scores`].
+    pub(super) fn scores(&self, size: usize) -> Vec<Known<Vec<f64>>> {
+        let FromSamples { scores, by_size, runs, .. } = &self.of_samples;
+        let OfSize { search, blocks, .. } = &self.probes[size];
+        // Margins need no graph, and so no other images.
+        let alone = self.attacks[size].right.len() as u64;
+        let plain = (0..scores.len()).map(|score| if score == samples::MARGIN { alone } else { *runs });
+        let probed = [search.evaluations, runs + search.evaluations, runs + blocks.evaluations];
+        let known = |(score, runs): (&Vec<f64>, u64)| Known { value: self.of_right(size, score), runs };
+        scores.iter().chain(&by_size[size]).zip(plain.chain(probed)).map(known).collect()
+    }
+
+    fn of_right<T: Copy>(&self, size: usize, values: &[T]) -> Vec<T> {
+        let right = &self.attacks[size].right;
+        values.iter().zip(right).filter(|&(_, &right)| right).map(|(&value, _)| value).collect()
+    }
+}
+
+impl Measure<'_> {
+    /// A network with its evidence; `None` where the time is over, a reason where the file cannot be used.
+    pub(super) fn net(&self, list: &Path, line: &NetLine) -> Result<Option<Net>, String> {
+        let path = list.parent().unwrap_or(Path::new("")).join(&line.file);
+        let network = Network::load(&path).map_err(|error| error.to_string())?;
+        let size = self.test.examples.size();
+        if network.input_size() != size {
+            return Err(format!("takes {} values, got {size}", network.input_size()));
+        }
+        if network.outputs() != CLASSES {
+            return Err(format!("tells {} classes apart, got images of {CLASSES}", network.outputs()));
+        }
+        // Folders above the list would lead out of the folder of the parts.
+        let within = line.file.components().filter(|part| matches!(part, Component::Normal(_)));
+        let name = within.collect::<PathBuf>().with_extension("").display().to_string();
+        let model = Frozen::new(&network, self.run.compute());
+        let on = json!({ "contents": contents(&path), "images": self.attacked.described() });
+        let evidence = self.evidence(&name, &on, &model);
+        // A network that cannot be measured is no reason to lose the others.
+        let evidence = evidence.map_err(|failure| failure.to_string())?;
+        Ok(evidence.map(|evidence| Net { name, line: line.clone(), evidence }))
+    }
+
+    /// `on` is what every part depends on: the network and the images.
+    fn evidence(&self, name: &str, on: &Value, model: &Frozen) -> Result<Option<Evidence>, Failure> {
+        let Some(attacks) = self.attacks(name, on, model)? else { return Ok(None) };
+        let Some(probes) = self.probes(name, on, model)? else { return Ok(None) };
+        let plans: Vec<Value> = self.plans().flatten().map(|plan| plan.settings()).collect();
+        let settings = json!({
+            "on": on, "test": self.test.described(), "seed": self.run.seed(), "probes": plans,
+            "indices": samples::INDICES, "samples": super::all_scores(), "eigenpairs": samples::EIGENPAIRS,
+            "edges": INDEX_EDGES, "rows": INDEX_ROWS,
+        });
+        let of_samples = self.run.part(&format!("validity/{name}/graphs"), &settings, || {
+            samples::measure(self.run, model, self.test, self.attacked.len(), &probes)
+        })?;
+        Ok(of_samples.map(|of_samples| Evidence { of_samples, attacks, probes }))
+    }
+
+    /// `None` where the time is over, as in what follows.
+    fn attacks(&self, name: &str, on: &Value, model: &Frozen) -> Result<Option<Vec<Outcomes>>, Failure> {
+        let attack = |(size, plan): (&&str, &AttackPlan)| {
+            let settings = json!({ "on": on, "attack": plan, "seed": self.run.seed() });
+            let part = format!("validity/{name}/attack {}", size.replace('/', "-"));
+            self.run.part(&part, &settings, || self.outcomes(model, plan))
+        };
+        self.sizes.iter().zip(&self.attacks).map(attack).collect()
+    }
+
+    fn probes(&self, name: &str, on: &Value, model: &Frozen) -> Result<Option<Vec<OfSize>>, Failure> {
+        let probe = |plan: &Plan| {
+            let settings = json!({ "on": on, "probes": plan.settings() });
+            let part = format!("validity/{name}/{}", plan.name());
+            self.run.part(&part, &settings, || plan.run(self.run, model, &self.attacked))
+        };
+        let all_kinds = |[search, pixels, blocks]: [Plan; 3]| {
+            let Some(search) = probe(&search)? else { return Ok(None) };
+            let Some(pixels) = probe(&pixels)? else { return Ok(None) };
+            Ok(probe(&blocks)?.map(|blocks| OfSize { search, pixels, blocks }))
+        };
+        self.plans().map(all_kinds).collect()
+    }
+
+    /// The probes of every size.
+    fn plans(&self) -> impl Iterator<Item = [Plan; 3]> {
+        self.sizes.iter().map(|size| Plan::all(self.run, size, &self.attacked))
+    }
+
+    fn outcomes(&self, model: &Frozen, plan: &AttackPlan) -> Result<Outcomes, Failure> {
+        let report = plan.run(self.run, model, &self.attacked.examples)?;
+        let right = report.outcomes.iter().map(spadework_nn::attack::Outcome::clean).collect();
+        let broken = report.outcomes.iter().map(|outcome| outcome.broken.is_some()).collect();
+        Ok(Outcomes { right, broken })
+    }
+}
+
+/// Tells a file that was replaced by another of the same name.
+fn contents(path: &Path) -> Option<String> {
+    let mut hasher = DefaultHasher::new();
+    fs::read(path).ok()?.hash(&mut hasher);
+    Some(format!("{:016x}", hasher.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::probes::Probing;
+    use super::*;
+
+    fn probing(evaluations: u64) -> Probing {
+        Probing {
+            held: 0.5,
+            robust_accuracy: Some(0.25),
+            stability: 0.125,
+            margin_ratio: None,
+            lowest: vec![0.0; 4],
+            evaluations,
+        }
+    }
+
+    /// Four images: the second is wrong as it is, the last is broken.
+    fn evidence() -> Evidence {
+        let score = |number: f64| [0.0, 1.0, 2.0, 3.0].map(|image| number + image).to_vec();
+        Evidence {
+            of_samples: FromSamples {
+                indices: vec![Some(1.0); samples::INDICES.len()],
+                scores: (0..samples::SCORES.len()).map(|at| score(10.0 * at as f64)).collect(),
+                by_size: vec![vec![score(100.0), score(200.0), score(300.0)]],
+                runs: 1000,
+            },
+            attacks: vec![Outcomes {
+                right: vec![true, false, true, true],
+                broken: vec![false, false, false, true],
+            }],
+            probes: vec![OfSize { search: probing(70), pixels: probing(5), blocks: probing(7) }],
+        }
+    }
+
+    #[test]
+    fn wrong_images_count_as_lost_but_have_no_scores() {
+        let evidence = evidence();
+        assert_eq!(evidence.robust(0), 0.5);
+        assert_eq!(evidence.broken(0), [false, false, true]);
+        let scores = evidence.scores(0);
+        assert_eq!(scores.len(), super::super::all_scores().len());
+        assert_eq!(scores[samples::MARGIN].value, [40.0, 42.0, 43.0]);
+        assert_eq!(scores.last().unwrap().value, [300.0, 302.0, 303.0]);
+    }
+
+    #[test]
+    fn everything_has_its_cost() {
+        let evidence = evidence();
+        let costs: Vec<u64> = evidence.scores(0).iter().map(|score| score.runs).collect();
+        assert_eq!(costs, [1000, 1000, 1000, 1000, 4, 1000, 1000, 70, 1070, 1007]);
+        let first_of_probes = samples::INDICES.len();
+        let known: Vec<(Option<f64>, u64)> = (first_of_probes - 1..super::super::all_indices().count())
+            .map(|index| evidence.index(index, 0))
+            .map(|known| (known.value, known.runs))
+            .collect();
+        let of_search = [Some(0.25), Some(0.5), Some(0.125)].map(|value| (value, 70));
+        assert_eq!(known[0], (Some(1.0), 1000));
+        assert_eq!(known[1..4], of_search);
+        assert_eq!(known[4..], [(None, 5), (None, 7)]);
+    }
+
+    /// A number that is none must come back as none, or the part would be made anew by every call.
+    #[test]
+    fn what_is_kept_can_be_read() {
+        let mut of_samples = evidence().of_samples;
+        of_samples.indices[0] = None;
+        let text = serde_json::to_string(&of_samples).unwrap();
+        let read: FromSamples = serde_json::from_str(&text).unwrap();
+        assert_eq!(read.indices, of_samples.indices);
+    }
+}

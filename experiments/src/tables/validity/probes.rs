@@ -1,0 +1,132 @@
+//! What perturbed copies show of one network, which they see as a black box.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use spadework::Samples;
+use spadework::probe::{ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, ProbeSummary, probe_model};
+use spadework_nn::Frozen;
+
+use crate::data::Images;
+use crate::failure::Failure;
+use crate::run::Run;
+
+/// Indices of a network that probes give at every size of attacks; of all, more is more robust.
+pub(super) const INDICES: [&str; 5] = [
+    "probes: robust accuracy, estimated",
+    "probes: held",
+    "probes: stability",
+    "noise in pixels: margin / change",
+    "noise in blocks: margin / change",
+];
+/// The one that is in the unit of what it is to predict.
+pub(super) const ESTIMATE: usize = 0;
+
+/// Copies of a search and of noise in a quick run.
+const FEW_COPIES: (usize, usize) = (8, 2);
+
+/// The kinds of copies, as `--probe linf:SIZE:KIND` names them.
+const KINDS: [&str; 3] = ["search", "pixel", "block"];
+
+/// How one network is probed.
+pub(super) struct Plan {
+    params: ProbeParams,
+}
+
+/// What the copies of one kind and size have shown.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Probing {
+    pub(super) held: f64,
+    pub(super) robust_accuracy: Option<f64>,
+    pub(super) stability: f64,
+    pub(super) margin_ratio: Option<f64>,
+    /// The smallest margin of every image over its copies.
+    pub(super) lowest: Vec<f64>,
+    /// Rows that went through the network.
+    pub(super) evaluations: u64,
+}
+
+/// All probes of one size: a search and two kinds of noise.
+#[derive(Debug, Clone)]
+pub(super) struct OfSize {
+    pub(super) search: Probing,
+    pub(super) pixels: Probing,
+    pub(super) blocks: Probing,
+}
+
+impl Plan {
+    /// One a kind, for copies that are as far away as an attack of this size goes.
+    pub(super) fn all(run: &Run, size: &str, images: &Images) -> [Self; KINDS.len()] {
+        KINDS.map(|kind| {
+            let probe = probe(size, kind);
+            let (samples, grid) = (images.len(), Some(grid(&images.shape)));
+            let params = ProbeParams { probes: copies(run, probe), samples, grid, seed: run.seed(), probe };
+            Self { params }
+        })
+    }
+
+    /// What the result depends on, beside the network and the images.
+    pub(super) fn settings(&self) -> Value {
+        let ProbeParams { probe, probes, seed, .. } = &self.params;
+        json!({ "probe": probe.to_string(), "copies": probes, "seed": seed })
+    }
+
+    /// Kind and size as part of a name.
+    pub(super) fn name(&self) -> String {
+        self.params.probe.to_string()
+    }
+
+    pub(super) fn run(&self, run: &Run, model: &Frozen, images: &Images) -> Result<Probing, Failure> {
+        let outputs = |rows: &Samples<'_>| -> Result<Samples<'static>, Failure> {
+            let outputs = model.outputs(&spadework_nn::to_floats(rows))?;
+            Ok(Samples::few_from_f32(rows.len(), model.classes(), outputs)?)
+        };
+        let probed = probe_model(&images.samples()?, outputs, &self.params, run.monitor())?;
+        let ProbeSummary { held, robust_accuracy, stability, margin_ratio, .. } =
+            probed.summary(Some(&images.labels()))?;
+        let lowest = probed.samples.iter().map(|sample| sample.lowest).collect();
+        let evaluations = probed.evaluations;
+        Ok(Probing { held, robust_accuracy, stability, margin_ratio, lowest, evaluations })
+    }
+}
+
+fn probe(size: &str, kind: &str) -> Probe {
+    format!("linf:{size}:{kind}").parse().expect("sizes and kinds are those of probes")
+}
+
+/// Copies of an image, at most.
+fn copies(run: &Run, probe: Probe) -> usize {
+    let few = if probe.kind() == ProbeKind::Search { FEW_COPIES.0 } else { FEW_COPIES.1 };
+    run.size(probe.usual_count(), few)
+}
+
+/// Kinds and their copies, for settings.
+pub(super) fn described(run: &Run) -> Value {
+    KINDS.map(|kind| json!([kind, copies(run, probe("1", kind))])).into()
+}
+
+/// Images lie channel by channel, as networks take them.
+fn grid(shape: &[usize]) -> Grid {
+    match *shape {
+        [channels, height, width] => Grid { channels, height, width, order: ChannelOrder::First },
+        _ => Grid::line(shape.iter().product()),
+    }
+}
+
+impl OfSize {
+    /// In the order of [`INDICES`].
+    pub(super) fn index(&self, at: usize) -> Option<f64> {
+        let values = [
+            self.search.robust_accuracy,
+            Some(self.search.held),
+            Some(self.search.stability),
+            self.pixels.margin_ratio,
+            self.blocks.margin_ratio,
+        ];
+        values[at]
+    }
+
+    /// How often the network was run for an index, in the same order.
+    pub(super) fn cost(&self, at: usize) -> u64 {
+        [&self.search, &self.search, &self.search, &self.pixels, &self.blocks][at].evaluations
+    }
+}
