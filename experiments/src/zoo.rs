@@ -47,6 +47,20 @@ pub(crate) fn members(run: &Run) -> Vec<Member> {
     ALL.into_iter().filter(|member| !run.is_quick() || quick.contains(&member.name)).collect()
 }
 
+/// How they are trained, for settings.
+pub(crate) fn training(run: &Run) -> Value {
+    let epochs = |which: Which| json!(run.options().epochs.unwrap_or(default_epochs(run, which)));
+    json!({
+        "networks": members(run).iter().map(|member| member.name).collect::<Vec<_>>(),
+        "epochs": { "mnist": epochs(Which::Mnist), "cifar10": epochs(Which::Cifar10) },
+        "train_images": run.options().train_images,
+    })
+}
+
+fn default_epochs(run: &Run, which: Which) -> usize {
+    run.size(if which == Which::Mnist { 10 } else { 20 }, 1)
+}
+
 impl Member {
     /// The network, trained or taken up. `None` where the time is over.
     pub(crate) fn network(&self, run: &Run, train: &Images) -> Result<Option<Network>, Failure> {
@@ -63,10 +77,7 @@ impl Member {
 
     fn recipe<'a>(&self, run: &Run, train: &'a Images, name: &str, guided_by: Option<String>) -> Recipe<'a> {
         let mut params = TrainParams {
-            epochs: run
-                .options()
-                .epochs
-                .unwrap_or(run.size(if self.which == Which::Mnist { 10 } else { 20 }, 1)),
+            epochs: run.options().epochs.unwrap_or(default_epochs(run, self.which)),
             seed: run.seed(),
             climb: training_of(run, self.which).climb,
             ..TrainParams::default()

@@ -163,7 +163,7 @@ pub(crate) struct ScoreArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("probe", |arg| arg.help(SELECT_PROBE_HELP)), mut_arg("probe_graph", |arg| arg.hide(true)))]
+#[command(mut_arg("probe", |arg| arg.help(SELECT_PROBE_HELP).long_help(SELECT_PROBE_HELP)), mut_arg("probe_graph", |arg| arg.hide(true)))]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -174,7 +174,7 @@ pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
     /// How many samples to select [default: 100, or all where there are fewer]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub(crate) top: Option<NonZeroUsize>,
     /// What makes a sample fragile
     #[arg(long, value_enum, value_name = "WORD", default_value_t = By::Node)]
@@ -529,6 +529,10 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
         Ok(threads) if threads.get() <= MAX_THREADS => Ok(threads),
         _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),
     }
+}
+
+pub(crate) fn one_or_more(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a whole number, 1 or more".to_owned())
 }
 
 fn positive_score(text: &str) -> Result<f64, String> {

@@ -132,7 +132,7 @@ pub(crate) struct AttackArgs {
 pub(crate) struct CleverArgs {
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
-    /// Node scores, one a sample (nodes.csv:score, node_scores.npy); the --top highest are judged
+    /// Node scores, one a sample (nodes.csv:score or :fragility); the --top highest are judged
     #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "ids"])]
     pub(crate) node_scores: Option<String>,
     /// How many of the highest node scores
@@ -261,7 +261,7 @@ pub(crate) struct TrainArgs {
     /// Of random and spade: how many samples get the larger epsilon
     #[arg(long, value_name = "N", help_heading = "Method")]
     pub(crate) top: Option<usize>,
-    /// Of spade: node scores, one a sample, in place of those that are computed
+    /// Of spade: node scores, one a sample (nodes.csv:score or :fragility), in place of ours
     #[arg(long, value_name = "ARRAY", conflicts_with = "scorer", help_heading = "Method")]
     pub(crate) node_scores: Option<String>,
     /// Of spade: a trained network that scores the samples

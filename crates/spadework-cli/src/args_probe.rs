@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use spadework::probe::{Probe, ProbeParams};
 
+use crate::args::one_or_more;
+
 /// Perturbed copies of the samples.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Probes")]
@@ -19,10 +21,10 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "NORM:RADIUS[:KIND]")]
     pub(crate) probe: Option<Probe>,
     /// With --probe: copies of a sample, at most [default: 800 of a search, 8 of noise]
-    #[arg(long, value_name = "N", requires = "probe")]
+    #[arg(long, value_name = "N", requires = "probe", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
     /// With --probe: samples that are probed, drawn by the seed where there are more
-    #[arg(long, value_name = "N", requires = "probe", default_value_t = SAMPLES)]
+    #[arg(long, value_name = "N", requires = "probe", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
     /// With --probe and noise: also score samples and copies together, on graphs at the scale of the probes
     #[arg(long, requires = "probe")]

@@ -17,11 +17,14 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
         format!("{} neighbors, {} asked for", neighbors.used, neighbors.requested)
     };
     let made = graphs_made(&document.graph, &document.weights);
-    let mut text =
-        format!("{} models on {samples} samples, most robust first ({used}{made})\n", models.len());
+    let mut text = format!(
+        "{} models on {samples} samples, most robust first by model score ({used}{made})\n",
+        models.len()
+    );
     text.push_str(&corruption(document.corruption.as_ref()));
     text.push_str(&model_table(models));
     text.push_str(&how_probed(models));
+    text.push_str(&order_by_probes(document));
     text.push_str(&uncertain_order(models));
     text.push_str(&indices_of(models));
     text.push_str(&agreement(document));
@@ -53,6 +56,9 @@ fn model_table(models: &[ModelDocument]) -> String {
         has(|model| model.beside.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
     header.extend(robust.then_some("robust"));
     header.extend(probe.then_some(["held", "stability"]).into_iter().flatten());
+    let ratio =
+        !robust && has(|model| model.beside.probe.as_ref().is_some_and(|probe| probe.margin_ratio.is_some()));
+    header.extend(ratio.then_some("margin ratio"));
     header.extend(permuted.then_some("permuted"));
     header.extend(worst.then_some("worst label"));
     header.push("enclosure");
@@ -76,6 +82,8 @@ fn model_table(models: &[ModelDocument]) -> String {
             };
             row.extend(robust.then(|| share(|probe| probe.robust_accuracy)));
             row.extend([share(|probe| Some(probe.held)), share(|probe| Some(probe.stability))]);
+            let margin_ratio = model.beside.probe.as_ref().and_then(|probe| probe.margin_ratio);
+            row.extend(ratio.then(|| margin_ratio.map_or_else(String::new, number)));
         }
         if permuted {
             row.push(
@@ -107,6 +115,17 @@ fn how_probed(models: &[ModelDocument]) -> String {
     format!(
         "  {probe} on {samples} samples, {evaluations} model evaluations; {robust}held: {stays} on every copy; stability: mean \
          part of the margin that is left\n"
+    )
+}
+
+/// The order by probes, where it is another one.
+fn order_by_probes(document: &CompareDocument) -> String {
+    let Some(order) = document.order_by_probes() else { return String::new() };
+    let named = |(name, robust): (&str, f64)| format!("{} ({})", printable(name), percent(robust));
+    let order: Vec<String> = order.into_iter().map(named).collect();
+    format!(
+        "  probes rank them otherwise: {}; they have followed attacks more closely than model scores\n",
+        order.join(", ")
     )
 }
 

@@ -138,6 +138,17 @@ pub struct CompareTimings {
 }
 
 impl CompareDocument {
+    /// Models and the robust accuracies that probes estimate, most robust first, where that is not the order of model scores.
+    pub fn order_by_probes(&self) -> Option<Vec<(&str, f64)>> {
+        let estimate = |model: &ModelDocument| model.beside.probe.as_ref()?.robust_accuracy;
+        let given: Option<Vec<(&str, f64)>> =
+            self.models.iter().map(|model| Some((model.name.as_str(), estimate(model)?))).collect();
+        let given = given?;
+        let mut ranked = given.clone();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        (ranked != given).then_some(ranked)
+    }
+
     /// The document of a comparison, with the `top` most fragile samples of each model; `facts` are those of the samples by every
     /// model, in the order of the comparison.
     ///

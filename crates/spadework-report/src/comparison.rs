@@ -62,7 +62,7 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         range: model.beside.interval.map(|interval| (interval.lower, interval.upper)),
     };
     let rows: Vec<Estimate> = document.models.iter().map(estimate).collect();
-    let mut charts = vec![intervals("models", "Model scores, most robust first", "model score", &rows)];
+    let mut charts = vec![intervals("models", "Model scores, smallest first", "model score", &rows)];
     if document.models.iter().all(|model| model.beside.accuracy.is_some()) {
         charts.push(beside_accuracy(document));
     }
@@ -144,6 +144,15 @@ fn verdict(document: &CompareDocument) -> String {
             doubtful.join("; ")
         );
     }
+    if let Some(order) = document.order_by_probes() {
+        let order: Vec<String> =
+            order.iter().map(|(name, robust)| format!("“{name}” ({:.1} %)", 100.0 * robust)).collect();
+        verdict += &format!(
+            " Probes rank them otherwise, by the robust accuracy that they estimate: {}. They have followed attacks more closely \
+             than model scores.",
+            order.join(", ")
+        );
+    }
     verdict
 }
 
@@ -163,7 +172,7 @@ fn models_table(document: &CompareDocument) -> Table {
     let header = ["rank", "model", "score", "interval"].into_iter();
     Table {
         name: "models",
-        caption: "Models, most robust first by their scores".to_owned(),
+        caption: "Models, most robust first by model score".to_owned(),
         header: header.chain(worth::columns()).chain(["score of chance"]).collect(),
         rows: document.models.iter().enumerate().map(row).collect(),
     }

@@ -199,18 +199,16 @@ pub(crate) struct ProbeStory {
 impl ProbeStory {
     pub(crate) fn new(probe: &ProbeDocument) -> Self {
         // Without labels nobody knows what is right.
-        let (stay, right) = if probe.accuracy.is_some() {
-            ("are right", "right samples")
-        } else {
-            ("keep their class", "samples")
-        };
+        let (stay, right) =
+            if probe.accuracy.is_some() { ("are right", "right ") } else { ("keep their class", "") };
+        let lose = if probe.changed == 1 { "sample loses its class" } else { "samples lose their class" };
         let estimate = probe.robust_accuracy.map_or_else(String::new, |part| {
             format!(" An attack of this size would leave {} that {stay}, by estimate.", percent(part))
         });
         let ProbeDocument { samples, probes, probe: kind, evaluations, changed, .. } = probe;
         let summary = format!(
             "Up to {probes} perturbed copies ({kind}) of {samples} samples went through the model, {evaluations} runs in all: {} \
-             of the samples {stay} on every copy, and {changed} {right} lose their class on one.{estimate}",
+             of the samples {stay} on every copy, and {changed} {right}{lose} on one.{estimate}",
             percent(probe.held),
         );
         let row = |sample: &spadework_io::probe::ChangedDocument| {

@@ -13,7 +13,7 @@ use crate::record::Findings;
 use crate::run::Run;
 use crate::table::Table;
 use crate::weakest::{self, Suspect, shown};
-use crate::zoo::{Member, Shelf, members};
+use crate::zoo::{self, Member, Shelf, members};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     name: "constructions",
@@ -60,8 +60,9 @@ fn paper(member: &str) -> [[&'static str; 2]; 4] {
 
 fn run(run: &Run) -> Result<Findings, Failure> {
     let kinds: Vec<&str> = KINDS.iter().map(|kind| kind.1).collect();
-    let mut findings =
-        Findings::new(json!({ "clever": weakest::settings(run), "graphs": kinds, "neighbors": 10 }));
+    let mut findings = Findings::new(json!({
+        "clever": weakest::settings(run), "graphs": kinds, "neighbors": 10, "training": zoo::training(run),
+    }));
     let header = ["network", "graph", "top 10", "bottom 10", "paper, top 10", "paper, bottom 10"];
     let mut table = Table::new(
         "Mean CLEVER scores, L2/L∞, of the samples with the highest and the lowest node scores.",

@@ -13,7 +13,7 @@ use crate::record::Findings;
 use crate::run::Run;
 use crate::table::Table;
 use crate::weakest::{self, Suspect, shown};
-use crate::zoo::{Member, Shelf, members};
+use crate::zoo::{self, Member, Shelf, members};
 
 pub(super) const EXPERIMENT: Experiment =
     Experiment { name: "guided-clever", paper: "Table 5", title: "CLEVER scores guided by node scores", run };
@@ -36,7 +36,9 @@ fn paper(member: &str) -> [&'static str; 4] {
 const COLUMNS: [&str; 4] = ["top 10 (k = 10)", "top 20 (k = 20)", "random 10", "random 100"];
 
 fn run(run: &Run) -> Result<Findings, Failure> {
-    let mut findings = Findings::new(json!({ "clever": weakest::settings(run), "columns": COLUMNS }));
+    let mut findings = Findings::new(json!({
+        "clever": weakest::settings(run), "columns": COLUMNS, "training": zoo::training(run),
+    }));
     let header = ["network"].into_iter().chain(COLUMNS).map(str::to_owned);
     let header = header.chain(COLUMNS.map(|column| format!("paper, {column}")));
     let mut table = Table::new("Mean CLEVER scores, L2/L∞; smaller is weaker.", header);

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use spadework::{Model, ModelSet, Samples, SpadeParams, sweep};
+use spadework_io::load;
 use spadework_nn::{Examples, Frozen, Network};
 
 use super::Experiment;
@@ -16,7 +17,9 @@ use crate::table::Table;
 pub(super) const EXPERIMENT: Experiment =
     Experiment { name: "large", paper: "Table of A.8", title: "90,000 samples, k up to 100", run };
 
-/// The size of CINIC-10's test set.
+/// The folder of CINIC-10 in the data, and the word that reads it.
+const CINIC: &str = "cinic10";
+/// The size of its test set.
 const SAMPLES: usize = 90_000;
 /// Networks of one architecture and one source, less robust first (accuracy under PGD at 8/255: 0.06, 0.12, 0.17, 0.22).
 const NETWORKS: [(&str, &str); 4] = [
@@ -36,8 +39,9 @@ const PAPER: [(&str, [f64; 4]); 4] = [
 fn run(run: &Run) -> Result<Findings, Failure> {
     let neighbors: Vec<usize> = run.size(vec![10, 20, 50, 100], vec![10, 20]);
     let count = run.options().test_images.unwrap_or(run.size(SAMPLES, 1000));
-    let missing = || Failure::Needs { files: "cifar10/ and nets/".to_owned() };
-    if !Which::Cifar10.is_there(run) {
+    let missing = || Failure::Needs { files: "cinic10/ or cifar10/, and nets/".to_owned() };
+    let cinic = run.data_file(CINIC).is_some();
+    if !cinic && !Which::Cifar10.is_there(run) {
         return Err(missing());
     }
     let mut networks = Vec::new();
@@ -45,11 +49,13 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         let path = run.data_file(file).ok_or_else(missing)?;
         networks.push((name, Frozen::new(&Network::load(&path)?, run.compute())));
     }
-    let settings =
-        json!({ "samples": count, "neighbors": neighbors, "networks": NETWORKS, "seed": run.seed() });
+    let settings = json!({
+        "samples": count, "images": if cinic { "CINIC-10" } else { "CIFAR-10 and changed copies" }, "neighbors": neighbors,
+        "networks": NETWORKS, "seed": run.seed(),
+    });
     let mut findings = Findings::new(settings.clone());
     let scored: Option<Vec<(usize, Vec<f64>)>> = run.part("large/scores", &settings, || {
-        let images = cifar_of_that_size(run, count)?;
+        let images = images(run, count)?;
         let inputs = Samples::from_f32(images.len(), images.size(), images.samples())?;
         let mut models = Vec::new();
         for (name, network) in &networks {
@@ -71,10 +77,14 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         tell(run, count, &neighbors, &scored, &mut findings);
     }
     findings.tables.push(of_paper());
-    findings.note(format!(
+    findings.note(if cinic {
+        format!("{count} test images of CINIC-10. The networks are not the paper's.")
+    } else {
+        format!(
         "{count} images: CIFAR-10's training and test images, and of a third of them mirrored copies that are moved by two \
          pixels, in place of CINIC-10, which is not here. So these are not the paper's data, nor its networks."
-    ));
+        )
+    });
     Ok(findings)
 }
 
@@ -105,6 +115,17 @@ fn of_paper() -> Table {
         table.row(std::iter::once(json!(name)).chain(scores.map(Value::from)).collect());
     }
     table
+}
+
+/// The test images of CINIC-10 where there are any, else a set of that size.
+fn images(run: &Run, count: usize) -> Result<Examples, Failure> {
+    match run.data_file(CINIC) {
+        Some(folder) => {
+            let dataset = load(&format!("{CINIC}:{}:test", folder.display()))?;
+            Ok(Images::of_dataset(&dataset, "cinic10:test", count)?.examples)
+        }
+        None => cifar_of_that_size(run, count),
+    }
 }
 
 /// Five parts of training images, one of test images and three of changed copies.

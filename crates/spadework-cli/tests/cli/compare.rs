@@ -118,7 +118,10 @@ fn tells_the_accuracy_where_labels_are_classes() {
 fn prints_a_table() {
     let scene = Scene::with_model();
     let text = compare(&scene, TWO).prints();
-    assert!(text.starts_with("2 models on 300 samples, most robust first (10 neighbors)\n"), "{text}");
+    assert!(
+        text.starts_with("2 models on 300 samples, most robust first by model score (10 neighbors)\n"),
+        "{text}"
+    );
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[2][..2], ["1", "good"]);
     assert_eq!(rows[3][..2], ["2", "bad"]);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use spadework_io::comparison::CompareDocument;
 
 use crate::support::Scene;
 use crate::support::arrays::{Random, floats};
@@ -203,6 +204,24 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     assert!(scene.read("result/nodes.csv").lines().next().unwrap().ends_with(",probe_margin_a,stability_a"));
 }
 
+/// Probes may rank models otherwise than their scores do, and then that is told.
+#[test]
+fn another_order_by_probes_is_found() {
+    let scene = scene();
+    let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --probe linf:0.1 --probes 20 --out result";
+    let text = scene.run(call).prints();
+    assert!(!text.contains("otherwise"), "the same model twice: {text}");
+    let mut document: CompareDocument =
+        serde_json::from_value(scene.read_json("result/result.json")).unwrap();
+    assert_eq!(document.order_by_probes(), None);
+    for (model, robust) in document.models.iter_mut().zip([0.25, 0.75]) {
+        model.beside.probe.as_mut().unwrap().robust_accuracy = Some(robust);
+    }
+    assert_eq!(document.order_by_probes(), Some(vec![("b", 0.75), ("a", 0.25)]));
+    document.models[0].beside.probe = None;
+    assert_eq!(document.order_by_probes(), None);
+}
+
 #[test]
 fn samples_and_copies_are_scored_together() {
     let scene = scene();
@@ -231,7 +250,7 @@ fn what_cannot_be_probed_is_refused() {
     scene
         .run(&format!("{INPUTS} --probe linf:0.1 --probe-graph"))
         .refuses(2, &["--probe-graph: a probed manifold is made of random copies", "--probe linf:0.1:pixel"]);
-    scene.run(&format!("{INPUTS} --probe linf:0.1 --probes 0")).misused(&["--probes"]);
+    scene.run(&format!("{INPUTS} --probe linf:0.1 --probes 0")).misused(&["--probes", "1 or more"]);
     // Before anything is loaded: the inputs are not there.
     let missing = "score --inputs missing.npy --model mlp.onnx --probe linf:0.1";
     for option in ["--probes", "--probe-samples"] {

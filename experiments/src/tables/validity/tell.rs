@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use spadework_report::figures::bars;
 
 use super::net::Net;
 use super::samples::ACCURACY;
@@ -94,14 +95,22 @@ pub(super) fn correlations(run: &Run, which: Which, nets: &[Net], findings: &mut
         which.title()
     );
     let mut table = Table::new(caption, header);
+    let mut chart = Vec::new();
     for (index, (name, sign)) in all_indices().enumerate() {
         for (at, size) in sizes(which).iter().enumerate() {
             let mut row = vec![json!(name), json!(size.name)];
-            row.extend(Followed::new(nets, index, sign, at, size).cells(run, index == ACCURACY));
+            let followed = Followed::new(nets, index, sign, at, size);
+            row.extend(followed.cells(run, index == ACCURACY));
             table.row(row);
+            if let Some(rho) = spearman(&followed.values, &followed.robust) {
+                chart.push((format!("{name}, {}", size.name), rho));
+            }
         }
     }
     findings.tables.push(table);
+    let title = format!("{}: Spearman's ρ of indices with robust accuracy", which.title());
+    let name = if which == Which::Mnist { "indices-mnist" } else { "indices-cifar10" };
+    findings.charts.push(bars(name, &title, &chart));
 }
 
 /// An index beside robust accuracy, over the networks that have it.
