@@ -164,7 +164,7 @@ pub(crate) struct Answer {
 pub(crate) const ANSWERS: [Answer; 6] = [
     Answer {
         question: "Did training against attacks of growing size make this architecture more robust?",
-        answer: "The model score. Within one architecture it falls as the paper says.",
+        answer: "The model score is a hint at most. Within one architecture it has fallen as the paper says in some series and not in others.",
     },
     Answer {
         question: "Which of these different networks holds against attacks?",
