@@ -208,7 +208,7 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
 #[test]
 fn another_order_by_probes_is_found() {
     let scene = scene();
-    let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --probe linf:0.1 --probes 20 --out result";
+    let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --quiet --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).prints();
     assert!(!text.contains("otherwise"), "the same model twice: {text}");
     let mut document: CompareDocument =
