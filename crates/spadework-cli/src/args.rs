@@ -163,7 +163,7 @@ pub(crate) struct ScoreArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("probe", |arg| arg.help(SELECT_PROBE_HELP).long_help(SELECT_PROBE_HELP)), mut_arg("probe_graph", |arg| arg.hide(true)))]
+#[command(mut_arg("probe", select_probe), mut_arg("probe_graph", |arg| arg.hide(true)))]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -184,6 +184,12 @@ pub(crate) struct SelectArgs {
     pub(crate) scores: bool,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
+}
+
+/// What probes are for where samples are selected.
+fn select_probe(arg: clap::Arg) -> clap::Arg {
+    let more = "A norm, a radius and a kind, of which `spadework score --help` tells more. Needs --model.";
+    arg.help(SELECT_PROBE_HELP).long_help(format!("{SELECT_PROBE_HELP}\n\n{more}"))
 }
 
 const SELECT_PROBE_HELP: &str = "With --by fragility: also give the model perturbed copies of the samples, and rank by what they \
