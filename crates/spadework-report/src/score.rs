@@ -13,7 +13,7 @@ use crate::facts::{Facts, Pair};
 use crate::page::{Figure, Frame, Headline, Table, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, label_name, looks};
-use crate::worth::{ANSWERS, Answer, ProbeStory, numbers_table};
+use crate::worth::{ANSWERS, Answer, ProbeStory, numbers_table, percent};
 use crate::{ScoredModel, packed};
 
 /// Beyond so many labels a chart of them is no longer to be read.
@@ -250,18 +250,18 @@ fn headlines(document: &ScoreDocument, facts: Option<&Facts>) -> Vec<Headline> {
         });
     }
     if let Some(accuracy) = facts.and_then(|facts| facts.accuracy).or(beside.accuracy) {
-        let value = format!("{:.2} %", 100.0 * accuracy);
+        let value = percent(accuracy);
         headlines.push(Headline { value, name: "clean accuracy", note: "on the same samples".to_owned() });
     }
     if let Some((robust, probe)) =
         beside.probe.as_ref().and_then(|probe| Some((probe.robust_accuracy?, probe)))
     {
         let note = format!("estimated, under {}", probe.probe);
-        headlines.push(Headline { value: format!("{:.2} %", 100.0 * robust), name: "robust accuracy", note });
+        headlines.push(Headline { value: percent(robust), name: "robust accuracy", note });
     }
     if let Some(overlap) = beside.edge_overlap {
         let note = "larger is more robust".to_owned();
-        headlines.push(Headline { value: format!("{:.2} %", 100.0 * overlap), name: "edge overlap", note });
+        headlines.push(Headline { value: percent(overlap), name: "edge overlap", note });
     }
     if let Some(permuted) = facts.map(|facts| facts.permuted).or(beside.references.map(|r| r.permuted)) {
         let note = "the same outputs dealt out at random".to_owned();

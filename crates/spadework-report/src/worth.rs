@@ -112,7 +112,7 @@ const NUMBERS: [Number; 13] = [
 ];
 
 /// A share in percent.
-fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     format!("{:.2} %", 100.0 * part)
 }
 

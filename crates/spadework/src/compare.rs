@@ -52,12 +52,8 @@ impl ComparedModel {
         Indices::of(&self.report, samples.as_ref(), monitor).map_err(|error| error.in_model(&self.name))
     }
 
-    /// Margins and fragility of the samples by this model; `models` are those that were compared, `probed` what probes of this
-    /// one have shown.
-    ///
-    /// # Errors
-    /// As [`SampleFacts::of`], with the name of the model.
-    pub fn sample_facts(
+    /// Margins and fragility of the samples by this model.
+    fn sample_facts(
         &self,
         models: &ModelSet<'_>,
         labels: Option<&[i64]>,
@@ -71,6 +67,25 @@ impl ComparedModel {
             probe_margins: probe_margins.as_deref(),
         };
         SampleFacts::of(&self.report, &signals).map_err(|error| error.in_model(&self.name))
+    }
+}
+
+impl Comparison {
+    /// Margins and fragility of the samples by every model, in the order of the comparison; `models` are those that were
+    /// compared, `probed` what probes of each, in the same order, have shown, and empty where there were none.
+    ///
+    /// # Errors
+    /// As [`SampleFacts::of`], with the name of the model.
+    pub fn sample_facts(
+        &self,
+        models: &ModelSet<'_>,
+        labels: Option<&[i64]>,
+        probed: &[Option<&Probed>],
+    ) -> Result<Vec<SampleFacts>> {
+        let facts = |(at, model): (usize, &ComparedModel)| {
+            model.sample_facts(models, labels, probed.get(at).copied().flatten())
+        };
+        self.models.iter().enumerate().map(facts).collect()
     }
 }
 

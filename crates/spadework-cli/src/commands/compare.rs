@@ -47,7 +47,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         .map_err(|error| Failure::of_evaluation(error, &params))?;
     tell_what_was_done(&comparison, console);
     let probes = probe(args, &loaded, labels.as_ref(), &comparison, console)?;
-    let facts = sample_facts(&comparison, &models, labels.as_ref(), &probes)?;
+    let probed: Vec<_> = probes.iter().map(|shown| shown.as_ref().map(|shown| &shown.probed)).collect();
+    let facts = comparison.sample_facts(&models, labels.as_ref().map(Labels::ids), &probed)?;
     let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), args.top)?;
     for (model, shown) in document.models.iter_mut().zip(&probes) {
         model.file = loaded.file(&model.name).cloned();
@@ -222,19 +223,6 @@ fn probe(
         shown.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(shown).collect()
-}
-
-/// Margins and fragility of the samples by every model, in the order of the comparison.
-fn sample_facts(
-    comparison: &Comparison,
-    models: &ModelSet<'_>,
-    labels: Option<&Labels>,
-    probes: &[Option<Shown>],
-) -> Result<Vec<SampleFacts>, Failure> {
-    let facts = |(model, shown): (&ComparedModel, &Option<Shown>)| {
-        Ok(model.sample_facts(models, labels.map(Labels::ids), shown.as_ref().map(|shown| &shown.probed))?)
-    };
-    comparison.models.iter().zip(probes).map(facts).collect()
 }
 
 /// What is known of the samples by every model; lists are in the order of the comparison.

@@ -102,8 +102,7 @@ fn write_page(
     digits: &Digits,
 ) -> Result<(), Failure> {
     let labels = Labels::from_ids(digits.labels.iter().map(|&label| label as i64).collect());
-    let facts = comparison.models.iter().map(|model| model.sample_facts(set, Some(labels.ids()), None));
-    let facts = facts.collect::<Result<Vec<_>, _>>()?;
+    let facts = comparison.sample_facts(set, Some(labels.ids()), &[])?;
     let document = CompareDocument::new(comparison, &facts, Some(&labels), PICTURES)?;
     let outputs: Vec<&Samples<'_>> =
         comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();

@@ -148,8 +148,7 @@ fn of_comparison(
     }
     let outputs: Vec<_> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
     let labels = arrays.labels.as_ref().map(Labels::ids);
-    let facts = comparison.models.iter().map(|model| model.sample_facts(&set, labels, None));
-    let facts = facts.collect::<Result<Vec<_>, _>>()?;
+    let facts = comparison.sample_facts(&set, labels, &[])?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.beside));
     let kept = kept.collect::<Result<Vec<_>, _>>()?;

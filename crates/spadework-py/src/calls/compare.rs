@@ -59,8 +59,7 @@ pub(crate) fn compare<'py>(
         let models = named.on(inputs)?;
         let comparison = compare_models(&models, &params, watch)?;
         let ids = labels.as_ref().map(Labels::ids);
-        let facts = comparison.models.iter().map(|model| model.sample_facts(&models, ids, None));
-        let facts = facts.collect::<Result<Vec<_>, _>>()?;
+        let facts = comparison.sample_facts(&models, ids, &[])?;
         let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), TOP)?;
         add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
         Ok((comparison, facts, document))
