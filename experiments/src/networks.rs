@@ -66,15 +66,23 @@ impl Recipe<'_> {
         let folder = run.out().join("networks").join(slug(&self.name));
         let (settings, part) = (self.settings(), format!("training {}", self.name));
         let weights = folder.join("model.safetensors");
-        if let Some(training) = finished(&folder, &settings)
-            && let Ok(network) = Network::load(&weights)
-        {
+        let taken_up = || {
+            let training = finished(&folder, &settings)?;
+            let network = Network::load(&weights).ok()?;
             run.told(&part, training.seconds, true);
+            Some(network)
+        };
+        if let Some(network) = taken_up() {
             return Ok(Some(network));
         }
         if run.monitor().is_cancelled() {
             run.miss(&part);
             return Ok(None);
+        }
+        let Some(_claim) = run.claim(&part, &folder.join("lock"))? else { return Ok(None) };
+        // Another call may have finished it between the look and the claim.
+        if let Some(network) = taken_up() {
+            return Ok(Some(network));
         }
         let examples = &self.train.examples;
         let mut trainer = if let Some(checkpoint) = begun(&folder, &settings) {

@@ -1,7 +1,7 @@
 //! One call of the program: its options, its time, and the parts of an experiment that are kept and taken up again.
 
 use std::cell::{Cell, RefCell};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -203,6 +203,20 @@ impl Run {
         self.parts.borrow().clone()
     }
 
+    /// Work that no other call on the same folder is at: the claim, which holds as long as it lives. `None` where another has
+    /// it, which is written down as a part that was not reached: a later call takes up what the other has made.
+    pub(crate) fn claim(&self, name: &str, file: &Path) -> Result<Option<Claim>, Failure> {
+        let claim = Claim::of(file).map_err(|error| Failure::File {
+            path: file.to_owned(),
+            reason: format!("cannot be locked: {error}"),
+        })?;
+        if claim.is_none() {
+            self.missed.set(self.missed.get() + 1);
+            say(&format!("  left to another call: {name}"));
+        }
+        Ok(claim)
+    }
+
     pub(crate) fn told(&self, name: &str, seconds: f64, taken_up: bool) {
         self.parts.borrow_mut().push(PartTime { name: name.to_owned(), seconds, taken_up });
     }
@@ -235,6 +249,13 @@ impl Run {
             self.miss(name);
             return Ok(None);
         }
+        let Some(_claim) = self.claim(name, &self.part_file(name).with_extension("lock"))? else {
+            return Ok(None);
+        };
+        // Another call may have made it between the look and the claim.
+        if let Some(value) = self.taken_up(name, settings) {
+            return Ok(Some(value));
+        }
         let began = Instant::now();
         let value = match compute() {
             Err(failure) if failure.is_time_over() => {
@@ -250,6 +271,36 @@ impl Run {
         self.told(name, seconds, false);
         say(&format!("  {name}: {seconds:.1} s"));
         Ok(Some(value))
+    }
+}
+
+/// A file that is locked while work is done. Where the program dies, the system gives the lock back.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    path: PathBuf,
+    // Locked as long as it is open.
+    _file: File,
+}
+
+impl Claim {
+    fn of(path: &Path) -> io::Result<Option<Self>> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let file = File::create(path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { path: path.to_owned(), _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // A file that stays is in nobody's way. One that a third call makes anew meanwhile costs that call its work twice at
+        // worst: what is kept is written in one go.
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -305,6 +356,22 @@ mod tests {
             run.part_times().iter().map(|part| part.taken_up).collect::<Vec<_>>(),
             [false, true, false]
         );
+    }
+
+    #[test]
+    fn a_part_that_another_call_is_at_is_left_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = [(); 2].map(|()| run_in(folder.path(), None));
+        let made = one.part("part", &json!(0), || {
+            assert_eq!(other.part("part", &json!(0), || Ok(2))?, None);
+            assert!(!other.is_complete());
+            Ok(1)
+        });
+        assert_eq!(made.unwrap(), Some(1));
+        assert!(one.is_complete());
+        assert_eq!(other.part("part", &json!(0), || Ok(2)).unwrap(), Some(1));
+        let left: Vec<_> = fs::read_dir(folder.path().join("parts")).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
     }
 
     #[test]
