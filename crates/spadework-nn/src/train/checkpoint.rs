@@ -53,17 +53,13 @@ impl Checkpoint {
         progress: &Progress,
         epsilons: &[f32],
     ) -> Self {
-        let host = |tensor: &Option<Tensor<1>>| tensor.clone().map(to_host);
+        let memories = apart(optimizer, &network);
         Self {
             network,
             params: params.clone(),
             progress: progress.clone(),
             epsilons: epsilons.to_vec(),
-            memories: optimizer
-                .memories
-                .iter()
-                .map(|memory| [host(&memory.first), host(&memory.second)])
-                .collect(),
+            memories,
             steps: optimizer.steps,
             data: data_digest(examples),
         }
@@ -163,21 +159,38 @@ impl Checkpoint {
     }
 
     pub(super) fn optimizer(&self, compute: &Compute) -> Optimizer {
-        let mut optimizer =
-            Optimizer::new(self.params.optimizer, self.params.weight_decay, self.memories.len());
-        let tensor = |values: &Option<Vec<f32>>| {
-            values.as_ref().map(|values| {
-                Tensor::from_data(TensorData::new(values.clone(), [values.len()]), compute.device())
-            })
+        let remembered = |memories: &[Option<Vec<f32>>; 2]| memories.iter().any(Option::is_some);
+        let parameters: Vec<usize> =
+            (0..self.memories.len()).filter(|&at| remembered(&self.memories[at])).collect();
+        let together = |kind: usize| -> Option<Tensor<1>> {
+            let parts = parameters.iter().map(|&at| self.memories[at][kind].as_deref());
+            let values = parts.collect::<Option<Vec<_>>>()?.concat();
+            let count = [values.len()];
+            (!values.is_empty()).then(|| Tensor::from_data(TensorData::new(values, count), compute.device()))
         };
-        optimizer.steps = self.steps;
-        optimizer.memories = self
-            .memories
-            .iter()
-            .map(|[first, second]| Memory { first: tensor(first), second: tensor(second) })
-            .collect();
-        optimizer
+        Optimizer {
+            memory: Memory { first: together(0), second: together(1) },
+            steps: self.steps,
+            parameters,
+            ..Optimizer::new(self.params.optimizer, self.params.weight_decay)
+        }
     }
+}
+
+/// What an optimizer remembers, for each parameter by itself.
+fn apart(optimizer: &Optimizer, network: &Network) -> Vec<[Option<Vec<f32>>; 2]> {
+    let mut memories = vec![[None, None]; network.parameters().len()];
+    let Memory { first, second } = &optimizer.memory;
+    for (kind, memory) in [first, second].into_iter().enumerate() {
+        let Some(all) = memory.clone().map(to_host) else { continue };
+        let mut rest = all.as_slice();
+        for &at in &optimizer.parameters {
+            let (own, others) = rest.split_at(network.parameters()[at].values.len());
+            memories[at][kind] = Some(own.to_vec());
+            rest = others;
+        }
+    }
+    memories
 }
 
 /// Tells the samples and their classes again.

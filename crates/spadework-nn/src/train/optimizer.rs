@@ -38,43 +38,58 @@ const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
 
-/// What an optimizer remembers of one parameter: the momentum, and for Adam the mean of the squares too.
+/// What an optimizer remembers of the parameters: the momentum, and for Adam the mean of the squares too.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
     pub(super) first: Option<Tensor<1>>,
     pub(super) second: Option<Tensor<1>>,
 }
 
-/// Memories of all trained parameters and the number of steps.
+/// The memory of all parameters that have gradients, one after the other as one array, and the number of steps.
 #[derive(Debug, Clone)]
 pub(super) struct Optimizer {
     pub(super) kind: OptimizerKind,
     pub(super) weight_decay: f32,
-    pub(super) memories: Vec<Memory>,
+    pub(super) memory: Memory,
+    /// Which parameters these are, in this order; empty before the first step.
+    pub(super) parameters: Vec<usize>,
     pub(super) steps: u64,
 }
 
 impl Optimizer {
-    pub(super) fn new(kind: OptimizerKind, weight_decay: f32, parameters: usize) -> Self {
-        Self { kind, weight_decay, memories: vec![Memory::default(); parameters], steps: 0 }
+    pub(super) fn new(kind: OptimizerKind, weight_decay: f32) -> Self {
+        Self { kind, weight_decay, memory: Memory::default(), parameters: Vec::new(), steps: 0 }
     }
 
-    /// Counts a step; the updates of all parameters follow.
-    pub(super) fn begin_step(&mut self) {
+    /// One step: changes the tensors at the places that gradients are given for.
+    ///
+    /// All of them at once as one array: a GPU takes as long to begin an operation as to do it for a small parameter.
+    pub(super) fn step(&mut self, tensors: &mut [Tensor<1>], gradients: Vec<(usize, Tensor<1>)>, rate: f32) {
         self.steps += 1;
+        let (places, gradients): (Vec<usize>, Vec<Tensor<1>>) = gradients.into_iter().unzip();
+        if places.is_empty() {
+            return;
+        }
+        // What a damaged checkpoint remembers of other parameters is of no use.
+        if places != self.parameters {
+            self.memory = Memory::default();
+        }
+        let weights = places.iter().map(|&place| tensors[place].clone()).collect();
+        let moved = self.moved(Tensor::cat(weights, 0), Tensor::cat(gradients, 0), rate);
+        let mut start = 0;
+        for &place in &places {
+            let end = start + tensors[place].dims()[0];
+            tensors[place] = moved.clone().narrow(0, start, end - start);
+            start = end;
+        }
+        self.parameters = places;
     }
 
-    /// The parameter at `index` after a step.
-    pub(super) fn update(
-        &mut self,
-        index: usize,
-        weights: Tensor<1>,
-        gradient: Tensor<1>,
-        rate: f32,
-    ) -> Tensor<1> {
+    /// The parameters after a step.
+    fn moved(&mut self, weights: Tensor<1>, gradient: Tensor<1>, rate: f32) -> Tensor<1> {
         let gradient =
             if self.weight_decay > 0.0 { gradient + weights.clone() * self.weight_decay } else { gradient };
-        let memory = &mut self.memories[index];
+        let memory = &mut self.memory;
         match self.kind {
             OptimizerKind::Sgd { momentum } => {
                 let step = match memory.first.take() {
@@ -112,13 +127,16 @@ mod tests {
     #[test]
     fn steps_are_those_of_the_definitions() {
         let run = |kind, weight_decay| {
-            let mut optimizer = Optimizer::new(kind, weight_decay, 1);
-            let mut weights = Tensor::<1>::from_floats([1.0], &Device::flex());
+            let mut optimizer = Optimizer::new(kind, weight_decay);
+            // Of two parameters only the second has a gradient.
+            let mut weights = [7.0, 1.0].map(|value| Tensor::<1>::from_floats([value], &Device::flex()));
             for _ in 0..3 {
-                optimizer.begin_step();
-                weights = optimizer.update(0, weights.clone(), weights, 0.1);
+                let gradient = weights[1].clone();
+                optimizer.step(&mut weights, vec![(1, gradient)], 0.1);
             }
-            weights.into_scalar::<f32>()
+            let [other, weight] = weights.map(|weight| weight.into_scalar::<f32>());
+            assert_eq!(other, 7.0);
+            weight
         };
         // w₁ = 0.9, v₁ = 1; v₂ = 0.9 + 0.9 = 1.8, w₂ = 0.72; v₃ = 1.62 + 0.72 = 2.34, w₃ = 0.486.
         assert!((run(OptimizerKind::Sgd { momentum: 0.9 }, 0.0) - 0.486).abs() < 1e-6);

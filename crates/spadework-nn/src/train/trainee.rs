@@ -73,13 +73,11 @@ impl Trainee {
         let outputs = self.network.forward(&leaves, rows.inner().autodiff(), Mode::Batch(&mut statistics));
         let loss = mean_loss(outputs.clone() / temperature, targets);
         let mut gradients = loss.backward();
-        optimizer.begin_step();
-        for (index, leaf) in leaves.iter().enumerate().filter(|&(index, _)| trained[index]) {
-            // A parameter that nothing depends on has no gradient and stays as it is.
-            if let Some(gradient) = leaf.grad_remove(&mut gradients) {
-                self.tensors[index] = optimizer.update(index, self.tensors[index].clone(), gradient, rate);
-            }
-        }
+        let changes = leaves.iter().enumerate().filter(|&(index, _)| trained[index]);
+        // A parameter that nothing depends on has no gradient and stays as it is.
+        let changes =
+            changes.filter_map(|(index, leaf)| Some((index, leaf.grad_remove(&mut gradients)?))).collect();
+        optimizer.step(&mut self.tensors, changes, rate);
         self.follow(statistics);
         (to_host(loss)[0], to_host(outputs))
     }

@@ -94,7 +94,7 @@ impl<'a> Trainer<'a> {
         guides: Guides<'a>,
         compute: &Compute,
     ) -> Result<Self> {
-        let optimizer = Optimizer::new(params.optimizer, params.weight_decay, network.parameters().len());
+        let optimizer = Optimizer::new(params.optimizer, params.weight_decay);
         let trainer = Self {
             examples,
             guides,
