@@ -9,7 +9,7 @@ pub(crate) enum Failure {
     #[error("needs {files} in the folder of --data or SPADEWORK_DATA")]
     Needs { files: String },
     /// The time of `--budget-minutes`.
-    #[error("the time given is over")]
+    #[error("the time given is over, or another call is at what is missing; run again to go on")]
     TimeOver,
     /// An argument that cannot be meant.
     #[error("{0}")]

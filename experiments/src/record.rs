@@ -123,8 +123,7 @@ fn markdown(document: &Document<'_>) -> String {
         text += "**A quick run: it shows that the experiment works, and is too small to judge a claim.**\n\n";
     }
     if !document.complete {
-        text +=
-            "**Incomplete: the time given was over before every part was reached; run again to go on.**\n\n";
+        text += "**Incomplete: the time given was over before every part was reached, or another call was at it; run again to go on.**\n\n";
     }
     for table in document.tables {
         text += &format!("{}\n\n{}\n", table.caption, table.markdown());

@@ -36,21 +36,26 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     );
     let mut to_train = Vec::new();
     for which in Which::ALL {
-        let levels = Levels::load(run, which)?;
+        let Some(levels) = in_time(Levels::load(run, which))? else { continue };
         add(run, &levels, &mut table, &mut findings)?;
         if !levels.trained_here {
             to_train.push(which);
         }
     }
     for which in to_train {
-        match Levels::train(run, which) {
-            Ok(levels) => add(run, &levels, &mut table, &mut findings)?,
-            Err(failure) if failure.is_time_over() => {}
-            Err(failure) => return Err(failure),
-        }
+        let Some(levels) = in_time(Levels::train(run, which))? else { continue };
+        add(run, &levels, &mut table, &mut findings)?;
     }
     findings.tables.push(table);
     Ok(findings)
+}
+
+/// `None` where the time was over, which the run has written down: there may be something of the other data.
+fn in_time(levels: Result<Levels, Failure>) -> Result<Option<Levels>, Failure> {
+    match levels {
+        Err(failure) if failure.is_time_over() => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// Scores networks of one architecture and adds their rows.
