@@ -11,6 +11,8 @@ use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
 use burn_tensor::{Device, Tensor, TensorData, activation};
 
 use super::fold::Folded;
+#[cfg(feature = "libtorch")]
+use super::libtorch;
 use super::{Network, Operation, Source, Window};
 use crate::device::Compute;
 use crate::{Error, Result};
@@ -116,8 +118,7 @@ impl Network {
             (_, value) if matches!(mode, Mode::Running(absorbed) if absorbed[index]) => value,
             (Operation::Convolution { stride, padding }, Value::Images(x)) => {
                 let weight: [usize; 4] = shape(0).try_into().expect("checked by the builder");
-                let options = ConvOptions::new(*stride, *padding, [1, 1], 1);
-                Value::Images(conv2d(x, next().reshape(weight), Some(next()), options))
+                Value::Images(convolution(x, next().reshape(weight), next(), *stride, *padding))
             }
             (Operation::Linear, Value::Rows(x)) => {
                 let weight: [usize; 2] = shape(0).try_into().expect("checked by the builder");
@@ -186,6 +187,20 @@ fn without_parameters_images(operation: &Operation, x: Tensor<4>) -> Value {
         }
         _ => unreachable!("the builder lets only rows come here"),
     })
+}
+
+fn convolution(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Tensor<1>,
+    stride: [usize; 2],
+    padding: [usize; 2],
+) -> Tensor<4> {
+    #[cfg(feature = "libtorch")]
+    if let Some(y) = libtorch::convolution(&x, &weight, &bias, stride, padding) {
+        return y;
+    }
+    conv2d(x, weight, Some(bias), ConvOptions::new(stride, padding, [1, 1], 1))
 }
 
 fn normalize<const D: usize>(
