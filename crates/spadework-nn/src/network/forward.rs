@@ -213,18 +213,31 @@ fn normalize<const D: usize>(
     match mode {
         Mode::Running(_) => batch_norm(x, scale, shift, mean, variance, epsilon),
         Mode::Batch(written) => {
-            let dims = x.dims();
-            let count = dims.iter().product::<usize>() / dims[1];
-            let normalized = batch_norm_train(x, scale, shift, epsilon);
-            let unbiased = count as f64 / (count.max(2) - 1) as f64;
-            written.push(BatchStatistics {
-                layer,
-                mean: normalized.mean.inner(),
-                variance: normalized.variance.inner() * unbiased,
-            });
-            normalized.output
+            let (output, [mean, variance]) = normalize_by_batch(x, scale, shift, epsilon);
+            written.push(BatchStatistics { layer, mean, variance });
+            output
         }
     }
+}
+
+/// Also gives the mean and the unbiased variance.
+fn normalize_by_batch<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    shift: Tensor<1>,
+    epsilon: f64,
+) -> (Tensor<D>, [Tensor<1>; 2]) {
+    let dims = x.dims();
+    let count = dims.iter().product::<usize>() / dims[1];
+    #[cfg(feature = "libtorch")]
+    if count > 1
+        && let Some(normalized) = libtorch::normalize_by_batch(&x, &scale, &shift, epsilon)
+    {
+        return normalized;
+    }
+    let normalized = batch_norm_train(x, scale, shift, epsilon);
+    let unbiased = count as f64 / (count.max(2) - 1) as f64;
+    (normalized.output, [normalized.mean.inner(), normalized.variance.inner() * unbiased])
 }
 
 /// A network on a device that is only run: the one thing that can be attacked, evaluated and scored.

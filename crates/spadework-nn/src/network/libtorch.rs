@@ -2,8 +2,8 @@
 //!
 //! Burn has one way back through a layer for all backends, made of the forward operations that they have. The gradient of a
 //! convolution's weights becomes a convolution whose kernel is as large as the images, many times slower than the kernel that
-//! libtorch has for it. Here a layer is one node of Burn's graph; libtorch's own graph lies within it and is kept for the way
-//! back.
+//! libtorch has for it, and a batch norm becomes twenty passes over the images. Here a layer is one node of Burn's graph;
+//! libtorch's own graph lies within it and is kept for the way back.
 
 #![expect(deprecated, reason = "the backend of Burn is; see docs/decisions/017-networks.md")]
 
@@ -33,6 +33,25 @@ pub(super) fn convolution(
     }
     let y = as_node(&inputs, |[x, weight, bias]| x.conv2d(weight, Some(bias), stride, padding, [1, 1], 1));
     Some(Tensor::from_primitive::<Autodiff<LibTorch>>(y))
+}
+
+/// A batch norm by the statistics of the batch, if it is on libtorch: the output, the mean and the unbiased variance, which needs
+/// two values a channel.
+pub(super) fn normalize_by_batch<const D: usize>(
+    x: &Tensor<D>,
+    scale: &Tensor<1>,
+    shift: &Tensor<1>,
+    epsilon: f64,
+) -> Option<(Tensor<D>, [Tensor<1>; 2])> {
+    let inputs = [in_graph(x)?, in_graph(scale)?, in_graph(shift)?];
+    // Running statistics that keep nothing of what they were are those of the batch.
+    let [mean, variance] = [(); 2].map(|()| inputs[1].primitive().tensor.zeros_like());
+    let y = as_node(&inputs, |[x, scale, shift]| {
+        x.batch_norm(Some(scale), Some(shift), Some(&mean), Some(&variance), true, 1.0, epsilon, true)
+    });
+    let statistics =
+        [mean, variance].map(|values| Tensor::from_primitive::<LibTorch>(TchTensor::new(values)));
+    Some((Tensor::from_primitive::<Autodiff<LibTorch>>(y), statistics))
 }
 
 fn in_graph<const D: usize>(tensor: &Tensor<D>) -> Option<InGraph> {
@@ -97,7 +116,7 @@ impl<const N: usize> Backward<LibTorch, N> for ByLibtorch {
 
 #[cfg(test)]
 mod tests {
-    use burn_tensor::module::conv2d;
+    use burn_tensor::module::{batch_norm_train, conv2d};
     use burn_tensor::ops::ConvOptions;
     use burn_tensor::{TensorData, activation};
 
@@ -115,18 +134,21 @@ mod tests {
         Tensor::from_data(TensorData::new::<f32, _>(values, shape), compute.device())
     }
 
-    /// Gradients of a sum over what follows a convolution, by its images, weights and biases.
-    fn gradients(
+    /// Gradients of a sum over what follows a layer, by its images and its two parameters.
+    fn gradients<const W: usize>(
         device: &str,
-        apply: impl FnOnce(Tensor<4>, Tensor<4>, Tensor<1>) -> Tensor<4>,
+        weight: [usize; W],
+        apply: impl FnOnce(Tensor<4>, Tensor<W>, Tensor<1>) -> Tensor<4>,
     ) -> [Vec<f32>; 3] {
         let x = waves([3, 2, 7, 6], 0.7, device).autodiff().require_grad();
-        let weight = waves([4, 2, 3, 2], 1.3, device).autodiff().require_grad();
-        let bias = waves([4], 2.1, device).autodiff().require_grad();
-        // Overwrites the output of the convolution where that has no other owner.
-        let y = activation::relu(apply(x.clone() * 1.0, weight.clone(), bias.clone()));
+        let bias = waves([weight[0]], 2.1, device).autodiff().require_grad();
+        let weight = waves(weight, 1.3, device).autodiff().require_grad();
+        let images = x.clone() * 1.0;
+        // Both of what follows overwrite the tensor that they are given where it has no other owner.
+        let y = activation::relu(apply(images.clone(), weight.clone(), bias.clone()));
+        let beside = images + 1.0;
         let factors = waves(y.dims(), 0.3, device).autodiff();
-        let mut found = (y * factors).sum().backward();
+        let mut found = ((y * factors).sum() + beside.sum()).backward();
         [
             to_host(x.grad_remove(&mut found).unwrap()),
             to_host(weight.grad_remove(&mut found).unwrap()),
@@ -134,22 +156,42 @@ mod tests {
         ]
     }
 
+    fn assert_near(ours: &[f32], theirs: &[f32]) {
+        assert_eq!(ours.len(), theirs.len());
+        for (one, other) in ours.iter().zip(theirs) {
+            assert!((one - other).abs() < 1e-4, "{one} {other}");
+        }
+    }
+
     /// Sums of at most 252 products of numbers up to 1, in another order.
     #[test]
     fn gradients_of_a_convolution_are_those_of_the_cpu() {
-        let ours = gradients("torch", |x, weight, bias| {
+        let ours = gradients("torch", [4, 2, 3, 2], |x, weight, bias| {
             convolution(&x, &weight, &bias, STRIDE, PADDING).expect("these tensors are on libtorch")
         });
-        let theirs = gradients("cpu", |x, weight, bias| {
+        let theirs = gradients("cpu", [4, 2, 3, 2], |x, weight, bias| {
             assert!(convolution(&x, &weight, &bias, STRIDE, PADDING).is_none());
             conv2d(x, weight, Some(bias), ConvOptions::new(STRIDE, PADDING, [1, 1], 1))
         });
-        for (ours, theirs) in ours.iter().zip(&theirs) {
-            assert_eq!(ours.len(), theirs.len());
-            for (one, other) in ours.iter().zip(theirs) {
-                assert!((one - other).abs() < 1e-4, "{one} {other}");
-            }
-        }
+        ours.iter().zip(&theirs).for_each(|(ours, theirs)| assert_near(ours, theirs));
+    }
+
+    /// Means of 126 numbers of size 1, in another order.
+    #[test]
+    fn batch_norms_are_those_of_the_cpu() {
+        let [mut ours, mut theirs] = [(); 2].map(|()| Vec::new());
+        let ours_by = gradients("torch", [2], |x, scale, shift| {
+            let (y, statistics) = normalize_by_batch(&x, &scale, &shift, 1e-5).expect("they are on libtorch");
+            ours.extend(statistics.map(to_host));
+            y
+        });
+        let theirs_by = gradients("cpu", [2], |x, scale, shift| {
+            assert!(normalize_by_batch(&x, &scale, &shift, 1e-5).is_none());
+            let normalized = batch_norm_train(x, scale, shift, 1e-5);
+            theirs.extend([to_host(normalized.mean), to_host(normalized.variance * (126.0 / 125.0))]);
+            normalized.output
+        });
+        ours.iter().chain(&ours_by).zip(theirs.iter().chain(&theirs_by)).for_each(|(a, b)| assert_near(a, b));
     }
 
     /// The input of the first layer has no gradient, and a layer that does not learn is left to Burn.
