@@ -1,4 +1,4 @@
-//! Where tensors are computed. The only file that knows the backends of Burn.
+//! Where tensors are computed. The only file that knows the backends of Burn, `network/libtorch.rs` excepted.
 
 use burn_tensor::Device;
 
@@ -61,6 +61,7 @@ mod torch {
     use crate::{Error, Result};
 
     #[expect(deprecated, reason = "the way to a GPU that needs no toolkit and no download at build time")]
+    #[expect(clippy::unnecessary_wraps, reason = "as in a build without libtorch")]
     pub(super) fn cpu() -> Result<Compute> {
         Ok(Compute { device: Device::libtorch(), name: "torch".to_owned() })
     }

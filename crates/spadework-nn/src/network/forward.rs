@@ -11,6 +11,8 @@ use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
 use burn_tensor::{Device, Tensor, TensorData, activation};
 
 use super::fold::Folded;
+#[cfg(feature = "libtorch")]
+use super::libtorch;
 use super::{Network, Operation, Source, Window};
 use crate::device::Compute;
 use crate::{Error, Result};
@@ -116,8 +118,7 @@ impl Network {
             (_, value) if matches!(mode, Mode::Running(absorbed) if absorbed[index]) => value,
             (Operation::Convolution { stride, padding }, Value::Images(x)) => {
                 let weight: [usize; 4] = shape(0).try_into().expect("checked by the builder");
-                let options = ConvOptions::new(*stride, *padding, [1, 1], 1);
-                Value::Images(conv2d(x, next().reshape(weight), Some(next()), options))
+                Value::Images(convolution(x, next().reshape(weight), next(), *stride, *padding))
             }
             (Operation::Linear, Value::Rows(x)) => {
                 let weight: [usize; 2] = shape(0).try_into().expect("checked by the builder");
@@ -188,6 +189,20 @@ fn without_parameters_images(operation: &Operation, x: Tensor<4>) -> Value {
     })
 }
 
+fn convolution(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Tensor<1>,
+    stride: [usize; 2],
+    padding: [usize; 2],
+) -> Tensor<4> {
+    #[cfg(feature = "libtorch")]
+    if let Some(y) = libtorch::convolution(&x, &weight, &bias, stride, padding) {
+        return y;
+    }
+    conv2d(x, weight, Some(bias), ConvOptions::new(stride, padding, [1, 1], 1))
+}
+
 fn normalize<const D: usize>(
     x: Tensor<D>,
     [scale, shift, mean, variance]: [Tensor<1>; 4],
@@ -198,18 +213,31 @@ fn normalize<const D: usize>(
     match mode {
         Mode::Running(_) => batch_norm(x, scale, shift, mean, variance, epsilon),
         Mode::Batch(written) => {
-            let dims = x.dims();
-            let count = dims.iter().product::<usize>() / dims[1];
-            let normalized = batch_norm_train(x, scale, shift, epsilon);
-            let unbiased = count as f64 / (count.max(2) - 1) as f64;
-            written.push(BatchStatistics {
-                layer,
-                mean: normalized.mean.inner(),
-                variance: normalized.variance.inner() * unbiased,
-            });
-            normalized.output
+            let (output, [mean, variance]) = normalize_by_batch(x, scale, shift, epsilon);
+            written.push(BatchStatistics { layer, mean, variance });
+            output
         }
     }
+}
+
+/// Also gives the mean and the unbiased variance.
+fn normalize_by_batch<const D: usize>(
+    x: Tensor<D>,
+    scale: Tensor<1>,
+    shift: Tensor<1>,
+    epsilon: f64,
+) -> (Tensor<D>, [Tensor<1>; 2]) {
+    let dims = x.dims();
+    let count = dims.iter().product::<usize>() / dims[1];
+    #[cfg(feature = "libtorch")]
+    if count > 1
+        && let Some(normalized) = libtorch::normalize_by_batch(&x, &scale, &shift, epsilon)
+    {
+        return normalized;
+    }
+    let normalized = batch_norm_train(x, scale, shift, epsilon);
+    let unbiased = count as f64 / (count.max(2) - 1) as f64;
+    (normalized.output, [normalized.mean.inner(), normalized.variance.inner() * unbiased])
 }
 
 /// A network on a device that is only run: the one thing that can be attacked, evaluated and scored.

@@ -5,6 +5,8 @@
 
 mod fold;
 mod forward;
+#[cfg(feature = "libtorch")]
+mod libtorch;
 mod operation;
 
 use serde::{Deserialize, Serialize};
