@@ -136,7 +136,13 @@ pub(crate) struct CleverArgs {
     #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "ids"])]
     pub(crate) node_scores: Option<String>,
     /// How many of the highest node scores
-    #[arg(long, value_name = "N", default_value = "10", help_heading = "Which samples")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "10",
+        requires = "node_scores",
+        help_heading = "Which samples"
+    )]
     pub(crate) top: NonZeroUsize,
     /// Judge N random samples; the default where neither scores nor ids are given is 10
     #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "ids")]

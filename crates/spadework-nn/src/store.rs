@@ -42,6 +42,7 @@ impl Network {
         match ending {
             "onnx" => onnx::read(&path, &read(&path)?),
             "safetensors" => Self::load_safetensors(&path),
+            _ if !path.exists() => Err(refuse(&path, "no such file or folder")),
             _ => Err(refuse(&path, "expected a network as .onnx or .safetensors")),
         }
     }

@@ -100,6 +100,21 @@ fn untargeted_scores_are_the_smallest_targeted_ones() {
     assert_eq!(error.unwrap_err().to_string(), "the target must be a class of the network, got 9");
 }
 
+/// A quarter of the batches has the largest point of a pool of four batches; what fits such maxima best is far from them.
+#[test]
+fn fits_that_are_not_like_their_maxima_are_set_aside() {
+    let network = "tanh:20x2".parse::<Architecture>().unwrap().build(&[8], 5, None, 3).unwrap();
+    let model = Frozen::new(&network, &Compute::cpu());
+    let sample: Vec<f32> = (0..8).map(|at| at as f32 / 7.0).collect();
+    let params =
+        CleverParams { radius: 0.5, batches: 400, samples: 64, pool: 4, seed: 3, ..CleverParams::default() };
+    let score = clever(&model, &sample, 2, &params, &Silent).unwrap();
+    for target in &score.targets {
+        assert_eq!(target.estimate, Estimate::Maximum, "{target:?}");
+        assert_eq!(target.lipschitz, target.largest);
+    }
+}
+
 /// The gradient of tanh is largest at zero: 1. Points around zero see almost all of it, and the endpoint is near it.
 #[test]
 fn the_endpoint_of_a_bounded_gradient_is_found() {

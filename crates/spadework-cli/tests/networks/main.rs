@@ -192,6 +192,47 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     assert!(message.contains("checkpoint.safetensors: not a valid safetensors file"), "{message}");
 }
 
+/// A message names the file that is wrong, of samples and labels, and hints at what helps with it.
+#[test]
+fn samples_and_labels_that_do_not_suit_are_named() {
+    let scene = Scene::new();
+    let count = 1797;
+    let labels = |name: &str, at_seven: i64| {
+        let ids: Vec<i64> = (0..count).map(|at| if at == 7 { at_seven } else { at % 10 }).collect();
+        write_npy(&scene.path(name), &[ids.len()], ids.as_slice()).unwrap();
+    };
+    labels("ids.npy", 2_000_000_000);
+    labels("negative.npy", -1);
+    let mut bright = vec![0.5_f32; count as usize * 64];
+    bright[64] = 255.0;
+    write_npy(&scene.path("bright.npy"), &[count as usize, 64], bright.as_slice()).unwrap();
+    bright[64] = f32::NAN;
+    write_npy(&scene.path("unknown.npy"), &[count as usize, 64], bright.as_slice()).unwrap();
+    let train = |rest: &str| scene.refused(&format!("train --model mlp:4 --epochs 1 --out out {rest}"));
+
+    let expected = "ids.npy: labels must be classes, counted from 0, got 2000000000 at sample 7 of 1797";
+    let message = train("--data x.npy --labels ids.npy");
+    assert!(message.contains(expected), "{message}");
+    let message = train("--data x.npy --labels negative.npy");
+    assert!(message.contains("negative.npy: labels must be from 0 to 9"), "{message}");
+    let message = train("--data x.npy");
+    assert!(message.contains("hint: give them with --labels"), "{message}");
+    let message = train(&format!("{DATA} --test x.npy"));
+    assert!(message.contains("hint: give them with --test-labels"), "{message}");
+    let message = train("--data unknown.npy --labels y.npy");
+    assert!(message.contains("unknown.npy: every value must be finite"), "{message}");
+    assert!(!message.contains("hint"), "{message}");
+    assert!(!scene.path("out").exists(), "a refused call leaves nothing behind");
+
+    scene.json(&format!("train --model mlp:4 {DATA} --epochs 1 --out net"));
+    let message = scene.refused("attack --model net --inputs bright.npy --labels y.npy --eps 0.1");
+    assert!(message.contains("bright.npy: values must lie in [0, 1]"), "{message}");
+    let message = scene.refused(&format!("attack --model nowhere {JUDGED} --eps 0.1"));
+    assert!(message.contains("nowhere: no such file or folder"), "{message}");
+    let message = scene.refused(&format!("clever --model net {JUDGED} --top 3"));
+    assert!(message.contains("--node-scores"), "{message}");
+}
+
 #[test]
 fn a_run_in_another_folder_and_a_checkpoint_of_another_network_are_refused() {
     let scene = Scene::new();

@@ -27,6 +27,10 @@ use crate::{Error, Result};
 /// Points whose gradients are taken at once.
 const CHUNK: usize = 256;
 
+/// The smallest p value (Kolmogorov and Smirnov) of a fit that is believed; the authors' code has the same. Batches from a small
+/// pool have few different maxima, whose best fit may lie anywhere beyond them.
+pub const LEAST_P_VALUE: f64 = 0.001;
+
 /// How CLEVER scores are estimated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CleverParams {
@@ -82,7 +86,8 @@ impl CleverParams {
 pub enum Estimate {
     /// The endpoint of the fitted distribution.
     Weibull(ReverseWeibull),
-    /// The largest norm that was seen, because the maxima have no such fit: all equal, or without a bounded tail.
+    /// The largest norm that was seen, because the maxima have no such fit: all equal, without a bounded tail, or with a best
+    /// fit that is not like them (below [`LEAST_P_VALUE`]).
     Maximum,
 }
 
@@ -228,7 +233,8 @@ fn batch_maxima(norms: &[f64], index: u64, target: usize, params: &CleverParams)
 
 fn score(target: usize, lead: f64, maxima: &[f64], params: &CleverParams) -> TargetScore {
     let largest = maxima.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let (lipschitz, estimate) = match ReverseWeibull::fit(maxima) {
+    let believed = |fitted: &ReverseWeibull| fitted.p_value(maxima.len()) >= LEAST_P_VALUE;
+    let (lipschitz, estimate) = match ReverseWeibull::fit(maxima).filter(believed) {
         Some(fitted) => (fitted.endpoint, Estimate::Weibull(fitted)),
         None => (largest, Estimate::Maximum),
     };

@@ -45,6 +45,7 @@ pub(crate) fn run(args: &AttackArgs) -> Result<(), Failure> {
     let folder = args.out.as_deref().map(OutputDir::create).transpose()?;
     let compute = args.machine.compute()?;
     let judged = Judged::load(&args.judged, args.limit, &compute)?;
+    judged.examples.check_box().map_err(|error| Failure::from(error).about(&args.judged.inputs))?;
     let samples = judged.examples.len();
     let budget = match (&args.eps_each, args.eps) {
         (Some(argument), _) => Budget::each(one_each(argument, samples)?)?,

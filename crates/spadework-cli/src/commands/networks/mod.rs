@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use spadework_io::{Dataset, load, load_labels};
 use spadework_nn::attack::{Norm, Objective};
-use spadework_nn::{Compute, Examples, Frozen, Network, to_floats};
+use spadework_nn::{Compute, Error, Examples, Frozen, Network, to_floats};
 
 use crate::args_networks::{JudgedArgs, LossName, MachineArgs, NormName};
 use crate::console::Console;
@@ -63,18 +63,28 @@ impl Judged {
     fn load(args: &JudgedArgs, limit: Option<NonZeroUsize>, compute: &Compute) -> Result<Self, Failure> {
         let network = Network::load(&args.model)?;
         let dataset = load(&args.inputs)?;
-        let examples = first(examples_of(&dataset, args.labels.as_deref(), &network)?, limit);
+        let examples = first(examples_of(&dataset, args.labels.as_deref(), LABELS_HINT, &network)?, limit);
         Ok(Self { model: Frozen::new(&network, compute), examples })
     }
 }
 
-/// Examples for a network, with the labels that are given or else those of the data.
-fn examples_of(dataset: &Dataset, labels: Option<&str>, network: &Network) -> Result<Examples, Failure> {
-    let labels = labels.map(load_labels).transpose()?;
+/// What to do about samples without labels.
+const LABELS_HINT: &str = "give them with --labels";
+
+/// Examples for a network, with the labels that are given or else those of the data; the hint is for data without any.
+fn examples_of(
+    dataset: &Dataset,
+    argument: Option<&str>,
+    hint: &'static str,
+    network: &Network,
+) -> Result<Examples, Failure> {
+    let labels = argument.map(load_labels).transpose()?;
     Examples::for_network(dataset, labels.as_ref(), network).map_err(|error| match error {
-        // These name the data already.
-        error @ (spadework_nn::Error::Io(_) | spadework_nn::Error::NoLabels { .. }) => {
-            Failure::from(error).with_hint("give them with --labels")
+        // These two name the data already.
+        error @ Error::NoLabels { .. } => Failure::from(error).with_hint(hint),
+        error @ Error::Io(_) => Failure::from(error),
+        error @ (Error::Label { .. } | Error::Count { .. }) => {
+            Failure::from(error).about(argument.unwrap_or(dataset.name()))
         }
         error => Failure::from(error).about(dataset.name()),
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use spadework_io::output::write_bytes;
-use spadework_io::{Dataset, load, load_labels};
+use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
 use spadework_nn::train::{
     Augmentation, Checkpoint, Ending, EpochRecord, Guides, Method, OptimizerKind, Schedule, TrainParams,
@@ -14,7 +14,7 @@ use spadework_nn::train::{
 };
 use spadework_nn::{Architecture, Compute, Examples, Frozen, Network, Normalization, image_shape, to_floats};
 
-use super::{examples_of, first, one_each};
+use super::{LABELS_HINT, examples_of, first, one_each};
 use crate::args_networks::{AugmentName, MachineArgs, MethodName, OptimizerName, ScheduleName, TrainArgs};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -189,9 +189,12 @@ impl Inputs {
         network: &Network,
         compute: &Compute,
     ) -> Result<Self, Failure> {
-        let examples = first(examples_of(data, run.labels.as_deref(), network)?, run.limit);
+        let examples = first(examples_of(data, run.labels.as_deref(), LABELS_HINT, network)?, run.limit);
         let test = match &run.test {
-            Some(argument) => Some(examples_of(&load(argument)?, run.test_labels.as_deref(), network)?),
+            Some(argument) => {
+                let (data, labels) = (load(argument)?, run.test_labels.as_deref());
+                Some(examples_of(&data, labels, "give them with --test-labels", network)?)
+            }
             None => None,
         };
         let frozen = |path: &Option<PathBuf>| -> Result<Option<Frozen>, Failure> {
@@ -263,17 +266,37 @@ fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Fail
         return Ok(Network::load(Path::new(&run.model))?);
     }
     let architecture: Architecture = run.model.parse()?;
-    let classes = match &run.labels {
+    let labels = match &run.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => data.labels().cloned(),
     };
-    let classes = classes.ok_or_else(|| spadework_nn::Error::NoLabels { name: run.data.clone() })?;
-    let outputs =
-        classes.ids().iter().copied().max().map_or(0, |largest| usize::try_from(largest).unwrap_or(0) + 1);
+    let labels = labels.ok_or_else(|| {
+        Failure::from(spadework_nn::Error::NoLabels { name: run.data.clone() }).with_hint(LABELS_HINT)
+    })?;
+    let outputs = outputs_for(&labels, run.labels.as_deref().unwrap_or(&run.data))?;
     let shape = image_shape(data)?;
     let normalization =
         if run.normalize { Some(Normalization::of(&to_floats(&data.samples()?), &shape)) } else { None };
     Ok(architecture.build(&shape, outputs, normalization.as_ref(), seed)?)
+}
+
+/// Classes that may be meant however few samples there are: those of ImageNet.
+const CLASSES_OF_FEW_SAMPLES: usize = 1000;
+
+/// An output for each class from 0 to the largest label. Numbers beyond the number of samples are hardly classes (row numbers,
+/// hashes), and a network with so many outputs may need more memory than there is.
+fn outputs_for(labels: &Labels, name: &str) -> Result<usize, Failure> {
+    let samples = labels.ids().len();
+    let Some((sample, &largest)) = labels.ids().iter().enumerate().max_by_key(|(_, label)| **label) else {
+        return Ok(0);
+    };
+    let outputs = usize::try_from(largest).map_or(0, |largest| largest.saturating_add(1));
+    if outputs > samples.max(CLASSES_OF_FEW_SAMPLES) {
+        return Err(Failure::usage(format!(
+            "{name}: labels must be classes, counted from 0, got {largest} at sample {sample} of {samples}"
+        )));
+    }
+    Ok(outputs)
 }
 
 fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
