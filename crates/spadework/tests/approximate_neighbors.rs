@@ -54,6 +54,30 @@ fn recall_is_reached_and_told_truly() {
     }
 }
 
+/// Points of twelve coordinates, seen in many directions, with noise of some width in every direction.
+fn of_twelve_coordinates(dim: usize, noise: f32) -> Vec<f32> {
+    let points = clusters(SAMPLES, 12, 11);
+    let directions = clusters(dim, 12, 12);
+    let noises = clusters(SAMPLES, dim, 13);
+    let product = |p: usize, i: usize| -> f32 {
+        points[p * 12..(p + 1) * 12].iter().zip(&directions[i * 12..(i + 1) * 12]).map(|(a, b)| a * b).sum()
+    };
+    (0..SAMPLES * dim).map(|at| product(at / dim, at % dim) + noise * noises[at]).collect()
+}
+
+/// Neighbours that thirty coordinates tell, with noise in the others, and such that they do not tell.
+#[test]
+fn recall_is_reached_however_many_coordinates_tell_neighbors() {
+    for noise in [0.1, 4.0] {
+        let samples = Samples::from_f32(SAMPLES, 90, of_twelve_coordinates(90, noise)).unwrap();
+        let lists = search(&samples, 10);
+        assert!(matches!(lists.recall(), Recall::Sampled { .. }), "noise {noise}");
+        // Told to be 0.999 at least, from a tenth of the rows.
+        let recall = true_recall(&samples, &lists);
+        assert!(recall >= 0.997, "noise {noise}: {recall}");
+    }
+}
+
 #[test]
 fn what_is_found_has_its_true_distance() {
     let values = clusters(SAMPLES, 12, 2);

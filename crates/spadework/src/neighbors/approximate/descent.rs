@@ -4,16 +4,20 @@ use std::mem;
 
 use rayon::prelude::*;
 
+use super::join;
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::Distance;
 use crate::monitor::check_cancelled;
-use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
+use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
 use crate::{Monitor, Result};
 
 /// Rounds of one descent at most.
 const MOST_ROUNDS: usize = 12;
 /// A descent ends where a round changes a smaller part of the k nearest than this.
 const LEAST_CHANGE: f64 = 0.0005;
+/// Candidates beyond the k nearest for which meetings are searched: where heads alone are compared, true neighbours may
+/// stand a little behind. In lists that have grown it is more: half of them.
+const MEETING_SPARE: usize = 6;
 /// Samples that a task takes at a time.
 const TASK_SAMPLES: usize = 256;
 
@@ -36,7 +40,7 @@ impl<'a, D: Distance> Descent<'a, D> {
     /// Rounds until little changes.
     pub(super) fn run(&mut self, lists: &mut CandidateLists, monitor: &dyn Monitor) -> Result<()> {
         for _ in 0..MOST_ROUNDS {
-            let joined = Joined::new(lists, self.last.as_ref());
+            let joined = Joined::new(lists, self.links(lists.length()), self.last.as_ref());
             let after = self.round(lists, &joined, monitor)?;
             let before = mem::replace(lists, after);
             self.last = Some(joined);
@@ -47,12 +51,27 @@ impl<'a, D: Distance> Descent<'a, D> {
         Ok(())
     }
 
+    /// Samples that one is joined with, where lists are so long.
+    fn links(&self, length: usize) -> usize {
+        match self.distance.heads_alone() {
+            // Some more, as meetings are cheap, so that they fill groups of lanes with the one they are joined with.
+            Some(_) => (length * 5 / 4 + 1).next_multiple_of(LANES) - 1,
+            None => length,
+        }
+    }
+
     fn round(
         &self,
         lists: &CandidateLists,
         joined: &Joined,
         monitor: &dyn Monitor,
     ) -> Result<CandidateLists> {
+        if let Some(heads) = self.distance.heads_alone() {
+            let wanted = (self.neighbors + MEETING_SPARE).max(lists.length() / 2).min(lists.length());
+            let mut after = lists.clone();
+            join::meet(heads, &mut after, joined, wanted, monitor)?;
+            return Ok(after);
+        }
         let tasks: Vec<CandidateLists> = self
             .order
             .par_chunks(TASK_SAMPLES)
@@ -81,16 +100,16 @@ fn changed(before: &CandidateLists, after: &CandidateLists, neighbors: usize) ->
     fresh as f64 / (after.len() * neighbors) as f64
 }
 
-/// For every sample those it is joined with, nearest first: its own candidates, and samples that have it as theirs; as many
-/// as a list is long.
-struct Joined {
+/// For every sample those it is joined with, nearest first: its own candidates, and samples that have it as theirs; so many
+/// at most.
+pub(super) struct Joined {
     most: usize,
     links: Vec<Link>,
 }
 
 /// A sample that another is joined with, and whether it is so since this round only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Link(u32);
+pub(super) struct Link(u32);
 
 impl Link {
     /// One bit of the word; samples are fewer than 2³¹.
@@ -98,20 +117,19 @@ impl Link {
     const NONE: Self = Self(u32::MAX);
 
     #[inline(always)]
-    fn sample(self) -> u32 {
+    pub(super) fn sample(self) -> u32 {
         self.0 & !Self::FRESH
     }
 
     #[inline(always)]
-    fn is_fresh(self) -> bool {
+    pub(super) fn is_fresh(self) -> bool {
         self.0 & Self::FRESH != 0
     }
 }
 
 impl Joined {
-    fn new(lists: &CandidateLists, last: Option<&Joined>) -> Self {
-        let most = lists.length();
-        let reverse = lists.reversed();
+    fn new(lists: &CandidateLists, most: usize, last: Option<&Joined>) -> Self {
+        let reverse = lists.reversed(most);
         let mut links = vec![Link::NONE; lists.len() * most];
         links.par_chunks_exact_mut(most).enumerate().for_each(|(p, links)| {
             let both = merged(lists.of(p), reverse.of(p));
@@ -125,7 +143,7 @@ impl Joined {
     }
 
     #[inline(always)]
-    fn of(&self, p: u32) -> impl Iterator<Item = Link> + '_ {
+    pub(super) fn of(&self, p: u32) -> impl Iterator<Item = Link> + '_ {
         let links = &self.links[p as usize * self.most..(p as usize + 1) * self.most];
         links.iter().copied().take_while(|&link| link != Link::NONE)
     }

@@ -3,7 +3,7 @@
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::lists::{Candidate, CandidateLists, insert};
+use super::lists::CandidateLists;
 use super::rough::Distance;
 use crate::monitor::check_cancelled;
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
@@ -12,17 +12,17 @@ use crate::{Monitor, Result};
 
 /// Trees that are grown.
 const TREES: u64 = 16;
-/// Samples of a leaf, at most, unless lists are long.
-const LEAF_SAMPLES: usize = 128;
-/// Leaves that are compared before their findings are taken over.
-const LEAVES_AT_ONCE: usize = 1024;
+/// Samples of a leaf whose order is all that is wanted.
+const ORDER_LEAF_SAMPLES: usize = 128;
+/// Samples whose leaves are compared before their findings are taken over.
+const SAMPLES_AT_ONCE: usize = 1 << 17;
 /// Nodes with at least this many samples are split by several threads.
 const SHARED_SAMPLES: usize = 8192;
 
 /// An order of the samples in which near ones stand together: that of a tree's leaves.
 pub(super) fn near_order<D: Distance>(distance: &D, seed: u64, monitor: &dyn Monitor) -> Result<Vec<u32>> {
     let mut order: Vec<u32> = (0..distance.len() as u32).collect();
-    let splitter = Splitter { distance, leaf_samples: LEAF_SAMPLES, seed, tree: TREES, monitor };
+    let splitter = Splitter { distance, leaf_samples: ORDER_LEAF_SAMPLES, seed, tree: TREES, monitor };
     splitter.split(&mut order, 1)?;
     Ok(order)
 }
@@ -38,7 +38,7 @@ pub(super) fn first_candidates<D: Distance>(
     for tree in 0..TREES {
         let mut order: Vec<u32> = (0..distance.len() as u32).collect();
         // A leaf has at least half of this, which fills a list.
-        let leaf_samples = LEAF_SAMPLES.max(3 * length);
+        let leaf_samples = distance.leaf_samples().max(3 * length);
         let splitter = Splitter { distance, leaf_samples, seed, tree, monitor };
         let sizes = splitter.split(&mut order, 1)?;
         compare_leaves(distance, &order, &sizes, &mut lists, monitor)?;
@@ -138,7 +138,8 @@ fn compare_leaves<D: Distance>(
             leaf
         })
         .collect();
-    for leaves in leaves.chunks(LEAVES_AT_ONCE) {
+    let largest = sizes.iter().copied().max().unwrap_or(1);
+    for leaves in leaves.chunks(SAMPLES_AT_ONCE.div_ceil(largest)) {
         let found: Vec<CandidateLists> = leaves
             .par_iter()
             .map(|leaf| {
@@ -170,20 +171,6 @@ impl<D: Distance> LanesTask for AllPairs<'_, D> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let mut bounds = vec![0; self.leaf.len()];
-        for (at, &p) in self.leaf.iter().enumerate() {
-            let before = &self.leaf[..at];
-            for (bound, &q) in bounds.iter_mut().zip(before) {
-                *bound = self.distance.bound(lanes, p, q);
-            }
-            for (other, (&bound, &q)) in bounds.iter().zip(before).enumerate() {
-                let limit = |place: usize| self.found.of(place)[self.found.length() - 1].distance();
-                if bound as f32 <= limit(at).max(limit(other)) {
-                    let distance = self.distance.between(lanes, p, q, bound);
-                    insert(self.found.row_mut(at), Candidate::new(distance, q));
-                    insert(self.found.row_mut(other), Candidate::new(distance, p));
-                }
-            }
-        }
+        self.distance.compare_leaf(lanes, self.leaf, self.found);
     }
 }

@@ -37,7 +37,7 @@ impl Candidate {
 }
 
 /// As many candidates for every sample; places that are not filled hold [`Candidate::NONE`].
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct CandidateLists {
     length: usize,
     candidates: Vec<Candidate>,
@@ -75,8 +75,8 @@ impl CandidateLists {
         }
     }
 
-    /// For every sample the samples that have it as a candidate, the nearest of them.
-    pub(super) fn reversed(&self) -> Self {
+    /// For every sample the samples that have it as a candidate, the nearest of them, `most` at most.
+    pub(super) fn reversed(&self, most: usize) -> Self {
         let filled = |p: usize| self.of(p).iter().take_while(|&&candidate| candidate != Candidate::NONE);
         let mut ends = vec![0_usize; self.len() + 1];
         for p in 0..self.len() {
@@ -101,8 +101,8 @@ impl CandidateLists {
             rows.push(row);
             (rest, start) = (others, end);
         }
-        let mut reverse = Self::new(self.len(), self.length);
-        reverse.candidates.par_chunks_exact_mut(self.length).zip(rows).for_each(|(target, row)| {
+        let mut reverse = Self::new(self.len(), most);
+        reverse.candidates.par_chunks_exact_mut(most).zip(rows).for_each(|(target, row)| {
             row.sort_unstable();
             let kept = row.len().min(target.len());
             target[..kept].copy_from_slice(&row[..kept]);
@@ -168,7 +168,7 @@ mod tests {
         let mut lists = CandidateLists::new(3, 2);
         insert(lists.row_mut(0), Candidate::new(1.0, 2));
         insert(lists.row_mut(1), Candidate::new(0.5, 2));
-        let reverse = lists.reversed();
+        let reverse = lists.reversed(2);
         assert_eq!(reverse.indices_of(2).collect::<Vec<_>>(), [1, 0]);
         assert_eq!(reverse.indices_of(0).count(), 0);
     }

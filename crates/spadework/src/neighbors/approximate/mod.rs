@@ -3,19 +3,24 @@
 //! **Steps.**
 //! 1. `forest`: random trees split the samples into small leaves; all pairs of a leaf are compared.
 //! 2. `descent`: every sample looks at those joined with the ones it is joined with, in rounds, until little changes
-//!    (NN-descent).
+//!    (NN-descent). Where the first coordinates tell neighbours, in `join`, all joined with the same sample at once.
 //! 3. `recall`: the true neighbours of some rows are searched by brute force, and those found are counted. Where they are
 //!    too few, samples are joined with more others and the descent goes on.
 //! 4. The lists are settled with [`squared_distance`](super::squared_distance), as those of every search.
 //!
-//! **Why the result does not depend on the threads.** A round reads the lists of the round before and writes new ones, each
-//! sample its own; what is nearer is decided by (distance, index), a total order. Nothing is shared while a round runs.
+//! **Why the result does not depend on the threads.** A round, or a fixed part of one, reads the lists of before and writes
+//! new ones; what is nearer is decided by (distance, index), a total order, so that the order of findings does not matter.
+//! Nothing is shared while a part runs.
 
 mod descent;
 mod forest;
+mod join;
 mod lists;
+mod packed;
 mod recall;
 mod rough;
+
+use std::mem;
 
 use rayon::prelude::*;
 
@@ -27,7 +32,7 @@ use super::{
 use crate::monitor::check_cancelled;
 use crate::{Monitor, Result, Samples, Values};
 use descent::Descent;
-use lists::CandidateLists;
+use lists::{Candidate, CandidateLists};
 use recall::Truth;
 use rough::{Distance, FullDistance, Rough, ShortDistance};
 
@@ -113,21 +118,26 @@ impl ApproximateSearch {
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
-        let truth = Truth::of_some_rows(rows, neighbors, self.seed, monitor)?;
-        if let Some(mut distance) = ShortDistance::new(rows, truth.squared_radii()) {
+        let short = ShortDistance::new(rows);
+        let truth = Truth::of_some_rows(rows, short.as_ref(), neighbors, self.seed, monitor)?;
+        let short = short.filter(|distance| distance.resolves(rows.dim, truth.squared_radii()));
+        if let Some(mut distance) = short {
+            if truth.heads_tell(&distance, first_length(rows.len(), neighbors), monitor)? {
+                distance.drop_tails();
+            }
             let placement = Placement::new(forest::near_order(&distance, self.seed, monitor)?);
             distance.permute(&placement.sample_at);
             let order: Vec<u32> = (0..distance.len() as u32).collect();
             let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
             if recall.share() >= self.recall {
-                return settle(rows, &lists, &placement, neighbors, recall, monitor);
+                return settle(rows, &distance, &lists, &placement, neighbors, recall, monitor);
             }
         }
         let distance = FullDistance::new(rows);
         let placement = Placement::new((0..distance.len() as u32).collect());
         let order = forest::near_order(&distance, self.seed, monitor)?;
         let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
-        settle(rows, &lists, &placement, neighbors, recall, monitor)
+        settle(rows, &distance, &lists, &placement, neighbors, recall, monitor)
     }
 
     /// Trees and descents until the recall is reached, or no more can be done.
@@ -188,43 +198,63 @@ fn first_length(samples: usize, neighbors: usize) -> usize {
 /// The k nearest of every list by the distance that decides.
 fn settle<T: Element>(
     rows: Rows<'_, T>,
+    distance: &impl Distance,
     lists: &CandidateLists,
     placement: &Placement,
     neighbors: usize,
     recall: Recall,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
-    let settled = (0..lists.len() as u32)
+    // In the order of places: near samples have many candidates in common.
+    let mut settled = (0..lists.len())
         .into_par_iter()
-        .map(|p| {
+        .map(|place| {
             check_cancelled(monitor)?;
-            let candidates: Vec<u32> = placement.candidates(lists, p).collect();
-            Ok(dispatch(Settle { rows, p, candidates: &candidates, neighbors }))
+            let candidates = lists.of(place);
+            Ok(dispatch(Settle { rows, distance, placement, place, candidates, neighbors }))
         })
         .collect::<Result<Vec<_>>>()?;
+    let settled: Vec<_> =
+        placement.place_of.iter().map(|&place| mem::take(&mut settled[place as usize])).collect();
     Ok(NeighborLists::from_rows(neighbors, &settled).with_recall(recall))
 }
 
-/// The k nearest of some candidates.
-struct Settle<'a, T> {
+/// The k nearest of the candidates at a place.
+struct Settle<'a, T, D> {
     rows: Rows<'a, T>,
-    p: u32,
-    candidates: &'a [u32],
+    distance: &'a D,
+    placement: &'a Placement,
+    place: usize,
+    /// Nearest first, as far as is known.
+    candidates: &'a [Candidate],
     neighbors: usize,
 }
 
-impl<T: Element> LanesTask for Settle<'_, T> {
+impl<T: Element, D: Distance> LanesTask for Settle<'_, T, D> {
     type Output = Vec<(f64, u32)>;
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> Vec<(f64, u32)> {
-        let row = self.rows.row(self.p as usize);
+        let sample = |place: usize| self.placement.sample_at[place];
+        let row = self.rows.row(sample(self.place) as usize);
         let mut nearest = Vec::with_capacity(self.neighbors + 1);
-        for &q in self.candidates {
+        for &candidate in self.candidates {
+            let at_least = self.distance.least_squared_distance(candidate.distance());
+            // No later one is nearer.
+            if candidate == Candidate::NONE || at_least > worst(&nearest, self.neighbors) {
+                break;
+            }
+            let q = sample(candidate.index() as usize);
             keep_nearest(lanes, row, self.rows.row(q as usize), q, self.neighbors, &mut nearest);
         }
         nearest
     }
+}
+
+/// The squared distance of the last of the `neighbors` nearest; infinity while there are fewer.
+#[inline(always)]
+fn worst(nearest: &[(f64, u32)], neighbors: usize) -> f64 {
+    nearest.get(neighbors - 1).map_or(f64::INFINITY, |worst| worst.0)
 }
 
 /// Takes sample `q`, whose numbers are `other`, into the `neighbors` nearest of a row, nearest first, unless it is farther.
@@ -237,8 +267,7 @@ fn keep_nearest<L: Lanes, T: Element>(
     neighbors: usize,
     nearest: &mut Vec<(f64, u32)>,
 ) {
-    let worst = nearest.get(neighbors - 1).map_or(f64::INFINITY, |worst| worst.0);
-    if T::least_squared_distance(lanes, row, other) > worst {
+    if T::least_squared_distance(lanes, row, other) > worst(nearest, neighbors) {
         return;
     }
     let found = (squared_distance(row, other), q);

@@ -6,7 +6,9 @@ use rand::RngExt;
 use rayon::prelude::*;
 
 use super::lists::CandidateLists;
-use super::{Placement, keep_nearest};
+use super::packed::{Near, Packed};
+use super::rough::{Distance, ShortDistance};
+use super::{Placement, keep_nearest, worst};
 use crate::monitor::check_cancelled;
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::neighbors::{Element, Recall, Rows};
@@ -20,6 +22,13 @@ const ROWS_AT_ONCE: usize = 25;
 /// Samples that are compared with them at a time.
 const BLOCK_SAMPLES: usize = 256;
 
+/// Of so many rows one is asked whether heads alone tell its neighbours.
+const RANKED_EVERY: usize = 5;
+/// Samples that are ranked at a time.
+const RANKED_SAMPLES: u32 = 4096;
+/// The part of these rows of which they must. A row that they fail for lacks one neighbour of k, as a rule.
+const LEAST_TOLD: f64 = 0.99;
+
 /// The true neighbours of some rows.
 #[derive(Debug)]
 pub(super) struct Truth {
@@ -29,9 +38,11 @@ pub(super) struct Truth {
 }
 
 impl Truth {
-    /// Searches by brute force for rows that are spread over all, drawn by the seed.
+    /// Searches by brute force for rows that are spread over all, drawn by the seed. Where there are short copies of the
+    /// samples, those whose heads are too far apart are not looked at further.
     pub(super) fn of_some_rows<T: Element>(
         samples: Rows<'_, T>,
+        short: Option<&ShortDistance>,
         neighbors: usize,
         seed: u64,
         monitor: &dyn Monitor,
@@ -44,7 +55,7 @@ impl Truth {
                 for first in (0..samples.len()).step_by(BLOCK_SAMPLES) {
                     check_cancelled(monitor)?;
                     let others = first..(first + BLOCK_SAMPLES).min(samples.len());
-                    dispatch(Block { samples, rows, others, neighbors, nearest: &mut nearest });
+                    dispatch(Block { samples, short, rows, others, neighbors, nearest: &mut nearest });
                 }
                 Ok(nearest)
             })
@@ -59,6 +70,35 @@ impl Truth {
         };
         let found = self.rows.iter().zip(&self.nearest).map(found).sum();
         Recall::Sampled { rows: self.rows.len(), found, of: self.rows.len() * self.neighbors() }
+    }
+
+    /// Whether lists of some length, sorted by the distances of heads alone, hold all true neighbours of nearly every row.
+    pub(super) fn heads_tell(
+        &self,
+        distance: &ShortDistance,
+        length: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<bool> {
+        let asked: Vec<(u32, i32)> = (self.rows.iter().zip(&self.nearest))
+            .step_by(RANKED_EVERY)
+            .map(|(&row, others)| (row, dispatch(Farthest { distance, row, others })))
+            .collect();
+        let samples = distance.len() as u32;
+        let blocks: Vec<Vec<usize>> = (0..samples.div_ceil(RANKED_SAMPLES))
+            .into_par_iter()
+            .map(|block| {
+                check_cancelled(monitor)?;
+                let first = block * RANKED_SAMPLES;
+                let packed = distance.packed(first..samples.min(first + RANKED_SAMPLES));
+                let mut ranks = vec![0; asked.len()];
+                dispatch(Ranks { packed: &packed, distance, rows: &asked, counts: &mut ranks });
+                Ok(ranks)
+            })
+            .collect::<Result<_>>()?;
+        // A row is as near to itself as can be, and not in its list.
+        let rank = |at: usize| blocks.iter().map(|ranks| ranks[at]).sum::<usize>() - 1;
+        let told = (0..asked.len()).filter(|&at| rank(at) <= length).count();
+        Ok(told as f64 >= LEAST_TOLD * asked.len() as f64)
     }
 
     /// k.
@@ -82,6 +122,7 @@ fn spread(samples: usize, rows: usize, seed: u64) -> Vec<u32> {
 /// Some rows against a block of samples.
 struct Block<'a, T> {
     samples: Rows<'a, T>,
+    short: Option<&'a ShortDistance>,
     rows: &'a [u32],
     others: Range<usize>,
     neighbors: usize,
@@ -94,13 +135,94 @@ impl<T: Element> LanesTask for Block<'_, T> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        for (&p, nearest) in self.rows.iter().zip(self.nearest) {
-            let row = self.samples.row(p as usize);
-            for q in self.others.clone() {
+        let Self { samples, short, rows, others, neighbors, nearest } = self;
+        let packed = short.map(|short| (short, short.packed(others.clone().map(|q| q as u32))));
+        // All of them, where nothing is known.
+        let mut near: Vec<Near> = (0..others.len()).map(|place| (place, 0)).collect();
+        for (&p, nearest) in rows.iter().zip(nearest) {
+            if let Some((short, packed)) = &packed {
+                let limit = short.head_limit(worst(nearest, neighbors));
+                packed.within(lanes, short.head(p), limit, &mut near);
+            }
+            let row = samples.row(p as usize);
+            for &(place, _) in &near {
+                let q = others.start + place;
                 if p as usize != q {
-                    keep_nearest(lanes, row, self.samples.row(q), q as u32, self.neighbors, nearest);
+                    keep_nearest(lanes, row, samples.row(q), q as u32, neighbors, nearest);
                 }
             }
         }
+    }
+}
+
+/// How many heads of a block of samples are as near to that of each row as the farthest of its neighbours.
+struct Ranks<'a> {
+    packed: &'a Packed,
+    distance: &'a ShortDistance,
+    /// Rows and the squared distance of heads that is meant.
+    rows: &'a [(u32, i32)],
+    counts: &'a mut [usize],
+}
+
+impl LanesTask for Ranks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let mut near = Vec::new();
+        for (&(p, limit), count) in self.rows.iter().zip(self.counts) {
+            self.packed.within(lanes, self.distance.head(p), limit, &mut near);
+            *count += near.len();
+        }
+    }
+}
+
+/// The squared distance of the head of a row to the farthest of some others.
+struct Farthest<'a> {
+    distance: &'a ShortDistance,
+    row: u32,
+    others: &'a [(f64, u32)],
+}
+
+impl LanesTask for Farthest<'_> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> i32 {
+        let mut farthest = 0;
+        for &(_, q) in self.others {
+            farthest = farthest.max(self.distance.bound(lanes, self.row, q));
+        }
+        farthest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Silent;
+
+    /// Rows of 90 numbers around three directions, with noise of some width in all.
+    fn told_by_heads(noise: f64) -> bool {
+        let number = |at: usize| ((at * at % 10_007) as f64 * 0.7).sin();
+        let values: Vec<f64> = (0..2000 * 90)
+            .map(|at| {
+                let (p, i) = (at / 90, at % 90);
+                let wave = |wave: usize| number(3 * p + wave) * ((i * (wave + 1)) as f64 * 0.3).cos();
+                (0..3).map(wave).sum::<f64>() + noise * number(at + 5)
+            })
+            .collect();
+        let rows = Rows { values: &values, dim: 90 };
+        let short = ShortDistance::new(rows).expect("neither large nor long");
+        let truth = Truth::of_some_rows(rows, Some(&short), 10, 0, &Silent).expect("not stopped");
+        let plain = Truth::of_some_rows(rows, None, 10, 0, &Silent).expect("not stopped");
+        assert_eq!(truth.nearest, plain.nearest, "heads rule out nothing that is near");
+        truth.heads_tell(&short, 20, &Silent).expect("not stopped")
+    }
+
+    #[test]
+    fn heads_tell_neighbors_where_little_is_left_out() {
+        assert!(told_by_heads(1e-4));
+        assert!(!told_by_heads(1.0));
     }
 }

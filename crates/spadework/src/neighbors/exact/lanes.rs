@@ -123,7 +123,7 @@ impl Lanes for Scalar {
 
 /// Two numbers of 16 bits in one of 32.
 #[inline(always)]
-pub(super) fn pair(low: i16, high: i16) -> i32 {
+pub(in crate::neighbors) fn pair(low: i16, high: i16) -> i32 {
     i32::from(high) << 16 | i32::from(low as u16)
 }
 
