@@ -2,6 +2,7 @@
 
 peers.py knn PEER X.npy K LISTS.npy [QUERIES]
 peers.py eigen PEER GRAPHS R TOLERANCE
+peers.py product GRAPHS
 peers.py model NET.onnx X.npy BATCH Y.npy
 peers.py whole X.npy Y.npy K R SCORES.npy
 """
@@ -234,6 +235,21 @@ def eigen(peer, graphs, r, tolerance):
     return dict(cost, values=[float(value) for value in values])
 
 
+def product(graphs):
+    """One product of L_X with four vectors: work that is linear in n by any count, as a yardstick."""
+    edges = np.load(f"{graphs}/input.npy")
+    nodes = 1 + int(edges.max())
+    lx, vectors = laplacian(edges, nodes).tocsr(), np.random.default_rng(0).standard_normal((nodes, 4))
+    times = max(1, 1_000_000 // nodes)
+
+    def products():
+        for _ in range(times):
+            lx @ vectors
+
+    _, cost = measure(products)
+    return dict(cost, cpu_s=cost["cpu_s"] / times, wall_s=cost["wall_s"] / times)
+
+
 # Models
 
 
@@ -286,4 +302,4 @@ def whole(x, y, k, r, save):
 
 if __name__ == "__main__":
     task, *arguments = sys.argv[1:]
-    print(json.dumps(dict(knn=knn, eigen=eigen, model=model, whole=whole)[task](*arguments)))
+    print(json.dumps(dict(knn=knn, eigen=eigen, product=product, model=model, whole=whole)[task](*arguments)))

@@ -195,8 +195,12 @@ impl Run {
 
     /// Writes down that a part was not reached.
     pub(crate) fn miss(&self, name: &str) {
+        self.miss_because("not reached in the time given", name);
+    }
+
+    fn miss_because(&self, reason: &str, name: &str) {
         self.missed.set(self.missed.get() + 1);
-        say(&format!("  not reached in the time given: {name}"));
+        say(&format!("  {reason}: {name}"));
     }
 
     pub(crate) fn part_times(&self) -> Vec<PartTime> {
@@ -211,8 +215,7 @@ impl Run {
             reason: format!("cannot be locked: {error}"),
         })?;
         if claim.is_none() {
-            self.missed.set(self.missed.get() + 1);
-            say(&format!("  left to another call: {name}"));
+            self.miss_because("left to another call", name);
         }
         Ok(claim)
     }

@@ -74,11 +74,15 @@ fn scores_of_linear_networks_are_distances() {
     }
 }
 
+/// A network with curved outputs, and a sample for it.
+fn model_of_five_classes() -> (Frozen, Vec<f32>) {
+    let network = "tanh:20x2".parse::<Architecture>().unwrap().build(&[8], 5, None, 3).unwrap();
+    (Frozen::new(&network, &Compute::cpu()), (0..8).map(|at| at as f32 / 7.0).collect())
+}
+
 #[test]
 fn untargeted_scores_are_the_smallest_targeted_ones() {
-    let network = "tanh:20x2".parse::<Architecture>().unwrap().build(&[8], 5, None, 3).unwrap();
-    let model = Frozen::new(&network, &Compute::cpu());
-    let sample: Vec<f32> = (0..8).map(|at| at as f32 / 7.0).collect();
+    let (model, sample) = model_of_five_classes();
     let params =
         CleverParams { radius: 0.5, batches: 40, samples: 64, pool: 40, seed: 3, ..CleverParams::default() };
     let whole = clever(&model, &sample, 2, &params, &Silent).unwrap();
@@ -103,9 +107,7 @@ fn untargeted_scores_are_the_smallest_targeted_ones() {
 /// A quarter of the batches has the largest point of a pool of four batches; what fits such maxima best is far from them.
 #[test]
 fn fits_that_are_not_like_their_maxima_are_set_aside() {
-    let network = "tanh:20x2".parse::<Architecture>().unwrap().build(&[8], 5, None, 3).unwrap();
-    let model = Frozen::new(&network, &Compute::cpu());
-    let sample: Vec<f32> = (0..8).map(|at| at as f32 / 7.0).collect();
+    let (model, sample) = model_of_five_classes();
     let params =
         CleverParams { radius: 0.5, batches: 400, samples: 64, pool: 4, seed: 3, ..CleverParams::default() };
     let score = clever(&model, &sample, 2, &params, &Silent).unwrap();

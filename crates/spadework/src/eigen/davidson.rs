@@ -10,8 +10,8 @@
 //!   the block as guards, which also separates clusters at the end of the wanted ones.
 //! - **Soft locking.** A converged pair stays in the basis and is no longer expanded; if its value moves (a larger one
 //!   was found late) it counts as not converged again.
-//! - **Accuracy.** After a restart L_X V and L_Y V are formed anew, so nothing drifts. At the end the residuals are
-//!   measured in the true norm by a Laplacian solve, and only that lets a pair pass.
+//! - **Accuracy.** L_X V and L_Y V are combined as V is, which adds a rounding error a restart. At the end they are formed
+//!   anew, the residuals are measured in the true norm by a Laplacian solve, and only that lets a pair pass.
 //!
 //! Read: `eigenpairs` (the loop), `Basis` (its state), `orthonormalize`.
 
@@ -35,6 +35,9 @@ use crate::{Error, Monitor, Result};
 const DEPENDENT: f64 = 1e-10;
 /// Overlaps of directions of length 1 that need no second pass.
 const ORTHOGONAL: f64 = 1e-12;
+/// Overlaps of directions of length 1 so small that what they change in the products with L_Y may be taken from the
+/// products at hand: rounding is then this much smaller than that of a product formed anew.
+const SMALL_OVERLAP: f64 = 1e-2;
 /// Accuracy to which the final residuals are measured: their first digit matters only.
 const MEASURE: CgParams = CgParams { tolerance: 5e-2, max_iterations: 200 };
 
@@ -217,7 +220,13 @@ impl<'p> Basis<'p> {
             }
             add_products(direction, &overlaps);
             center(direction);
-            self.problem.right().apply_panel(direction, &mut product);
+            if clean_passes == 1 && largest <= SMALL_OVERLAP {
+                let coefficients = overlaps.iter().map(|&(_, overlap)| overlap);
+                let changes: Vec<_> = self.output_products.iter().zip(coefficients).collect();
+                add_products(&mut product, &changes);
+            } else {
+                self.problem.right().apply_panel(direction, &mut product);
+            }
             let (whitening, dependent) = whitening(&gram(direction, &product));
             multiply(direction, &whitening);
             multiply(&mut product, &whitening);
@@ -253,24 +262,34 @@ impl<'p> Basis<'p> {
         residual
     }
 
-    /// The leading Ritz pairs with residuals measured by a Laplacian solve.
+    /// The leading Ritz pairs with residuals formed anew and measured by a Laplacian solve.
     fn measured_pairs(&self, ritz: &Ritz, panels: usize) -> Vec<RitzPair> {
         (0..panels.min(self.vectors.len()))
             .flat_map(|panel| {
                 let targets: [usize; WIDTH] = std::array::from_fn(|lane| panel * WIDTH + lane);
-                let residual = self.residual(ritz, targets);
+                let values = targets.map(|target| ritz.values[target]);
+                let vectors = combine(&self.vectors, &ritz.coefficients, targets);
+                let residual = self.residual_of(&vectors, values);
                 let (solution, info) = self.problem.solver().solve_panel(&residual, &MEASURE);
                 // rᵀx falls short of rᵀL_Y⁺r by what the solve leaves; one that failed says nothing.
                 let part = if info.converged(&MEASURE) { MEASURED_PART } else { 0.0 };
                 let squared = dots(&residual, &solution).map(|squared| squared.max(0.0) / part);
-                let vectors = combine(&self.vectors, &ritz.coefficients, targets);
                 (0..WIDTH).map(move |lane| RitzPair {
-                    value: ritz.values[targets[lane]],
+                    value: values[lane],
                     vector: vectors.iter().map(|row| row[lane]).collect(),
                     residual: squared[lane].sqrt(),
                 })
             })
             .collect()
+    }
+
+    /// L_X x − θ L_Y x of four vectors, by products formed anew.
+    fn residual_of(&self, vectors: &Panel, values: [f64; WIDTH]) -> Panel {
+        let (mut residual, mut output_product) = (zeros(vectors.len()), zeros(vectors.len()));
+        self.problem.apply_left(vectors, &mut residual);
+        self.problem.right().apply_panel(vectors, &mut output_product);
+        scale_add(&mut residual, [1.0; WIDTH], &output_product, values.map(|value| -value));
+        residual
     }
 
     /// Shrinks a full basis to the leading Ritz vectors and the previous ones.
@@ -282,20 +301,10 @@ impl<'p> Basis<'p> {
         }
         let coefficients = self.restart_coefficients(ritz, guarded_panels(eigenpairs) * WIDTH);
         let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
-        self.vectors = (0..coefficients.ncols() / WIDTH)
-            .map(|p| combine(&self.vectors, &coefficients, columns(p)))
-            .collect();
-        let applied = |apply: &dyn Fn(&Panel, &mut Panel)| {
-            let apply = |vectors: &Panel| {
-                let mut product = zeros(vectors.len());
-                apply(vectors, &mut product);
-                product
-            };
-            self.vectors.iter().map(apply).collect::<Vec<_>>()
-        };
-        let input_products = applied(&|x, y| self.problem.apply_left(x, y));
-        let output_products = applied(&|x, y| self.problem.right().apply_panel(x, y));
-        (self.input_products, self.output_products) = (input_products, output_products);
+        let panels = coefficients.ncols() / WIDTH;
+        for kept in [&mut self.vectors, &mut self.input_products, &mut self.output_products] {
+            *kept = (0..panels).map(|panel| combine(kept, &coefficients, columns(panel))).collect();
+        }
         self.projected = coefficients.transpose() * &self.projected * &coefficients;
         self.previous = None;
     }

@@ -15,7 +15,7 @@ pub use stored::StoredEigenpairs;
 
 use faer::Mat;
 
-use crate::graph::{Components, GraphPair};
+use crate::graph::{Components, Graph, GraphPair, breadth_first_names};
 use crate::laplacian::panel::{Panel, WIDTH};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::{Certainty, Error, Monitor, Result};
@@ -161,15 +161,51 @@ impl GeneralizedEigenpairs {
     }
 }
 
+/// Pairs of vectors whose entries change places.
+impl GeneralizedEigenpairs {
+    /// For nodes under other names: entry p becomes entry `names[p]`.
+    fn renamed(&self, names: &[u32]) -> Self {
+        let mut pairs = self.clone();
+        pairs.map_vectors(|vector| {
+            let mut renamed = vec![0.0; vector.len()];
+            for (&name, &entry) in names.iter().zip(vector) {
+                renamed[name as usize] = entry;
+            }
+            renamed
+        });
+        pairs
+    }
+
+    /// For nodes under the names they had before: entry `names[p]` becomes entry p. Which entry is the first among equals
+    /// may be another one then.
+    fn named_as_given(mut self, names: &[u32]) -> Self {
+        self.map_vectors(|vector| {
+            let given: Vec<f64> = names.iter().map(|&name| vector[name as usize]).collect();
+            let sign = 1.0_f64.copysign(largest_entry(&given));
+            given.into_iter().map(|entry| sign * entry).collect()
+        });
+        self
+    }
+
+    fn map_vectors(&mut self, change: impl Fn(&[f64]) -> Vec<f64>) {
+        for vector in self.vectors.iter_mut().chain(self.guards.iter_mut().map(|pair| &mut pair.vector)) {
+            *vector = change(vector);
+        }
+    }
+}
+
+/// The entry of largest magnitude, the first of them where several tie.
+fn largest_entry(vector: &[f64]) -> f64 {
+    vector.iter().fold(0.0, |largest: f64, &v| if v.abs() > largest.abs() { v } else { largest })
+}
+
 /// Mean zero, vᵀL_Yv = 1, entry of largest magnitude positive (the first of them where several tie).
 fn normalize(output: &Laplacian<'_>, vector: &mut [f64]) {
     let mean = vector.iter().sum::<f64>() / vector.len() as f64;
     for entry in vector.iter_mut() {
         *entry -= mean;
     }
-    let largest =
-        vector.iter().fold(0.0_f64, |largest, &v| if v.abs() > largest.abs() { v } else { largest });
-    let scale = output.quadratic_form(vector).sqrt().recip().copysign(largest);
+    let scale = output.quadratic_form(vector).sqrt().recip().copysign(largest_entry(vector));
     for entry in vector.iter_mut() {
         *entry *= scale;
     }
@@ -224,33 +260,43 @@ fn solve_pencil(
     }
 }
 
+/// From this many nodes on, where a panel outgrows the caches, the nodes are renamed: what that takes is won back by the
+/// products with the Laplacians.
+const RENAMED_NODES: usize = 100_000;
+
 /// L_X v = λ L_Y v for one pair of graphs, with what is needed to solve it.
 #[derive(Debug)]
 pub struct EigenProblem<'g> {
     input: Laplacian<'g>,
     solver: LaplacianSolver<'g>,
+    /// The names of the nodes in here, where they have others than in the graphs given.
+    names: Option<Vec<u32>>,
 }
 
 impl<'g> EigenProblem<'g> {
     /// Prepares the problem: factors a preconditioner of L_Y.
     pub fn new(graphs: &'g GraphPair, seed: u64) -> Self {
-        let solver = LaplacianSolver::new(Laplacian::of(graphs.output()), seed);
-        Self { input: Laplacian::of(graphs.input()), solver }
+        let names = (graphs.nodes() >= RENAMED_NODES).then(|| breadth_first_names(graphs.output()));
+        Self::with_names(graphs, seed, names)
     }
 
-    /// L_X.
-    pub fn input(&self) -> &Laplacian<'g> {
+    fn with_names(graphs: &'g GraphPair, seed: u64, names: Option<Vec<u32>>) -> Self {
+        let laplacian = |graph: &'g Graph| match &names {
+            Some(names) => Laplacian::owning(graph.renamed(names)),
+            None => Laplacian::of(graph),
+        };
+        let solver = LaplacianSolver::new(laplacian(graphs.output()), seed);
+        Self { input: laplacian(graphs.input()), solver, names }
+    }
+
+    /// L_X, of nodes as they are named in here.
+    fn input(&self) -> &Laplacian<'g> {
         &self.input
     }
 
-    /// L_Y.
-    pub fn output(&self) -> &Laplacian<'g> {
+    /// L_Y, of nodes as they are named in here.
+    fn output(&self) -> &Laplacian<'g> {
         self.solver.laplacian()
-    }
-
-    /// Solves with L_Y.
-    pub fn output_solver(&self) -> &LaplacianSolver<'g> {
-        &self.solver
     }
 
     fn nodes(&self) -> usize {
@@ -278,7 +324,11 @@ impl<'g> EigenProblem<'g> {
         if eigenpairs > positive {
             return Err(Error::TooFewEigenvalues { eigenpairs, positive });
         }
-        solve_pencil(self, params, monitor)
+        let pairs = solve_pencil(self, params, monitor)?;
+        Ok(match &self.names {
+            Some(names) => pairs.named_as_given(names),
+            None => pairs,
+        })
     }
 
     /// All n − 1 eigenvalues, largest first, by a dense decomposition; as many are 0 as the input graph has components
@@ -304,6 +354,8 @@ impl<'g> EigenProblem<'g> {
         seed: u64,
         monitor: &dyn Monitor,
     ) -> Result<Enclosure> {
+        let renamed = self.names.as_ref().map(|names| pairs.renamed(names));
+        let pairs = renamed.as_ref().unwrap_or(pairs);
         match certainty {
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
             Certainty::Certified => certificate::certified(self, pairs, monitor),
@@ -347,4 +399,58 @@ impl Pencil for EigenProblem<'_> {
 /// ```
 pub fn dominant_eigenpairs(graphs: &GraphPair, params: &EigenParams) -> Result<GeneralizedEigenpairs> {
     EigenProblem::new(graphs, params.seed).dominant_eigenpairs(params, &crate::Silent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{ConnectedGraph, generators};
+
+    /// A weighted grid against a grid with chords, both of 600 nodes.
+    fn graphs() -> GraphPair {
+        let grid = generators::grid(20, 30);
+        let edges: Vec<_> = grid.edges().map(|(p, q, _)| (p, q, 1.0 + f64::from((3 * p + q) % 7))).collect();
+        let input = Graph::from_weighted_edges(600, &edges).unwrap();
+        let mut edges: Vec<_> = grid.edges().map(|(p, q, _)| (p, q)).collect();
+        edges.extend((0..600).map(|p| (p, (17 * p + 91) % 600)).filter(|(p, q)| p != q));
+        GraphPair::new(input, ConnectedGraph::new(Graph::from_edges(600, &edges).unwrap()).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn names_of_nodes_are_nobodys_business() {
+        let graphs = graphs();
+        let params = EigenParams { eigenpairs: 3, method: EigenMethod::Davidson, ..EigenParams::default() };
+        let given = EigenProblem::with_names(&graphs, 0, None);
+        let expected = given.dominant_eigenpairs(&params, &crate::Silent).unwrap();
+        let names = breadth_first_names(graphs.output());
+        assert!(names.iter().zip(0..).any(|(&name, p)| name != p));
+        let renamed = EigenProblem::with_names(&graphs, 0, Some(names));
+        let pairs = renamed.dominant_eigenpairs(&params, &crate::Silent).unwrap();
+        for pair in 0..3 {
+            assert!((pairs.values[pair] / expected.values[pair] - 1.0).abs() < 1e-10);
+            // Eigenvectors are right to about the residual over the gap to the next eigenvalue.
+            let errors = pairs.vectors[pair].iter().zip(&expected.vectors[pair]).map(|(a, b)| (a - b).abs());
+            assert!(errors.fold(0.0, f64::max) < 1e-4, "vector {pair}");
+        }
+        // Each problem takes the pairs of the other: they are of the graphs given.
+        for (problem, pairs) in [(&renamed, &expected), (&given, &pairs)] {
+            for certainty in [Certainty::Probable, Certainty::Certified] {
+                let enclosure = problem.enclose(pairs, certainty, 0, &crate::Silent).unwrap();
+                let largest = expected.values[0];
+                assert!(enclosure.lower <= largest * (1.0 + 1e-12) && largest <= enclosure.upper);
+                assert!(enclosure.upper < largest * (1.0 + 1e-4), "{enclosure:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn signs_follow_the_order_of_the_nodes_given() {
+        let vector = vec![0.5, 2.0, -2.0];
+        let info = EigenInfo { method: EigenMethod::Davidson, iterations: 1 };
+        let (values, residuals) = (vec![1.0], vec![0.0]);
+        let pairs =
+            GeneralizedEigenpairs { values, vectors: vec![vector], residuals, info, guards: Vec::new() };
+        // Node 0 is called 2 in here, node 2 is called 0.
+        assert_eq!(pairs.named_as_given(&[2, 1, 0]).vectors, [[2.0, -2.0, -0.5]]);
+    }
 }

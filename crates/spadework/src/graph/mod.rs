@@ -1,5 +1,6 @@
 //! Graphs: G_X and G_Y as sorted compressed rows.
 
+mod breadth_first;
 mod bridges;
 mod components;
 mod connect;
@@ -10,6 +11,7 @@ mod kind;
 mod project;
 mod sparsify;
 
+pub(crate) use breadth_first::breadth_first_names;
 pub use components::Components;
 pub(crate) use connect::{ConnectedSide, ConnectedSides, connect_sides};
 pub use connect::{Connection, Mended, Neighborhood, connect};
@@ -121,6 +123,38 @@ impl Graph {
         debug_assert_eq!(self.weights, EntryWeights::Unit, "only neighbour graphs are joined");
         let pairs = self.edges().map(|(p, q, _)| (p, q)).chain(more.iter().copied());
         Self::from_pairs(self.nodes(), pairs)
+    }
+
+    /// The same graph under other names: node p becomes `names[p]`, a permutation.
+    pub(crate) fn renamed(&self, names: &[u32]) -> Self {
+        let mut bearers = vec![0_u32; names.len()];
+        for (p, &name) in names.iter().enumerate() {
+            bearers[name as usize] = p as u32;
+        }
+        let mut row_starts = Vec::with_capacity(names.len() + 1);
+        row_starts.push(0);
+        let mut columns = Vec::with_capacity(self.columns.len());
+        let mut entry_weights = Vec::new();
+        let mut row = Vec::new();
+        for p in bearers {
+            let renamed = self.neighbors(p as usize).iter().map(|&q| names[q as usize]);
+            match self.weights(p as usize) {
+                None => {
+                    let start = columns.len();
+                    columns.extend(renamed);
+                    columns[start..].sort_unstable();
+                }
+                Some(weights) => {
+                    row.extend(renamed.zip(weights.iter().copied()));
+                    row.sort_unstable_by_key(|&(name, _)| name);
+                    columns.extend(row.iter().map(|&(name, _)| name));
+                    entry_weights.extend(row.drain(..).map(|(_, weight)| weight));
+                }
+            }
+            row_starts.push(columns.len());
+        }
+        let weights = if self.is_unit() { EntryWeights::Unit } else { EntryWeights::Each(entry_weights) };
+        Self { row_starts, columns, weights }
     }
 
     /// Whether all weights are 1.
@@ -236,19 +270,8 @@ impl ConnectedGraph {
     }
 
     /// The same graph under other names: node p becomes `names[p]`, a permutation.
-    pub(crate) fn renamed(&self, names: &[u32]) -> Self {
-        let renamed = |(p, q, weight): (u32, u32, f64)| (names[p as usize], names[q as usize], weight);
-        let graph = match self.0.weights {
-            EntryWeights::Unit => {
-                let pairs = self.0.edges().map(renamed).map(|(p, q, _)| (p, q));
-                Graph::from_pairs(self.0.nodes(), pairs)
-            }
-            EntryWeights::Each(_) => {
-                let edges: Vec<_> = self.0.edges().map(renamed).collect();
-                Graph::from_weighted_edges(self.0.nodes(), &edges).expect("edges of a graph are sound")
-            }
-        };
-        Self(graph)
+    fn renamed(&self, names: &[u32]) -> Self {
+        Self(self.0.renamed(names))
     }
 }
 

@@ -8,9 +8,8 @@
 //!
 //! - **Order.** Nodes are eliminated by ascending degree of the original graph. Keeping the order up to date as degrees
 //!   change saves no iterations and makes the factor two to three times as dear.
-//! - **Storage.** An edge is kept once, at its end that is eliminated first. Edges between the same nodes are added up when
-//!   that end's turn comes.
-//! - **Solves** work on panels of four vectors, so that one pass over the factor serves four right-hand sides.
+//! - **Solves** work on panels of four vectors, so that one pass over the factor serves four right-hand sides, and in single
+//!   precision: they wait for memory more than for anything else, and a preconditioner is rough anyway.
 //!
 //! Read: `Elimination` (the graph while it shrinks), `ApproximateCholesky::new`, `solve_panel`.
 
@@ -19,15 +18,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::Laplacian;
-use super::panel::{Panel, WIDTH};
+use super::elimination::{Elimination, Ray};
+use super::panel::{Panel, WIDTH, largest_magnitudes};
 use crate::graph::Graph;
 
 /// From this many nodes on, the two halves of a panel are solved by two threads.
 const PARALLEL_NODES: usize = 32 * 1024;
 /// Vectors in a half.
 const HALF: usize = WIDTH / 2;
-/// End of a linked list.
-const NONE: u32 = u32::MAX;
 
 /// An approximate factor M = U D Uᵀ ≈ L of a connected graph's Laplacian, nodes in the order of elimination.
 #[derive(Debug)]
@@ -38,8 +36,10 @@ pub struct ApproximateCholesky {
     starts: Vec<usize>,
     /// Later places, and the part w_j/D of the eliminated node's value that each takes.
     entries: Vec<(u32, f32)>,
-    /// 1/D of every step; 0 for the last node, which is grounded.
-    reciprocals: Vec<f64>,
+    /// 1/D of every step as a part of the largest one; 0 for the last node, which is grounded.
+    reciprocals: Vec<f32>,
+    /// The largest 1/D.
+    scale: f64,
 }
 
 impl ApproximateCholesky {
@@ -53,23 +53,22 @@ impl ApproximateCholesky {
         let mut elimination = Elimination::new(graph, &order);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let nodes = graph.nodes();
-        let mut factor = Self {
-            order,
-            starts: Vec::with_capacity(nodes + 1),
-            entries: Vec::with_capacity(2 * graph.edge_count()),
-            reciprocals: Vec::with_capacity(nodes),
-        };
-        factor.starts.push(0);
+        let mut starts = Vec::with_capacity(nodes + 1);
+        starts.push(0);
+        let mut entries = Vec::with_capacity(2 * graph.edge_count());
+        let mut reciprocals = Vec::with_capacity(nodes);
         let mut star = Vec::new();
         for place in 0..nodes as u32 {
             elimination.take_star(place, &mut star);
             let sum: f64 = star.iter().map(|&(weight, _)| weight).sum();
-            factor.entries.extend(star.iter().map(|&(weight, to)| (to, (weight / sum) as f32)));
-            factor.starts.push(factor.entries.len());
-            factor.reciprocals.push(if star.is_empty() { 0.0 } else { sum.recip() });
-            elimination.sample_tree(&mut star, sum, &mut rng);
+            entries.extend(star.iter().map(|&(weight, to)| (to, (weight / sum) as f32)));
+            starts.push(entries.len());
+            reciprocals.push(if star.is_empty() { 0.0 } else { sum.recip() });
+            sample_tree(&mut elimination, &mut star, sum, &mut rng);
         }
-        factor
+        let scale = reciprocals.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+        let reciprocals = reciprocals.into_iter().map(|reciprocal| (reciprocal / scale) as f32).collect();
+        Self { order, starts, entries, reciprocals, scale }
     }
 
     /// Entries of the factor.
@@ -80,33 +79,46 @@ impl ApproximateCholesky {
 
     /// z = M⁻¹ r for a panel of vectors.
     pub(crate) fn solve_panel(&self, r: &Panel, z: &mut Panel) {
-        let (first, second) = if r.len() < PARALLEL_NODES {
-            let mut all: Vec<[f64; WIDTH]> = self.order.iter().map(|&p| r[p as usize]).collect();
-            Arch::new().dispatch(Solve { factor: self, x: &mut all });
-            for (&p, row) in self.order.iter().zip(all) {
-                z[p as usize] = row;
+        // At size 1, whatever the weights of the graph and the length of r, nothing leaves the range of single precision.
+        let sizes = largest_magnitudes(r).map(|size| if size > 0.0 { size } else { 1.0 });
+        let units = sizes.map(|size| size.max(f64::MIN_POSITIVE).recip());
+        let back = sizes.map(|size| size * self.scale);
+        if r.len() < PARALLEL_NODES || rayon::current_num_threads() == 1 {
+            let x = self.solve_lanes::<WIDTH>(r, 0, units);
+            for (&p, row) in self.order.iter().zip(x) {
+                z[p as usize] = std::array::from_fn(|lane| f64::from(row[lane]) * back[lane]);
             }
             return;
-        } else {
-            rayon::join(|| self.solve_half(r, 0), || self.solve_half(r, HALF))
-        };
+        }
+        let (first, second) = rayon::join(
+            || self.solve_lanes::<HALF>(r, 0, units),
+            || self.solve_lanes::<HALF>(r, HALF, units),
+        );
         for (&p, (first, second)) in self.order.iter().zip(first.into_iter().zip(second)) {
-            z[p as usize] = [first[0], first[1], second[0], second[1]];
+            let row = [first[0], first[1], second[0], second[1]];
+            z[p as usize] = std::array::from_fn(|lane| f64::from(row[lane]) * back[lane]);
         }
     }
 
-    fn solve_half(&self, r: &Panel, lane: usize) -> Vec<[f64; HALF]> {
-        let mut half: Vec<[f64; HALF]> =
-            self.order.iter().map(|&p| std::array::from_fn(|at| r[p as usize][lane + at])).collect();
-        Arch::new().dispatch(Solve { factor: self, x: &mut half });
-        half
+    /// M⁻¹ of some vectors of a panel, which are scaled by `units`, in the order of elimination.
+    fn solve_lanes<const LANES: usize>(
+        &self,
+        r: &Panel,
+        first: usize,
+        units: [f64; WIDTH],
+    ) -> Vec<[f32; LANES]> {
+        let scaled =
+            |row: &[f64; WIDTH]| std::array::from_fn(|at| (row[first + at] * units[first + at]) as f32);
+        let mut x: Vec<[f32; LANES]> = self.order.iter().map(|&p| scaled(&r[p as usize])).collect();
+        Arch::new().dispatch(Solve { factor: self, x: &mut x });
+        x
     }
 }
 
 /// Solves in place, in the order of elimination: U, then D, then Uᵀ. Compiled for each instruction set.
 struct Solve<'a, const LANES: usize> {
     factor: &'a ApproximateCholesky,
-    x: &'a mut [[f64; LANES]],
+    x: &'a mut [[f32; LANES]],
 }
 
 impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
@@ -118,7 +130,7 @@ impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
         for (place, bounds) in factor.starts.windows(2).enumerate() {
             let value = x[place];
             for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
-                let (target, part) = (&mut x[to as usize], f64::from(part));
+                let target = &mut x[to as usize];
                 for lane in 0..LANES {
                     target[lane] += part * value[lane];
                 }
@@ -127,7 +139,7 @@ impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
         for (place, bounds) in factor.starts.windows(2).enumerate().rev() {
             let mut value = x[place].map(|value| value * factor.reciprocals[place]);
             for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
-                let (source, part) = (x[to as usize], f64::from(part));
+                let source = x[to as usize];
                 for lane in 0..LANES {
                     value[lane] += part * source[lane];
                 }
@@ -144,85 +156,22 @@ fn by_degree(graph: &Graph) -> Vec<u32> {
     order
 }
 
-/// The graph while its nodes are eliminated: every edge is in the list of its earlier end.
-struct Elimination {
-    /// First edge of each place's list.
-    heads: Vec<u32>,
-    edges: Vec<Edge>,
-    /// Where a place stands in the star that is being taken; `NONE` otherwise.
-    position: Vec<u32>,
-}
-
-/// An edge in the list of its earlier end.
-#[derive(Clone, Copy)]
-struct Edge {
-    to: u32,
-    next: u32,
-    weight: f64,
-}
-
-impl Elimination {
-    fn new(graph: &Graph, order: &[u32]) -> Self {
-        let mut place = vec![0_u32; order.len()];
-        for (at, &p) in order.iter().enumerate() {
-            place[p as usize] = at as u32;
-        }
-        let mut elimination = Self {
-            heads: vec![NONE; order.len()],
-            edges: Vec::with_capacity(2 * graph.edge_count()),
-            position: vec![NONE; order.len()],
-        };
-        for (p, q, weight) in graph.edges() {
-            elimination.add(place[p as usize], place[q as usize], weight);
-        }
-        elimination
+/// Joins the ends of a star of weight `sum` by a tree in place of a clique. The weights of the star become sums of the
+/// later ones.
+fn sample_tree(elimination: &mut Elimination, star: &mut [Ray], sum: f64, rng: &mut ChaCha8Rng) {
+    let mut later = 0.0;
+    for entry in star.iter_mut().rev() {
+        later += entry.0;
+        entry.0 = later;
     }
-
-    fn add(&mut self, a: u32, b: u32, weight: f64) {
-        let (earlier, later) = (a.min(b), a.max(b));
-        let head = &mut self.heads[earlier as usize];
-        self.edges.push(Edge { to: later, next: *head, weight });
-        *head = (self.edges.len() - 1) as u32;
-    }
-
-    /// Takes all edges of a place into `star` as (weight, other end), one an end, by ascending weight.
-    fn take_star(&mut self, place: u32, star: &mut Vec<(f64, u32)>) {
-        star.clear();
-        let mut at = self.heads[place as usize];
-        while at != NONE {
-            let Edge { to, next, weight } = self.edges[at as usize];
-            match self.position[to as usize] {
-                NONE => {
-                    self.position[to as usize] = star.len() as u32;
-                    star.push((weight, to));
-                }
-                held => star[held as usize].0 += weight,
-            }
-            at = next;
-        }
-        for &(_, to) in &*star {
-            self.position[to as usize] = NONE;
-        }
-        star.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    }
-
-    /// Joins the ends of a star of weight `sum` by a tree in place of a clique. The weights of the star become sums of the
-    /// later ones.
-    fn sample_tree(&mut self, star: &mut [(f64, u32)], sum: f64, rng: &mut ChaCha8Rng) {
-        let mut later = 0.0;
-        for entry in star.iter_mut().rev() {
-            later += entry.0;
-            entry.0 = later;
-        }
-        for at in 0..star.len().saturating_sub(1) {
-            let rest = star[at + 1].0;
-            let weight = star[at].0 - rest;
-            // The chosen end is the last whose sum of weights from it on is above the draw.
-            let draw = rng.random::<f64>() * rest;
-            let chosen = at + star[at + 1..].partition_point(|&(from_here, _)| from_here > draw).max(1);
-            // A weight lost in rounding would leave a node without an edge.
-            self.add(star[at].1, star[chosen].1, (weight * rest / sum).max(f64::MIN_POSITIVE));
-        }
+    for at in 0..star.len().saturating_sub(1) {
+        let rest = star[at + 1].0;
+        let weight = star[at].0 - rest;
+        // The chosen end is the last whose sum of weights from it on is above the draw.
+        let draw = rng.random::<f64>() * rest;
+        let chosen = at + star[at + 1..].partition_point(|&(from_here, _)| from_here > draw).max(1);
+        // A weight lost in rounding would leave a node without an edge.
+        elimination.add(star[at].1, star[chosen].1, (weight * rest / sum).max(f64::MIN_POSITIVE));
     }
 }
 
@@ -261,6 +210,36 @@ mod tests {
         let [a, b, c] = [1, 1, 2].map(|seed| ApproximateCholesky::new(&Laplacian::of(&grid), seed));
         assert_eq!(a.entries, b.entries);
         assert_ne!(a.entries, c.entries);
+    }
+
+    /// Solves are in single precision, whose range is soon left by weights and right-hand sides of another size than 1.
+    #[test]
+    fn sizes_of_weights_and_right_hand_sides_do_not_matter() {
+        let grid = generators::grid(20, 20);
+        let r: Panel = (0..400)
+            .map(|p| [(p as f64).sin(), 0.0, (p as f64).cos(), 1.0 - 2.0 * f64::from(p % 2)])
+            .collect();
+        let solved = |weight: f64, size: f64| {
+            let edges: Vec<_> =
+                grid.edges().map(|(p, q, _)| (p, q, weight * f64::from(1 + (p + q) % 3))).collect();
+            let graph = Graph::from_weighted_edges(400, &edges).unwrap();
+            let factor = ApproximateCholesky::new(&Laplacian::of(&graph), 3);
+            let r: Panel = r.iter().map(|row| row.map(|entry| size * entry)).collect();
+            let mut z = r.clone();
+            factor.solve_panel(&r, &mut z);
+            z
+        };
+        let plain = solved(1.0, 1.0);
+        let largest = largest_magnitudes(&plain);
+        assert_eq!(largest[1], 0.0);
+        for (weight, size) in [(1e-100, 1.0), (1e100, 1.0), (1.0, 1e-90), (1.0, 1e90), (1e-60, 1e-60)] {
+            for (row, plain) in solved(weight, size).iter().zip(&plain) {
+                for lane in 0..WIDTH {
+                    let error = (row[lane] / size * weight - plain[lane]).abs();
+                    assert!(error <= 1e-5 * largest[lane], "weights {weight:e}, size {size:e}: {error:e}");
+                }
+            }
+        }
     }
 
     /// Steps of conjugate gradients to a residual of 1e-8 with some preconditioner.

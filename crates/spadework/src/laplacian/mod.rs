@@ -2,6 +2,7 @@
 
 mod approximate_cholesky;
 mod cg;
+mod elimination;
 pub(crate) mod panel;
 mod resistance;
 mod trace;
@@ -13,6 +14,8 @@ pub(crate) use resistance::{flow_norms, inverse_columns};
 pub use trace::Estimate;
 pub(crate) use trace::trace_of_product;
 
+use std::borrow::Cow;
+
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::graph::Graph;
@@ -23,20 +26,29 @@ use panel::{Panel, WIDTH, for_each_chunk_mut};
 /// Combinatorial, not normalised: two normalised Laplacians have different null vectors, and then λ_max is unbounded.
 #[derive(Debug, Clone)]
 pub struct Laplacian<'g> {
-    graph: &'g Graph,
+    graph: Cow<'g, Graph>,
     degrees: Vec<f64>,
 }
 
 impl<'g> Laplacian<'g> {
     /// The Laplacian of a graph.
     pub fn of(graph: &'g Graph) -> Self {
+        Self::new(Cow::Borrowed(graph))
+    }
+
+    /// The Laplacian of a graph that nobody else needs.
+    pub(crate) fn owning(graph: Graph) -> Self {
+        Self::new(Cow::Owned(graph))
+    }
+
+    fn new(graph: Cow<'g, Graph>) -> Self {
         let degrees = (0..graph.nodes()).map(|p| graph.weighted_degree(p)).collect();
         Self { graph, degrees }
     }
 
     /// The graph it belongs to.
-    pub fn graph(&self) -> &'g Graph {
-        self.graph
+    pub fn graph(&self) -> &Graph {
+        &self.graph
     }
 
     /// Number of nodes.
@@ -106,7 +118,7 @@ impl WithSimd for ApplyRows<'_, '_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { laplacian, x, first, rows } = self;
-        let graph = laplacian.graph;
+        let graph = laplacian.graph();
         for (p, out) in (first..).zip(rows) {
             let mut sum = [0.0; WIDTH];
             match graph.weights(p) {

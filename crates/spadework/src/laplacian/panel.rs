@@ -106,6 +106,13 @@ pub(crate) fn dots(a: &Panel, b: &Panel) -> [f64; WIDTH] {
     })
 }
 
+/// The largest magnitude in each vector.
+pub(crate) fn largest_magnitudes(panel: &Panel) -> [f64; WIDTH] {
+    panel.iter().fold([0.0; WIDTH], |largest: [f64; WIDTH], row| {
+        std::array::from_fn(|lane| largest[lane].max(row[lane].abs()))
+    })
+}
+
 /// target += Σ A·C over pairs (A, C), in one pass over the target.
 pub(crate) fn add_products(target: &mut Panel, products: &[(&Panel, Square)]) {
     for_each_chunk_mut(target, |first, rows| {
@@ -144,8 +151,31 @@ impl WithSimd for AddProduct<'_> {
 
 /// A ← A·C.
 pub(crate) fn multiply(a: &mut Panel, c: &Square) {
-    let old = std::mem::replace(a, zeros(a.len()));
-    add_products(a, &[(&old, *c)]);
+    for_each_chunk_mut(a, |_, rows| Arch::new().dispatch(Multiply { rows, c }));
+}
+
+/// A ← A·C for some rows, compiled for each instruction set.
+struct Multiply<'a> {
+    rows: &'a mut [[f64; WIDTH]],
+    c: &'a Square,
+}
+
+impl WithSimd for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let c = *self.c;
+        for row in self.rows {
+            let mut product = [0.0; WIDTH];
+            for i in 0..WIDTH {
+                for j in 0..WIDTH {
+                    product[j] += row[i] * c[i][j];
+                }
+            }
+            *row = product;
+        }
+    }
 }
 
 /// Each vector of the target: target ← target·scale + a·factor.

@@ -221,7 +221,7 @@ impl Distance for ShortDistance {
 
     #[inline(always)]
     fn bound<L: Lanes>(&self, lanes: L, p: u32, q: u32) -> i32 {
-        let head = |p: u32| std::slice::from_ref(&self.heads[p as usize]);
+        let head = |p| std::slice::from_ref(self.head(p));
         squared_difference(lanes, head(p), head(q))
     }
 
