@@ -384,3 +384,40 @@ fn whitening(gram: &Square) -> (Square, [bool; WIDTH]) {
     });
     (whitening, dependent)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eigen::EigenProblem;
+    use crate::graph::{ConnectedGraph, GraphPair, generators};
+
+    /// Directions that are all but in the basis keep overlaps after a first pass that need a second one.
+    #[test]
+    fn products_follow_directions_through_the_second_pass() {
+        let output = ConnectedGraph::new(generators::grid(12, 15)).unwrap();
+        let graphs = GraphPair::new(generators::cycle(180), output).unwrap();
+        let problem = EigenProblem::new(&graphs, 0);
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        let mut basis = Basis::new(&problem);
+        basis.expand(random(180, &mut rng), &mut rng);
+        let mut direction = basis.vectors[0].clone();
+        scale_add(&mut direction, [1.0; WIDTH], &random(180, &mut rng), [1e-9; WIDTH]);
+        let product = basis.orthonormalize(&mut direction, &mut rng);
+        let mut expected = zeros(180);
+        problem.right().apply_panel(&direction, &mut expected);
+        let errors = product
+            .iter()
+            .zip(&expected)
+            .flat_map(|(a, b)| std::array::from_fn::<_, WIDTH, _>(|i| a[i] - b[i]));
+        assert!(errors.fold(0.0, |largest: f64, error| largest.max(error.abs())) < 1e-12);
+        let overlaps = [gram(&basis.vectors[0], &product), gram(&direction, &product)];
+        for (overlap, diagonal) in overlaps.iter().zip([0.0, 1.0]) {
+            for (i, row) in overlap.iter().enumerate() {
+                for (j, &entry) in row.iter().enumerate() {
+                    let expected = if i == j { diagonal } else { 0.0 };
+                    assert!((entry - expected).abs() < 1e-12, "{overlap:?}");
+                }
+            }
+        }
+    }
+}
