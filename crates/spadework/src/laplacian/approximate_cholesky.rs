@@ -9,9 +9,12 @@
 //! - **Order.** Nodes are eliminated by ascending degree of the original graph. Keeping the order up to date as degrees
 //!   change saves no iterations and makes the factor two to three times as dear.
 //! - **Solves** work on panels of four vectors, so that one pass over the factor serves four right-hand sides, and in single
-//!   precision: they wait for memory more than for anything else, and a preconditioner is rough anyway.
+//!   precision: they wait for memory more than for anything else, and a preconditioner is rough anyway. Where weights leave
+//!   its range, as those of outliers may, they are in double precision.
 //!
 //! Read: `Elimination` (the graph while it shrinks), `ApproximateCholesky::new`, `solve_panel`.
+
+use std::ops::{AddAssign, Mul};
 
 use pulp::{Arch, Simd, WithSimd};
 use rand::{RngExt, SeedableRng};
@@ -27,6 +30,10 @@ const PARALLEL_NODES: usize = 32 * 1024;
 /// Vectors in a half.
 const HALF: usize = WIDTH / 2;
 
+/// 1/D may be this many times as large as the typical one, or as small, in single precision: with 10⁶ numbers of size 1
+/// on the right and as many steps to add up, nothing grows beyond 10³⁸.
+const SINGLE_RANGE: f64 = 1e25;
+
 /// An approximate factor M = U D Uᵀ ≈ L of a connected graph's Laplacian, nodes in the order of elimination.
 #[derive(Debug)]
 pub struct ApproximateCholesky {
@@ -36,10 +43,12 @@ pub struct ApproximateCholesky {
     starts: Vec<usize>,
     /// Later places, and the part w_j/D of the eliminated node's value that each takes.
     entries: Vec<(u32, f32)>,
-    /// 1/D of every step as a part of the largest one; 0 for the last node, which is grounded.
-    reciprocals: Vec<f32>,
-    /// The largest 1/D.
-    scale: f64,
+    /// 1/D of every step, in units of the typical one; 0 for the last node, which is grounded.
+    reciprocals: Vec<f64>,
+    /// The typical 1/D: the middle between the least and the largest, by their logarithms.
+    typical: f64,
+    /// Whether single precision has room for them all.
+    single: bool,
 }
 
 impl ApproximateCholesky {
@@ -66,9 +75,14 @@ impl ApproximateCholesky {
             reciprocals.push(if star.is_empty() { 0.0 } else { sum.recip() });
             sample_tree(&mut elimination, &mut star, sum, &mut rng);
         }
-        let scale = reciprocals.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-        let reciprocals = reciprocals.into_iter().map(|reciprocal| (reciprocal / scale) as f32).collect();
-        Self { order, starts, entries, reciprocals, scale }
+        let positive = || reciprocals.iter().copied().filter(|&reciprocal| reciprocal > 0.0);
+        let (least, largest) =
+            (positive().fold(f64::MAX, f64::min), positive().fold(f64::MIN_POSITIVE, f64::max));
+        let typical = least.sqrt() * largest.sqrt();
+        for reciprocal in &mut reciprocals {
+            *reciprocal /= typical;
+        }
+        Self { order, starts, entries, reciprocals, typical, single: largest / typical <= SINGLE_RANGE }
     }
 
     /// Entries of the factor.
@@ -79,49 +93,70 @@ impl ApproximateCholesky {
 
     /// z = M⁻¹ r for a panel of vectors.
     pub(crate) fn solve_panel(&self, r: &Panel, z: &mut Panel) {
-        // At size 1, whatever the weights of the graph and the length of r, nothing leaves the range of single precision.
+        if self.single { self.solve_in::<f32>(r, z) } else { self.solve_in::<f64>(r, z) }
+    }
+
+    fn solve_in<T: Number>(&self, r: &Panel, z: &mut Panel) {
+        // Right-hand sides of size 1 stay within the range of numbers, whatever their size was.
         let sizes = largest_magnitudes(r).map(|size| if size > 0.0 { size } else { 1.0 });
         let units = sizes.map(|size| size.max(f64::MIN_POSITIVE).recip());
-        let back = sizes.map(|size| size * self.scale);
+        let back = sizes.map(|size| size * self.typical);
         if r.len() < PARALLEL_NODES || rayon::current_num_threads() == 1 {
-            let x = self.solve_lanes::<WIDTH>(r, 0, units);
+            let x = self.solve_lanes::<T, WIDTH>(r, 0, units);
             for (&p, row) in self.order.iter().zip(x) {
-                z[p as usize] = std::array::from_fn(|lane| f64::from(row[lane]) * back[lane]);
+                z[p as usize] = std::array::from_fn(|lane| row[lane].into() * back[lane]);
             }
             return;
         }
         let (first, second) = rayon::join(
-            || self.solve_lanes::<HALF>(r, 0, units),
-            || self.solve_lanes::<HALF>(r, HALF, units),
+            || self.solve_lanes::<T, HALF>(r, 0, units),
+            || self.solve_lanes::<T, HALF>(r, HALF, units),
         );
         for (&p, (first, second)) in self.order.iter().zip(first.into_iter().zip(second)) {
             let row = [first[0], first[1], second[0], second[1]];
-            z[p as usize] = std::array::from_fn(|lane| f64::from(row[lane]) * back[lane]);
+            z[p as usize] = std::array::from_fn(|lane| row[lane].into() * back[lane]);
         }
     }
 
     /// M⁻¹ of some vectors of a panel, which are scaled by `units`, in the order of elimination.
-    fn solve_lanes<const LANES: usize>(
+    fn solve_lanes<T: Number, const LANES: usize>(
         &self,
         r: &Panel,
         first: usize,
         units: [f64; WIDTH],
-    ) -> Vec<[f32; LANES]> {
+    ) -> Vec<[T; LANES]> {
         let scaled =
-            |row: &[f64; WIDTH]| std::array::from_fn(|at| (row[first + at] * units[first + at]) as f32);
-        let mut x: Vec<[f32; LANES]> = self.order.iter().map(|&p| scaled(&r[p as usize])).collect();
+            |row: &[f64; WIDTH]| std::array::from_fn(|at| T::nearest(row[first + at] * units[first + at]));
+        let mut x: Vec<[T; LANES]> = self.order.iter().map(|&p| scaled(&r[p as usize])).collect();
         Arch::new().dispatch(Solve { factor: self, x: &mut x });
         x
     }
 }
 
-/// Solves in place, in the order of elimination: U, then D, then Uᵀ. Compiled for each instruction set.
-struct Solve<'a, const LANES: usize> {
-    factor: &'a ApproximateCholesky,
-    x: &'a mut [[f32; LANES]],
+/// Numbers in which a solve may be done.
+trait Number: Copy + Send + AddAssign + Mul<Output = Self> + From<f32> + Into<f64> {
+    fn nearest(number: f64) -> Self;
 }
 
-impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
+impl Number for f32 {
+    fn nearest(number: f64) -> Self {
+        number as f32
+    }
+}
+
+impl Number for f64 {
+    fn nearest(number: f64) -> Self {
+        number
+    }
+}
+
+/// Solves in place, in the order of elimination: U, then D, then Uᵀ. Compiled for each instruction set.
+struct Solve<'a, T, const LANES: usize> {
+    factor: &'a ApproximateCholesky,
+    x: &'a mut [[T; LANES]],
+}
+
+impl<T: Number, const LANES: usize> WithSimd for Solve<'_, T, LANES> {
     type Output = ();
 
     #[inline(always)]
@@ -130,16 +165,17 @@ impl<const LANES: usize> WithSimd for Solve<'_, LANES> {
         for (place, bounds) in factor.starts.windows(2).enumerate() {
             let value = x[place];
             for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
-                let target = &mut x[to as usize];
+                let (target, part) = (&mut x[to as usize], T::from(part));
                 for lane in 0..LANES {
                     target[lane] += part * value[lane];
                 }
             }
         }
         for (place, bounds) in factor.starts.windows(2).enumerate().rev() {
-            let mut value = x[place].map(|value| value * factor.reciprocals[place]);
+            let reciprocal = T::nearest(factor.reciprocals[place]);
+            let mut value = x[place].map(|value| value * reciprocal);
             for &(to, part) in &factor.entries[bounds[0]..bounds[1]] {
-                let source = x[to as usize];
+                let (source, part) = (x[to as usize], T::from(part));
                 for lane in 0..LANES {
                     value[lane] += part * source[lane];
                 }
@@ -212,33 +248,50 @@ mod tests {
         assert_ne!(a.entries, c.entries);
     }
 
-    /// Solves are in single precision, whose range is soon left by weights and right-hand sides of another size than 1.
+    /// M⁻¹ of a few right-hand sides for a grid whose weights, and which, are of these sizes.
+    fn solved(weight: impl Fn(u32, u32) -> f64, size: f64) -> Panel {
+        let edges: Vec<_> = generators::grid(20, 20).edges().map(|(p, q, _)| (p, q, weight(p, q))).collect();
+        let graph = Graph::from_weighted_edges(400, &edges).unwrap();
+        let entry = |p: u32| [f64::from(p).sin(), 0.0, f64::from(p).cos(), 1.0 - 2.0 * f64::from(p % 2)];
+        let r: Panel = (0..400).map(|p| entry(p).map(|entry| size * entry)).collect();
+        let mut z = r.clone();
+        ApproximateCholesky::new(&Laplacian::of(&graph), 3).solve_panel(&r, &mut z);
+        z
+    }
+
     #[test]
     fn sizes_of_weights_and_right_hand_sides_do_not_matter() {
-        let grid = generators::grid(20, 20);
-        let r: Panel = (0..400)
-            .map(|p| [(p as f64).sin(), 0.0, (p as f64).cos(), 1.0 - 2.0 * f64::from(p % 2)])
-            .collect();
-        let solved = |weight: f64, size: f64| {
-            let edges: Vec<_> =
-                grid.edges().map(|(p, q, _)| (p, q, weight * f64::from(1 + (p + q) % 3))).collect();
-            let graph = Graph::from_weighted_edges(400, &edges).unwrap();
-            let factor = ApproximateCholesky::new(&Laplacian::of(&graph), 3);
-            let r: Panel = r.iter().map(|row| row.map(|entry| size * entry)).collect();
-            let mut z = r.clone();
-            factor.solve_panel(&r, &mut z);
-            z
-        };
-        let plain = solved(1.0, 1.0);
+        let uneven = |p: u32, q: u32| f64::from(1 + (p + q) % 3);
+        let plain = solved(uneven, 1.0);
         let largest = largest_magnitudes(&plain);
         assert_eq!(largest[1], 0.0);
         for (weight, size) in [(1e-100, 1.0), (1e100, 1.0), (1.0, 1e-90), (1.0, 1e90), (1e-60, 1e-60)] {
-            for (row, plain) in solved(weight, size).iter().zip(&plain) {
+            for (row, plain) in solved(|p, q| weight * uneven(p, q), size).iter().zip(&plain) {
                 for lane in 0..WIDTH {
                     let error = (row[lane] / size * weight - plain[lane]).abs();
                     assert!(error <= 1e-5 * largest[lane], "weights {weight:e}, size {size:e}: {error:e}");
                 }
             }
+        }
+    }
+
+    /// A corner that all but falls off, as that of an outlier in a graph of Gaussian weights: what flows into it meets the
+    /// resistance of its edges, and all others are as without it.
+    #[test]
+    fn an_outlier_hides_nobody() {
+        for hold in [1e-20, 1e-45, 1e-60, 1e-200] {
+            let corner = |p: u32, q: u32| if p.min(q) == 0 { hold } else { 1.0 };
+            let z = solved(corner, 1.0);
+            // Node 0 has degree two, as the other corners: it goes first, and then all of r is left to the others.
+            let resistance = 0.5 / hold;
+            for lane in [2, 3] {
+                let drop = z[0][lane] - 0.5 * (z[1][lane] + z[20][lane]);
+                assert!((drop / resistance - 1.0).abs() < 1e-5, "held by {hold:e}: {drop:e}");
+            }
+            let others =
+                |z: &Panel| z[1..].iter().map(|row| row[3] - z[399][3]).fold(0.0, |m: f64, v| m.max(v.abs()));
+            let plain = others(&solved(|_, _| 1.0, 1.0));
+            assert!((0.1 * plain..10.0 * plain).contains(&others(&z)), "held by {hold:e}: {:e}", others(&z));
         }
     }
 
