@@ -74,8 +74,9 @@ def markdown(document):
         lines += ["", f"## {title}", ""]
         if section == "scale" and len(rows) > 1:
             lines += ["![CPU seconds against the number of samples](benchmarks-scale.svg)", ""]
-            lines += ["The product of L_X with four vectors is a yardstick: its work is linear in n by any count, and how its time grows"]
-            lines += ["is what this machine's memory does to such work.", ""]
+        if any(row["program"] == YARDSTICK for row in rows):
+            lines += ["The product of L_X with four vectors, nodes in the order in which the samples came, is a yardstick: its work is linear"]
+            lines += ["in n by any count, and how its time grows is what the memory of this machine does to such work.", ""]
         lines += ["| data | program | CPU s | wall s | memory MiB | times ours | agrees |"]
         lines += ["| --- | --- | ---: | ---: | ---: | ---: | --- |"]
         for row in rows:
@@ -167,7 +168,7 @@ def curve(document):
     yardstick = [(x, y - yardstick[0][1] + points[0][1]) for x, y in yardstick]  # none in reports of earlier runs
     left, top, size = 60, 34, 340
     low = [floor(min(point[axis] for point in points)) for axis in (0, 1)]
-    decades = 1 + max(floor(max(point[axis] for point in points)) - low[axis] for axis in (0, 1))
+    decades = 1 + max(floor(max(point[axis] for point in points + yardstick)) - low[axis] for axis in (0, 1))
     at = lambda x, y: (left + size * (x - low[0]) / decades, top + size * (1 - (y - low[1]) / decades))
     place = lambda x, y: "{:.1f},{:.1f}".format(*at(x, y))
     body = []

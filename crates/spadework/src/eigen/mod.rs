@@ -5,6 +5,7 @@ mod davidson;
 mod dense;
 mod enclosure;
 mod modes;
+mod names;
 mod power;
 mod stored;
 mod symmetric;
@@ -15,10 +16,11 @@ pub use stored::StoredEigenpairs;
 
 use faer::Mat;
 
-use crate::graph::{Components, Graph, GraphPair, breadth_first_names};
-use crate::laplacian::panel::{Panel, WIDTH};
+use crate::graph::{Components, Graph, GraphPair};
+use crate::laplacian::panel::{Panel, WIDTH, scale_add, zeros};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::{Certainty, Error, Monitor, Result};
+use names::Names;
 
 /// Parameters of the eigenproblem.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -161,39 +163,6 @@ impl GeneralizedEigenpairs {
     }
 }
 
-/// Pairs of vectors whose entries change places.
-impl GeneralizedEigenpairs {
-    /// For nodes under other names: entry p becomes entry `names[p]`.
-    fn renamed(&self, names: &[u32]) -> Self {
-        let mut pairs = self.clone();
-        pairs.map_vectors(|vector| {
-            let mut renamed = vec![0.0; vector.len()];
-            for (&name, &entry) in names.iter().zip(vector) {
-                renamed[name as usize] = entry;
-            }
-            renamed
-        });
-        pairs
-    }
-
-    /// For nodes under the names they had before: entry `names[p]` becomes entry p. Which entry is the first among equals
-    /// may be another one then.
-    fn named_as_given(mut self, names: &[u32]) -> Self {
-        self.map_vectors(|vector| {
-            let given: Vec<f64> = names.iter().map(|&name| vector[name as usize]).collect();
-            let sign = 1.0_f64.copysign(largest_entry(&given));
-            given.into_iter().map(|entry| sign * entry).collect()
-        });
-        self
-    }
-
-    fn map_vectors(&mut self, change: impl Fn(&[f64]) -> Vec<f64>) {
-        for vector in self.vectors.iter_mut().chain(self.guards.iter_mut().map(|pair| &mut pair.vector)) {
-            *vector = change(vector);
-        }
-    }
-}
-
 /// The entry of largest magnitude, the first of them where several tie.
 fn largest_entry(vector: &[f64]) -> f64 {
     vector.iter().fold(0.0, |largest: f64, &v| if v.abs() > largest.abs() { v } else { largest })
@@ -220,6 +189,15 @@ trait Pencil: Sync {
 
     /// y = A x.
     fn apply_left(&self, x: &Panel, y: &mut Panel);
+
+    /// A x − θ L x of four vectors.
+    fn residual(&self, vectors: &Panel, values: [f64; WIDTH]) -> Panel {
+        let (mut residual, mut right) = (zeros(vectors.len()), zeros(vectors.len()));
+        self.apply_left(vectors, &mut residual);
+        self.right().apply_panel(vectors, &mut right);
+        scale_add(&mut residual, [1.0; WIDTH], &right, values.map(|value| -value));
+        residual
+    }
 
     /// xᵀAx, accurate to the last digits.
     fn left_form(&self, x: &[f64]) -> f64;
@@ -260,29 +238,24 @@ fn solve_pencil(
     }
 }
 
-/// From this many nodes on, where a panel outgrows the caches, the nodes are renamed: what that takes is won back by the
-/// products with the Laplacians.
-const RENAMED_NODES: usize = 100_000;
-
 /// L_X v = λ L_Y v for one pair of graphs, with what is needed to solve it.
 #[derive(Debug)]
 pub struct EigenProblem<'g> {
     input: Laplacian<'g>,
     solver: LaplacianSolver<'g>,
     /// The names of the nodes in here, where they have others than in the graphs given.
-    names: Option<Vec<u32>>,
+    names: Option<Names>,
 }
 
 impl<'g> EigenProblem<'g> {
     /// Prepares the problem: factors a preconditioner of L_Y.
     pub fn new(graphs: &'g GraphPair, seed: u64) -> Self {
-        let names = (graphs.nodes() >= RENAMED_NODES).then(|| breadth_first_names(graphs.output()));
-        Self::with_names(graphs, seed, names)
+        Self::with_names(graphs, seed, Names::where_worthwhile(graphs))
     }
 
-    fn with_names(graphs: &'g GraphPair, seed: u64, names: Option<Vec<u32>>) -> Self {
+    fn with_names(graphs: &'g GraphPair, seed: u64, names: Option<Names>) -> Self {
         let laplacian = |graph: &'g Graph| match &names {
-            Some(names) => Laplacian::owning(graph.renamed(names)),
+            Some(names) => Laplacian::owning(names.rename(graph)),
             None => Laplacian::of(graph),
         };
         let solver = LaplacianSolver::new(laplacian(graphs.output()), seed);
@@ -326,7 +299,7 @@ impl<'g> EigenProblem<'g> {
         }
         let pairs = solve_pencil(self, params, monitor)?;
         Ok(match &self.names {
-            Some(names) => pairs.named_as_given(names),
+            Some(names) => names.pairs_as_given(pairs),
             None => pairs,
         })
     }
@@ -354,7 +327,7 @@ impl<'g> EigenProblem<'g> {
         seed: u64,
         monitor: &dyn Monitor,
     ) -> Result<Enclosure> {
-        let renamed = self.names.as_ref().map(|names| pairs.renamed(names));
+        let renamed = self.names.as_ref().map(|names| names.rename_pairs(pairs));
         let pairs = renamed.as_ref().unwrap_or(pairs);
         match certainty {
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
@@ -399,58 +372,4 @@ impl Pencil for EigenProblem<'_> {
 /// ```
 pub fn dominant_eigenpairs(graphs: &GraphPair, params: &EigenParams) -> Result<GeneralizedEigenpairs> {
     EigenProblem::new(graphs, params.seed).dominant_eigenpairs(params, &crate::Silent)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::{ConnectedGraph, generators};
-
-    /// A weighted grid against a grid with chords, both of 600 nodes.
-    fn graphs() -> GraphPair {
-        let grid = generators::grid(20, 30);
-        let edges: Vec<_> = grid.edges().map(|(p, q, _)| (p, q, 1.0 + f64::from((3 * p + q) % 7))).collect();
-        let input = Graph::from_weighted_edges(600, &edges).unwrap();
-        let mut edges: Vec<_> = grid.edges().map(|(p, q, _)| (p, q)).collect();
-        edges.extend((0..600).map(|p| (p, (17 * p + 91) % 600)).filter(|(p, q)| p != q));
-        GraphPair::new(input, ConnectedGraph::new(Graph::from_edges(600, &edges).unwrap()).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn names_of_nodes_are_nobodys_business() {
-        let graphs = graphs();
-        let params = EigenParams { eigenpairs: 3, method: EigenMethod::Davidson, ..EigenParams::default() };
-        let given = EigenProblem::with_names(&graphs, 0, None);
-        let expected = given.dominant_eigenpairs(&params, &crate::Silent).unwrap();
-        let names = breadth_first_names(graphs.output());
-        assert!(names.iter().zip(0..).any(|(&name, p)| name != p));
-        let renamed = EigenProblem::with_names(&graphs, 0, Some(names));
-        let pairs = renamed.dominant_eigenpairs(&params, &crate::Silent).unwrap();
-        for pair in 0..3 {
-            assert!((pairs.values[pair] / expected.values[pair] - 1.0).abs() < 1e-10);
-            // Eigenvectors are right to about the residual over the gap to the next eigenvalue.
-            let errors = pairs.vectors[pair].iter().zip(&expected.vectors[pair]).map(|(a, b)| (a - b).abs());
-            assert!(errors.fold(0.0, f64::max) < 1e-4, "vector {pair}");
-        }
-        // Each problem takes the pairs of the other: they are of the graphs given.
-        for (problem, pairs) in [(&renamed, &expected), (&given, &pairs)] {
-            for certainty in [Certainty::Probable, Certainty::Certified] {
-                let enclosure = problem.enclose(pairs, certainty, 0, &crate::Silent).unwrap();
-                let largest = expected.values[0];
-                assert!(enclosure.lower <= largest * (1.0 + 1e-12) && largest <= enclosure.upper);
-                assert!(enclosure.upper < largest * (1.0 + 1e-4), "{enclosure:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn signs_follow_the_order_of_the_nodes_given() {
-        let vector = vec![0.5, 2.0, -2.0];
-        let info = EigenInfo { method: EigenMethod::Davidson, iterations: 1 };
-        let (values, residuals) = (vec![1.0], vec![0.0]);
-        let pairs =
-            GeneralizedEigenpairs { values, vectors: vec![vector], residuals, info, guards: Vec::new() };
-        // Node 0 is called 2 in here, node 2 is called 0.
-        assert_eq!(pairs.named_as_given(&[2, 1, 0]).vectors, [[2.0, -2.0, -0.5]]);
-    }
 }

@@ -113,11 +113,7 @@ impl<'p> Block<'p> {
     /// L_Y⁺(L_X v − θ L_Y v) of every vector.
     fn corrections(&self) -> Result<Vec<Panel>> {
         let correction = |(panel, vectors): (usize, &Panel)| {
-            let mut residual = zeros(vectors.len());
-            self.problem.apply_left(vectors, &mut residual);
-            let mut right = zeros(vectors.len());
-            self.problem.right().apply_panel(vectors, &mut right);
-            scale_add(&mut residual, [1.0; WIDTH], &right, self.values_of(panel).map(|value| -value));
+            let residual = self.problem.residual(vectors, self.values_of(panel));
             let (correction, info) = self.problem.solver().solve_panel(&residual, &SOLVE);
             if info.converged(&SOLVE) {
                 return Ok(correction);

@@ -1,7 +1,5 @@
 //! Names by which neighbours lie close together in memory.
 
-use std::collections::VecDeque;
-
 use super::Graph;
 
 /// A name for every node: its place in a walk through the graph, nearest first, from node 0.
@@ -11,21 +9,22 @@ use super::Graph;
 pub(crate) fn breadth_first_names(graph: &Graph) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
     let mut names = vec![UNSEEN; graph.nodes()];
-    let mut next_name = 0..;
-    let mut seen = VecDeque::new();
-    for start in 0..graph.nodes() {
-        if names[start] != UNSEEN {
-            continue;
+    // Nodes in the order of their names; those from `at` on have not been left yet.
+    let mut walk = Vec::with_capacity(graph.nodes());
+    let mut at = 0;
+    for start in 0..graph.nodes() as u32 {
+        if names[start as usize] == UNSEEN {
+            names[start as usize] = walk.len() as u32;
+            walk.push(start);
         }
-        seen.push_back(start as u32);
-        names[start] = next_name.next().expect("names do not run out");
-        while let Some(p) = seen.pop_front() {
-            for &q in graph.neighbors(p as usize) {
+        while at < walk.len() {
+            for &q in graph.neighbors(walk[at] as usize) {
                 if names[q as usize] == UNSEEN {
-                    names[q as usize] = next_name.next().expect("names do not run out");
-                    seen.push_back(q);
+                    names[q as usize] = walk.len() as u32;
+                    walk.push(q);
                 }
             }
+            at += 1;
         }
     }
     names

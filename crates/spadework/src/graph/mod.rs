@@ -134,7 +134,7 @@ impl Graph {
         let mut row_starts = Vec::with_capacity(names.len() + 1);
         row_starts.push(0);
         let mut columns = Vec::with_capacity(self.columns.len());
-        let mut entry_weights = Vec::new();
+        let mut entry_weights = Vec::with_capacity(if self.is_unit() { 0 } else { self.columns.len() });
         let mut row = Vec::new();
         for p in bearers {
             let renamed = self.neighbors(p as usize).iter().map(|&q| names[q as usize]);

@@ -3,7 +3,7 @@
 //! Every edge is in the list of its earlier end, as (later end, weight), and edges between the same nodes are added up when
 //! that end's turn comes. Lists grow and go all the time, and on large graphs every look at one is a miss of the cache.
 //! So a list is a chain of blocks, each a line of the cache with five edges; blocks that were read are used again at once,
-//! so that never more room is needed than for the graph at the start; and how full a chain's first block is stands with
+//! so that never more room is needed than was set aside at the start; and how full a chain's first block is stands with
 //! the node, so that adding an edge waits for nothing.
 
 use crate::graph::Graph;
@@ -149,14 +149,10 @@ mod tests {
         elimination.add(0, 12, 0.5);
         let mut taken = Vec::new();
         elimination.take_star(0, &mut taken);
-        let weight = |to| {
-            if to == 7 {
-                3.0
-            } else if to == 12 {
-                1.5
-            } else {
-                1.0
-            }
+        let weight = |to| match to {
+            7 => 3.0,
+            12 => 1.5,
+            _ => 1.0,
         };
         assert_eq!(sorted(&taken), (1..13).map(|to| (to, weight(to))).collect::<Vec<_>>());
         assert!(taken.is_sorted_by(|a, b| a.0 <= b.0), "{taken:?}");
