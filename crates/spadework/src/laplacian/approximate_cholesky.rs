@@ -275,6 +275,7 @@ mod tests {
             let plain = others(&solved(|_, _| 1.0, 1.0), outlier);
             for hold in [1e-6, 1e-12, 1e-20, 1e-200] {
                 let z = solved(|p, q| if [p, q].contains(&(outlier as u32)) { hold } else { 1.0 }, 1.0);
+                assert!(z.as_flattened().iter().all(|entry| entry.is_finite()), "held by {hold:e}");
                 let spread = others(&z, outlier);
                 assert!((0.1 * plain..10.0 * plain).contains(&spread), "held by {hold:e}: {spread:e}");
                 // Beyond that range it is as far away as numbers go.
