@@ -140,11 +140,17 @@ impl WithSimd for AddProduct<'_> {
     fn with_simd<S: Simd>(self, _: S) {
         let c = *self.c;
         for (target, a) in self.target.iter_mut().zip(self.a) {
-            for i in 0..WIDTH {
-                for j in 0..WIDTH {
-                    target[j] += a[i] * c[i][j];
-                }
-            }
+            add_row_product(target, a, &c);
+        }
+    }
+}
+
+/// target += a·C for one row, compiled where it is called.
+#[inline(always)]
+fn add_row_product(target: &mut [f64; WIDTH], a: &[f64; WIDTH], c: &Square) {
+    for i in 0..WIDTH {
+        for j in 0..WIDTH {
+            target[j] += a[i] * c[i][j];
         }
     }
 }
@@ -168,11 +174,7 @@ impl WithSimd for Multiply<'_> {
         let c = *self.c;
         for row in self.rows {
             let mut product = [0.0; WIDTH];
-            for i in 0..WIDTH {
-                for j in 0..WIDTH {
-                    product[j] += row[i] * c[i][j];
-                }
-            }
+            add_row_product(&mut product, row, &c);
             *row = product;
         }
     }
