@@ -14,10 +14,11 @@
 //! input and output stands for it and so is not its own neighbour; its neighbours, its entries and its score are then
 //! those of the reference sample, up to the residual of the eigenpairs.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::graph::Graph;
+use crate::kernels::arch;
 use crate::monitor::check_cancelled;
 use crate::neighbors::{Element, NeighborLists, ordered, squared_distance};
 use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
@@ -295,7 +296,7 @@ fn each_neighborhood<T: Element>(
         .zip(known)
         .map(|(row, &own)| {
             check_cancelled(monitor)?;
-            Ok(Arch::new().dispatch(Joining { reference, row, reach, neighbors, own }))
+            Ok(arch().dispatch(Joining { reference, row, reach, neighbors, own }))
         })
         .collect()
 }

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Element, Rows, ordered, squared_distance};
+use crate::kernels::arch;
 use crate::monitor::check_cancelled;
 use crate::{Error, Monitor, Result, Samples, Values};
 
@@ -81,7 +82,7 @@ fn search<T: Element>(
         .map(|first| {
             check_cancelled(monitor)?;
             let last = queries.len().min(first + TOGETHER);
-            Ok(Arch::new().dispatch(Group { queries, base, first, last, shift, neighbors }))
+            Ok(arch().dispatch(Group { queries, base, first, last, shift, neighbors }))
         })
         .collect::<Result<Vec<_>>>()?;
     let count = queries.len() * neighbors;
