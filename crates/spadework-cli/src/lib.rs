@@ -36,7 +36,7 @@ mod unused;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
-use spadework::Kernels;
+use spadework::kernels::Kernels;
 
 use args::{Cli, Command};
 use console::Console;

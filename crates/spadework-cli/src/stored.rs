@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use spadework::Side;
+use spadework::samples::Side;
 use spadework_io::model::{Layout, Normalization, OnnxModel, RunOptions};
 use spadework_io::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};

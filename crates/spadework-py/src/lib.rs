@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 mod _native {
     use pyo3::exceptions::PyImportError;
     use pyo3::prelude::*;
-    use spadework::Kernels;
+    use spadework::kernels::Kernels;
 
     #[pymodule_export]
     use crate::calls::between::nearest_between;

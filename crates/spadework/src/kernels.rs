@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 use pulp::Arch;
 
-use crate::{Error, Result, UnknownWord};
+use crate::error::{Error, Result, UnknownWord};
 
 /// An instruction set that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -207,8 +207,9 @@ mod tests {
                     rayon::broadcast(|_| Kernels::in_use()),
                     vec![kernels; rayon::current_num_threads()]
                 );
-                let inner =
-                    crate::with_threads(NonZeroUsize::new(3), || Ok(rayon::broadcast(|_| Kernels::in_use())));
+                let inner = crate::threads::with_threads(NonZeroUsize::new(3), || {
+                    Ok(rayon::broadcast(|_| Kernels::in_use()))
+                });
                 assert_eq!(inner, Ok(vec![kernels; 3]), "a pool that the work starts");
             })
             .unwrap();

@@ -7,8 +7,11 @@ mod support;
 
 use proptest::prelude::*;
 use rand::RngExt;
-use spadework::neighbors::{BruteForce, ProductSearch, TreeSearch, nearest_between};
-use spadework::{Error, ExactSearch, Kernels, NeighborLists, NeighborSearch, Samples, Silent, with_kernels};
+use spadework::kernels::{Kernels, with_kernels};
+use spadework::neighbors::{
+    BruteForce, ExactSearch, NeighborLists, NeighborSearch, ProductSearch, TreeSearch, nearest_between,
+};
+use spadework::{Error, Samples, Silent};
 use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
 use support::{bits, gaussian, gaussians, laws, real, rng};
 
@@ -563,7 +566,9 @@ fn every_instruction_set_finds_the_same_neighbors() {
     let cases = cases_for_all_kernels();
     let wanted: Vec<Vec<NeighborLists>> = cases
         .iter()
-        .map(|case| case.neighbors.iter().map(|&k| BruteForce.search(&case.samples, k, &Silent).unwrap()).collect())
+        .map(|case| {
+            case.neighbors.iter().map(|&k| BruteForce.search(&case.samples, k, &Silent).unwrap()).collect()
+        })
         .collect();
     for kernels in Kernels::available() {
         with_kernels(kernels, || {

@@ -276,7 +276,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kernels, with_kernels};
+    use crate::kernels::{Kernels, with_kernels};
 
     /// Every operation on numbers that tell lanes, signs and halves apart.
     struct Everything;

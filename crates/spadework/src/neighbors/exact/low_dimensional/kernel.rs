@@ -81,8 +81,8 @@ fn add_square<S: Simd, E: Extents>(simd: S, sum: &mut S::f64s, extents: &E, regi
 mod tests {
     use super::*;
     use crate::kernels::arch;
+    use crate::kernels::{Kernels, with_kernels};
     use crate::neighbors::squared_distance;
-    use crate::{Kernels, with_kernels};
     use pulp::{Scalar, WithSimd};
 
     /// Coordinates of one sample and of a leaf of others, of very different sizes.

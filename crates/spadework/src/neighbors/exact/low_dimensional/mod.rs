@@ -29,10 +29,11 @@ mod tree;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::error::Result;
 use crate::kernels::arch;
-use crate::monitor::check_cancelled;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{NeighborLists, NeighborSearch, Recall, check_neighbors};
-use crate::{Monitor, Result, Samples};
+use crate::samples::Samples;
 use nearest::{index_of, squared_distance_of};
 use query::{Effort, Search};
 use tree::Tree;
