@@ -207,7 +207,7 @@ mod tests {
                     rayon::broadcast(|_| Kernels::in_use()),
                     vec![kernels; rayon::current_num_threads()]
                 );
-                let inner = crate::threads::with_threads(NonZeroUsize::new(3), || {
+                let inner: Result<_> = crate::threads::with_threads(NonZeroUsize::new(3), || {
                     Ok(rayon::broadcast(|_| Kernels::in_use()))
                 });
                 assert_eq!(inner, Ok(vec![kernels; 3]), "a pool that the work starts");
