@@ -36,6 +36,7 @@ mod unused;
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
+use spadework::kernels::Kernels;
 
 use args::{Cli, Command};
 use console::Console;
@@ -57,7 +58,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     interrupt::install();
-    match unused::check(&matches).and_then(|()| dispatch(&cli.command)) {
+    let checked = Kernels::requested().map_err(Failure::from).and_then(|_| unused::check(&matches));
+    match checked.and_then(|()| dispatch(&cli.command)) {
         Ok(()) => 0,
         Err(failure) => report(&failure),
     }

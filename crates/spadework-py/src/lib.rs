@@ -15,6 +15,10 @@ use pyo3::prelude::*;
 /// Functions that the Python half calls; not for users.
 #[pymodule]
 mod _native {
+    use pyo3::exceptions::PyImportError;
+    use pyo3::prelude::*;
+    use spadework::kernels::Kernels;
+
     #[pymodule_export]
     use crate::calls::between::nearest_between;
     #[pymodule_export]
@@ -41,4 +45,9 @@ mod _native {
     /// Version of the package.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn check_kernels(_: &Bound<'_, PyModule>) -> PyResult<()> {
+        Kernels::requested().map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
+    }
 }

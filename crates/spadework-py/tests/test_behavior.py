@@ -170,3 +170,11 @@ def test_scoring_adds_no_copy_of_a_large_array():
     found = run(code)
     assert found.returncode == 0, found.stderr
     assert float(found.stdout) < 1.5
+
+
+def test_kernels_that_cannot_run_are_not_replaced_in_silence():
+    code = "import spadework; print(spadework.__version__)"
+    found = run(code, env={**os.environ, "SPADEWORK_KERNELS": "sse9"})
+    assert found.returncode != 0
+    assert "ImportError: SPADEWORK_KERNELS must be one of" in found.stderr
+    assert run(code, env={**os.environ, "SPADEWORK_KERNELS": "scalar"}).returncode == 0

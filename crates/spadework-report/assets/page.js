@@ -170,23 +170,23 @@
       this.model = models[view.model];
       this.packed = unpack(view.points, Uint16Array);
       const figure = document.createElement('figure');
-      const plot = document.createElement('div');
-      plot.className = 'plot';
+      this.plot = document.createElement('div');
+      this.plot.className = 'plot';
       this.points = document.createElement('canvas');
       this.marks = document.createElement('canvas');
       this.marks.tabIndex = 0;
       this.marks.setAttribute('role', 'application');
       this.marks.setAttribute('aria-label', `${view.title}. Scatter plot of ${count} samples. Arrow keys step through the samples, Enter selects.`);
-      plot.append(this.points, this.marks);
+      this.plot.append(this.points, this.marks);
       const text = document.createElement('figcaption');
       const title = document.createElement('strong');
       title.textContent = view.title;
       text.append(title, ' ', view.note);
-      figure.append(text, plot);
+      figure.append(text, this.plot);
       byId('views').append(figure);
       this.whole();
       this.listen();
-      new ResizeObserver(() => { this.resize(); }).observe(plot);
+      new ResizeObserver(() => { this.resize(); }).observe(this.plot);
     }
 
     whole() {
@@ -303,17 +303,18 @@
     }
 
     listen() {
-      const canvas = this.marks;
+      // The plot is a little larger than its canvas: what begins at the edge begins on the plot.
+      const [plot, canvas] = [this.plot, this.marks];
       const at = (event) => {
         const box = canvas.getBoundingClientRect();
         return [event.clientX - box.left, event.clientY - box.top];
       };
-      canvas.addEventListener('pointerdown', (event) => {
+      plot.addEventListener('pointerdown', (event) => {
         if (event.button > 0) return;
         this.path = [at(event)];
-        canvas.setPointerCapture(event.pointerId);
+        plot.setPointerCapture(event.pointerId);
       });
-      canvas.addEventListener('pointermove', (event) => {
+      plot.addEventListener('pointermove', (event) => {
         const here = at(event);
         if (!this.path) { point(this.nearest(here), this.model); return; }
         const [x, y] = this.path[this.path.length - 1];
@@ -337,9 +338,9 @@
         else if (!far && !drop) point(this.nearest(path[0]), this.model);
         this.drawMarks();
       };
-      canvas.addEventListener('pointerup', (event) => end(event, false));
-      canvas.addEventListener('pointercancel', (event) => end(event, true));
-      canvas.addEventListener('wheel', (event) => {
+      plot.addEventListener('pointerup', (event) => end(event, false));
+      plot.addEventListener('pointercancel', (event) => end(event, true));
+      plot.addEventListener('wheel', (event) => {
         event.preventDefault();
         const [x, y] = at(event);
         const factor = Math.exp(-event.deltaY / 400);

@@ -422,6 +422,14 @@ pub enum Error {
         /// Threads asked for.
         threads: usize,
     },
+    /// Kernels that do not exist, or that this machine cannot run.
+    #[error("SPADEWORK_KERNELS must be one of {available} on this machine, got {got}")]
+    Kernels {
+        /// What was asked for.
+        got: String,
+        /// The kernels that can run here.
+        available: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Cancelled,

@@ -4,6 +4,7 @@
 pub mod eigen;
 pub mod error;
 pub mod graph;
+pub mod kernels;
 pub mod laplacian;
 pub mod monitor;
 pub mod neighbors;

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use crate::error::Error;
+use crate::kernels;
 
 /// Runs some work in a pool of that many threads, or in the current pool where `None`.
 ///
@@ -14,10 +15,14 @@ pub fn with_threads<T: Send, E: From<Error> + Send>(
 ) -> Result<T, E> {
     match threads {
         None => work(),
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.get())
-            .build()
-            .map_err(|_| Error::Threads { threads: threads.get() })?
-            .install(work),
+        Some(threads) => {
+            let kernels = kernels::inherited();
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads.get())
+                .start_handler(move |_| kernels::inherit(kernels))
+                .build()
+                .map_err(|_| Error::Threads { threads: threads.get() })?
+                .install(work)
+        }
     }
 }

@@ -10,6 +10,7 @@ use rayon::ThreadPoolBuilder;
 use spadework::eigen::{Certainty, EigenMethod, EigenParams, EigenProblem};
 use spadework::graph::ConnectedGraph;
 use spadework::graph::generators::grid;
+use spadework::kernels::{Kernels, with_kernels};
 use spadework::{Graph, GraphPair, PairedSamples, Silent, SpadeParams, SpadeReport, evaluate};
 use support::resistance::{PseudoInverse, root_score_error, score_error};
 use support::{
@@ -143,6 +144,24 @@ fn another_seed_gives_the_same_eigenvalues() {
     }
     let vectors = runs.each_ref().map(|run| bits(&run.eigenpairs.vectors()[0]));
     assert_ne!(vectors[0], vectors[1], "the seed is used: the last bits of the vectors differ");
+}
+
+/// The kernels of every instruction set give the same graphs, and eigenvalues within what their residuals allow. Bits of
+/// the spectrum may differ: a sum is as long as a register.
+#[test]
+fn another_instruction_set_gives_the_same_graphs_and_eigenvalues() {
+    let (inputs, outputs) = smooth_model(800, 2);
+    let samples = paired(800, &inputs, &outputs);
+    let tolerance = 1e-8;
+    let plain = with_kernels(Kernels::Scalar, || report(&samples, 0, None, tolerance)).unwrap();
+    for kernels in Kernels::available() {
+        // Threads of the run's own run the same kernels.
+        let run = with_kernels(kernels, || report(&samples, 0, Some(2), tolerance)).unwrap();
+        assert_eq!(run.graphs.input(), plain.graphs.input(), "{kernels}");
+        assert_eq!(run.graphs.output(), plain.graphs.output(), "{kernels}");
+        let what = kernels.to_string();
+        assert_all_relative(run.eigenpairs.values(), plain.eigenpairs.values(), 2.0 * tolerance, &what);
+    }
 }
 
 /// Scores belong to samples, not to rows. The bits may differ, since sums run in another order; how far is bounded by

@@ -7,8 +7,9 @@ mod support;
 
 use proptest::prelude::*;
 use rand::RngExt;
+use spadework::kernels::{Kernels, with_kernels};
 use spadework::neighbors::{
-    BruteForce, ExactSearch, NeighborLists, NeighborSearch, ProductSearch, TreeSearch,
+    BruteForce, ExactSearch, NeighborLists, NeighborSearch, ProductSearch, TreeSearch, nearest_between,
 };
 use spadework::{Error, Samples, Silent};
 use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
@@ -537,5 +538,55 @@ proptest! {
         for case in in_both("clusters", dim, values, &[k]) {
             assert_conforms(&case);
         }
+    }
+}
+
+/// Samples that lead the searches through all of their kernels: registers that are full and that are not, boxes,
+/// principal axes, single and double precision, ties, and sizes at which bounds decide nothing.
+fn cases_for_all_kernels() -> Vec<Case> {
+    let mut rng = rng(41);
+    let mut cases: Vec<Case> = [1, 2, 3, 7, 9, 13, 31, 65]
+        .into_iter()
+        .flat_map(|dim| in_both(&format!("d = {dim}"), dim, gaussians(300 * dim, &mut rng), &[1, 7]))
+        .collect();
+    cases.extend(in_both("1025 × 33 Gaussian", 33, gaussians(1025 * 33, &mut rng), &[10]));
+    cases.extend(in_both("2300 × 5 Gaussian", 5, gaussians(2300 * 5, &mut rng), &[10, 50]));
+    let integers = (0..1200 * 5).map(|_| f64::from(rng.random_range(-3..=3_i32))).collect();
+    cases.extend(in_both("integers", 5, integers, &[6, 40]));
+    let axes = along_few_directions(6, 0.05, 42);
+    cases.extend(in_both("six directions", ROTATED.1, axes.clone(), &[10]));
+    cases.extend(in_both("huge", ROTATED.1, axes.iter().map(|v| v * 1e17).collect(), &[10]));
+    cases.push(in_f64("offset", ROTATED.1, axes.iter().map(|v| v * 1e-3 + 1e6).collect(), &[10]));
+    cases
+}
+
+/// The same bits from the kernels of every instruction set that this machine has, not only from the best.
+#[test]
+fn every_instruction_set_finds_the_same_neighbors() {
+    let cases = cases_for_all_kernels();
+    let wanted: Vec<Vec<NeighborLists>> = cases
+        .iter()
+        .map(|case| {
+            case.neighbors.iter().map(|&k| BruteForce.search(&case.samples, k, &Silent).unwrap()).collect()
+        })
+        .collect();
+    for kernels in Kernels::available() {
+        with_kernels(kernels, || {
+            assert_eq!(Kernels::in_use(), kernels);
+            for (case, wanted) in cases.iter().zip(&wanted) {
+                for (&k, want) in case.neighbors.iter().zip(wanted) {
+                    for (name, search) in SEARCHES {
+                        let got = search.search(&case.samples, k, &Silent).unwrap();
+                        assert_same(&got, want, &format!("{kernels}: {name} on {}, k = {k}", case.what));
+                    }
+                    let between = nearest_between(&case.samples, &case.samples, 0, k, &Silent).unwrap();
+                    for (p, got) in between.squared_distances.chunks_exact(k).enumerate() {
+                        let what = format!("{kernels}: between blocks on {}, k = {k}: {p}", case.what);
+                        assert_eq!(bits(got), bits(want.squared_distances_of(p)), "{what}");
+                    }
+                }
+            }
+        })
+        .unwrap();
     }
 }

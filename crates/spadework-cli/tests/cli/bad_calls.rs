@@ -128,3 +128,15 @@ fn commands_of_networks_say_how_to_get_them() {
         scene.run(call).refuses(2, &["not in this build", "hint: ", "--features networks"]);
     }
 }
+
+/// Kernels that cannot run are not replaced in silence.
+#[test]
+fn the_kernels_that_the_environment_names_must_exist() {
+    let scene = Scene::with_model();
+    let run = |kernels: &str| {
+        let mut command = scene.command("score --inputs x.npy --outputs y.npy --json");
+        Outcome::new(command.env("SPADEWORK_KERNELS", kernels).output().unwrap())
+    };
+    run("sse9").refuses(2, &["SPADEWORK_KERNELS must be one of", "scalar", "got sse9"]);
+    assert!(run("scalar").json()["model_score"].as_f64().unwrap() > 0.0);
+}

@@ -6,12 +6,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Components;
 use super::components::DisjointSets;
 use crate::error::Result;
+use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, Rows, squared_distance};
 use crate::samples::{Samples, Values};
@@ -143,11 +144,7 @@ impl<T: Element> Round<'_, T> {
             .collect();
         // Near ones first: what they give rules out the others.
         others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        Arch::new().dispatch(Leaving {
-            round: self,
-            samples: &self.balls.balls[ball].samples,
-            others: &others,
-        })
+        arch().dispatch(Leaving { round: self, samples: &self.balls.balls[ball].samples, others: &others })
     }
 }
 

@@ -14,7 +14,7 @@
 //!
 //! Read: `elimination.rs` (the graph while it shrinks), `ApproximateCholesky::new`, `solve_panel`.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -22,6 +22,7 @@ use super::Laplacian;
 use super::elimination::{Elimination, Ray};
 use super::panel::{Panel, WIDTH, largest_magnitudes};
 use crate::graph::Graph;
+use crate::kernels::arch;
 use crate::random::{Purpose, stream};
 
 /// From this many nodes on, the two halves of a panel are solved by two threads.
@@ -119,7 +120,7 @@ impl ApproximateCholesky {
         let scaled =
             |row: &[f64; WIDTH]| std::array::from_fn(|at| (row[first + at] * units[first + at]) as f32);
         let mut x: Vec<[f32; LANES]> = self.order.iter().map(|&p| scaled(&r[p as usize])).collect();
-        Arch::new().dispatch(Solve { factor: self, x: &mut x });
+        arch().dispatch(Solve { factor: self, x: &mut x });
         x
     }
 }

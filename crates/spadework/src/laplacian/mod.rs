@@ -16,9 +16,10 @@ pub(crate) use trace::trace_of_product;
 
 use std::borrow::Cow;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 
 use crate::graph::Graph;
+use crate::kernels::arch;
 use panel::{Panel, WIDTH, for_each_chunk_mut};
 
 /// L = D − A of a graph, applied without forming it.
@@ -100,7 +101,7 @@ impl<'g> Laplacian<'g> {
     /// y = L x for a panel of vectors, row by row, so that the result does not depend on the threads.
     pub(crate) fn apply_panel(&self, x: &Panel, y: &mut Panel) {
         for_each_chunk_mut(y, |first, rows| {
-            Arch::new().dispatch(ApplyRows { laplacian: self, x, first, rows });
+            arch().dispatch(ApplyRows { laplacian: self, x, first, rows });
         });
     }
 }

@@ -4,9 +4,11 @@
 //! four is a vector register of doubles. Sums over rows are taken in fixed chunks that are added in order, so that no
 //! result depends on the number of threads.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rand::{Rng, RngExt};
 use rayon::prelude::*;
+
+use crate::kernels::arch;
 
 /// Vectors in a panel.
 pub(crate) const WIDTH: usize = 4;
@@ -66,7 +68,7 @@ fn sum_chunks<const N: usize>(
 
 /// AᵀB.
 pub(crate) fn gram(a: &Panel, b: &Panel) -> Square {
-    let flat = sum_chunks(a.len(), |rows| Arch::new().dispatch(Gram { a: &a[rows.clone()], b: &b[rows] }));
+    let flat = sum_chunks(a.len(), |rows| arch().dispatch(Gram { a: &a[rows.clone()], b: &b[rows] }));
     std::array::from_fn(|i| std::array::from_fn(|j| flat[i * WIDTH + j]))
 }
 
@@ -120,7 +122,7 @@ pub(crate) fn add_products(target: &mut Panel, products: &[(&Panel, Square)]) {
         for (at, rows) in rows.chunks_mut(ROWS_IN_CACHE).enumerate() {
             let first = first + at * ROWS_IN_CACHE;
             for (a, c) in products {
-                Arch::new().dispatch(AddProduct { target: rows, a: &a[first..], c });
+                arch().dispatch(AddProduct { target: rows, a: &a[first..], c });
             }
         }
     });
@@ -157,7 +159,7 @@ fn add_row_product(target: &mut [f64; WIDTH], a: &[f64; WIDTH], c: &Square) {
 
 /// A ← A·C.
 pub(crate) fn multiply(a: &mut Panel, c: &Square) {
-    for_each_chunk_mut(a, |_, rows| Arch::new().dispatch(Multiply { rows, c }));
+    for_each_chunk_mut(a, |_, rows| arch().dispatch(Multiply { rows, c }));
 }
 
 /// A ← A·C for some rows, compiled for each instruction set.

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Element, Rows, ordered, squared_distance};
 use crate::error::{Error, Result};
+use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::samples::{Samples, Values};
 
@@ -83,7 +84,7 @@ fn search<T: Element>(
         .map(|first| {
             check_cancelled(monitor)?;
             let last = queries.len().min(first + TOGETHER);
-            Ok(Arch::new().dispatch(QueryGroup { queries, base, first, last, shift, neighbors }))
+            Ok(arch().dispatch(QueryGroup { queries, base, first, last, shift, neighbors }))
         })
         .collect::<Result<Vec<_>>>()?;
     let count = queries.len() * neighbors;

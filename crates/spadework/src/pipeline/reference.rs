@@ -14,13 +14,14 @@
 //! input and output stands for it and so is not its own neighbour; its neighbours, its entries and its score are then
 //! those of the reference sample, up to the residual of the eigenpairs.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::graphs::searched;
 use super::params::SpadeParams;
 use crate::error::{Error, Result};
 use crate::graph::{GraphKind, SideSamples, Weights};
+use crate::kernels::arch;
 use crate::monitor::{Monitor, Stage, check_cancelled};
 use crate::neighbors::{Element, NeighborLists, ordered, squared_distance};
 use crate::samples::{PairedSamples, Samples, Side, Values};
@@ -295,7 +296,7 @@ fn each_new_sample<T: Element>(
         .zip(known)
         .map(|(row, &own)| {
             check_cancelled(monitor)?;
-            Ok(Arch::new().dispatch(Joining { reference, row, reach, neighbors, own }))
+            Ok(arch().dispatch(Joining { reference, row, reach, neighbors, own }))
         })
         .collect()
 }

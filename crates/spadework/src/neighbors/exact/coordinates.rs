@@ -14,12 +14,13 @@
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::axes::principal_axes;
 use super::lanes::LANES;
 use super::{Rows, UNIT_ROUNDOFF};
+use crate::kernels::arch;
 use crate::neighbors::Element;
 
 /// What the largest norm is scaled to. With half a step for each of a million numbers, squared distances still fit 32 bits.
@@ -59,7 +60,7 @@ impl Coordinates {
             .values
             .par_chunks_mut(BLOCK * coordinates.stride)
             .zip(rows.values.par_chunks(BLOCK * rows.dim))
-            .flat_map_iter(|(target, rows)| Arch::new().dispatch(RoundToSteps { frame, rows, target }))
+            .flat_map_iter(|(target, rows)| arch().dispatch(RoundToSteps { frame, rows, target }))
             .collect();
         coordinates
     }
@@ -76,7 +77,7 @@ impl Coordinates {
             .zip(rows.values.par_chunks(BLOCK * rows.dim))
             .flat_map_iter(|(target, block)| {
                 let (projected, norms) = project(block, rows.dim, frame, rounded_axes.as_ref());
-                Arch::new().dispatch(ToSteps { projected: &projected, count, target, stride });
+                arch().dispatch(ToSteps { projected: &projected, count, target, stride });
                 norms
             })
             .collect();
@@ -190,7 +191,7 @@ impl<'a> Rotation<'a> {
         let count = self.axes.ncols();
         let (projected, _) = project(rows, self.axes.nrows(), self.frame, self.axes.as_ref());
         let mut steps = vec![0; projected.len()];
-        Arch::new().dispatch(ToSteps { projected: &projected, count, target: &mut steps, stride: count });
+        arch().dispatch(ToSteps { projected: &projected, count, target: &mut steps, stride: count });
         steps
     }
 }
@@ -249,7 +250,7 @@ impl Frame {
         let (squared_norm, entry) = rows
             .values
             .par_chunks(BLOCK * rows.dim)
-            .map(|rows| Arch::new().dispatch(Extent { center: &center, rows }))
+            .map(|rows| arch().dispatch(Extent { center: &center, rows }))
             .reduce(|| (0.0, 0.0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
         let norm = if (1e-200..1e200).contains(&squared_norm) {
             squared_norm.sqrt() * (1.0 + 1e-10)
@@ -441,7 +442,7 @@ fn project<T: Element>(
 ) -> (Vec<f32>, Vec<f64>) {
     let (rows, count) = (block.len() / dim, axes.ncols());
     let mut rounded = vec![0.0_f32; block.len()];
-    let norms = Arch::new().dispatch(RoundRows { frame, rows: block, target: &mut rounded });
+    let norms = arch().dispatch(RoundRows { frame, rows: block, target: &mut rounded });
     let rounded = MatRef::from_row_major_slice(&rounded, rows, dim);
     let mut projected = vec![0.0_f32; rows * count];
     let mut target = MatMut::from_row_major_slice_mut(&mut projected, rows, count);

@@ -3,7 +3,9 @@
 //! Compilers do not find the instruction that multiplies pairs of 16-bit numbers and adds the two products, which does
 //! twice the work of one in single precision. So it is named here, and plain Rust stands beside it for other machines.
 
-use pulp::{Scalar, Simd};
+use pulp::{Arch, Scalar, Simd};
+
+use crate::kernels::arch;
 
 /// Numbers of 32 bits handled together.
 pub(in crate::neighbors) const LANES: usize = 16;
@@ -32,7 +34,7 @@ pub(in crate::neighbors) trait Lanes: Simd {
     fn add_pair_products(self, sums: Self::Numbers, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
 }
 
-/// A task for the best instruction set of the machine.
+/// A task for the instruction set in use.
 ///
 /// Its `run` must be `#[inline(always)]`, and so must what it calls.
 pub(in crate::neighbors) trait LanesTask {
@@ -41,18 +43,15 @@ pub(in crate::neighbors) trait LanesTask {
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// Runs a task on the best instruction set there is.
+/// Runs a task on the instruction set in use.
 pub(in crate::neighbors) fn dispatch<T: LanesTask>(task: T) -> T::Output {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if let Some(set) = pulp::x86::V4::try_new() {
-            return set.vectorize(x86::On(set, task));
-        }
-        if let Some(set) = pulp::x86::V3::try_new() {
-            return set.vectorize(x86::On(set, task));
-        }
+    match arch() {
+        #[cfg(target_arch = "x86_64")]
+        Arch::V4(set) => set.vectorize(x86::On(set, task)),
+        #[cfg(target_arch = "x86_64")]
+        Arch::V3(set) => set.vectorize(x86::On(set, task)),
+        _ => task.run(Scalar),
     }
-    task.run(Scalar)
 }
 
 /// Plain Rust.
@@ -277,6 +276,7 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::{Kernels, with_kernels};
 
     /// Every operation on numbers that tell lanes, signs and halves apart.
     struct Everything;
@@ -303,17 +303,9 @@ mod tests {
     fn all_instruction_sets_agree() {
         let want = Everything.run(Scalar);
         assert!(want.iter().any(|&number| number < 0) && want.iter().any(|&number| number > 0));
-        #[cfg(target_arch = "x86_64")]
-        {
-            use pulp::x86::{V3, V4};
-            if let Some(set) = V3::try_new() {
-                assert_eq!(set.vectorize(x86::On(set, Everything)), want);
-            }
-            if let Some(set) = V4::try_new() {
-                assert_eq!(set.vectorize(x86::On(set, Everything)), want);
-            }
+        for kernels in Kernels::available() {
+            assert_eq!(with_kernels(kernels, || dispatch(Everything)).unwrap(), want, "{kernels}");
         }
-        assert_eq!(dispatch(Everything), want);
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! How many coordinates pay.
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
 use super::Rows;
 use super::axes::principal_axes;
 use super::coordinates::{Coordinates, Frame};
+use crate::kernels::arch;
 use crate::neighbors::{Element, squared_distance};
 
 /// Up to this dimension all coordinates are short enough.
@@ -153,7 +154,7 @@ impl<'a> AxesTrial<'a> {
     fn survivors<T: Element>(&self, rows: Rows<'_, T>, p: usize, neighbors: usize) -> Vec<usize> {
         let width = self.counts.len();
         let mut bounds = vec![0.0_f32; rows.len() * width];
-        Arch::new().dispatch(LowerBounds { trial: self, p, bounds: &mut bounds });
+        arch().dispatch(LowerBounds { trial: self, p, bounds: &mut bounds });
         bounds[p * width..(p + 1) * width].fill(f32::INFINITY);
         let finest = |q: usize| bounds[q * width + width - 1];
         let mut nearest: Vec<usize> = (0..rows.len()).collect();

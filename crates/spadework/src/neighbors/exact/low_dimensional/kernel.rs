@@ -80,8 +80,10 @@ fn add_square<S: Simd, E: Extents>(simd: S, sum: &mut S::f64s, extents: &E, regi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::arch;
+    use crate::kernels::{Kernels, with_kernels};
     use crate::neighbors::squared_distance;
-    use pulp::{Arch, Scalar, WithSimd};
+    use pulp::{Scalar, WithSimd};
 
     /// Coordinates of one sample and of a leaf of others, of very different sizes.
     fn coordinates(dim: usize) -> (Vec<f64>, Vec<Points>) {
@@ -118,13 +120,14 @@ mod tests {
         for dim in [REST, LANES + REST, 3 * LANES + REST].into_iter().filter(|&dim| dim > 0) {
             let (sample, points) = coordinates(dim);
             let both = || Both::<REST>(&sample, &points);
-            for (to_points, to_boxes) in [Arch::new().dispatch(both()), both().with_simd(Scalar::new())] {
+            for kernels in Kernels::available() {
+                let (to_points, to_boxes) = with_kernels(kernels, || arch().dispatch(both())).unwrap();
                 for at in 0..WIDTH {
                     let point: Vec<f64> = points.iter().map(|points| points[at]).collect();
                     let want = squared_distance(&sample, &point);
-                    assert_eq!(to_points[at].to_bits(), want.to_bits(), "d = {dim}, point {at}");
+                    assert_eq!(to_points[at].to_bits(), want.to_bits(), "{kernels}, d = {dim}, point {at}");
                     let nearer = to_points[at].min(to_points[(at + 1) % WIDTH]);
-                    assert!(to_boxes[at] <= nearer, "d = {dim}, box {at}");
+                    assert!(to_boxes[at] <= nearer, "{kernels}, d = {dim}, box {at}");
                 }
             }
         }

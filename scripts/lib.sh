@@ -1,0 +1,78 @@
+# What the scripts of the tests share: steps, skips, packages and Python environments. To be sourced.
+#
+# A script that cannot do a part of its work for want of something on the machine says so with `skip` and goes on. One that
+# can do none of it exits with $SKIPPED. scripts/test counts both and lists them at the end.
+
+SKIPPED=77
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+
+# skip WHAT: WHY
+skip() {
+  printf 'skipped: %s\n' "$*" >&2
+  [ -z "${SPADEWORK_SKIPS:-}" ] || printf '%s\n' "$*" >>"$SPADEWORK_SKIPS"
+}
+
+# Skips the whole of a script.
+skip_all() {
+  skip "$@"
+  exit "$SKIPPED"
+}
+
+# step COMMAND…: runs it under a heading. The first that fails ends the script.
+passed=0
+step() {
+  local code=0
+  printf '\n== %s\n' "$*"
+  "$@" || code=$?
+  case $code in
+    0) passed=$((passed + 1)) ;;
+    "$SKIPPED") ;;
+    *)
+      printf '\nfailed: %s (exit code %s)\n' "$*" "$code" >&2
+      exit "$code"
+      ;;
+  esac
+}
+
+# Whether Debian's packages can be installed: by root, or by sudo where it asks for no password.
+can_install() {
+  command -v apt-get >/dev/null || return 1
+  [ "$(id -u)" = 0 ] || sudo -n true 2>/dev/null
+}
+
+# install_packages PACKAGE…: false where it cannot be done.
+install_packages() {
+  can_install || return 1
+  local as_root=()
+  [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+  echo "installing $*"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >/dev/null &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1
+}
+
+# The interpreter that tests use, python3 unless PYTHON names another.
+python=${PYTHON:-python3}
+
+# python_environment NAME WHAT: sets `venv` to an environment of this interpreter under the target folder, or skips WHAT,
+# which is the whole of the script.
+python_environment() {
+  local version
+  version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) ||
+    skip_all "$2: there is no Python ($python)"
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+    skip_all "$2: needs Python 3.10 or later, and $python is $version"
+  # Debian has venv in a package of its own.
+  "$python" -c 'import ensurepip, venv' 2>/dev/null || install_packages python3-venv || true
+  "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    skip_all "$2: $python has no module venv (Debian: apt-get install python3-venv)"
+  venv=$target/$1-$version
+  [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+}
+
+# python_packages WHAT PIP-ARGUMENT…: installs into `venv`, or skips WHAT, which is the whole of the script.
+python_packages() {
+  local what=$1
+  shift
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" ||
+    skip_all "$what: pip cannot install $*"
+}
