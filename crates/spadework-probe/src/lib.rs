@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod batch;
 mod black_box;
 mod copies;
 mod error;
@@ -14,12 +15,11 @@ mod sample_facts;
 mod search;
 
 pub use accuracy::{accuracy, predictions};
+pub use batch::{ProbedSample, Scatter};
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
-pub use probe::{
-    PROBES, ProbeParams, ProbeSummary, Probed, ProbedSample, Scatter, probe_model, probed_manifold,
-};
+pub use probe::{PROBES, ProbeParams, ProbeSummary, Probed, probe_model, probed_manifold};
 pub use sample_facts::SampleFacts;

@@ -20,6 +20,7 @@ use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{name_classes, predictions};
+use crate::batch::{Batch, ProbedSample, Scatter};
 use crate::black_box::BlackBox;
 use crate::copies::{Copies, MOST_COPIES, Range};
 use crate::error::Error;
@@ -126,57 +127,6 @@ impl ProbeParams {
     /// The samples to probe, in their own order.
     fn chosen(&self, inputs: usize) -> Vec<usize> {
         drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
-    }
-}
-
-/// What the probes of one sample have shown.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct ProbedSample {
-    /// Which sample of the inputs.
-    pub index: usize,
-    /// Its class: the position of the largest output.
-    pub class: usize,
-    /// How far that output leads the next one.
-    pub margin: f64,
-    /// The smallest lead over the sample and its copies; negative where a copy has another class.
-    pub lowest: f64,
-    /// How the leads of the copies scatter; none after a search, whose copies depend on each other.
-    pub scatter: Option<Scatter>,
-    /// What the last three quarters of a search have taken from the margin; none of random copies.
-    pub late_loss: Option<f64>,
-}
-
-/// Random copies of one sample.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Scatter {
-    /// Root mean square of what a copy does to the margin.
-    pub change: f64,
-    /// The part of the copies that keep the class.
-    pub kept: f64,
-}
-
-impl ProbedSample {
-    /// Whether every copy keeps the class.
-    pub fn holds(&self) -> bool {
-        self.lowest > 0.0
-    }
-
-    /// Whether the class would hold if the search went on to four times as many copies, and these took as much again as the
-    /// last three quarters have: blocks of half the side are four times as many. None of random copies.
-    pub fn resists(&self) -> Option<bool> {
-        self.late_loss.map(|loss| self.lowest > loss)
-    }
-
-    /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
-    pub fn stability(&self) -> f64 {
-        if self.holds() { self.lowest / self.margin } else { 0.0 }
-    }
-
-    /// Margin over its root mean square change; infinite where no copy changes it, none after a search.
-    pub fn ratio(&self) -> Option<f64> {
-        self.scatter.map(|scatter| if self.margin > 0.0 { self.margin / scatter.change } else { 0.0 })
     }
 }
 
@@ -289,40 +239,6 @@ fn median(values: &mut [f64]) -> Option<f64> {
         0 => None,
         length if length % 2 == 1 => Some(values[middle]),
         _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
-}
-
-/// Samples whose copies go through the model together.
-pub(crate) struct Batch {
-    pub(crate) dim: usize,
-    /// Which of the inputs they are.
-    pub(crate) indices: Vec<usize>,
-    /// Their numbers, row after row.
-    pub(crate) rows: Vec<f32>,
-    pub(crate) classes: Vec<usize>,
-    pub(crate) margins: Vec<f64>,
-}
-
-impl Batch {
-    pub(crate) fn len(&self) -> usize {
-        self.indices.len()
-    }
-
-    pub(crate) fn row(&self, at: usize) -> &[f32] {
-        &self.rows[at * self.dim..(at + 1) * self.dim]
-    }
-
-    /// The samples before any copy was tried.
-    pub(crate) fn unprobed(&self) -> Vec<ProbedSample> {
-        let sample = |at: usize| ProbedSample {
-            index: self.indices[at],
-            class: self.classes[at],
-            margin: self.margins[at],
-            lowest: self.margins[at],
-            scatter: None,
-            late_loss: None,
-        };
-        (0..self.len()).map(sample).collect()
     }
 }
 

@@ -15,11 +15,11 @@ use rayon::prelude::*;
 use spadework::Samples;
 use spadework::random::{Purpose, stream};
 
+use crate::batch::{Batch, ProbedSample};
 use crate::black_box::BlackBox;
 use crate::copies::Copies;
 use crate::error::Error;
 use crate::grid::{Grid, NestedBlocks, PixelBlock};
-use crate::probe::{Batch, ProbedSample};
 
 /// Where the search of one sample stands.
 struct SearchState {

@@ -20,8 +20,8 @@ pub struct AutomaticSearch {
 }
 
 impl AutomaticSearch {
-    /// What an exact search may cost by default: five minutes on two cores.
-    pub const MOST_CORE_SECONDS: f64 = 600.0;
+    /// What an exact search may cost by default.
+    pub const MOST_CORE_SECONDS: f64 = ExactSearch::AFFORDABLE_CORE_SECONDS;
 
     /// The same with another [`seed`](Self::seed).
     #[must_use]

@@ -5,9 +5,10 @@ use std::mem;
 use rayon::prelude::*;
 
 use super::join;
+use super::links::Joined;
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::Distance;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
 
@@ -18,8 +19,6 @@ const LEAST_CHANGE: f64 = 0.0005;
 /// Candidates beyond the k nearest for which meetings are searched: where heads alone are compared, true neighbours may
 /// stand a little behind. In lists that have grown it is more: half of them.
 const MEETING_SPARE: usize = 6;
-/// Samples that a descent can number: a bit of their numbers says which links are new, and one number says that there is none.
-const MOST_SAMPLES: usize = (1 << 31) - 1;
 /// Samples that a task takes at a time.
 const TASK_SAMPLES: usize = 256;
 
@@ -92,17 +91,6 @@ impl<'a, D: Distance> Descent<'a, D> {
     }
 }
 
-/// Whether a descent can number so many samples.
-///
-/// # Errors
-/// [`Error::TooManySamples`].
-pub(super) fn check_samples(samples: usize) -> Result<()> {
-    if samples > MOST_SAMPLES {
-        return Err(Error::TooManySamples { samples, limit: MOST_SAMPLES });
-    }
-    Ok(())
-}
-
 /// The part of the k nearest that were not there before.
 fn changed(before: &CandidateLists, after: &CandidateLists, neighbors: usize) -> f64 {
     let fresh = |p: usize| {
@@ -111,75 +99,6 @@ fn changed(before: &CandidateLists, after: &CandidateLists, neighbors: usize) ->
     };
     let fresh: usize = (0..after.len()).into_par_iter().map(fresh).sum();
     fresh as f64 / (after.len() * neighbors) as f64
-}
-
-/// For every sample those it is joined with, nearest first: its own candidates, and samples that have it as theirs; so many
-/// at most.
-pub(super) struct Joined {
-    most: usize,
-    links: Vec<Link>,
-}
-
-/// A sample that another is joined with, and whether it is so since this round only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Link(u32);
-
-impl Link {
-    /// One bit of the word, so that there is no number for more than [`MOST_SAMPLES`].
-    const FRESH: u32 = 1 << 31;
-    /// The last number with that bit, which is no sample's.
-    const NONE: Self = Self(u32::MAX);
-
-    #[inline(always)]
-    fn new(sample: u32, is_fresh: bool) -> Self {
-        debug_assert!((sample as usize) < MOST_SAMPLES, "checked before the descent");
-        Self(if is_fresh { sample | Self::FRESH } else { sample })
-    }
-
-    #[inline(always)]
-    pub(super) fn sample(self) -> u32 {
-        self.0 & !Self::FRESH
-    }
-
-    #[inline(always)]
-    pub(super) fn is_fresh(self) -> bool {
-        self.0 & Self::FRESH != 0
-    }
-}
-
-impl Joined {
-    fn new(lists: &CandidateLists, most: usize, last: Option<&Joined>) -> Self {
-        let reverse = lists.reversed(most);
-        let mut links = vec![Link::NONE; lists.len() * most];
-        links.par_chunks_exact_mut(most).enumerate().for_each(|(p, links)| {
-            let both = merged(lists.of(p), reverse.of(p));
-            for (link, candidate) in links.iter_mut().zip(both) {
-                let q = candidate.index();
-                let known = last.is_some_and(|last| last.of(p as u32).any(|old| old.sample() == q));
-                *link = Link::new(q, !known);
-            }
-        });
-        Self { most, links }
-    }
-
-    #[inline(always)]
-    pub(super) fn of(&self, p: u32) -> impl Iterator<Item = Link> + '_ {
-        let links = &self.links[p as usize * self.most..(p as usize + 1) * self.most];
-        links.iter().copied().take_while(|&link| link != Link::NONE)
-    }
-}
-
-/// Two sorted rows as one, without what stands in both twice.
-fn merged<'a>(a: &'a [Candidate], b: &'a [Candidate]) -> impl Iterator<Item = Candidate> + 'a {
-    let (mut i, mut j) = (0, 0);
-    std::iter::from_fn(move || {
-        let head = |row: &[Candidate], at: usize| row.get(at).copied().unwrap_or(Candidate::NONE);
-        let (first, second) = (head(a, i), head(b, j));
-        let next = first.min(second);
-        i += usize::from(first == next);
-        j += usize::from(second == next);
-        (next != Candidate::NONE).then_some(next)
-    })
 }
 
 /// One task of a round.
@@ -279,24 +198,5 @@ impl Seen {
         // Multiplying by 2³²/φ spreads neighbouring numbers over the slots.
         let slot = q.wrapping_mul(0x9E37_79B9) >> (u32::BITS - Self::SLOT_BITS);
         mem::replace(&mut self.slots[slot as usize], q) != q
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The last sample that has a number is neither taken for another nor for none, new or not; one sample more is refused.
-    #[test]
-    fn every_sample_that_is_accepted_has_a_link_of_its_own() {
-        let last = (MOST_SAMPLES - 1) as u32;
-        for is_fresh in [false, true] {
-            let link = Link::new(last, is_fresh);
-            assert_ne!(link, Link::NONE);
-            assert_eq!((link.sample(), link.is_fresh()), (last, is_fresh));
-        }
-        assert!(check_samples(MOST_SAMPLES).is_ok());
-        let (samples, limit) = (MOST_SAMPLES + 1, MOST_SAMPLES);
-        assert_eq!(check_samples(samples), Err(Error::TooManySamples { samples, limit }));
     }
 }

@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::descent::{Joined, Link};
+use super::links::{Joined, Link};
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::ShortDistance;
 use crate::error::Result;

@@ -12,9 +12,11 @@
 //! new ones; what is nearer is decided by (distance, index), a total order, so that the order of findings does not matter.
 //! Nothing is shared while a part runs.
 
+mod block;
 mod descent;
 mod forest;
 mod join;
+mod links;
 mod lists;
 mod packed;
 mod recall;
@@ -26,8 +28,8 @@ use rayon::prelude::*;
 
 use super::exact::lanes::{Lanes, LanesTask, dispatch};
 use super::{
-    AutomaticSearch, Element, ExactSearch, NeighborLists, NeighborSearch, Recall, Rows, check_neighbors,
-    ordered, squared_distance,
+    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, Rows, check_neighbors, ordered,
+    squared_distance,
 };
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
@@ -102,7 +104,7 @@ impl NeighborSearch for ApproximateSearch {
         }
         // Many equal samples, or distances of very different sizes: where it is affordable, better exact than poor.
         let exact =
-            ExactSearch::search_within(samples, neighbors, AutomaticSearch::MOST_CORE_SECONDS, monitor)?;
+            ExactSearch::search_within(samples, neighbors, ExactSearch::AFFORDABLE_CORE_SECONDS, monitor)?;
         Ok(exact.unwrap_or(lists))
     }
 }
@@ -119,7 +121,7 @@ impl ApproximateSearch {
         if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
             return ExactSearch.search(samples, neighbors, monitor);
         }
-        descent::check_samples(samples.len())?;
+        links::check_samples(samples.len())?;
         let dim = samples.dim();
         match samples.values() {
             Values::F32(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),

@@ -1,6 +1,6 @@
 //! Heads of some samples side by side, so that one sample is compared with sixteen at once.
 
-use super::rough::Block;
+use super::block::Block;
 use crate::neighbors::exact::lanes::{LANES, Lanes};
 
 /// Pairs of numbers in a head; its squared norm comes after them.

@@ -3,10 +3,11 @@
 use pulp::Simd;
 use rayon::prelude::*;
 
+use super::block::{BESIDE_NORM, BLOCK, Block, fill, squared_difference};
 use super::lists::{Candidate, CandidateLists, insert};
 use super::packed::{Near, Packed};
-use crate::neighbors::exact::coordinates::{Frame, Rotation, squared_norm};
-use crate::neighbors::exact::lanes::{LANES, Lanes, pair};
+use crate::neighbors::exact::coordinates::{Frame, Rotation};
+use crate::neighbors::exact::lanes::Lanes;
 use crate::neighbors::{Element, Rows, single_squared_distance, squared_distance};
 
 /// Numbers within this range are compared in single precision as they are.
@@ -56,46 +57,8 @@ const LEAF_SAMPLES: usize = 128;
 /// Samples of a leaf where heads are all that is compared. Sixteen pairs at once cost little beside splitting the samples
 /// and going through their lists, and leaves of 512 hold 97 % of the neighbours where those of 128 hold 89 %.
 const HEAD_LEAF_SAMPLES: usize = 512;
-/// Numbers of 16 bits that fill a cache line.
-const BLOCK: usize = 32;
-/// Numbers of a line beside a squared norm, which takes the room of two.
-const BESIDE_NORM: usize = BLOCK - 2;
 /// Samples that are rotated together.
 const ROWS_AT_ONCE: usize = 256;
-
-/// A cache line of numbers: what is looked at most must not lie across two of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(align(64))]
-pub(super) struct Block([i16; BLOCK]);
-
-impl Block {
-    const ZERO: Self = Self([0; BLOCK]);
-
-    /// The last two numbers are one of 32 bits.
-    #[inline(always)]
-    fn norm(&self) -> i32 {
-        let [.., low, high] = self.0;
-        i32::from(high) << 16 | i32::from(low as u16)
-    }
-
-    /// A head of some numbers.
-    #[cfg(test)]
-    pub(super) fn of(numbers: &[i16]) -> Self {
-        let mut block = [Self::ZERO];
-        fill(&mut block, numbers);
-        block[0]
-    }
-
-    /// Pairs of numbers, a word for each; the last is the norm.
-    #[inline(always)]
-    pub(super) fn words(&self) -> [i32; LANES] {
-        std::array::from_fn(|at| pair(self.0[2 * at], self.0[2 * at + 1]))
-    }
-
-    fn set_norm(&mut self, norm: i32) {
-        (self.0[BLOCK - 2], self.0[BLOCK - 1]) = (norm as i16, (norm >> 16) as i16);
-    }
-}
 
 /// Squared distances between samples rounded to 16 bits a number, which is half the memory traffic of single precision,
 /// and rotated to their principal axes, which is less still: most pairs that are too far differ enough in their first
@@ -186,30 +149,6 @@ impl ShortDistance {
     fn tail(&self, p: u32) -> &[Block] {
         &self.tails[p as usize * self.tail_blocks..(p as usize + 1) * self.tail_blocks]
     }
-}
-
-/// Numbers from the start of some blocks, and their squared norm at the end.
-fn fill(blocks: &mut [Block], numbers: &[i16]) {
-    for (block, numbers) in blocks.iter_mut().zip(numbers.chunks(BLOCK)) {
-        block.0[..numbers.len()].copy_from_slice(numbers);
-    }
-    if let Some(last) = blocks.last_mut() {
-        last.set_norm(squared_norm(numbers));
-    }
-}
-
-/// ‖a − b‖² of numbers that end in their squared norms.
-#[inline(always)]
-fn squared_difference<L: Lanes>(lanes: L, a: &[Block], b: &[Block]) -> i32 {
-    let ([.., a_last], [.., b_last]) = (a, b) else { return 0 };
-    let mut sums = lanes.splat(0);
-    for (a, b) in a.iter().zip(b) {
-        sums = lanes.add_pair_products(sums, lanes.load_pairs(&a.0), lanes.load_pairs(&b.0));
-    }
-    // The two norms were multiplied too, as if they were coordinates.
-    let of_norms = |at: usize| i32::from(a_last.0[at]).wrapping_mul(i32::from(b_last.0[at]));
-    let product = lanes.total(sums).wrapping_sub(of_norms(BLOCK - 2)).wrapping_sub(of_norms(BLOCK - 1));
-    a_last.norm() + b_last.norm() - 2 * product
 }
 
 impl Distance for ShortDistance {

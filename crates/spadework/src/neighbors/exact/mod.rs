@@ -78,6 +78,9 @@ impl NeighborSearch for ExactSearch {
 }
 
 impl ExactSearch {
+    /// What a search may cost where another way would do, in seconds of one core: five minutes on two cores.
+    pub(super) const AFFORDABLE_CORE_SECONDS: f64 = 600.0;
+
     /// The same search, or `None` where it would take more than so many seconds of one core of a usual machine. That is
     /// estimated from the samples, so it says the same whenever it is asked.
     pub(super) fn search_within(
