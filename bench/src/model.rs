@@ -6,8 +6,8 @@ use clap::Args;
 use serde::Serialize;
 use spadework::{Silent, Values};
 use spadework_io::load;
-use spadework_io::model::{OnnxModel, RunOptions};
 use spadework_io::output::write_npy;
+use spadework_model::{OnnxModel, RunOptions};
 
 use crate::Failure;
 use crate::measure::{Cost, measure};

@@ -1,8 +1,8 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
 use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
-use spadework_io::comparison::CompareData;
-use spadework_io::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
+use spadework_document::comparison::CompareData;
+use spadework_document::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load_labels, names_array};
 
 use crate::args::MethodArgs;

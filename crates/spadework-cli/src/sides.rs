@@ -1,7 +1,7 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
 use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
-use spadework_io::result::{CorruptionDocument, ModelFileDocument};
+use spadework_document::result::{CorruptionDocument, ModelFileDocument};
 use spadework_io::{Dataset, Labels, LoadedGraph, load_graph};
 
 use crate::args::{MethodArgs, ModelArgs};

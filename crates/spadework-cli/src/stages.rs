@@ -8,7 +8,7 @@ use spadework::{
     Certainty, ConnectedGraph, Diagnostics, Error as CoreError, Graph, GraphPair, Manifold, ManifoldPair,
     Side, SolvedSpectrum, SpadeParams, SpadeReport, graphs_of, scores_of, spectrum_around, spectrum_of,
 };
-use spadework_io::stages::{
+use spadework_document::stages::{
     EigenStage, FOLDER, GraphStage, Recipe, StagedGraphs, eigenpairs_file, graph_files, read_eigenpairs,
     read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
 };

@@ -4,8 +4,8 @@ use askama::Template;
 use spadework::eigen::EigenParams;
 use spadework::scores::{accuracy, predictions};
 use spadework::{Comparison, EigenProblem, Monitor, Samples};
+use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_io::Labels;
-use spadework_io::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};
 use crate::error::Result;

@@ -26,8 +26,8 @@ mod worth;
 
 use spadework::scores::SampleFacts;
 use spadework::{Samples, SpadeReport};
+use spadework_document::result::ScoreDocument;
 use spadework_io::Labels;
-use spadework_io::result::ScoreDocument;
 
 pub use charts::Chart;
 pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};

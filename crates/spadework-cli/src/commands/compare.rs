@@ -7,9 +7,9 @@ use spadework::{
     ComparedModel, Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals,
     permuted_score, with_threads,
 };
-use spadework_io::comparison::{CompareDocument, ModelDocument};
+use spadework_document::comparison::{CompareDocument, ModelDocument};
+use spadework_document::result::{IntervalDocument, ReferencesDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
-use spadework_io::result::{IntervalDocument, ReferencesDocument};
 use spadework_io::{Dataset, Labels};
 use spadework_report::{ComparedModels, SampleColumns, comparison_charts, comparison_page};
 

@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use spadework::scores::predictions;
 use spadework::{Comparison, ModelSet, Samples, SpadeParams, SpadeReport, Values, compare};
-use spadework_io::comparison::CompareDocument;
+use spadework_document::comparison::CompareDocument;
 use spadework_io::{Labels, load_bytes, load_digits};
 use spadework_report::{ComparedModels, InputArray, SampleColumns, comparison_charts, comparison_page};
 

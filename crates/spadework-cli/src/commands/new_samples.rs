@@ -6,8 +6,8 @@ use std::time::Instant;
 use serde::Serialize;
 use spadework::scores::NodeScore;
 use spadework::{Monitor, NewScores, PairedSamples, Reference, Side, SpectralEmbedding, Values};
+use spadework_document::result::ScoreDocument;
 use spadework_io::output::{Column, write_bytes, write_npy};
-use spadework_io::result::ScoreDocument;
 use spadework_io::{Dataset, Labels, load, load_labels};
 
 use crate::args::{ScoreArgs, TableFormat};

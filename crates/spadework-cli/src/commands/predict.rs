@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use spadework::scores::accuracy;
+use spadework_document::result::ModelFileDocument;
 use spadework_io::load;
 use spadework_io::output::{OutputFile, write_npy};
-use spadework_io::result::ModelFileDocument;
 
 use crate::args_model::PredictArgs;
 use crate::console::Console;

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use spadework::scores::{SampleFacts, SampleSignals};
 use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, Values, compare, evaluate, with_threads};
-use spadework_io::beside::BesideDocument;
-use spadework_io::comparison::CompareDocument;
-use spadework_io::layers::LayersDocument;
-use spadework_io::result::{ScoreDocument, schema_of};
-use spadework_io::sweep::SweepDocument;
-use spadework_io::{Dataset, Labels, comparison, layers, load, result, sweep};
+use spadework_document::beside::BesideDocument;
+use spadework_document::comparison::CompareDocument;
+use spadework_document::layers::LayersDocument;
+use spadework_document::result::{ScoreDocument, schema_of};
+use spadework_document::sweep::SweepDocument;
+use spadework_document::{comparison, layers, result, sweep};
+use spadework_io::{Dataset, Labels, load};
 use spadework_report::{
     ComparedModels, Origin, SampleColumns, ScoredModel, comparison_charts, comparison_page,
     comparison_page_of_document, layers_charts, layers_page, score_charts, score_charts_of_document,

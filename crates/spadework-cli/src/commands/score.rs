@@ -1,7 +1,7 @@
 //! `spadework score`: one model, or new samples against one.
 
 use spadework::{Indices, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
-use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
 use super::new_samples;

@@ -6,9 +6,9 @@ use spadework::{
     Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
     permuted_score,
 };
+use spadework_document::comparison::CompareDocument;
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_io::comparison::CompareDocument;
-use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
 use super::score::{Extras, SideArgument, SideData, set_facts, set_scores};

@@ -8,8 +8,8 @@ use spadework::{
     DistortionParams, EdgeDistances, ManifoldPair, MeasuredDistortion, MeasuredPair, evaluate_manifolds,
     measure_distortion,
 };
-use spadework_io::distortion::DistortionDocument;
-use spadework_io::result::ScoreDocument;
+use spadework_document::distortion::DistortionDocument;
+use spadework_document::result::ScoreDocument;
 
 use super::score::SideArgument;
 use crate::arrays::{LabelArrays, pairs as pair_rows};

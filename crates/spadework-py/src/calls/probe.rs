@@ -6,11 +6,11 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::probe::{Grid, ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
+use spadework::probe::{ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
 use spadework::{Samples, Silent, SpadeParams, Values, evaluate};
+use spadework_document::probe::{ProbeDocument, ProbedGraphDocument, grid_of};
 use spadework_io::corrupt::ImageShape;
-use spadework_io::model::{OnnxModel, Prepared, RunOptions};
-use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
+use spadework_model::{OnnxModel, Prepared, RunOptions};
 
 use super::TOP;
 use super::onnx::Feed;
@@ -52,7 +52,7 @@ impl Chosen {
         Ok(ProbeParams {
             probes: self.probes.unwrap_or(usual.probes),
             samples: self.samples,
-            grid: ImageShape::of_extents(shape).map(Grid::from),
+            grid: ImageShape::of_extents(shape).map(grid_of),
             seed: self.seed,
             ..usual
         })

@@ -9,8 +9,8 @@ use spadework::{
     Graph, Indices, Manifold, ManifoldPair, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams,
     SpadeReport, evaluate_manifolds, intervals, permuted_score,
 };
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 
 use super::TOP;
 use crate::arrays::{BorrowedRows, Entries, LabelArrays, Rows, column, rows, set_graph};

@@ -9,7 +9,7 @@ use spadework::scores::{Cut, Distortion};
 use spadework::{
     DistortionParams, EdgeDistances, Error as CoreError, MeasuredDistortion, MeasuredPair, measure_distortion,
 };
-use spadework_io::distortion::DistortionDocument;
+use spadework_document::distortion::DistortionDocument;
 use spadework_io::output::{OutputDir, write_bytes};
 
 use crate::args_distances::DistortionArgs;

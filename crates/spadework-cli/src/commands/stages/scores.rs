@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use spadework::{Samples, Side, SolvedSpectrum, SpadeParams, SpectralEmbedding, scores_of};
-use spadework_io::result::{PlaceDocument, ScoreDocument};
-use spadework_io::stages::{GraphStage, Recipe};
+use spadework_document::result::{PlaceDocument, ScoreDocument};
+use spadework_document::stages::{GraphStage, Recipe};
 use spadework_io::{Dataset, Labels, digest, graph_digest, load_labels};
 
 use crate::args_stages::ScoresArgs;

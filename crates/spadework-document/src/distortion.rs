@@ -10,8 +10,8 @@ use spadework::scores::{
 };
 use spadework::{EdgeDistances, MeasuredDistortion, MeasuredPair, SpadeReport};
 
-use crate::Labels;
 use crate::result::{FullSpectrumDocument, NeighborsDocument, indented_json};
+use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.distortion/1";

@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use spadework::{Monitor, Samples, Stage, Values};
+use spadework_io::Dataset;
 
 use super::about;
 use super::engine::{Plan, Worker};
-use super::error::ModelError;
+use super::error::{ModelError, Result};
 use super::fit::Fit;
-use crate::dataset::Dataset;
-use crate::error::Result;
 
 /// A model made ready for samples of one shape.
 pub struct Prepared {

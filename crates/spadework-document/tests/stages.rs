@@ -8,7 +8,7 @@ use spadework::{
     Manifold, ManifoldPair, Samples, Silent, SpadeParams, Weights, evaluate_manifolds, graphs_of, scores_of,
     spectrum_of,
 };
-use spadework_io::stages::{
+use spadework_document::stages::{
     EigenStage, GraphStage, Recipe, eigenpairs_file, graph_files, read_eigenpairs, read_graphs,
     write_eigenpairs, write_graphs,
 };

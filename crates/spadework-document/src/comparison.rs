@@ -8,12 +8,13 @@ use serde::{Deserialize, Serialize};
 use spadework::scores::{SampleFacts, disparity, label_scores};
 use spadework::{ComparedModel, Comparison, SpadeParams, SpadeReport, UnknownWord};
 
+use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, LabelDocument,
     MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
 };
-use crate::{Error, Labels};
+use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.compare/1";
