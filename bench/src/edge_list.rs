@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use spadework::{ConnectedGraph, Graph, GraphPair, Values};
+use spadework::graph::ConnectedGraph;
+use spadework::samples::Values;
+use spadework::{Graph, GraphPair};
 use spadework_io::output::write_npy;
 
 use crate::Failure;

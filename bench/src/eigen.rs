@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use spadework::graph::{Neighborhood, connect};
-use spadework::{
-    Certainty, Connectivity, EigenParams, EigenProblem, ExactSearch, GraphPair, NeighborSearch,
-    PairedSamples, Side, Silent,
-};
+use spadework::eigen::{Certainty, EigenParams, EigenProblem};
+use spadework::graph::Connectivity;
+use spadework::neighbors::SearchMethod;
+use spadework::pipeline::{KeepNothing, graphs_of};
+use spadework::{GraphPair, PairedSamples, Silent, SpadeParams};
 
 use crate::measure::{Cost, measure};
 use crate::{Failure, edge_list};
@@ -76,8 +76,7 @@ pub(crate) fn run(args: &EigenArgs, repeat: NonZeroUsize) -> Result<EigenLine, F
     if let Some(folder) = &args.save_graphs {
         edge_list::save(folder, &graphs)?;
     }
-    let params =
-        EigenParams { eigenpairs: args.eigenpairs, tolerance: args.tolerance, ..EigenParams::default() };
+    let params = EigenParams::default().with_eigenpairs(args.eigenpairs).with_tolerance(args.tolerance);
     let ((problem, pairs), cost) = measure(repeat, || {
         let problem = EigenProblem::new(&graphs, params.seed);
         let pairs = problem.dominant_eigenpairs(&params, &Silent)?;
@@ -103,15 +102,9 @@ pub(crate) fn run(args: &EigenArgs, repeat: NonZeroUsize) -> Result<EigenLine, F
 fn search(inputs: &str, outputs: &str, neighbors: usize) -> Result<GraphPair, Failure> {
     let (inputs, outputs) = (spadework_io::load(inputs)?, spadework_io::load(outputs)?);
     let samples = PairedSamples::new(inputs.samples()?, outputs.samples()?)?;
-    let mut search_input = |k| ExactSearch.search(samples.input(), k, &Silent);
-    let mut search_output = |k| ExactSearch.search(samples.output(), k, &Silent);
-    let (input, output) = (search_input(neighbors)?, search_output(neighbors)?);
-    let (graphs, _) = connect(
-        Neighborhood::new(Side::Input, samples.input(), input, &mut search_input),
-        Neighborhood::new(Side::Output, samples.output(), output, &mut search_output),
-        neighbors,
-        Connectivity::Error,
-        &Silent,
-    )?;
-    Ok(graphs)
+    let params = SpadeParams::default()
+        .with_neighbors(neighbors)
+        .with_search(SearchMethod::Exact)
+        .with_connectivity(Connectivity::Error);
+    Ok(graphs_of(&(&samples).into(), &params, &KeepNothing, &Silent)?.graphs)
 }

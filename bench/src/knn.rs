@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use spadework::{ApproximateSearch, ExactSearch, NeighborSearch, Silent};
+use spadework::Silent;
+use spadework::neighbors::{ApproximateSearch, ExactSearch, NeighborSearch};
 use spadework_io::output::write_npy;
 
 use crate::Failure;

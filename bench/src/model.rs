@@ -4,7 +4,8 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use serde::Serialize;
-use spadework::{Silent, Values};
+use spadework::Silent;
+use spadework::samples::Values;
 use spadework_io::load;
 use spadework_io::output::write_npy;
 use spadework_model::{OnnxModel, RunOptions};

@@ -20,11 +20,22 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Core(#[from] spadework::Error),
     #[error(transparent)]
+    Probe(spadework_probe::Error),
+    #[error(transparent)]
     Io(#[from] spadework_io::Error),
     #[error(transparent)]
     Network(spadework_nn::Error),
     #[error(transparent)]
     Report(#[from] spadework_report::Error),
+}
+
+impl From<spadework_probe::Error> for Failure {
+    fn from(error: spadework_probe::Error) -> Self {
+        match error {
+            spadework_probe::Error::Core(error) => Self::Core(error),
+            other => Self::Probe(other),
+        }
+    }
 }
 
 impl From<spadework_nn::Error> for Failure {

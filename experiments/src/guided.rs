@@ -192,11 +192,9 @@ impl Plan {
             guided_by: None,
         };
         let Some(network) = recipe.network(run, Guides::default())? else { return Ok(None) };
-        let params = SpadeParams {
-            neighbors: self.training.neighbors,
-            eigenpairs: self.training.eigenpairs,
-            ..SpadeParams::default()
-        };
+        let params = SpadeParams::default()
+            .with_neighbors(self.training.neighbors)
+            .with_eigenpairs(self.training.eigenpairs);
         node_scores(run, &network, (&recipe.name, &recipe.settings()), train, &params)
     }
 

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spadework::{Model, ModelSet, PairedSamples, Samples, SpadeParams, SweepPoint, sweep};
+use spadework::pipeline::{SweepPoint, sweep};
+use spadework::{Model, ModelSet, PairedSamples, Samples, SpadeParams};
 use spadework_io::load;
 use spadework_nn::attack::{Climb, Norm};
 use spadework_nn::train::{Augmentation, Guides, Method, OptimizerKind, Schedule, TrainParams};
@@ -150,7 +151,7 @@ impl Levels {
         let [from, to] = [neighbors.first(), neighbors.last()].map(|k| k.copied().unwrap_or(0));
         let name = format!("eigenvalues/{}/{} k {from}-{to} r {eigenpairs}", self.title(), self.origin);
         run.part(&name, &settings, || {
-            let params = SpadeParams { eigenpairs, seed: run.seed(), ..SpadeParams::default() };
+            let params = SpadeParams::default().with_eigenpairs(eigenpairs).with_seed(run.seed());
             let swept = sweep(&self.models()?, neighbors, &params, run.monitor())?;
             let point = |point: SweepPoint| -> Result<Point, Failure> {
                 let scores = point.scores?;

@@ -181,7 +181,12 @@ pub(crate) fn score(
     eigenpairs: usize,
 ) -> Result<SpadeReport, Failure> {
     let outputs = model.outputs(images.examples.samples())?;
-    score_outputs(run, images, outputs, &SpadeParams { neighbors, eigenpairs, ..SpadeParams::default() })
+    score_outputs(
+        run,
+        images,
+        outputs,
+        &SpadeParams::default().with_neighbors(neighbors).with_eigenpairs(eigenpairs),
+    )
 }
 
 /// Scores outputs of images.
@@ -193,7 +198,7 @@ pub(crate) fn score_outputs(
 ) -> Result<SpadeReport, Failure> {
     let dim = outputs.len() / images.len();
     let outputs = Samples::from_f32(images.len(), dim, outputs)?;
-    let params = SpadeParams { seed: run.seed(), ..params.clone() };
+    let params = params.clone().with_seed(run.seed());
     Ok(evaluate(&PairedSamples::new(images.samples()?, outputs)?, &params, run.monitor())?)
 }
 

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
-use spadework::eigen::EigenMethod;
-use spadework::{Certainty, Connectivity, GraphKind, SearchMethod, SpadeParams, Spectrum, Weights};
+use spadework::SpadeParams;
+use spadework::eigen::{Certainty, EigenMethod};
+use spadework::graph::{Connectivity, GraphKind, Weights};
+use spadework::neighbors::SearchMethod;
+use spadework::pipeline::Spectrum;
 
 use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
@@ -349,7 +352,7 @@ impl ModelArgs {
 
 impl MethodArgs {
     pub(crate) fn params(&self, neighbors: usize) -> SpadeParams {
-        SpadeParams { graph: self.graph, weights: self.weights, ..self.general.params(neighbors) }
+        self.general.params(neighbors).with_graph(self.graph).with_weights(self.weights)
     }
 }
 
@@ -362,19 +365,17 @@ impl GeneralArgs {
                 (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error })
             }
         };
-        SpadeParams {
-            neighbors,
-            eigenpairs,
-            spectrum,
-            solver: self.solver.into(),
-            search: self.search.into(),
-            connectivity: self.connectivity.into(),
-            tolerance: self.tolerance,
-            certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
-            seed: self.seed,
-            threads: self.threads,
-            ..SpadeParams::default()
-        }
+        SpadeParams::default()
+            .with_neighbors(neighbors)
+            .with_eigenpairs(eigenpairs)
+            .with_spectrum(spectrum)
+            .with_solver(self.solver.into())
+            .with_search(self.search.into())
+            .with_connectivity(self.connectivity.into())
+            .with_tolerance(self.tolerance)
+            .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_seed(self.seed)
+            .with_threads(self.threads)
     }
 }
 

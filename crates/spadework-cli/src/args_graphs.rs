@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use spadework::{GraphKind, SpadeParams, Weights};
+use spadework::SpadeParams;
+use spadework::graph::{GraphKind, Weights};
 
 use crate::args::{GeneralArgs, TerminalArgs};
 use crate::args_model::NetworkArgs;
@@ -96,6 +97,6 @@ pub(crate) struct GraphsArgs {
 impl GraphsArgs {
     /// The parameters of one way of making graphs.
     pub(crate) fn params(&self, graph: GraphKind, weights: Weights) -> SpadeParams {
-        SpadeParams { graph, weights, ..self.general.params(self.neighbors) }
+        self.general.params(self.neighbors).with_graph(graph).with_weights(weights)
     }
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use spadework::probe::{Probe, ProbeParams};
+use spadework_probe::{Probe, ProbeParams};
 
 use crate::args::one_or_more;
 

@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use spadework::{Monitor, Stage};
+use spadework::Monitor;
+use spadework::monitor::Stage;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use spadework::with_threads;
+use spadework::threads::with_threads;
 use spadework_document::result::CorruptionDocument;
 use spadework_io::corrupt::{self, Corruption, ImageShape};
 use spadework_io::{Dataset, Error as IoError, load};
@@ -62,8 +62,9 @@ pub(crate) fn apply(
         None => shape_of(dataset, console)?,
     };
     let monitor = console.monitor();
-    let corrupted =
-        with_threads(threads, || Ok(corrupt::corrupt(dataset, corruption, shape, seed, &monitor)))?;
+    let corrupted = with_threads(threads, || {
+        Ok::<_, spadework::Error>(corrupt::corrupt(dataset, corruption, shape, seed, &monitor))
+    })?;
     let document = CorruptionDocument {
         kind: corruption.kind.to_string(),
         severity: corruption.severity.get(),

@@ -1,6 +1,7 @@
 //! Why a command did not end well, and with which exit code.
 
-use spadework::{Connectivity, Error as CoreError, SpadeParams};
+use spadework::graph::Connectivity;
+use spadework::{Error as CoreError, SpadeParams};
 use spadework_io::Error as IoError;
 use spadework_model::ModelError;
 
@@ -177,6 +178,15 @@ impl From<CoreError> for Failure {
             _ => (USAGE, None),
         };
         Self { exit_code, message: Some(error.to_string()), hint }
+    }
+}
+
+impl From<spadework_probe::Error> for Failure {
+    fn from(error: spadework_probe::Error) -> Self {
+        match error {
+            spadework_probe::Error::Core(error) => error.into(),
+            error => Self::usage(error.to_string()),
+        }
     }
 }
 

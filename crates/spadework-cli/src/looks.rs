@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 
-use spadework::{Samples, Values};
+use spadework::Samples;
+use spadework::samples::Values;
 
 /// Sums of probabilities in single precision are off by less than this.
 const SUM_SLACK: f64 = 1e-3;

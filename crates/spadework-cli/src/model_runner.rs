@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use spadework::with_threads;
+use spadework::threads::with_threads;
 use spadework_document::result::ModelFileDocument;
 use spadework_io::{Dataset, load};
 use spadework_model::{Normalization, OnnxModel, Prepared, RunOptions};
@@ -84,7 +84,7 @@ impl Runner<'_> {
         }
         let monitor = self.console.monitor();
         let samples = inputs.few_samples()?;
-        let mut outputs = with_threads(self.threads, || Ok(prepared.run(&samples, &monitor)))??;
+        let mut outputs = with_threads(self.threads, || Ok::<_, Failure>(prepared.run(&samples, &monitor)?))?;
         let document = document(model, output, softmax.is_some(), &self.options);
         Ok(Outputs { data: outputs.swap_remove(0), model: Some(document) })
     }

@@ -1,6 +1,8 @@
 //! Several models on one input, as `compare` and `sweep` load them.
 
-use spadework::{Comparison, Error as CoreError, Model, ModelSet, Side};
+use spadework::pipeline::Comparison;
+use spadework::samples::Side;
+use spadework::{Error as CoreError, Model, ModelSet};
 use spadework_document::comparison::CompareData;
 use spadework_document::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load_labels, names_array};

@@ -1,13 +1,15 @@
 //! Probes of models, as `score` and `compare` have them.
 
-use spadework::probe::{
-    ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, Probed, probe_model, probed_manifold,
-};
-use spadework::{Error as CoreError, Samples, SpadeParams, evaluate, with_threads};
+use spadework::threads::with_threads;
+use spadework::{Samples, SpadeParams, evaluate};
 use spadework_document::probe::{ProbeDocument, ProbedGraphDocument, grid_of as grid_of_image};
 use spadework_io::corrupt::ImageShape;
 use spadework_io::{Dataset, Labels};
 use spadework_model::{Layout, Prepared, RunOptions};
+use spadework_probe::{
+    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, probe_model,
+    probed_manifold,
+};
 
 use crate::args_probe::ProbeArgs;
 use crate::console::Console;
@@ -35,11 +37,11 @@ impl ProbeArgs {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let Some(probe) = self.probe else { return Ok(()) };
         self.params(probe).check().map_err(|error| match &error {
-            CoreError::ProbeCount { name: "samples", .. } => Failure::from(error).about("--probe-samples"),
+            ProbeError::ProbeCount { name: "samples", .. } => Failure::from(error).about("--probe-samples"),
             _ => Failure::from(error).about("--probes"),
         })?;
         if self.probe_graph && probe.kind() == ProbeKind::Search {
-            return Err(Failure::from(CoreError::ProbedManifold)
+            return Err(Failure::from(ProbeError::ProbedManifold)
                 .about("--probe-graph")
                 .with_hint("name a kind of noise, e.g. --probe linf:0.1:pixel"));
         }
@@ -49,17 +51,15 @@ impl ProbeArgs {
     /// Says before the work begins that a model has too few outputs.
     pub(crate) fn check_outputs(&self, file: &str, outputs: usize) -> Result<(), Failure> {
         if self.probe.is_some() && outputs < 2 {
-            return Err(Failure::from(CoreError::NoMargin { outputs }).about(file));
+            return Err(Failure::from(ProbeError::NoMargin { outputs }).about(file));
         }
         Ok(())
     }
 
     fn params(&self, probe: Probe) -> ProbeParams {
-        ProbeParams {
-            probes: self.probes.map_or(probe.usual_count(), Into::into),
-            samples: self.probe_samples.get(),
-            ..ProbeParams::new(probe)
-        }
+        ProbeParams::new(probe)
+            .with_probes(self.probes.map_or(probe.usual_count(), Into::into))
+            .with_samples(self.probe_samples.get())
     }
 }
 
@@ -73,11 +73,8 @@ impl<'a> Probing<'a> {
         console: Console,
     ) -> Option<Self> {
         let (probe, inputs) = args.probe.zip(inputs)?;
-        let probe = ProbeParams {
-            grid: grid_of(inputs, probe, &options, console),
-            seed: params.seed,
-            ..args.params(probe)
-        };
+        let probe =
+            args.params(probe).with_grid(grid_of(inputs, probe, &options, console)).with_seed(params.seed);
         let runner = Runner { options, threads: params.threads, inputs: Some(inputs), console };
         let graph = args.probe_graph.then(|| params.clone());
         Some(Self { runner, inputs, probe, graph })
@@ -95,7 +92,7 @@ impl<'a> Probing<'a> {
                 .map(|(probed, manifold)| (probed, Some(manifold))),
             None => probe_model(&inputs, model, &self.probe, &monitor).map(|probed| (probed, None)),
         };
-        let (probed, manifold) = with_threads(self.runner.threads, || Ok(probe()))??;
+        let (probed, manifold) = with_threads(self.runner.threads, probe)?;
         let mut document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
         if let (Some(params), Some(manifold)) = (&self.graph, manifold) {
             let report = evaluate(&manifold, params, &monitor)
@@ -143,7 +140,7 @@ fn grid_of(inputs: &Dataset, probe: Probe, options: &RunOptions, console: Consol
 
 /// Columns of the table of samples, a number an input, NaN for those that were not probed.
 pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
-    let column = |value: &dyn Fn(&spadework::probe::ProbedSample) -> Option<f64>| {
+    let column = |value: &dyn Fn(&spadework_probe::ProbedSample) -> Option<f64>| {
         let mut column = vec![f64::NAN; probed.inputs()];
         for sample in &probed.samples {
             column[sample.index] = value(sample).unwrap_or(f64::NAN);

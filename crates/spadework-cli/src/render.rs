@@ -1,7 +1,7 @@
 //! Results as text for people.
 
 use serde::Serialize;
-use spadework::Stage;
+use spadework::monitor::Stage;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::result::{
     CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,

@@ -3,10 +3,12 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use spadework::scores::{SampleFacts, SampleSignals};
+use spadework::graph::Weights;
+use spadework::neighbors::{ApproximateSearch, Recall};
+use spadework::pipeline::{Diagnostics, KeepNothing, ModelGraphs, graphs_of};
 use spadework::{
-    ApproximateSearch, Diagnostics, Error as CoreError, GraphPair, Manifold, ManifoldPair, ModelSet,
-    PairedSamples, Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
+    Error as CoreError, GraphPair, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams,
+    SpadeReport, evaluate,
 };
 use spadework_document::beside::BesideDocument;
 use spadework_document::result::{
@@ -15,6 +17,7 @@ use spadework_document::result::{
 use spadework_document::stages::GraphStage;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_io::{Dataset, Labels, load_labels};
+use spadework_probe::{SampleFacts, SampleSignals};
 
 use crate::args::{By, ModelArgs, OutputArgs, TableFormat};
 use crate::args_data::CorruptionArgs;
@@ -22,13 +25,12 @@ use crate::args_graphs::GraphFormat;
 use crate::args_probe::ProbeArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::looks;
 use crate::probing::{self, Probing, Shown};
 use crate::render::{csv_field, json, percent};
 use crate::sides::Sides;
 use crate::stages::{StageFolder, evaluate_in_stages};
 use crate::stored::{command_line, remembered, working_folder};
-use crate::tables;
+use crate::{looks, tables};
 
 /// A scored model with its labels.
 #[derive(Debug)]
@@ -80,13 +82,13 @@ impl Scored {
         let (report, Files { sides, labels }) =
             with_files_of(model, corruption, console, |pair, params, sides| {
                 if let (Some(probe), Some(model), Manifold::Samples(outputs)) =
-                    (probe, &sides.model, pair.output())
+                    (probe, &sides.model, &pair.output())
                 {
                     probe.check_outputs(&model.file, outputs.dim())?;
                 }
                 match stages {
                     Some(stages) => evaluate_in_stages(pair, params, stages),
-                    None => evaluate_manifolds(pair, params, &console.monitor())
+                    None => evaluate(pair, params, &console.monitor())
                         .map_err(|error| Failure::of_evaluation(error, params)),
                 }
             })?;
@@ -239,11 +241,11 @@ pub(crate) struct Made {
 impl Made {
     /// Loads what the arguments name and makes its graphs.
     pub(crate) fn from_args(model: &ModelArgs, console: Console) -> Result<Self, Failure> {
-        let ((graphs, diagnostics), files) =
-            with_files_of(model, &CorruptionArgs::default(), console, |pair, params, _| {
-                graphs_of(pair, params, &console.monitor())
-                    .map_err(|error| Failure::of_evaluation(error, params))
-            })?;
+        let (made, files) = with_files_of(model, &CorruptionArgs::default(), console, |pair, params, _| {
+            graphs_of(pair, params, &KeepNothing, &console.monitor())
+                .map_err(|error| Failure::of_evaluation(error, params))
+        })?;
+        let ModelGraphs { graphs, diagnostics, .. } = made;
         tell_what_was_done(&diagnostics, graphs.nodes(), console);
         Ok(Self { graphs, diagnostics, labels: files.labels })
     }

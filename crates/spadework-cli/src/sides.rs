@@ -1,6 +1,8 @@
 //! The two sides of a model as files: arrays, or graphs in their place.
 
-use spadework::{Error as CoreError, GraphKind, Inputs, Manifold, ManifoldPair, Samples, Side};
+use spadework::graph::GraphKind;
+use spadework::samples::Side;
+use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples};
 use spadework_document::result::{CorruptionDocument, ModelFileDocument};
 use spadework_io::{Dataset, Labels, LoadedGraph, load_graph};
 
@@ -50,7 +52,7 @@ impl SideFile<'_> {
     }
 
     /// The side as what many models were given.
-    pub(crate) fn inputs(&self) -> Result<Inputs<'_>, Failure> {
+    pub(crate) fn inputs(&self) -> Result<Manifold<'_>, Failure> {
         Ok(match self {
             SideFile::Array(dataset) => dataset.samples()?.into(),
             SideFile::Graph { loaded, .. } => loaded.graph.clone().into(),
@@ -67,8 +69,8 @@ impl SideFile<'_> {
 
     fn manifold<'s>(&self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
         match (self, samples) {
-            (SideFile::Graph { loaded, .. }, _) => Manifold::Graph(loaded.graph.clone()),
-            (SideFile::Array(_), Some(samples)) => Manifold::Samples(samples),
+            (SideFile::Graph { loaded, .. }, _) => loaded.graph.clone().into(),
+            (SideFile::Array(_), Some(samples)) => samples.into(),
             (SideFile::Array(_), None) => unreachable!("an array has samples"),
         }
     }
@@ -123,12 +125,12 @@ impl<'a> Sides<'a> {
         Ok(Self { input, output, model: model_file, corruption: made })
     }
 
-    /// Inputs and outputs, where they are no graphs.
+    /// Manifold and outputs, where they are no graphs.
     pub(crate) fn into_datasets(self) -> (Option<Dataset>, Option<Dataset>) {
         (self.input.into_dataset(), self.output.into_dataset())
     }
 
-    /// Inputs and outputs, where neither is a graph.
+    /// Manifold and outputs, where neither is a graph.
     pub(crate) fn into_arrays(self) -> Option<(Dataset, Dataset)> {
         let (inputs, outputs) = self.into_datasets();
         inputs.zip(outputs)

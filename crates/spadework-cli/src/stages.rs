@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use spadework::eigen::GeneralizedEigenpairs;
-use spadework::{
-    Certainty, ConnectedGraph, Diagnostics, Error as CoreError, Graph, GraphPair, Manifold, ManifoldPair,
-    Side, SolvedSpectrum, SpadeParams, SpadeReport, graphs_of, scores_of, spectrum_around, spectrum_of,
+use spadework::eigen::{Certainty, GeneralizedEigenpairs};
+use spadework::graph::ConnectedGraph;
+use spadework::pipeline::{
+    Diagnostics, KeepNothing, ModelGraphs, SolvedSpectrum, graphs_of, scores_of, spectrum_around, spectrum_of,
 };
+use spadework::samples::Side;
+use spadework::{Error as CoreError, Graph, GraphPair, Manifold, ManifoldPair, SpadeParams, SpadeReport};
 use spadework_document::stages::{
     EigenStage, FOLDER, GraphStage, Recipe, StagedGraphs, eigenpairs_file, graph_files, read_eigenpairs,
     read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
@@ -82,8 +84,9 @@ impl StageFolder {
                 .note(&format!("{}: the graphs are there and are not made again", self.path.display()));
             return Ok(made);
         }
-        let (graphs, diagnostics) = graphs_of(pair, params, &self.console.monitor())
-            .map_err(|error| Failure::of_evaluation(error, params))?;
+        let ModelGraphs { graphs, diagnostics, .. } =
+            graphs_of(pair, params, &KeepNothing, &self.console.monitor())
+                .map_err(|error| Failure::of_evaluation(error, params))?;
         let mut stage = GraphStage::new(recipe, &diagnostics);
         complete(&mut stage)?;
         write_graphs(&self.path, &graphs, &stage)?;
@@ -134,9 +137,10 @@ impl StageFolder {
         let StagedGraphs { input, output, stage } = found;
         let [input_file, output_file] = graph_files(&self.path);
         let Some(stage) = stage else {
-            let pair = ManifoldPair::new(Manifold::Graph(input), Manifold::Graph(output))
+            let pair = ManifoldPair::new(input, output)
                 .map_err(|error| Failure::from(error).about(&self.path.display().to_string()))?;
-            let (graphs, diagnostics) = graphs_of(&pair, &SpadeParams::default(), &self.console.monitor())?;
+            let ModelGraphs { graphs, diagnostics, .. } =
+                graphs_of(&pair, &SpadeParams::default(), &KeepNothing, &self.console.monitor())?;
             return Ok(MadeStage { graphs, diagnostics, stage: None });
         };
         let output = connected(output)
@@ -161,7 +165,7 @@ impl StageFolder {
                 .note(&format!("{}: the eigenpairs are there and are not found again", file.display()));
             return Ok(spectrum);
         }
-        let spectrum = spectrum_of(graphs, params, &self.console.monitor())
+        let spectrum = spectrum_of(graphs, params, &KeepNothing, &self.console.monitor())
             .map_err(|error| Failure::of_evaluation(error, params))?;
         let stage = EigenStage::new(recipe, &spectrum, params.tolerance, params.seed);
         write_eigenpairs(&self.path, &spectrum, &stage)?;
@@ -219,10 +223,10 @@ impl StageFolder {
         let pairs = GeneralizedEigenpairs::restore(graphs, found.eigenpairs)
             .map_err(|error| about(Failure::from(error)))?;
         let params = match &found.stage {
-            Some(stage) => SpadeParams { tolerance: stage.tolerance, seed: stage.seed, ..params },
+            Some(stage) => params.with_tolerance(stage.tolerance).with_seed(stage.seed),
             None => params,
         };
-        let params = SpadeParams { eigenpairs: pairs.len(), ..params };
+        let params = params.with_eigenpairs(pairs.len());
         if let Some(spectrum) = found.stage.and_then(|stage| stage.spectrum(pairs.clone())) {
             return Ok((spectrum, params));
         }
@@ -277,15 +281,12 @@ pub(crate) fn evaluate_in_stages(
     folder: &StageFolder,
 ) -> Result<SpadeReport, Failure> {
     // What concerns later stages is found out before the search, which may take hours.
-    match (pair.input(), pair.output()) {
-        (Manifold::Graph(_), Manifold::Graph(_)) => params.check_for_graphs(pair.len())?,
-        _ => params.check_for(pair.len())?,
-    }
+    params.check_sides(pair)?;
     let MadeStage { graphs, mut diagnostics, .. } = folder.graphs(pair, params, |_| Ok(()))?;
     let spectrum = folder.spectrum(&graphs, params)?;
     // Stages of an earlier call know what concerned them.
     diagnostics.params = params.clone();
-    scores_of(graphs, diagnostics, spectrum, &folder.console.monitor())
+    scores_of(ModelGraphs::new(graphs, diagnostics), spectrum, &folder.console.monitor())
         .map_err(|error| Failure::of_evaluation(error, params))
 }
 
@@ -297,7 +298,7 @@ fn graph_recipe(pair: &ManifoldPair<'_>, params: &SpadeParams) -> Recipe {
     };
     Recipe::new()
         .with("inputs", side(pair.input()))
-        .with("outputs", side(pair.output()))
+        .with("outputs", side(&pair.output()))
         .with("neighbors", params.neighbors)
         .with("search", params.search)
         .with("graph", params.graph)

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use spadework::Side;
+use spadework::samples::Side;
 use spadework_document::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};
 use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};

@@ -1,8 +1,9 @@
 //! What is known of a model beside its score, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{NodeScore, SampleFacts, edge_overlap, label_agreement};
+use spadework::scores::{NodeScore, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
+use spadework_probe::SampleFacts;
 
 use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::ProbeDocument;

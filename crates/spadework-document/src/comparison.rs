@@ -5,8 +5,11 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{SampleFacts, disparity, label_scores};
-use spadework::{ComparedModel, Comparison, SpadeParams, SpadeReport, UnknownWord};
+use spadework::error::UnknownWord;
+use spadework::pipeline::{ComparedModel, Comparison};
+use spadework::scores::{disparity, label_scores};
+use spadework::{SpadeParams, SpadeReport};
+use spadework_probe::SampleFacts;
 
 use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
@@ -225,13 +228,12 @@ impl CompareDocument {
             weights: &self.weights,
             connectivity: &self.connectivity,
         };
-        Ok(SpadeParams {
-            neighbors: self.neighbors.requested,
-            eigenpairs: self.eigenpairs,
-            tolerance: self.tolerance,
-            seed: self.seed,
-            ..words.params()?
-        })
+        Ok(words
+            .params()?
+            .with_neighbors(self.neighbors.requested)
+            .with_eigenpairs(self.eigenpairs)
+            .with_tolerance(self.tolerance)
+            .with_seed(self.seed))
     }
 
     /// The document as indented JSON.

@@ -5,10 +5,11 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use spadework::SpadeReport;
+use spadework::pipeline::{EdgeDistances, MeasuredDistortion, MeasuredPair};
 use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
-use spadework::{EdgeDistances, MeasuredDistortion, MeasuredPair, SpadeReport};
 
 use crate::result::{FullSpectrumDocument, NeighborsDocument, indented_json};
 use spadework_io::Labels;
@@ -239,7 +240,7 @@ impl DistortionDocument {
 
 impl ContrastDocument {
     fn new(distance: &'static str, contrast: &Contrast) -> Self {
-        let mean = |MeanInterval { mean, lower, upper }| MeanDocument { mean, lower, upper };
+        let mean = |MeanInterval { mean, lower, upper, .. }| MeanDocument { mean, lower, upper };
         Self { distance, top: mean(contrast.top), random: mean(contrast.random), p_value: contrast.p_value }
     }
 }

@@ -1,9 +1,10 @@
 //! Margins and indices of a scored model, as parts of its document.
 
 use serde::{Deserialize, Serialize};
-use spadework::Indices;
 use spadework::laplacian::Estimate;
-use spadework::scores::{Margins, Spread};
+use spadework::pipeline::AverageIndices;
+use spadework::scores::Spread;
+use spadework_probe::Margins;
 
 /// Mean and quantiles of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub struct MarginsDocument {
     pub spread: SpreadDocument,
 }
 
-/// Indices that are found where they are asked for.
+/// AverageIndices that are found where they are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct IndicesDocument {
     /// tr(L_Y⁺L_X)/(n − 1), the mean of all eigenvalues.
@@ -77,7 +78,7 @@ pub struct NeighborhoodsDocument {
 
 impl From<Spread> for SpreadDocument {
     fn from(spread: Spread) -> Self {
-        let Spread { mean, least, p5, p25, median, p75, p95, largest } = spread;
+        let Spread { mean, least, p5, p25, median, p75, p95, largest, .. } = spread;
         Self { mean, least, p5, p25, median, p75, p95, largest }
     }
 }
@@ -90,14 +91,14 @@ impl From<&Margins> for MarginsDocument {
 
 impl From<Estimate> for EstimateDocument {
     fn from(estimate: Estimate) -> Self {
-        let Estimate { value, standard_error, vectors } = estimate;
+        let Estimate { value, standard_error, vectors, .. } = estimate;
         Self { value, standard_error, vectors }
     }
 }
 
-impl From<Indices> for IndicesDocument {
-    fn from(indices: Indices) -> Self {
-        let Indices { mean_eigenvalue, edges, geodesic, resistance, neighborhoods } = indices;
+impl From<AverageIndices> for IndicesDocument {
+    fn from(indices: AverageIndices) -> Self {
+        let AverageIndices { mean_eigenvalue, edges, geodesic, resistance, neighborhoods, .. } = indices;
         Self {
             mean_eigenvalue: mean_eigenvalue.into(),
             edges,

@@ -5,7 +5,8 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::{LayerScore, LayerScores, Samples, SpadeParams};
+use spadework::pipeline::{LayerScore, LayerScores};
+use spadework::{Samples, SpadeParams};
 
 use crate::Error;
 use crate::result::{EnclosureDocument, ModelFileDocument, NeighborsDocument, indented_json, read_document};

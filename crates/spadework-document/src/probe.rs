@@ -1,9 +1,9 @@
 //! What probes have shown, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework::probe::{ChannelOrder, Grid, ProbeSummary, Probed, ProbedSample};
 use spadework::scores::edge_overlap;
 use spadework::{Error, SpadeReport};
+use spadework_probe::{ChannelOrder, Grid, ProbeSummary, Probed, ProbedSample};
 
 use crate::result::NeighborsDocument;
 use spadework_io::corrupt::{Channels, ImageShape};
@@ -75,7 +75,7 @@ impl ProbeDocument {
     /// # Errors
     /// When there is not one label a sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
-        let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio } =
+        let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio, .. } =
             probed.summary(labels)?;
         let changed = probed.changed(labels)?;
         let document = |sample: &ProbedSample| ChangedDocument {

@@ -6,14 +6,17 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use spadework::eigen::EigenMethod;
-use spadework::graph::{Mended, SparsifierInfo};
+use spadework::eigen::{EigenMethod, Enclosure};
+use spadework::error::UnknownWord;
+use spadework::graph::{GraphKind, SideConnection, Weights};
 use spadework::laplacian::SketchInfo;
-use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, SampleFacts, disparity};
-use spadework::{
-    Construction, Enclosure, Graph, GraphKind, INTERVAL_LEVEL, Interval, Intervals, Recall, SearchMethod,
-    SpadeParams, SpadeReport, Spectrum, Timings, UnknownWord, Weights,
+use spadework::neighbors::{Recall, SearchMethod};
+use spadework::pipeline::{
+    Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Spectrum, Timings,
 };
+use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, disparity};
+use spadework::{Graph, SpadeParams, SpadeReport};
+use spadework_probe::SampleFacts;
 
 use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
@@ -141,7 +144,7 @@ pub struct FullSpectrumDocument {
 
 impl From<SketchInfo> for FullSpectrumDocument {
     fn from(info: SketchInfo) -> Self {
-        let SketchInfo { rows, error, probability } = info;
+        let SketchInfo { rows, error, probability, .. } = info;
         Self { rows, error, probability }
     }
 }
@@ -397,13 +400,11 @@ pub(crate) struct MethodWords<'a> {
 impl MethodWords<'_> {
     /// The default parameters, but for these words.
     pub(crate) fn params(&self) -> Result<SpadeParams, UnknownWord> {
-        Ok(SpadeParams {
-            search: self.search.as_ref().map_or(Ok(SearchMethod::default()), |word| word.parse())?,
-            graph: self.graph.parse()?,
-            weights: self.weights.parse()?,
-            connectivity: self.connectivity.parse()?,
-            ..SpadeParams::default()
-        })
+        Ok(SpadeParams::default()
+            .with_search(self.search.as_ref().map_or(Ok(SearchMethod::default()), |word| word.parse())?)
+            .with_graph(self.graph.parse()?)
+            .with_weights(self.weights.parse()?)
+            .with_connectivity(self.connectivity.parse()?))
     }
 }
 
@@ -453,7 +454,7 @@ impl ScoreDocument {
         let label_scores = ids.map_or(Ok(Vec::new()), |ids| report.label_scores(ids))?;
         let label_pairs = ids.map_or(Ok(Vec::new()), |ids| report.label_pair_scores(ids))?;
         let node = |node| NodeDocument::new(node, labels);
-        let edge = |EdgeScore { p, q, score }| EdgeDocument { p, q, score };
+        let edge = |EdgeScore { p, q, score, .. }| EdgeDocument { p, q, score };
         Ok(Self {
             schema: SCHEMA.to_owned(),
             model_score: report.model_score.0,
@@ -514,18 +515,17 @@ impl ScoreDocument {
             weights: &self.weights,
             connectivity: &self.connectivity,
         };
-        Ok(SpadeParams {
-            neighbors: self.neighbors.requested,
-            eigenpairs: self.eigenpairs,
-            spectrum: match self.full_spectrum {
+        Ok(words
+            .params()?
+            .with_neighbors(self.neighbors.requested)
+            .with_eigenpairs(self.eigenpairs)
+            .with_spectrum(match self.full_spectrum {
                 Some(full) => Spectrum::Full { error: full.error },
                 None => Spectrum::Leading,
-            },
-            solver: if self.solver == "power" { EigenMethod::Power } else { EigenMethod::Auto },
-            tolerance: self.tolerance,
-            seed: self.seed,
-            ..words.params()?
-        })
+            })
+            .with_solver(if self.solver == "power" { EigenMethod::Power } else { EigenMethod::Auto })
+            .with_tolerance(self.tolerance)
+            .with_seed(self.seed))
     }
 
     /// The document as indented JSON.
@@ -581,7 +581,7 @@ impl GraphDocument {
 
     fn new(
         graph: &Graph,
-        mended: Mended,
+        mended: SideConnection,
         made: Construction,
         decided_by_index: usize,
         recall: Recall,
@@ -614,7 +614,7 @@ impl From<Recall> for SearchDocument {
 
 impl From<SparsifierInfo> for SparsifierDocument {
     fn from(info: SparsifierInfo) -> Self {
-        let SparsifierInfo { edges_before, largest, least } = info;
+        let SparsifierInfo { edges_before, largest, least, .. } = info;
         Self { edges_before, kappa: info.condition(), largest, least }
     }
 }
@@ -622,7 +622,7 @@ impl From<SparsifierInfo> for SparsifierDocument {
 impl IntervalDocument {
     /// The interval of one model among several.
     pub fn of(intervals: &Intervals, model: usize) -> Self {
-        let Interval { lower, upper } = intervals.models[model];
+        let Interval { lower, upper, .. } = intervals.models[model];
         Self {
             lower,
             upper,
@@ -636,21 +636,21 @@ impl IntervalDocument {
 
 impl From<LabelPairScore> for LabelPairDocument {
     fn from(pair: LabelPairScore) -> Self {
-        let LabelPairScore { a, b, score, edges } = pair;
+        let LabelPairScore { a, b, score, edges, .. } = pair;
         Self { a, b, score, edges }
     }
 }
 
 impl From<Disparity> for DisparityDocument {
     fn from(disparity: Disparity) -> Self {
-        let Disparity { worst, ratio } = disparity;
+        let Disparity { worst, ratio, .. } = disparity;
         Self { worst, ratio }
     }
 }
 
 impl From<Enclosure> for EnclosureDocument {
     fn from(enclosure: Enclosure) -> Self {
-        let Enclosure { lower, upper, method, probability } = enclosure;
+        let Enclosure { lower, upper, method, probability, .. } = enclosure;
         Self { lower, upper, method: method.to_string(), probability }
     }
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use spadework::graph::Mended;
-use spadework::{SpadeParams, Sweep, SweepPoint, SweepScore, SweepScores};
+use spadework::SpadeParams;
+use spadework::graph::SideConnection;
+use spadework::pipeline::{Sweep, SweepPoint, SweepScore, SweepScores};
 
 use crate::Error;
 use crate::result::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json, read_document};
@@ -179,9 +180,9 @@ impl SweepDocument {
 }
 
 fn disconnected(sweep: &Sweep) -> Vec<usize> {
-    let fell_apart = |mended: Mended| mended.components_found > 1;
+    let fell_apart = |mended: SideConnection| mended.components_found > 1;
     // The pieces of a given graph have nothing to do with k.
-    let inputs_fell_apart = |mended: Mended| sweep.input_recall.is_some() && fell_apart(mended);
+    let inputs_fell_apart = |mended: SideConnection| sweep.input_recall.is_some() && fell_apart(mended);
     let is_disconnected = |point: &&SweepPoint| match &point.scores {
         Err(_) => true,
         Ok(scores) => {

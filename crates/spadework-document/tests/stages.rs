@@ -4,10 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use spadework::eigen::GeneralizedEigenpairs;
-use spadework::{
-    Manifold, ManifoldPair, Samples, Silent, SpadeParams, Weights, evaluate_manifolds, graphs_of, scores_of,
-    spectrum_of,
-};
+use spadework::graph::Weights;
+use spadework::pipeline::{KeepNothing, ModelGraphs, graphs_of, scores_of, spectrum_of};
+use spadework::{ManifoldPair, Samples, Silent, SpadeParams, evaluate};
 use spadework_document::stages::{
     EigenStage, GraphStage, Recipe, eigenpairs_file, graph_files, read_eigenpairs, read_graphs,
     write_eigenpairs, write_graphs,
@@ -23,24 +22,25 @@ fn sides() -> [Samples<'static>; 2] {
 }
 
 fn params() -> SpadeParams {
-    SpadeParams { neighbors: 6, weights: Weights::Gaussian, ..SpadeParams::default() }
+    SpadeParams::default().with_neighbors(6).with_weights(Weights::Gaussian)
 }
 
 #[test]
 fn stages_through_files_are_the_whole_bit_by_bit() {
     let [inputs, outputs] = sides();
-    let pair = ManifoldPair::new(Manifold::Samples(&inputs), Manifold::Samples(&outputs)).unwrap();
+    let pair = ManifoldPair::new(&inputs, &outputs).unwrap();
     let sparse = "sparse:density=2".parse().unwrap();
-    for params in [params(), SpadeParams { graph: sparse, ..params() }] {
-        let whole = evaluate_manifolds(&pair, &params, &Silent).unwrap();
+    for params in [params(), params().with_graph(sparse)] {
+        let whole = evaluate(&pair, &params, &Silent).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let (graphs, diagnostics) = graphs_of(&pair, &params, &Silent).unwrap();
+        let ModelGraphs { graphs, diagnostics, .. } =
+            graphs_of(&pair, &params, &KeepNothing, &Silent).unwrap();
         write_graphs(folder.path(), &graphs, &GraphStage::new(Recipe::new(), &diagnostics)).unwrap();
         let read = read_graphs(folder.path()).unwrap().unwrap();
         assert_eq!((&read.input, &read.output), (graphs.input(), graphs.output()));
         let mut diagnostics = read.stage.unwrap().diagnostics().unwrap();
 
-        let spectrum = spectrum_of(&graphs, &params, &Silent).unwrap();
+        let spectrum = spectrum_of(&graphs, &params, &KeepNothing, &Silent).unwrap();
         let stage = EigenStage::new(Recipe::new(), &spectrum, params.tolerance, params.seed);
         write_eigenpairs(folder.path(), &spectrum, &stage).unwrap();
         let read = read_eigenpairs(folder.path()).unwrap().unwrap();
@@ -48,7 +48,7 @@ fn stages_through_files_are_the_whole_bit_by_bit() {
         let spectrum = read.stage.unwrap().spectrum(pairs).unwrap();
 
         diagnostics.params = params;
-        let report = scores_of(graphs, diagnostics, spectrum, &Silent).unwrap();
+        let report = scores_of(ModelGraphs::new(graphs, diagnostics), spectrum, &Silent).unwrap();
         assert_eq!(report.model_score, whole.model_score);
         assert_eq!(report.enclosure, whole.enclosure);
         assert_eq!(report.eigenpairs.vectors(), whole.eigenpairs.vectors());
@@ -56,8 +56,8 @@ fn stages_through_files_are_the_whole_bit_by_bit() {
         assert_eq!(report.eigenpairs.info(), whole.eigenpairs.info());
         assert_eq!(report.edge_scores, whole.edge_scores);
         assert_eq!(report.node_scores, whole.node_scores);
-        let without_times = |mut diagnostics: spadework::Diagnostics| {
-            diagnostics.timings = spadework::Timings::default();
+        let without_times = |mut diagnostics: spadework::pipeline::Diagnostics| {
+            diagnostics.timings = spadework::pipeline::Timings::default();
             diagnostics
         };
         assert_eq!(without_times(report.diagnostics), without_times(whole.diagnostics));
@@ -66,8 +66,8 @@ fn stages_through_files_are_the_whole_bit_by_bit() {
 
 fn staged_graphs(folder: &Path, recipe: Recipe) {
     let [inputs, outputs] = sides();
-    let pair = ManifoldPair::new(Manifold::Samples(&inputs), Manifold::Samples(&outputs)).unwrap();
-    let (graphs, diagnostics) = graphs_of(&pair, &params(), &Silent).unwrap();
+    let pair = ManifoldPair::new(&inputs, &outputs).unwrap();
+    let ModelGraphs { graphs, diagnostics, .. } = graphs_of(&pair, &params(), &KeepNothing, &Silent).unwrap();
     write_graphs(folder, &graphs, &GraphStage::new(recipe, &diagnostics)).unwrap();
 }
 

@@ -148,13 +148,13 @@ impl Dataset {
     pub fn few_samples(&self) -> Result<Samples<'_>> {
         let (len, dim) = self.rows_and_columns()?;
         let samples = match &self.store {
-            Store::Owned(Numbers::F32(values)) => Samples::few_from_f32(len, dim, values.as_slice()),
-            Store::Owned(Numbers::F64(values)) => Samples::few_from_f64(len, dim, values.as_slice()),
+            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values.as_slice()),
+            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values.as_slice()),
             Store::Mapped { file, offset, element } => {
                 let bytes = file.get(*offset..).unwrap_or_default();
                 match element {
-                    Element::F32 => Samples::few_from_f32(len, dim, cast::<f32>(bytes)),
-                    _ => Samples::few_from_f64(len, dim, cast::<f64>(bytes)),
+                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes)),
+                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes)),
                 }
             }
         };
@@ -182,13 +182,13 @@ impl Dataset {
     pub fn into_few_samples(self) -> Result<Samples<'static>> {
         let (len, dim) = self.rows_and_columns()?;
         let samples = match self.store {
-            Store::Owned(Numbers::F32(values)) => Samples::few_from_f32(len, dim, values),
-            Store::Owned(Numbers::F64(values)) => Samples::few_from_f64(len, dim, values),
+            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values),
+            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values),
             Store::Mapped { file, offset, element } => {
                 let bytes = file.get(offset..).unwrap_or_default();
                 match element {
-                    Element::F32 => Samples::few_from_f32(len, dim, cast::<f32>(bytes).to_vec()),
-                    _ => Samples::few_from_f64(len, dim, cast::<f64>(bytes).to_vec()),
+                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes).to_vec()),
+                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes).to_vec()),
                 }
             }
         };

@@ -1,6 +1,7 @@
 //! A fingerprint of an array, to tell it again.
 
-use spadework::{Graph, Samples, Values};
+use spadework::samples::Values;
+use spadework::{Graph, Samples};
 
 /// FNV-1a's offset and prime, for words of 64 bits.
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

@@ -50,7 +50,7 @@ pub fn load() -> Result<Dataset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use spadework::Values;
+    use spadework::samples::Values;
 
     #[test]
     fn the_digits_are_those_of_scikit_learn() {

@@ -167,7 +167,7 @@ fn by_content(bytes: &[u8]) -> Option<Format> {
 mod tests {
     use super::*;
     use crate::output::write_npy;
-    use spadework::Values;
+    use spadework::samples::Values;
     use std::borrow::Cow;
     use std::io::Write;
 

@@ -3,7 +3,9 @@
 
 use std::num::NonZeroUsize;
 
-use spadework::{Monitor, Silent, Values, with_threads};
+use spadework::samples::Values;
+use spadework::threads::with_threads;
+use spadework::{Monitor, Silent};
 use spadework_io::corrupt::{Corruption, CorruptionKind, ImageShape, change, corrupt};
 use spadework_io::output::write_npy;
 use spadework_io::{Dataset, load};
@@ -116,7 +118,11 @@ fn the_same_bits_for_any_number_of_threads() {
     for kind in CorruptionKind::ALL {
         let corruption: Corruption = format!("{kind}:4").parse().unwrap();
         let run = |threads: usize, seed: u64| {
-            let work = || Ok(values(&corrupt(&images, corruption, shape, seed, &Silent).unwrap()));
+            let work = || {
+                Ok::<_, spadework::Error>(values(
+                    &corrupt(&images, corruption, shape, seed, &Silent).unwrap(),
+                ))
+            };
             with_threads(NonZeroUsize::new(threads), work).unwrap()
         };
         let one = run(1, 7);

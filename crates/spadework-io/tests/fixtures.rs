@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use spadework::Values;
+use spadework::samples::Values;
 use spadework_io::{load, load_labels};
 
 fn fixture(argument: &str) -> String {

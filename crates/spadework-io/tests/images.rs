@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use spadework::Values;
+use spadework::samples::Values;
 use spadework_io::{Dataset, load, load_labels};
 
 fn fixture(name: &str) -> String {

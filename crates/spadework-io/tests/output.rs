@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spadework::Values;
+use spadework::samples::Values;
 use spadework_io::output::{
     Column, OutputDir, OutputFile, remove_unfinished, write_bytes, write_npy, write_parquet,
 };

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use spadework::Values;
+use spadework::samples::Values;
 use spadework_io::catalog::check_folder;
 use spadework_io::{load, load_labels};
 

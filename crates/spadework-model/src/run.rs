@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use spadework::{Monitor, Samples, Stage, Values};
+use spadework::monitor::Stage;
+use spadework::samples::Values;
+use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
 
 use super::about;
@@ -75,7 +77,7 @@ impl Prepared {
             (0..self.outputs.len()).map(|at| self.sample_shape(at)).collect::<Result<Vec<_>, _>>()?;
         let dims: Vec<usize> = shapes.iter().map(|shape| shape.iter().product()).collect();
         let mut values: Vec<Vec<f32>> = dims.iter().map(|&dim| vec![0.0; samples.len() * dim]).collect();
-        monitor.begin(Stage::Model);
+        monitor.begin(Stage::Named("model outputs"));
         let done = AtomicU64::new(0);
         let failure = places(&mut values, &dims, self.fit.batch)
             .into_par_iter()

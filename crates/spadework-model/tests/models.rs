@@ -5,7 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use spadework::{Monitor, Samples, Silent, Values};
+use spadework::samples::Values;
+use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
 use spadework_model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 

@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use spadework::{PairedSamples, Samples, Silent, SpadeParams, Values, evaluate};
+use spadework::samples::Values;
+use spadework::{PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use spadework_io::{Dataset, load};
 use spadework_model::{OnnxModel, RunOptions};
 
@@ -87,6 +88,6 @@ fn a_resnet_recognizes_cifar_10() {
         .unwrap();
     let outputs = prepared.run(&few, &Silent).unwrap().swap_remove(0);
     let labels = &images.labels().unwrap().ids()[..IMAGES];
-    let accuracy = spadework::scores::accuracy(&outputs.samples().unwrap(), labels).unwrap().unwrap();
+    let accuracy = spadework_probe::accuracy(&outputs.samples().unwrap(), labels).unwrap().unwrap();
     assert!((accuracy - 0.917).abs() < 0.05, "{accuracy}");
 }

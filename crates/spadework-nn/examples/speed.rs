@@ -28,9 +28,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = word(2, "1").parse::<NonZeroUsize>()?;
     let models = if words.len() > 3 { words[3..].to_vec() } else { vec!["lenet5".into(), "resnet18".into()] };
     let mut outcome = Ok(());
-    spadework::with_threads(Some(threads), || {
+    spadework::threads::with_threads(Some(threads), || {
         outcome = measure_all(&models, duration, &compute, began);
-        Ok(())
+        Ok::<_, spadework::Error>(())
     })?;
     Ok(outcome?)
 }

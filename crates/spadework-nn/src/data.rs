@@ -1,6 +1,7 @@
 //! Samples with their classes, as networks take them.
 
-use spadework::{Samples, Values};
+use spadework::Samples;
+use spadework::samples::Values;
 use spadework_io::{Dataset, Labels};
 
 use crate::network::Network;

@@ -3,33 +3,14 @@
 //! So nothing depends on the order in which samples are visited, on the size of a batch or on the number of threads, and a
 //! run that is resumed draws what it would have drawn.
 
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-
-/// What numbers are for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    Weights,
-    Shuffle,
-    Start,
-    Augment,
-    Budget,
-    Ball,
-}
+pub(crate) use spadework::random::Purpose;
+use spadework::random::stream_in_round;
 
 /// The numbers for one sample (or layer) in one round of a purpose.
 pub(crate) fn stream(seed: u64, purpose: Purpose, round: u64, index: u64) -> ChaCha8Rng {
-    let mut rng = ChaCha8Rng::seed_from_u64(mix(seed ^ mix(purpose as u64 + 1)));
-    rng.set_stream(mix(round).wrapping_add(index));
-    rng
-}
-
-/// Spreads neighbouring numbers over the whole range (Steele, Lea and Flood 2014).
-fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    stream_in_round(seed, purpose, round, index)
 }
 
 /// Uniform in [-1, 1).
@@ -108,7 +89,7 @@ mod tests {
 
     #[test]
     fn streams_of_neighbours_differ() {
-        let draw = |round, index| stream(0, Purpose::Start, round, index).random::<u64>();
+        let draw = |round, index| stream(0, Purpose::AttackStart, round, index).random::<u64>();
         assert_ne!(draw(0, 1), draw(1, 0));
         assert_ne!(draw(0, 0), draw(0, 1));
         assert_eq!(draw(3, 4), draw(3, 4));

@@ -59,8 +59,8 @@ impl<'a> BorrowedRows<'a> {
     pub(crate) fn few_samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
         let Self { len, dim, values } = self;
         let samples = match values {
-            BorrowedValues::Single(values) => Samples::few_from_f32(len, dim, values),
-            BorrowedValues::Double(values) => Samples::few_from_f64(len, dim, values),
+            BorrowedValues::Single(values) => Samples::from_f32(len, dim, values),
+            BorrowedValues::Double(values) => Samples::from_f64(len, dim, values),
         };
         samples.map_err(|error| Failure::about(argument, error))
     }

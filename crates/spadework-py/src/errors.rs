@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use spadework::Error as CoreError;
 use spadework_io::Error as FileError;
 use spadework_model::{Error as ModelFileError, ModelError};
+use spadework_probe::Error as ProbeError;
 use spadework_report::Error as PageError;
 
 /// Why a call failed, found without the interpreter.
@@ -65,6 +66,16 @@ impl Failure {
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Self {
         Self { argument: None, error: Cause::Core(error) }
+    }
+}
+
+impl From<ProbeError> for Failure {
+    fn from(error: ProbeError) -> Self {
+        match error {
+            ProbeError::Core(error) => error.into(),
+            // What is wrong with the call is a `ValueError`, as with files.
+            error => Self { argument: None, error: Cause::File(error.to_string()) },
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use std::str::FromStr;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use spadework::eigen::EigenMethod;
-use spadework::{Certainty, SpadeParams, Spectrum, UnknownWord};
+use spadework::SpadeParams;
+use spadework::eigen::{Certainty, EigenMethod};
+use spadework::error::UnknownWord;
+use spadework::pipeline::Spectrum;
 
 /// A dictionary with exactly these keys; `_settings.py` has checked the types.
 #[derive(Debug, FromPyObject)]
@@ -34,25 +36,23 @@ impl Settings {
             Some(count) => (count, Spectrum::Leading),
             None => (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error }),
         };
-        Ok(SpadeParams {
-            neighbors: self.neighbors,
-            eigenpairs,
-            spectrum,
-            solver: solver(&self.solver)?,
-            search: word("search", &self.search)?,
-            graph: word("graph", &self.graph)?,
-            weights: word("weights", &self.weights)?,
-            connectivity: word("connectivity", &self.connectivity)?,
-            tolerance: self.tolerance,
-            certainty: if self.certify { Certainty::Certified } else { Certainty::Probable },
-            seed: self.seed,
-            threads: None,
-        })
+        Ok(SpadeParams::default()
+            .with_neighbors(self.neighbors)
+            .with_eigenpairs(eigenpairs)
+            .with_spectrum(spectrum)
+            .with_solver(solver(&self.solver)?)
+            .with_search(word("search", &self.search)?)
+            .with_graph(word("graph", &self.graph)?)
+            .with_weights(word("weights", &self.weights)?)
+            .with_connectivity(word("connectivity", &self.connectivity)?)
+            .with_tolerance(self.tolerance)
+            .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_seed(self.seed))
     }
 }
 
 fn word<T: FromStr<Err = UnknownWord>>(argument: &str, word: &str) -> PyResult<T> {
-    word.parse().map_err(|UnknownWord { expected }| unknown(argument, expected, word))
+    word.parse().map_err(|UnknownWord { expected, .. }| unknown(argument, expected, word))
 }
 
 fn solver(text: &str) -> PyResult<EigenMethod> {

@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use spadework::{Error as CoreError, Monitor, Stage};
+use spadework::monitor::Stage;
+use spadework::{Error as CoreError, Monitor};
 
 use crate::errors::Failure;
 

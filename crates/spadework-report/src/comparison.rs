@@ -1,11 +1,12 @@
 //! The page of many models on one input graph.
 
 use askama::Template;
-use spadework::eigen::EigenParams;
-use spadework::scores::{accuracy, predictions};
-use spadework::{Comparison, EigenProblem, Monitor, Samples};
+use spadework::eigen::{EigenParams, EigenProblem};
+use spadework::pipeline::Comparison;
+use spadework::{Monitor, Samples};
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_io::Labels;
+use spadework_probe::{accuracy, predictions};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};
 use crate::error::Result;
@@ -262,12 +263,10 @@ fn places(report: &spadework::SpadeReport, monitor: &dyn Monitor) -> Result<Vec<
         return Ok(plane(report.eigenpairs.vectors()));
     }
     let params = &report.diagnostics.params;
-    let eigen = EigenParams {
-        eigenpairs: 2.min(report.graphs.nodes() - 1),
-        tolerance: params.tolerance,
-        seed: params.seed,
-        ..EigenParams::default()
-    };
+    let eigen = EigenParams::default()
+        .with_eigenpairs(2.min(report.graphs.nodes() - 1))
+        .with_tolerance(params.tolerance)
+        .with_seed(params.seed);
     let found = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(&eigen, monitor)?;
     Ok(plane(found.vectors()))
 }

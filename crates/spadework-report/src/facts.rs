@@ -1,8 +1,11 @@
 //! What a page shows of a model beyond its scores: places of the samples, distances of pairs, the thin cut.
 
-use spadework::eigen::{EigenParams, lowest_modes};
-use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, accuracy, predictions, thinnest_cut};
-use spadework::{EigenProblem, Monitor, Samples, SpadeReport, Values, permuted_score};
+use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
+use spadework::pipeline::permuted_score;
+use spadework::samples::Values;
+use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, sparsest_cut};
+use spadework::{Monitor, Samples, SpadeReport};
+use spadework_probe::{accuracy, predictions};
 
 use crate::ScoredModel;
 use crate::error::Result;
@@ -50,12 +53,10 @@ impl Facts {
         let report = model.report;
         let params = &report.diagnostics.params;
         let most = report.graphs.nodes() - 1;
-        let eigen = EigenParams {
-            eigenpairs: SPECTRUM.min(most),
-            tolerance: params.tolerance,
-            seed: params.seed,
-            ..EigenParams::default()
-        };
+        let eigen = EigenParams::default()
+            .with_eigenpairs(SPECTRUM.min(most))
+            .with_tolerance(params.tolerance)
+            .with_seed(params.seed);
         let spectrum = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(&eigen, monitor)?;
         let accuracy = match (model.outputs, model.labels) {
             (Some(outputs), Some(labels)) => accuracy(outputs, labels.ids())?,
@@ -65,7 +66,7 @@ impl Facts {
             views: views(report, &spectrum, &eigen, monitor)?,
             eigenvalues: spectrum.values().to_vec(),
             pairs: pairs(model, monitor)?,
-            cut: thinnest_cut(&report.graphs, &report.eigenpairs, monitor)?,
+            cut: sparsest_cut(&report.graphs, &report.eigenpairs, monitor)?,
             permuted: match &model.document.beside.references {
                 Some(references) => references.permuted,
                 None => permuted_score(&report.graphs, params, monitor)?,
@@ -80,12 +81,12 @@ impl Facts {
 /// given in pieces has no place for them all.
 fn views(
     report: &SpadeReport,
-    spectrum: &spadework::GeneralizedEigenpairs,
+    spectrum: &spadework::eigen::GeneralizedEigenpairs,
     eigen: &EigenParams,
     monitor: &dyn Monitor,
 ) -> Result<Vec<View>> {
     let graphs = &report.graphs;
-    let two = EigenParams { eigenpairs: eigen.eigenpairs.min(2), ..*eigen };
+    let two = (*eigen).with_eigenpairs(eigen.eigenpairs.min(2));
     let mut views = vec![View {
         name: "embedding",
         title: "Where the model tears (L_Y⁺L_X)",

@@ -24,10 +24,10 @@ mod shown;
 mod sweep;
 mod worth;
 
-use spadework::scores::SampleFacts;
 use spadework::{Samples, SpadeReport};
 use spadework_document::result::ScoreDocument;
 use spadework_io::Labels;
+use spadework_probe::SampleFacts;
 
 pub use charts::Chart;
 pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
@@ -63,7 +63,7 @@ pub struct SampleColumns<'a> {
 
 impl<'a> From<&'a SampleFacts> for SampleColumns<'a> {
     fn from(facts: &'a SampleFacts) -> Self {
-        let margins = facts.margins.as_ref().map(spadework::scores::Margins::values);
+        let margins = facts.margins.as_ref().map(spadework_probe::Margins::values);
         Self { margins, fragility: Some(facts.fragility.values()) }
     }
 }

@@ -5,7 +5,8 @@ use std::io::Cursor;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use spadework::{Samples, Values};
+use spadework::Samples;
+use spadework::samples::Values;
 use spadework_io::corrupt::ImageShape;
 
 use crate::InputArray;

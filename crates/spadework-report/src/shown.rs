@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use spadework::{Samples, Values};
+use spadework::Samples;
+use spadework::samples::Values;
 use spadework_io::Labels;
 
 use crate::error::Result;
-use crate::packed;
 use crate::pictures::{Picture, Sheet};
-use crate::{InputArray, SampleColumns};
+use crate::{InputArray, SampleColumns, packed};
 
 /// Rows of samples that are no pictures: how many, and how many numbers of each.
 const ROWS: usize = 1000;

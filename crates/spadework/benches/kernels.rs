@@ -4,12 +4,12 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spadework::eigen::{Certainty, EigenParams, EigenProblem};
+use spadework::graph::ConnectedGraph;
 use spadework::laplacian::{CgParams, Laplacian, LaplacianSolver};
-use spadework::neighbors::{BruteForce, ProductSearch, TreeSearch};
-use spadework::{
-    Certainty, ConnectedGraph, EdgeScores, EigenParams, EigenProblem, ExactSearch, Graph, GraphPair,
-    NeighborSearch, NodeScores, Samples, Silent, SpectralEmbedding,
-};
+use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch, ProductSearch, TreeSearch};
+use spadework::scores::{EdgeScores, NodeScores, SpectralEmbedding};
+use spadework::{Graph, GraphPair, Samples, Silent};
 use std::hint::black_box;
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ fn eigen(criterion: &mut Criterion) {
         let graphs = graphs(nodes);
         let problem = EigenProblem::new(&graphs, SEED);
         for eigenpairs in [2, 10] {
-            let params = EigenParams { eigenpairs, ..EigenParams::default() };
+            let params = EigenParams::default().with_eigenpairs(eigenpairs);
             group.bench_function(
                 BenchmarkId::new("pairs", format!("{nodes}xk10xr{eigenpairs}")),
                 |bencher| {

@@ -1,7 +1,6 @@
 //! What can go wrong, with the numbers in it.
 
-use crate::Side;
-use crate::graph::{GraphKind, Weights};
+use crate::side::Side;
 
 /// Result of the core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -232,7 +231,7 @@ pub enum Error {
         /// Nodes of the output graph.
         output: usize,
     },
-    /// A graph falls apart, and the policy does not allow to mend it.
+    /// A graph is disconnected, and the policy does not allow to connect it.
     #[error(
         "the {side} graph must be connected, but with {neighbors} neighbors it has {components} components (the largest has {largest} of {samples} samples)"
     )]
@@ -248,7 +247,7 @@ pub enum Error {
         /// Neighbours with which this was found.
         neighbors: usize,
     },
-    /// A graph given by the caller falls apart: there are no samples to mend it with.
+    /// A graph given by the caller is disconnected, and there are no samples to connect it with.
     #[error(
         "the {side} graph must be connected, but the graph given has {components} components (the largest has {largest} of {nodes} nodes)"
     )]
@@ -281,8 +280,8 @@ pub enum Error {
     GraphKind {
         /// What would be right.
         expected: &'static str,
-        /// The kind asked for.
-        got: GraphKind,
+        /// The kind asked for, in words.
+        got: String,
     },
     /// More principal components than there are.
     #[error("`pca` must keep at most {most} dimensions of {samples} inputs of {dim} numbers, got {got}")]
@@ -394,10 +393,10 @@ pub enum Error {
         "new samples join knn graphs of unit weights, but those of the reference are {graph} with {weights} weights"
     )]
     ReferenceGraphs {
-        /// How the graphs were made.
-        graph: GraphKind,
-        /// What their edges weigh.
-        weights: Weights,
+        /// How the graphs were made, in words.
+        graph: String,
+        /// What their edges weigh, in a word.
+        weights: String,
     },
     /// Blocks of samples that are not of one kind.
     #[error("both blocks must have the same numbers a sample ({expected}), got {got}")]
@@ -417,39 +416,6 @@ pub enum Error {
         /// Numbers per new sample.
         got: usize,
     },
-    /// A number of perturbed copies or of probed samples that cannot be.
-    #[error("`{name}` of a probe must be from 1 to {most}, got {got}")]
-    ProbeCount {
-        /// What is counted.
-        name: &'static str,
-        /// The largest number accepted.
-        most: usize,
-        /// The number asked for.
-        got: usize,
-    },
-    /// An image that has not as many numbers as a sample.
-    #[error(
-        "the images of a probe must have the {dim} numbers of a sample, got {channels} × {height} × {width}"
-    )]
-    ProbeGrid {
-        /// Channels of an image.
-        channels: usize,
-        /// Its rows.
-        height: usize,
-        /// Its columns.
-        width: usize,
-        /// Numbers per sample.
-        dim: usize,
-    },
-    /// A model with a single output has no runner-up to lead.
-    #[error("a margin needs at least 2 outputs a sample, got {outputs}")]
-    NoMargin {
-        /// Numbers per output.
-        outputs: usize,
-    },
-    /// The copies of a search are no cloud around a sample.
-    #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]
-    ProbedManifold,
     /// The threads asked for could not be started.
     #[error("`threads` = {threads} could not be started")]
     Threads {
@@ -469,5 +435,21 @@ impl Error {
             Error::Cancelled | Error::InModel { .. } => self,
             cause => Error::InModel { model: model.to_owned(), cause: Box::new(cause) },
         }
+    }
+}
+
+/// A word that names none of the choices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}")]
+#[non_exhaustive]
+pub struct UnknownWord {
+    /// The choices.
+    pub expected: &'static str,
+}
+
+impl UnknownWord {
+    /// An error that lists the choices.
+    pub fn new(expected: &'static str) -> Self {
+        Self { expected }
     }
 }

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// The parts of a run that take time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Stage {
-    /// Outputs of a model that is run.
-    Model,
     /// Neighbours among the inputs.
     NeighborsInput,
     /// Neighbours among the outputs.
@@ -29,10 +28,6 @@ pub enum Stage {
     Subsamples,
     /// Neighbours and scores of new samples.
     NewSamples,
-    /// Perturbed copies of samples, and the model's answers to them.
-    Probes,
-    /// Corruption of images, by `spadework-io`.
-    Corruption,
     /// Work of another crate, by its name.
     Named(&'static str),
 }
@@ -40,7 +35,6 @@ pub enum Stage {
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Stage::Model => "model outputs",
             Stage::NeighborsInput => "input neighbors",
             Stage::NeighborsOutput => "output neighbors",
             Stage::Graphs => "graphs",
@@ -51,8 +45,6 @@ impl fmt::Display for Stage {
             Stage::Modes => "modes",
             Stage::Subsamples => "subsamples",
             Stage::NewSamples => "new samples",
-            Stage::Probes => "probes",
-            Stage::Corruption => "corruption",
             Stage::Named(name) => name,
         })
     }
@@ -79,6 +71,9 @@ pub struct Silent;
 impl Monitor for Silent {}
 
 /// [`Error::Cancelled`] when the caller wants to stop.
-pub(crate) fn check_cancelled(monitor: &dyn Monitor) -> Result<()> {
+///
+/// # Errors
+/// [`Error::Cancelled`].
+pub fn check_cancelled(monitor: &dyn Monitor) -> Result<()> {
     if monitor.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
 }

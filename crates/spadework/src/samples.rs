@@ -1,27 +1,9 @@
 //! Samples: the rows x_i and y_i that everything starts from.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use crate::{Error, Result};
-
-/// Which of the two manifolds is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The model's inputs, x_i.
-    Input,
-    /// The model's outputs, y_i.
-    Output,
-}
-
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Side::Input => "input",
-            Side::Output => "output",
-        })
-    }
-}
+use crate::error::{Error, Result};
+pub use crate::side::Side;
 
 /// The numbers of [`Samples`], row after row, in the precision in which they came.
 #[derive(Debug, Clone)]
@@ -32,10 +14,10 @@ pub enum Values<'a> {
     F64(Cow<'a, [f64]>),
 }
 
-/// n samples of d numbers each, one row a sample.
+/// n samples of d numbers each, one row per sample.
 ///
-/// Holding one proves: 2 ≤ n < 2³² (a single one only by [`Samples::few_from_f32`] and its twin), d ≥ 1, every value
-/// finite, and small enough that no squared distance overflows.
+/// Holding one proves: 1 ≤ n < 2³², d ≥ 1, every value finite, and small enough that no squared distance overflows. One sample is
+/// enough to be run through a model or to be looked up among others; whatever needs neighbors refuses it.
 #[derive(Debug, Clone)]
 pub struct Samples<'a> {
     len: usize,
@@ -50,7 +32,7 @@ impl<'a> Samples<'a> {
     /// `values`: `len × dim`, row-major.
     ///
     /// # Errors
-    /// When there are fewer than two rows, no columns, a wrong number of values, or a value that is not finite.
+    /// When there are no rows, no columns, a wrong number of values, or a value that is not finite.
     ///
     /// ```
     /// use spadework::Samples;
@@ -59,8 +41,10 @@ impl<'a> Samples<'a> {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn from_f32(len: usize, dim: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
-        check_count(len, dim)?;
-        Self::few_from_f32(len, dim, values)
+        let values = values.into();
+        check_shape(len, dim, values.len())?;
+        check_values(dim, &values, f64::from)?;
+        Ok(Self { len, dim, values: Values::F32(values) })
     }
 
     /// Samples in double precision.
@@ -68,31 +52,27 @@ impl<'a> Samples<'a> {
     /// # Errors
     /// As [`Samples::from_f32`].
     pub fn from_f64(len: usize, dim: usize, values: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
-        check_count(len, dim)?;
-        Self::few_from_f64(len, dim, values)
-    }
-
-    /// As [`Samples::from_f32`], but one will do: for samples that are looked up among others. Whatever needs
-    /// neighbours refuses a single sample.
-    ///
-    /// # Errors
-    /// As [`Samples::from_f32`], a single row excepted.
-    pub fn few_from_f32(len: usize, dim: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
-        let values = values.into();
-        check_shape(len, dim, values.len())?;
-        check_values(dim, &values, f64::from)?;
-        Ok(Self { len, dim, values: Values::F32(values) })
-    }
-
-    /// As [`Samples::few_from_f32`], in double precision.
-    ///
-    /// # Errors
-    /// As [`Samples::few_from_f32`].
-    pub fn few_from_f64(len: usize, dim: usize, values: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
         let values = values.into();
         check_shape(len, dim, values.len())?;
         check_values(dim, &values, |value| value)?;
         Ok(Self { len, dim, values: Values::F64(values) })
+    }
+
+    /// The same samples, borrowed: no number is copied or checked again.
+    pub fn view(&self) -> Samples<'_> {
+        let values = match &self.values {
+            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
+            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
+        };
+        Samples { len: self.len, dim: self.dim, values }
+    }
+
+    /// Checks that there are at least two samples, the fewest that have neighbors.
+    ///
+    /// # Errors
+    /// [`Error::TooFewSamples`].
+    pub fn check_several(&self) -> Result<()> {
+        if self.len < 2 { Err(Error::TooFewSamples { samples: self.len }) } else { Ok(()) }
     }
 
     /// Number of samples, n.
@@ -114,7 +94,7 @@ impl<'a> Samples<'a> {
     /// Some of the rows, in the order of `indices`.
     ///
     /// # Errors
-    /// When there are fewer than two.
+    /// When there are none.
     ///
     /// # Panics
     /// When an index is not below n.
@@ -127,7 +107,6 @@ impl<'a> Samples<'a> {
             rows
         }
         let (len, dim) = (indices.len(), self.dim);
-        check_count(len, dim)?;
         check_shape(len, dim, len * dim)?;
         // Values of samples are finite.
         let values = match &self.values {
@@ -147,11 +126,6 @@ impl<'a> Samples<'a> {
             Values::F64(values) => rows_equal(values, self.dim),
         }
     }
-}
-
-/// Neighbours need at least two samples; an empty array has a message of its own.
-fn check_count(len: usize, dim: usize) -> Result<()> {
-    if len == 1 && dim > 0 { Err(Error::TooFewSamples { samples: len }) } else { Ok(()) }
 }
 
 fn check_shape(len: usize, dim: usize, got: usize) -> Result<()> {
@@ -196,8 +170,11 @@ impl<'a> PairedSamples<'a> {
     /// Pairs inputs with outputs, Y = F(X).
     ///
     /// # Errors
-    /// When their numbers of rows differ, or when all rows of one side are equal: such a side has no shape to compare.
+    /// When there are fewer than two samples, their numbers of rows differ, or all rows of one side are equal: such a side has no
+    /// shape to compare.
     pub fn new(input: Samples<'a>, output: Samples<'a>) -> Result<Self> {
+        input.check_several()?;
+        output.check_several()?;
         if input.len() != output.len() {
             return Err(Error::ShapeMismatch { input_rows: input.len(), output_rows: output.len() });
         }
@@ -252,8 +229,23 @@ mod tests {
     #[test]
     fn refuses_wrong_shapes() {
         assert_eq!(Samples::from_f32(0, 2, vec![]).unwrap_err(), Error::Empty { rows: 0, columns: 2 });
-        assert_eq!(Samples::from_f32(1, 1, vec![1.0]).unwrap_err(), Error::TooFewSamples { samples: 1 });
         assert!(matches!(Samples::from_f32(usize::MAX, 2, vec![1.0]), Err(Error::WrongLength { .. })));
+    }
+
+    #[test]
+    fn a_single_sample_is_no_side_of_a_model() {
+        let one = || Samples::from_f32(1, 1, vec![1.0]).unwrap();
+        assert_eq!(PairedSamples::new(one(), one()).unwrap_err(), Error::TooFewSamples { samples: 1 });
+    }
+
+    #[test]
+    fn a_view_is_the_same_samples() {
+        let samples = Samples::from_f64(2, 2, vec![0.0, 1.0, 2.0, 3.0]).unwrap();
+        let (Values::F64(all), Values::F64(seen)) = (samples.values(), samples.view().values().clone())
+        else {
+            panic!("the precision stays");
+        };
+        assert!(matches!(seen, Cow::Borrowed(seen) if std::ptr::eq(seen, &raw const **all)));
     }
 
     #[test]

@@ -2,11 +2,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use spadework::neighbors::BruteForce;
-use spadework::{
-    ApproximateSearch, AutomaticSearch, Error, ExactSearch, Monitor, NeighborLists, NeighborSearch, Recall,
-    Samples, Silent,
+use spadework::neighbors::{
+    ApproximateSearch, AutomaticSearch, BruteForce, ExactSearch, NeighborLists, NeighborSearch, Recall,
 };
+use spadework::{Error, Monitor, Samples, Silent};
 
 /// Enough samples that the search does not fall back to the exact one.
 const SAMPLES: usize = 5000;
@@ -171,7 +170,7 @@ fn automatic_is_exact_where_that_is_cheap_and_approximate_where_it_is_not() {
     let samples = Samples::from_f32(SAMPLES, 64, clusters(SAMPLES, 64, 7)).unwrap();
     let exact = ExactSearch.search(&samples, 10, &Silent).unwrap();
     assert_eq!(AutomaticSearch::default().search(&samples, 10, &Silent).unwrap(), exact);
-    let in_no_time = AutomaticSearch { most_core_seconds: 0.0, ..Default::default() };
+    let in_no_time = AutomaticSearch::default().with_most_core_seconds(0.0);
     let approximate = in_no_time.search(&samples, 10, &Silent).unwrap();
     assert_eq!(approximate, search(&samples, 10));
     assert_ne!(approximate.recall(), Recall::Exact);

@@ -6,13 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use spadework::eigen::EigenMethod;
+use spadework::eigen::{Certainty, EigenMethod, EigenParams};
+use spadework::graph::Connectivity;
 use spadework::graph::generators::path;
-use spadework::neighbors::BruteForce;
-use spadework::{
-    Certainty, Connectivity, EigenParams, Error, ExactSearch, Graph, Monitor, NeighborSearch, PairedSamples,
-    Samples, Silent, SpadeParams, Stage, evaluate,
-};
+use spadework::monitor::Stage;
+use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch};
+use spadework::{Error, Graph, Monitor, PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use support::fixtures;
 use support::{paired, smooth_model};
 
@@ -104,7 +103,7 @@ fn a_cancelled_stage_is_the_last_one() {
 fn a_proof_can_be_cancelled() {
     let (inputs, outputs) = smooth_model(SAMPLES, 1);
     let monitor = CancelIn::new(Stage::Enclosure);
-    let params = SpadeParams { certainty: Certainty::Certified, ..SpadeParams::default() };
+    let params = SpadeParams::default().with_certainty(Certainty::Certified);
     let result = evaluate(&paired(SAMPLES, &inputs, &outputs), &params, &monitor);
     assert_eq!(result.map(|report| report.model_score), Err(Error::Cancelled));
 }
@@ -130,7 +129,7 @@ fn growing_and_bridging_can_be_cancelled() {
     let samples = paired(SAMPLES, &line, &far_apart);
     for connectivity in [Connectivity::Grow, Connectivity::Bridge] {
         let monitor = CancelAfterSearches { searches: AtomicUsize::new(0) };
-        let params = SpadeParams { connectivity, ..SpadeParams::default() };
+        let params = SpadeParams::default().with_connectivity(connectivity);
         assert_eq!(evaluate(&samples, &params, &monitor).unwrap_err(), Error::Cancelled, "{connectivity}");
     }
 }
@@ -178,13 +177,11 @@ fn too_few_iterations_are_an_error_with_residuals() {
     let fixture = fixtures::all().into_iter().find(|fixture| fixture.name == "swiss_roll_linear").unwrap();
     let graphs = fixture.graphs();
     for eigenpairs in [1, 3, 5] {
-        let params = EigenParams {
-            eigenpairs,
-            max_iterations: 1,
-            method: EigenMethod::Davidson,
-            ..EigenParams::default()
-        };
-        match spadework::dominant_eigenpairs(&graphs, &params).unwrap_err() {
+        let params = EigenParams::default()
+            .with_eigenpairs(eigenpairs)
+            .with_max_iterations(1)
+            .with_method(EigenMethod::Davidson);
+        match spadework::eigen::dominant_eigenpairs(&graphs, &params).unwrap_err() {
             Error::NotConverged { iterations, residuals, tolerance, .. } => {
                 assert_eq!((iterations, tolerance), (1, params.tolerance));
                 assert_eq!(residuals.len(), eigenpairs);
@@ -201,15 +198,13 @@ fn residuals_of_an_iteration_that_did_not_converge_are_finite() {
     let fixture = fixtures::all().into_iter().find(|fixture| fixture.name == "swiss_roll_linear").unwrap();
     let graphs = fixture.graphs();
     for max_iterations in [1, 3] {
-        let params = EigenParams {
-            eigenpairs: 3,
-            tolerance: 1e-10,
-            max_iterations,
-            method: EigenMethod::Davidson,
-            ..EigenParams::default()
-        };
+        let params = EigenParams::default()
+            .with_eigenpairs(3)
+            .with_tolerance(1e-10)
+            .with_max_iterations(max_iterations)
+            .with_method(EigenMethod::Davidson);
         let Error::NotConverged { residuals, .. } =
-            spadework::dominant_eigenpairs(&graphs, &params).unwrap_err()
+            spadework::eigen::dominant_eigenpairs(&graphs, &params).unwrap_err()
         else {
             panic!("converged within {max_iterations} iterations")
         };
@@ -227,8 +222,8 @@ fn pairs_that_miss_the_tolerance_are_not_returned() {
     let edge = Graph::from_edges(100, &[(0, 99)]).unwrap();
     let graphs = support::pair(edge, path(100));
     for method in [EigenMethod::Dense, EigenMethod::Davidson] {
-        let params = EigenParams { eigenpairs: 2, method, max_iterations: 50, ..EigenParams::default() };
-        if let Ok(pairs) = spadework::dominant_eigenpairs(&graphs, &params) {
+        let params = EigenParams::default().with_eigenpairs(2).with_method(method).with_max_iterations(50);
+        if let Ok(pairs) = spadework::eigen::dominant_eigenpairs(&graphs, &params) {
             let met = pairs.residuals().iter().all(|&residual| residual <= params.tolerance);
             assert!(met, "{method:?} returned residuals {:?}", pairs.residuals());
         }

@@ -4,9 +4,10 @@ mod support;
 
 use std::f64::consts::PI;
 
-use spadework::eigen::EigenMethod;
+use spadework::eigen::{EigenMethod, GeneralizedEigenpairs};
 use spadework::graph::generators::{complete, cycle, grid, path, star};
-use spadework::{GeneralizedEigenpairs, Graph, GraphPair, Laplacian};
+use spadework::laplacian::Laplacian;
+use spadework::{Graph, GraphPair};
 use support::{assert_all_relative, assert_relative, edge_scores, node_scores, pair, solve};
 
 /// Below 1e-10 every eigenvalue asked for is proved by its residual: some eigenvalue lies within this fraction.

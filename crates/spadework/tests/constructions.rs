@@ -7,13 +7,17 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use spadework::eigen::EigenMethod;
-use spadework::graph::{Dimensions, GraphKind, Sparsity, construct, generators, project, sparsify};
+use spadework::eigen::{Certainty, EigenMethod, EnclosureMethod};
+use spadework::graph::{
+    ConnectedGraph, Connectivity, Dimensions, GraphKind, Sparsity, Weights, construct, generators, project,
+};
+use spadework::laplacian::Laplacian;
 use spadework::neighbors::{ExactSearch, NeighborSearch};
+use spadework::pipeline::sparsify;
+use spadework::samples::Side;
 use spadework::{
-    Certainty, ConnectedGraph, Connectivity, EnclosureMethod, Error, Graph, GraphPair, Laplacian, Manifold,
-    ManifoldPair, PairedSamples, Samples, Side, Silent, SpadeParams, SpadeReport, Weights, evaluate,
-    evaluate_graphs, evaluate_manifolds,
+    Error, Graph, GraphPair, Manifold, ManifoldPair, PairedSamples, Samples, Silent, SpadeParams,
+    SpadeReport, evaluate,
 };
 use support::{
     assert_all_relative, assert_relative, bits, gaussians, laws, pair, paired, rng, smooth_model, solve,
@@ -43,13 +47,11 @@ fn every_construction_is_what_scipy_says() {
     for case in cases {
         let (graph, weights) = (case["graph"].as_str().unwrap(), case["weights"].as_str().unwrap());
         let what = format!("{graph} {weights}");
-        let params = SpadeParams {
-            neighbors: fixture["neighbors"].as_u64().unwrap() as usize,
-            graph: graph.parse().unwrap(),
-            weights: weights.parse().unwrap(),
-            tolerance: 1e-10,
-            ..SpadeParams::default()
-        };
+        let params = SpadeParams::default()
+            .with_neighbors(fixture["neighbors"].as_u64().unwrap() as usize)
+            .with_graph(graph.parse().unwrap())
+            .with_weights(weights.parse().unwrap())
+            .with_tolerance(1e-10);
         let report = evaluate(&data, &params, &Silent).unwrap();
         let diagnostics = &report.diagnostics;
         assert_eq!(diagnostics.connection.used as u64, case["neighbors_used"].as_u64().unwrap(), "{what}");
@@ -105,12 +107,12 @@ fn every_kind_ends_connected_or_in_one_clear_error() {
     let data = paired(10, &values, &values);
     for kind in ["knn", "mutual", "cknn:1", "cknn:1.5", "sparse:density=1"] {
         for weights in [Weights::Unit, Weights::Gaussian] {
-            let params = |connectivity| SpadeParams {
-                neighbors: 2,
-                graph: kind.parse().unwrap(),
-                weights,
-                connectivity,
-                ..SpadeParams::default()
+            let params = |connectivity| {
+                SpadeParams::default()
+                    .with_neighbors(2)
+                    .with_graph(kind.parse().unwrap())
+                    .with_weights(weights)
+                    .with_connectivity(connectivity)
             };
             for policy in [Connectivity::Grow, Connectivity::Bridge] {
                 let report = evaluate(&data, &params(policy), &Silent).unwrap();
@@ -130,8 +132,7 @@ fn every_kind_ends_connected_or_in_one_clear_error() {
 #[test]
 fn a_continuous_graph_that_no_k_connects_is_an_error() {
     let values = two_groups();
-    let params =
-        SpadeParams { neighbors: 2, graph: GraphKind::Continuous { delta: 0.1 }, ..SpadeParams::default() };
+    let params = SpadeParams::default().with_neighbors(2).with_graph(GraphKind::Continuous { delta: 0.1 });
     let error = evaluate(&paired(10, &values, &values), &params, &Silent).unwrap_err();
     assert!(matches!(error, Error::Disconnected { neighbors: 9, .. }), "{error}");
 }
@@ -199,7 +200,7 @@ fn continuous_graphs_do_not_depend_on_the_unit() {
 #[test]
 fn copies_have_gaussian_weights_too() {
     let values: Vec<f64> = (0..60).map(|i| if i < 30 { 5.0 } else { f64::from(i * i) / 100.0 }).collect();
-    let params = SpadeParams { neighbors: 4, weights: Weights::Gaussian, ..SpadeParams::default() };
+    let params = SpadeParams::default().with_neighbors(4).with_weights(Weights::Gaussian);
     let report = evaluate(&paired(60, &values, &values), &params, &Silent).unwrap();
     for (p, q, weight) in report.graphs.input().edges() {
         assert!((Weights::LEAST..=1.0).contains(&weight), "{p}–{q}: {weight}");
@@ -211,12 +212,10 @@ fn copies_have_gaussian_weights_too() {
 fn weights_that_vanish_are_raised_and_counted() {
     // The last sample is 10⁴ times as far from the others as they are from each other.
     let values: Vec<f64> = (0..40).map(|i| if i < 39 { f64::from(i) } else { 1e4 }).collect();
-    let params = SpadeParams {
-        neighbors: 3,
-        weights: Weights::Gaussian,
-        connectivity: Connectivity::Bridge,
-        ..SpadeParams::default()
-    };
+    let params = SpadeParams::default()
+        .with_neighbors(3)
+        .with_weights(Weights::Gaussian)
+        .with_connectivity(Connectivity::Bridge);
     let report = evaluate(&paired(40, &values, &values), &params, &Silent).unwrap();
     assert_eq!(report.diagnostics.input_graph.weights_raised, 3);
     assert_eq!(report.graphs.input().weights(39), Some(&[Weights::LEAST; 3][..]));
@@ -224,7 +223,7 @@ fn weights_that_vanish_are_raised_and_counted() {
 
 #[test]
 fn more_dimensions_than_there_are_are_refused() {
-    let params = SpadeParams { graph: GraphKind::Pca(Dimensions::Count(7)), ..SpadeParams::default() };
+    let params = SpadeParams::default().with_graph(GraphKind::Pca(Dimensions::Count(7)));
     let error = scored(50, 1, &params).unwrap_err();
     assert_eq!(error.to_string(), "`pca` must keep at most 6 dimensions of 50 inputs of 6 numbers, got 7");
 }
@@ -236,7 +235,9 @@ fn projections_of_few_long_samples_keep_distances() {
     let values = gaussians(samples * dim, &mut rng(5));
     let data = Samples::from_f64(samples, dim, values.clone()).unwrap();
     let projection = project(&data, Dimensions::Count(samples - 1), &Silent).unwrap();
-    let spadework::Values::F64(projected) = projection.samples().values() else { panic!("double precision") };
+    let spadework::samples::Values::F64(projected) = projection.samples().values() else {
+        panic!("double precision")
+    };
     let squared = |values: &[f64], dim: usize, p: usize, q: usize| -> f64 {
         (0..dim).map(|j| (values[p * dim + j] - values[q * dim + j]).powi(2)).sum()
     };
@@ -262,7 +263,9 @@ fn projected_copies_stay_copies() {
     tail[..7 * 50].copy_from_slice(&head[7 * 100..7 * 150]);
     let data = Samples::from_f32(300, 7, values).unwrap();
     let projection = project(&data, Dimensions::Variance(0.8), &Silent).unwrap();
-    let spadework::Values::F64(projected) = projection.samples().values() else { panic!("double precision") };
+    let spadework::samples::Values::F64(projected) = projection.samples().values() else {
+        panic!("double precision")
+    };
     let dim = projection.dimensions();
     assert_eq!(bits(&projected[250 * dim..]), bits(&projected[100 * dim..150 * dim]));
 }
@@ -274,7 +277,7 @@ fn all_eigenvalues(input: &Graph, output: &Graph) -> Vec<f64> {
 
 /// A neighbour graph of smooth samples, unit or Gaussian weights.
 fn neighbor_graph(samples: usize, seed: u64, weights: Weights) -> ConnectedGraph {
-    let report = scored(samples, seed, &SpadeParams { weights, ..SpadeParams::default() }).unwrap();
+    let report = scored(samples, seed, &SpadeParams::default().with_weights(weights)).unwrap();
     ConnectedGraph::new(report.graphs.input().clone()).unwrap()
 }
 
@@ -348,7 +351,7 @@ proptest! {
     fn scores_of_sparse_graphs_lie_within_what_their_conditions_allow(seed in 0_u64..1000, density in 1.0_f64..3.0) {
         let whole = scored(150, seed, &SpadeParams::default()).unwrap();
         let graph = GraphKind::Sparse(Sparsity::Density(density));
-        let sparse = scored(150, seed, &SpadeParams { graph, ..SpadeParams::default() }).unwrap();
+        let sparse = scored(150, seed, &SpadeParams::default().with_graph(graph)).unwrap();
         let [a, b] = [sparse.diagnostics.input_graph, sparse.diagnostics.output_graph]
             .map(|construction| construction.sparsifier.unwrap().largest);
         let (whole, sparse) = (whole.model_score.0, sparse.model_score.0);
@@ -359,8 +362,7 @@ proptest! {
 }
 
 fn weighted_pair(samples: usize) -> GraphPair {
-    let report =
-        scored(samples, 8, &SpadeParams { weights: Weights::Gaussian, ..SpadeParams::default() }).unwrap();
+    let report = scored(samples, 8, &SpadeParams::default().with_weights(Weights::Gaussian)).unwrap();
     report.graphs
 }
 
@@ -372,8 +374,8 @@ fn the_spectral_part_honors_weights() {
     let iterated = solve(&graphs, EigenMethod::Davidson, 3, 1e-8);
     assert_all_relative(iterated.values(), &dense[..3], 1e-8, "eigenvalues");
     for certainty in [Certainty::Probable, Certainty::Certified] {
-        let params = SpadeParams { certainty, ..SpadeParams::default() };
-        let report = evaluate_graphs(graphs.clone(), &params, &Silent).unwrap();
+        let params = SpadeParams::default().with_certainty(certainty);
+        let report = evaluate(graphs.clone(), &params, &Silent).unwrap();
         let enclosure = report.enclosure;
         assert!(enclosure.lower <= dense[0] * (1.0 + 1e-12) && dense[0] <= enclosure.upper, "{enclosure:?}");
         assert!(enclosure.upper <= dense[0] * 1.01, "{enclosure:?}");
@@ -396,17 +398,17 @@ fn the_spectral_part_honors_weights() {
 fn given_graphs_score_as_the_samples_they_were_made_of() {
     let (inputs, outputs) = smooth_model(250, 2);
     let data = paired(250, &inputs, &outputs);
-    let params = SpadeParams { weights: Weights::Gaussian, ..SpadeParams::default() };
+    let params = SpadeParams::default().with_weights(Weights::Gaussian);
     let whole = evaluate(&data, &params, &Silent).unwrap();
-    let given = evaluate_graphs(whole.graphs.clone(), &params, &Silent).unwrap();
+    let given = evaluate(whole.graphs.clone(), &params, &Silent).unwrap();
     assert_eq!(bits(given.node_scores.scores()), bits(whole.node_scores.scores()));
     assert_eq!(given.diagnostics.connection.used, 0);
     assert!(given.diagnostics.input_graph.given && given.diagnostics.output_graph.given);
     for (input, output) in [
-        (Manifold::Graph(whole.graphs.input().clone()), Manifold::Samples(data.output())),
-        (Manifold::Samples(data.input()), Manifold::Graph(whole.graphs.output().clone())),
+        (Manifold::from(whole.graphs.shared_input()), Manifold::from(data.output())),
+        (data.input().into(), whole.graphs.output().clone().into()),
     ] {
-        let mixed = evaluate_manifolds(&ManifoldPair::new(input, output).unwrap(), &params, &Silent).unwrap();
+        let mixed = evaluate(&ManifoldPair::new(input, output).unwrap(), &params, &Silent).unwrap();
         assert_eq!(bits(mixed.node_scores.scores()), bits(whole.node_scores.scores()));
         assert_eq!(mixed.diagnostics.connection.used, 10);
         assert_ne!(mixed.diagnostics.input_graph.given, mixed.diagnostics.output_graph.given);
@@ -417,20 +419,18 @@ fn given_graphs_score_as_the_samples_they_were_made_of() {
 fn given_graphs_must_fit() {
     let values: Vec<f64> = (0..20).map(f64::from).collect();
     let samples = Samples::from_f64(20, 1, values).unwrap();
-    let error =
-        ManifoldPair::new(Manifold::Graph(generators::path(19)), Manifold::Samples(&samples)).unwrap_err();
+    let error = ManifoldPair::new(generators::path(19), &samples).unwrap_err();
     assert_eq!(error, Error::ShapeMismatch { input_rows: 19, output_rows: 20 });
     let halves = Graph::from_edges(4, &[(0, 1), (2, 3)]).unwrap();
-    let pair =
-        |input: Graph, output: Graph| ManifoldPair::new(Manifold::Graph(input), Manifold::Graph(output));
+    let pair = |input: Graph, output: Graph| ManifoldPair::new(input, output);
     let error = pair(generators::path(4), halves.clone()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the output graph must be connected, but the graph given has 2 components (the largest has 2 of 4 nodes)"
     );
     // An input graph in two pieces leaves the problem well posed: 0–1 and 2–3 on a path keep their resistance.
-    let params = SpadeParams { eigenpairs: 1, ..SpadeParams::default() };
-    let report = evaluate_manifolds(&pair(halves, generators::path(4)).unwrap(), &params, &Silent).unwrap();
+    let params = SpadeParams::default().with_eigenpairs(1);
+    let report = evaluate(&pair(halves, generators::path(4)).unwrap(), &params, &Silent).unwrap();
     assert_relative(report.model_score.0, 1.0, 1e-9, "two edges of a path");
     assert_eq!(report.diagnostics.connection.input.components_found, 2);
 }
@@ -441,12 +441,10 @@ fn the_same_bits_for_any_number_of_threads() {
     let data: PairedSamples<'_> = paired(500, &inputs, &outputs);
     for kind in ["mutual", "pca:0.9", "cknn:1.2", "sparse:density=1.4", "sparse:kappa=40"] {
         let scores = [1, 2, 5].map(|threads| {
-            let params = SpadeParams {
-                graph: kind.parse().unwrap(),
-                weights: Weights::Gaussian,
-                threads: std::num::NonZeroUsize::new(threads),
-                ..SpadeParams::default()
-            };
+            let params = SpadeParams::default()
+                .with_graph(kind.parse().unwrap())
+                .with_weights(Weights::Gaussian)
+                .with_threads(std::num::NonZeroUsize::new(threads));
             bits(evaluate(&data, &params, &Silent).unwrap().node_scores.scores())
         });
         assert!(scores[0] == scores[1] && scores[1] == scores[2], "{kind}");

@@ -7,12 +7,10 @@ use std::num::NonZeroUsize;
 
 use rand::RngExt;
 use rayon::ThreadPoolBuilder;
-use spadework::eigen::EigenMethod;
+use spadework::eigen::{Certainty, EigenMethod, EigenParams, EigenProblem};
+use spadework::graph::ConnectedGraph;
 use spadework::graph::generators::grid;
-use spadework::{
-    Certainty, ConnectedGraph, EigenParams, EigenProblem, Graph, GraphPair, PairedSamples, Silent,
-    SpadeParams, SpadeReport, evaluate,
-};
+use spadework::{Graph, GraphPair, PairedSamples, Silent, SpadeParams, SpadeReport, evaluate};
 use support::resistance::{PseudoInverse, root_score_error, score_error};
 use support::{
     assert_all_relative, bits, node_scores, paired, reordered, rng, shuffled, smooth_model, solve,
@@ -71,7 +69,12 @@ fn assert_same_bits(a: &Bits, b: &Bits, what: &str) {
 
 fn report(samples: &PairedSamples<'_>, seed: u64, threads: Option<usize>, tolerance: f64) -> SpadeReport {
     let threads = threads.map(|threads| NonZeroUsize::new(threads).unwrap());
-    evaluate(samples, &SpadeParams { seed, threads, tolerance, ..SpadeParams::default() }, &Silent).unwrap()
+    evaluate(
+        samples,
+        &SpadeParams::default().with_seed(seed).with_threads(threads).with_tolerance(tolerance),
+        &Silent,
+    )
+    .unwrap()
 }
 
 /// A chain in which every node knows its next two, with a few long chords; the output is a grid with chords of its own.
@@ -109,7 +112,7 @@ fn threads_do_not_change_a_bit_of_3000_samples() {
 #[test]
 fn threads_do_not_change_a_bit_of_40000_nodes() {
     let graphs = large_graphs();
-    let params = EigenParams { tolerance: 1e-3, seed: 3, ..EigenParams::default() };
+    let params = EigenParams::default().with_tolerance(1e-3).with_seed(3);
     let [one, two, eight] = THREADS.map(|threads| Bits::of_graphs(&graphs, &params, threads));
     assert_same_bits(&one, &two, "1 and 2 threads");
     assert_same_bits(&one, &eight, "1 and 8 threads");

@@ -5,17 +5,17 @@ mod support;
 use std::f64::consts::PI;
 
 use faer::linalg::solvers::DenseSolveCore;
-use spadework::eigen::{EigenMethod, lowest_modes};
+use spadework::eigen::{EigenMethod, EigenParams, lowest_modes};
 use spadework::graph::generators::{complete, cycle, grid, path, star};
-use spadework::graph::{geodesic_distances, geodesic_distances_from};
-use spadework::laplacian::{LaplacianSolver, RESISTANCE_ERROR, SketchParams, edge_resistances, resistances};
+use spadework::graph::{ConnectedGraph, geodesic_distances, geodesic_distances_from};
+use spadework::laplacian::{
+    Laplacian, LaplacianSolver, RESISTANCE_ERROR, SketchParams, edge_resistances, resistances,
+};
 use spadework::scores::{
-    Cut, DistanceKind, Distances, LargestDistortion, ReverseScore, RiemannianDistance, thinnest_cut,
+    Cut, DistanceKind, Distances, EdgeScores, LargestDistortion, NodeScores, ReverseScore,
+    RiemannianDistance, sparsest_cut,
 };
-use spadework::{
-    ConnectedGraph, EdgeScores, EigenParams, Error, Graph, GraphPair, Laplacian, Monitor, NodeScores, Silent,
-    SpadeParams, evaluate,
-};
+use spadework::{Error, Graph, GraphPair, Monitor, Silent, SpadeParams, evaluate};
 use support::distances::{DistanceFixture, all};
 use support::{assert_all_relative, assert_relative, edge_scores, gaussians, pair, paired, rng, solve};
 
@@ -23,7 +23,9 @@ use support::{assert_all_relative, assert_relative, edge_scores, gaussians, pair
 const DENSE_ERROR: f64 = RESISTANCE_ERROR;
 
 /// Small errors of the sketch ask for more rows than these graphs have nodes; the largest error does not.
-const ROUGH: SketchParams = SketchParams { error: 0.9, failure: 1e-3, seed: 0 };
+fn rough() -> SketchParams {
+    SketchParams::default().with_error(0.9)
+}
 
 fn node_pairs(nodes: usize) -> Vec<(u32, u32)> {
     (0..nodes as u32).flat_map(|p| (p + 1..nodes as u32).map(move |q| (p, q))).collect()
@@ -92,7 +94,7 @@ fn resistances_of_models_keep_their_error() {
         let output =
             |x: &[f64], j: usize| (2.0 * (0..3).map(|i| x[i] * weights[2 * i + j]).sum::<f64>()).tanh();
         let outputs: Vec<f64> = inputs.chunks_exact(3).flat_map(|x| [output(x, 0), output(x, 1)]).collect();
-        let params = SpadeParams { neighbors: 6, ..SpadeParams::default() };
+        let params = SpadeParams::default().with_neighbors(6);
         let report = evaluate(&paired(n, &inputs, &outputs), &params, &Silent).unwrap();
         let pairs: Vec<_> = node_pairs(n).into_iter().step_by(1 + n * n / 6000).collect();
         for graph in [report.graphs.input(), report.graphs.output()] {
@@ -162,7 +164,7 @@ fn the_sketch_keeps_its_promise_on_twenty_seeds() {
     assert_relative(foster, 799.0, RESISTANCE_ERROR, "Foster's sum");
     let mut worst = 0.0_f64;
     for seed in 0..20 {
-        let params = SketchParams { error: 0.4, seed, ..SketchParams::default() };
+        let params = SketchParams::default().with_error(0.4).with_seed(seed);
         let (sketched, info) = edge_resistances(&solver, &edges, &params, &Silent).unwrap();
         assert_eq!(info.rows, Some(params.rows(edges.len())));
         for (got, want) in sketched.iter().zip(&exact) {
@@ -183,14 +185,14 @@ fn the_full_spectrum_keeps_its_promise_on_twenty_seeds() {
     let exact = |p: u32, q: u32| {
         let mut b = vec![0.0; 800];
         (b[p as usize], b[q as usize]) = (1.0, -1.0);
-        let tight = spadework::laplacian::CgParams { tolerance: 1e-12, max_iterations: 2000 };
+        let tight = spadework::laplacian::CgParams::default().with_tolerance(1e-12).with_max_iterations(2000);
         let (x, info) = output.solve(&b, &tight);
         assert!(info.converged(&tight));
         input.quadratic_form(&x)
     };
     let want: Vec<f64> = graphs.input().edges().map(|(p, q, _)| exact(p, q)).collect();
     for seed in 0..20 {
-        let params = SketchParams { error: 0.4, seed, ..SketchParams::default() };
+        let params = SketchParams::default().with_error(0.4).with_seed(seed);
         let (scores, info) = EdgeScores::of_full_spectrum(&graphs, &params, &Silent).unwrap();
         assert!(info.rows.is_some());
         for (got, want) in scores.scores().iter().zip(&want) {
@@ -204,7 +206,7 @@ fn the_error_of_a_sketch_has_a_range() {
     let graph = path(10);
     let solver = LaplacianSolver::new(Laplacian::of(&graph), 0);
     for (error, failure) in [(0.0, 0.1), (1.0, 0.1), (f64::NAN, 0.1), (0.3, 0.0), (0.3, 1.0)] {
-        let params = SketchParams { error, failure, seed: 0 };
+        let params = SketchParams::default().with_error(error).with_failure(failure);
         let refused = edge_resistances(&solver, &[(0, 1)], &params, &Silent);
         assert!(matches!(refused, Err(Error::SketchError { .. })), "{error} {failure}");
     }
@@ -235,14 +237,14 @@ fn full_scores_of_few_samples_are_those_of_scipy() {
 fn sketched_distances_of_edges_come_with_both_sides() {
     let graphs = pair(chords(800, 31), chords(800, 47));
     let distances = Distances::new(&graphs, 0).unwrap();
-    let (all, info) = distances.of_edges(&ROUGH, &Silent).unwrap();
+    let (all, info) = distances.of_edges(&rough(), &Silent).unwrap();
     assert!(info.rows.is_some());
     assert_eq!(info.probability, 0.999);
     let some: Vec<_> = all.iter().step_by(97).map(|d| (d.p, d.q)).collect();
     let exact = distances.of_pairs(DistanceKind::Resistance, &some, &Silent).unwrap();
     for (got, want) in all.iter().step_by(97).zip(exact) {
-        assert!((got.input / want.input - 1.0).abs() <= ROUGH.error);
-        assert!((got.output / want.output - 1.0).abs() <= ROUGH.error);
+        assert!((got.input / want.input - 1.0).abs() <= rough().error);
+        assert!((got.output / want.output - 1.0).abs() <= rough().error);
     }
 }
 
@@ -314,14 +316,14 @@ fn a_torn_input_graph_has_no_distances() {
 
 /// Two rings joined by many edges at the input and by one at the output: the boundary between them is the thin one.
 #[test]
-fn the_thinnest_cut_lies_where_the_model_tears() {
+fn the_sparsest_cut_lies_where_the_model_tears() {
     let n = 30_u32;
     let rings = (0..n).flat_map(|p| [(p, (p + 1) % n), (n + p, n + (p + 1) % n)]);
     let input: Vec<_> = rings.clone().chain((0..n).map(|p| (p, n + p))).collect();
     let output: Vec<_> = rings.chain([(7, n + 7)]).collect();
     let graphs = pair(Graph::from_edges(60, &input).unwrap(), Graph::from_edges(60, &output).unwrap());
     let pairs = solve(&graphs, EigenMethod::Dense, 2, 1e-8);
-    let cut = thinnest_cut(&graphs, &pairs, &Silent).unwrap();
+    let cut = sparsest_cut(&graphs, &pairs, &Silent).unwrap();
     let (first, second): (Vec<u32>, Vec<u32>) = ((0..n).collect(), (n..2 * n).collect());
     assert!(cut.samples() == first || cut.samples() == second, "{:?}", cut.samples());
     assert_eq!((cut.input(), cut.output()), (30.0, 1.0));
@@ -334,7 +336,7 @@ fn a_sweep_cut_is_what_it_says() {
     for fixture in all() {
         let graphs = &fixture.graphs;
         let pairs = solve(graphs, EigenMethod::Auto, 4, 1e-8);
-        let cut = thinnest_cut(graphs, &pairs, &Silent).unwrap();
+        let cut = sparsest_cut(graphs, &pairs, &Silent).unwrap();
         let inside = |p: u32| cut.samples().contains(&p);
         let boundary = |graph: &Graph| -> f64 {
             graph.edges().filter(|&(p, q, _)| inside(p) != inside(q)).map(|(.., weight)| weight).sum()
@@ -379,7 +381,7 @@ fn many_samples_have_the_distance_of_ten_eigenvalues() {
 fn the_reverse_score_is_that_of_scipy_and_bounds_what_comes_nearer() {
     for fixture in all() {
         let pairs = solve(&fixture.graphs, EigenMethod::Auto, 2, 1e-8);
-        let params = EigenParams { tolerance: 1e-8, ..EigenParams::default() };
+        let params = EigenParams::default().with_tolerance(1e-8);
         let reverse = ReverseScore::of(&fixture.graphs, &pairs, &params, &Silent).unwrap();
         assert_relative(reverse.score, fixture.number("reverse_score"), 1e-8, &fixture.name);
         assert_eq!(reverse.bi_lipschitz, reverse.score.max(pairs.values()[0]));
@@ -393,13 +395,16 @@ fn the_reverse_score_is_that_of_scipy_and_bounds_what_comes_nearer() {
 }
 
 fn power(eigenpairs: usize, tolerance: f64) -> EigenParams {
-    EigenParams { eigenpairs, tolerance, method: EigenMethod::Power, ..EigenParams::default() }
+    EigenParams::default()
+        .with_eigenpairs(eigenpairs)
+        .with_tolerance(tolerance)
+        .with_method(EigenMethod::Power)
 }
 
 #[test]
 fn power_iteration_finds_the_eigenvalues_of_scipy() {
     for fixture in all() {
-        let pairs = spadework::dominant_eigenpairs(&fixture.graphs, &power(4, 1e-8)).unwrap();
+        let pairs = spadework::eigen::dominant_eigenpairs(&fixture.graphs, &power(4, 1e-8)).unwrap();
         assert_eq!(pairs.info().method, EigenMethod::Power);
         assert!(pairs.info().iterations > 1);
         // The residual bounds the relative error of a value.
@@ -412,21 +417,21 @@ fn power_iteration_finds_the_eigenvalues_of_scipy() {
 #[test]
 fn power_iteration_survives_extreme_spectra() {
     let same = pair(grid(20, 15), grid(20, 15));
-    let values = spadework::dominant_eigenpairs(&same, &power(2, 1e-10)).unwrap().values().to_vec();
+    let values = spadework::eigen::dominant_eigenpairs(&same, &power(2, 1e-10)).unwrap().values().to_vec();
     assert_all_relative(&values, &[1.0, 1.0], 1e-10, "the same graph twice");
     let opened = pair(cycle(3000), path(3000));
-    let values = spadework::dominant_eigenpairs(&opened, &power(2, 1e-6)).unwrap().values().to_vec();
+    let values = spadework::eigen::dominant_eigenpairs(&opened, &power(2, 1e-6)).unwrap().values().to_vec();
     assert_all_relative(&values, &[3000.0, 1.0], 1e-6, "an opened cycle");
     let few = pair(Graph::from_edges(100, &[(0, 99)]).unwrap(), path(100));
-    let values = spadework::dominant_eigenpairs(&few, &power(1, 1e-8)).unwrap().values().to_vec();
+    let values = spadework::eigen::dominant_eigenpairs(&few, &power(1, 1e-8)).unwrap().values().to_vec();
     assert_all_relative(&values, &[99.0], 1e-8, "one edge");
 }
 
 #[test]
 fn power_iteration_that_runs_out_says_so() {
     let graphs = pair(chords(400, 31), chords(400, 47));
-    let params = EigenParams { max_iterations: 2, ..power(2, 1e-10) };
-    match spadework::dominant_eigenpairs(&graphs, &params).unwrap_err() {
+    let params = power(2, 1e-10).with_max_iterations(2);
+    match spadework::eigen::dominant_eigenpairs(&graphs, &params).unwrap_err() {
         Error::NotConverged { iterations: 2, residuals, .. } => {
             assert!(residuals.len() == 2 && residuals.iter().all(|&r| r > 1e-10 && r.is_finite()));
         }
@@ -436,7 +441,7 @@ fn power_iteration_that_runs_out_says_so() {
 
 fn modes_of(graph: &Graph, method: EigenMethod, count: usize) -> spadework::eigen::LaplacianModes {
     let graph = ConnectedGraph::new(graph.clone()).unwrap();
-    let params = EigenParams { eigenpairs: count, tolerance: 1e-8, method, ..EigenParams::default() };
+    let params = EigenParams::default().with_eigenpairs(count).with_tolerance(1e-8).with_method(method);
     lowest_modes(&graph, &params, &Silent).unwrap()
 }
 
@@ -499,13 +504,19 @@ fn all_modes_embed_resistances() {
 fn nothing_depends_on_the_threads() {
     let graphs = pair(chords(800, 31), chords(800, 47));
     let run = |threads: usize| {
-        spadework::with_threads(std::num::NonZeroUsize::new(threads), || {
+        spadework::threads::with_threads(std::num::NonZeroUsize::new(threads), || {
             let distances = Distances::new(&graphs, 5)?;
-            let (of_edges, _) = distances.of_edges(&ROUGH, &Silent)?;
-            let pairs = spadework::dominant_eigenpairs(&graphs, &power(2, 1e-6))?;
+            let (of_edges, _) = distances.of_edges(&rough(), &Silent)?;
+            let pairs = spadework::eigen::dominant_eigenpairs(&graphs, &power(2, 1e-6))?;
             let search = distances.largest(&pairs, &edge_scores(&graphs, &pairs), &Silent)?;
-            let full = EdgeScores::of_full_spectrum(&graphs, &ROUGH, &Silent)?.0;
-            Ok((of_edges, search, full, pairs.values().to_vec(), thinnest_cut(&graphs, &pairs, &Silent)?))
+            let full = EdgeScores::of_full_spectrum(&graphs, &rough(), &Silent)?.0;
+            Ok::<_, Error>((
+                of_edges,
+                search,
+                full,
+                pairs.values().to_vec(),
+                sparsest_cut(&graphs, &pairs, &Silent)?,
+            ))
         })
         .unwrap()
     };
@@ -532,7 +543,7 @@ fn bounds_hold_on_random_graphs() {
         let pairs = solve(&graphs, EigenMethod::Dense, 2, 1e-8);
         let search = searched(&graphs, 2);
         assert!(search.tightness() <= 1.0 + 1e-8, "seed {seed}: γ = {}", search.found.ratio());
-        let cut = thinnest_cut(&graphs, &pairs, &Silent).unwrap();
+        let cut = sparsest_cut(&graphs, &pairs, &Silent).unwrap();
         assert!(cut.ratio() * pairs.values()[0] >= 1.0 - 1e-8, "seed {seed}: ζ = {}", cut.ratio());
     }
 }
@@ -548,16 +559,16 @@ fn a_caller_can_stop_every_loop() {
     }
     let graphs = pair(chords(800, 31), chords(800, 47));
     let distances = Distances::new(&graphs, 0).unwrap();
-    let pairs = spadework::dominant_eigenpairs(&graphs, &EigenParams::default()).unwrap();
-    let problem = spadework::EigenProblem::new(&graphs, 0);
+    let pairs = spadework::eigen::dominant_eigenpairs(&graphs, &EigenParams::default()).unwrap();
+    let problem = spadework::eigen::EigenProblem::new(&graphs, 0);
     let output = graphs.connected_output();
     let outcomes = [
         distances.of_pairs(DistanceKind::Geodesic, &[(0, 1)], &Stop).err(),
         distances.of_pairs(DistanceKind::Resistance, &[(0, 1)], &Stop).err(),
-        distances.of_edges(&ROUGH, &Stop).err(),
+        distances.of_edges(&rough(), &Stop).err(),
         distances.largest(&pairs, &edge_scores(&graphs, &pairs), &Stop).err(),
-        EdgeScores::of_full_spectrum(&graphs, &ROUGH, &Stop).err(),
-        thinnest_cut(&graphs, &pairs, &Stop).err(),
+        EdgeScores::of_full_spectrum(&graphs, &rough(), &Stop).err(),
+        sparsest_cut(&graphs, &pairs, &Stop).err(),
         problem.dominant_eigenpairs(&power(2, 1e-6), &Stop).err(),
         problem.all_eigenvalues(&Stop).err(),
         lowest_modes(output, &EigenParams::default(), &Stop).err(),

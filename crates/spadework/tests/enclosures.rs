@@ -2,12 +2,11 @@
 
 mod support;
 
-use spadework::eigen::EigenMethod;
-use spadework::graph::generators::{cycle, grid, path, star};
-use spadework::{
-    Certainty, EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs, Graph,
-    GraphPair, Silent, SpadeParams, evaluate,
+use spadework::eigen::{
+    Certainty, EigenMethod, EigenParams, EigenProblem, Enclosure, EnclosureMethod, GeneralizedEigenpairs,
 };
+use spadework::graph::generators::{cycle, grid, path, star};
+use spadework::{Graph, GraphPair, Silent, SpadeParams, evaluate};
 use support::{fixtures, pair, solve};
 
 /// A proof: the dense value lies inside, and the proof costs next to nothing in width.
@@ -18,7 +17,7 @@ fn certified_enclosures_contain_the_dense_score() {
         let dense = solve(&graphs, EigenMethod::Dense, 1, 1e-10).values()[0];
         let problem = EigenProblem::new(&graphs, 0);
         for method in [EigenMethod::Dense, EigenMethod::Davidson] {
-            let params = EigenParams { eigenpairs: 1, method, ..EigenParams::default() };
+            let params = EigenParams::default().with_eigenpairs(1).with_method(method);
             let pairs = problem.dominant_eigenpairs(&params, &Silent).unwrap();
             let enclosure = problem.enclose(&pairs, Certainty::Certified, 0, &Silent).unwrap();
             assert_eq!((enclosure.method, enclosure.probability), (EnclosureMethod::Inertia, 1.0));
@@ -37,13 +36,11 @@ fn certified_enclosures_contain_the_dense_score() {
 #[test]
 fn a_certified_report_says_so() {
     for fixture in fixtures::all() {
-        let params = SpadeParams {
-            neighbors: fixture.neighbors,
-            eigenpairs: fixture.eigenpairs,
-            connectivity: fixture.connectivity,
-            certainty: Certainty::Certified,
-            ..SpadeParams::default()
-        };
+        let params = SpadeParams::default()
+            .with_neighbors(fixture.neighbors)
+            .with_eigenpairs(fixture.eigenpairs)
+            .with_connectivity(fixture.connectivity)
+            .with_certainty(Certainty::Certified);
         let report = evaluate(&fixture.paired(), &params, &Silent).unwrap();
         assert_eq!(report.enclosure.method, EnclosureMethod::Inertia, "{}", fixture.name);
         let (lower, upper) = (report.enclosure.lower, report.enclosure.upper);
@@ -63,7 +60,7 @@ fn probable_enclosures_are_narrow() {
     for fixture in fixtures::all() {
         let graphs = fixture.graphs();
         let problem = EigenProblem::new(&graphs, 0);
-        let params = EigenParams { eigenpairs: 1, method: EigenMethod::Davidson, ..EigenParams::default() };
+        let params = EigenParams::default().with_eigenpairs(1).with_method(EigenMethod::Davidson);
         let pairs = problem.dominant_eigenpairs(&params, &Silent).unwrap();
         let enclosure = problem.enclose(&pairs, Certainty::Probable, 0, &Silent).unwrap();
         assert_eq!(enclosure.method, EnclosureMethod::Residual);
@@ -82,7 +79,7 @@ fn the_reported_score_lies_in_its_enclosure() {
     for (case, graphs) in cases.iter().enumerate() {
         for tolerance in [1e-3, 1e-6, 1e-8, 1e-11] {
             let (pairs, enclosure) =
-                enclosed(graphs, &EigenParams { eigenpairs: 5, tolerance, ..EigenParams::default() });
+                enclosed(graphs, &EigenParams::default().with_eigenpairs(5).with_tolerance(tolerance));
             let score = pairs.values()[0];
             assert!(
                 enclosure.lower <= score && score <= enclosure.upper,
@@ -103,7 +100,7 @@ fn an_iteration_that_ends_early_keeps_the_enclosure_narrow() {
         ("a cycle over a path", pair(cycle(n), path(n)), 1),
     ];
     for (what, graphs, eigenpairs) in cases {
-        let (pairs, enclosure) = enclosed(&graphs, &EigenParams { eigenpairs, ..EigenParams::default() });
+        let (pairs, enclosure) = enclosed(&graphs, &EigenParams::default().with_eigenpairs(eigenpairs));
         // The complement's eigenvalues are 0 or 1. Even with the ε < 1 of five steps μ is below 4, far below θ = n, and
         // the upper end is θ + ρ²/(θ − μ) with ρ ≤ 1e-6 θ.
         assert!(enclosure.upper <= pairs.values()[0] * (1.0 + 1e-6), "{what}: {enclosure:?}");

@@ -7,7 +7,8 @@ mod support;
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use spadework::{ModelSet, PairedSamples, Samples, Silent, SpadeParams, evaluate, intervals};
+use spadework::pipeline::intervals;
+use spadework::{ModelSet, PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use support::{gaussian, gaussians, rng};
 
 const SAMPLES: usize = 1000;

@@ -2,10 +2,9 @@
 
 mod support;
 
-use spadework::{
-    Connectivity, Error, Model, ModelSet, Monitor, Samples, Silent, SpadeParams, Weights, compare,
-    score_layers,
-};
+use spadework::graph::{Connectivity, Weights};
+use spadework::pipeline::score_layers;
+use spadework::{Error, Model, ModelSet, Monitor, Samples, Silent, SpadeParams, compare};
 use support::{bits, smooth_model};
 
 const SAMPLES: usize = 500;
@@ -24,7 +23,7 @@ fn samples(values: &[f64], dim: usize) -> Samples<'_> {
 }
 
 fn params(connectivity: Connectivity) -> SpadeParams {
-    SpadeParams { neighbors: 5, connectivity, ..SpadeParams::default() }
+    SpadeParams::default().with_neighbors(5).with_connectivity(connectivity)
 }
 
 /// `compare` holds everything at once and is tested by itself; here the k of the second layer comes too late for the first.
@@ -37,7 +36,7 @@ fn scores_are_those_of_a_comparison_bit_by_bit() {
         (Connectivity::Bridge, Weights::Unit),
         (Connectivity::Grow, Weights::Gaussian),
     ] {
-        let params = SpadeParams { weights, ..params(connectivity) };
+        let params = params(connectivity).with_weights(weights);
         let models = layers.iter().enumerate();
         let models =
             models.map(|(at, layer)| Model { name: at.to_string(), outputs: samples(layer, 3) }).collect();

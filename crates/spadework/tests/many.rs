@@ -8,11 +8,16 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rand::RngExt;
-use spadework::scores::{accuracy, label_pair_scores};
+use spadework::graph::{Connectivity, Weights};
+use spadework::monitor::Stage;
+use spadework::neighbors::{Recall, SearchMethod};
+use spadework::pipeline::{
+    KeepNothing, ModelGraphs, SharedSearch, graphs_of, intervals, permuted_score, sweep,
+};
+use spadework::scores::label_pair_scores;
 use spadework::{
-    Connectivity, Error, Graph, Manifold, ManifoldPair, Model, ModelSet, Monitor, PairedSamples, Recall,
-    Samples, SearchMethod, SharedSearch, Silent, SpadeParams, SpadeReport, Stage, Weights, compare, evaluate,
-    evaluate_manifolds, graphs_of, intervals, permuted_score, sweep,
+    Error, Graph, ManifoldPair, Model, ModelSet, Monitor, PairedSamples, Samples, Silent, SpadeParams,
+    SpadeReport, compare, evaluate,
 };
 use support::{bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
 
@@ -71,7 +76,7 @@ impl Scene {
 }
 
 fn params(neighbors: usize) -> SpadeParams {
-    SpadeParams { neighbors, ..SpadeParams::default() }
+    SpadeParams::default().with_neighbors(neighbors)
 }
 
 fn assert_same_report(got: &SpadeReport, want: &SpadeReport) {
@@ -113,7 +118,7 @@ fn one_k_is_the_smallest_that_connects_every_graph() {
 #[test]
 fn bridges_are_those_of_every_model_alone() {
     let scene = Scene::new();
-    let bridged = SpadeParams { connectivity: Connectivity::Bridge, ..params(5) };
+    let bridged = params(5).with_connectivity(Connectivity::Bridge);
     for model in compare(&scene.all(), &bridged, &Silent).unwrap().models {
         assert_same_report(&model.report, &scene.alone(&model.name, &bridged));
     }
@@ -124,12 +129,12 @@ fn graphs_of_every_kind_are_those_of_every_model_alone() {
     let scene = Scene::new();
     for kind in ["mutual", "cknn:1.2", "pca:3", "sparse:density=3"] {
         for weights in [Weights::Unit, Weights::Gaussian] {
-            let at = |neighbors| SpadeParams {
-                graph: kind.parse().unwrap(),
-                weights,
-                // Keeps k, so that a model alone has the graphs of the comparison.
-                connectivity: Connectivity::Bridge,
-                ..params(neighbors)
+            // A bridge keeps k, so that a model alone has the graphs of the comparison.
+            let at = |neighbors| {
+                params(neighbors)
+                    .with_graph(kind.parse().unwrap())
+                    .with_weights(weights)
+                    .with_connectivity(Connectivity::Bridge)
             };
             let comparison = compare(&scene.all(), &at(8), &Silent).unwrap();
             for model in &comparison.models {
@@ -156,7 +161,7 @@ fn an_approximate_search_is_told_of_every_side() {
     let (inputs, smooth) = smooth_model(samples, 7);
     let bent: Vec<f64> = smooth.iter().map(|value| value * value.abs()).collect();
     let models = model_set(&inputs, &[("smooth", &smooth), ("bent", &bent)]);
-    let params = SpadeParams { search: SearchMethod::Approximate, ..params(10) };
+    let params = params(10).with_search(SearchMethod::Approximate);
     let is_measured = |recall: &Recall| matches!(recall, Recall::Sampled { .. });
     let comparison = compare(&models, &params, &Silent).unwrap();
     for model in &comparison.models {
@@ -179,8 +184,8 @@ fn on_graph<'a>(scene: &'a Scene, input: &Graph) -> ModelSet<'a> {
 /// One model on such a graph, without the others.
 fn alone_on_graph(scene: &Scene, input: &Graph, name: &str, params: &SpadeParams) -> SpadeReport {
     let outputs = Samples::from_f64(SAMPLES, 3, scene.outputs(name)).unwrap();
-    let pair = ManifoldPair::new(Manifold::Graph(input.clone()), Manifold::Samples(&outputs)).unwrap();
-    evaluate_manifolds(&pair, params, &Silent).unwrap()
+    let pair = ManifoldPair::new(input.clone(), &outputs).unwrap();
+    evaluate(&pair, params, &Silent).unwrap()
 }
 
 #[test]
@@ -250,12 +255,10 @@ fn ways_of_making_graphs_share_their_searches() {
     let searches = Searches::default();
     for kind in ["knn", "mutual", "cknn:1", "sparse:density=3", "pca:3"] {
         for weights in [Weights::Unit, Weights::Gaussian] {
-            let params = SpadeParams {
-                graph: kind.parse().unwrap(),
-                weights,
-                connectivity: Connectivity::Bridge,
-                ..params(8)
-            };
+            let params = params(8)
+                .with_graph(kind.parse().unwrap())
+                .with_weights(weights)
+                .with_connectivity(Connectivity::Bridge);
             let report = shared.evaluate(&params, &searches).unwrap();
             assert_same_report(&report, &evaluate(&samples, &params, &Silent).unwrap());
         }
@@ -265,7 +268,7 @@ fn ways_of_making_graphs_share_their_searches() {
     // Fewer neighbours are the beginning of those that are known, and of copies too; more must be searched.
     let searches = Searches::default();
     for neighbors in [3, 9] {
-        let params = SpadeParams { connectivity: Connectivity::Bridge, ..params(neighbors) };
+        let params = params(neighbors).with_connectivity(Connectivity::Bridge);
         let report = shared.evaluate(&params, &searches).unwrap();
         assert_same_report(&report, &evaluate(&samples, &params, &Silent).unwrap());
     }
@@ -277,12 +280,13 @@ fn graphs_alone_are_those_of_the_evaluation() {
     let scene = Scene::new();
     let samples = paired(SAMPLES, &scene.inputs, &scene.torn);
     // No eigenpair is asked for, so that their number is no mistake.
-    let params = SpadeParams { eigenpairs: SAMPLES, ..params(5) };
-    let (graphs, told) = graphs_of(&(&samples).into(), &params, &Silent).unwrap();
-    let report = scene.alone("torn", &SpadeParams { eigenpairs: 2, ..params });
+    let params = params(5).with_eigenpairs(SAMPLES);
+    let ModelGraphs { graphs, diagnostics, .. } =
+        graphs_of(&(&samples).into(), &params, &KeepNothing, &Silent).unwrap();
+    let report = scene.alone("torn", &params.with_eigenpairs(2));
     assert_eq!(graphs, report.graphs);
-    assert_eq!(told.connection, report.diagnostics.connection);
-    assert_eq!((told.timings.eigen, told.timings.enclosure), (Duration::ZERO, Duration::ZERO));
+    assert_eq!(diagnostics.connection, report.diagnostics.connection);
+    assert_eq!((diagnostics.timings.eigen, diagnostics.timings.enclosure), (Duration::ZERO, Duration::ZERO));
 }
 
 #[test]
@@ -293,17 +297,17 @@ fn intervals_are_of_the_graphs_asked_for() {
     };
     let plain = scores(&params(10));
     for kind in ["mutual", "pca:3", "sparse:density=3"] {
-        let other = scores(&SpadeParams { graph: kind.parse().unwrap(), ..params(10) });
+        let other = scores(&params(10).with_graph(kind.parse().unwrap()));
         assert!(plain.iter().zip(&other).all(|(plain, other)| plain != other), "{kind}");
     }
-    let weighed = scores(&SpadeParams { weights: Weights::Gaussian, ..params(10) });
+    let weighed = scores(&params(10).with_weights(Weights::Gaussian));
     assert!(plain.iter().zip(&weighed).all(|(plain, weighed)| plain != weighed));
 }
 
 #[test]
 fn errors_name_the_model() {
     let scene = Scene::new();
-    let refusing = SpadeParams { connectivity: Connectivity::Error, ..params(5) };
+    let refusing = params(5).with_connectivity(Connectivity::Error);
     let error = compare(&scene.all(), &refusing, &Silent).unwrap_err();
     assert!(matches!(&error, Error::InModel { model, cause } if model == "pieces"
         && matches!(**cause, Error::Disconnected { neighbors: 5, .. })));
@@ -368,7 +372,7 @@ fn k_that_grow_alike_share_their_scores_but_not_their_components() {
 #[test]
 fn a_sweep_goes_on_where_one_k_is_refused() {
     let scene = Scene::new();
-    let refusing = SpadeParams { connectivity: Connectivity::Error, ..params(1) };
+    let refusing = params(1).with_connectivity(Connectivity::Error);
     let found = sweep(&scene.all(), &[5, 40], &refusing, &Silent).unwrap();
     assert!(matches!(&found.points[0].scores, Err(Error::InModel { model, .. }) if model == "pieces"));
     assert_eq!(found.points[1].scores.as_ref().unwrap().used, 40);
@@ -390,7 +394,7 @@ fn the_numbers_of_a_sweep_ascend_and_fit() {
 #[test]
 fn threads_change_nothing() {
     let scene = Scene::new();
-    let with = |threads: usize| SpadeParams { threads: NonZeroUsize::new(threads), ..params(8) };
+    let with = |threads: usize| params(8).with_threads(NonZeroUsize::new(threads));
     let scores = [10.0, 20.0, 30.0];
     let of = |threads| {
         let compared = compare(&scene.all(), &with(threads), &Silent).unwrap();
@@ -438,10 +442,10 @@ fn intervals_are_the_scatter_of_their_subsamples() {
     }
     let wins = found.scores.iter().filter(|scores| scores[2] < scores[0]).count();
     assert_eq!(found.part_in_order(2, 0), wins as f64 / 20.0);
-    let other = intervals(&models, &scores, 20, &SpadeParams { seed: 1, ..params.clone() }, &Silent).unwrap();
+    let other = intervals(&models, &scores, 20, &params.clone().with_seed(1), &Silent).unwrap();
     assert_ne!(found.scores, other.scores);
     assert_eq!(
-        intervals(&models, &scores, 20, &SpadeParams { neighbors: 200, ..params }, &Silent).unwrap_err(),
+        intervals(&models, &scores, 20, &params.with_neighbors(200), &Silent).unwrap_err(),
         Error::SmallSubsample { size: 200, neighbors: 200 }
     );
 }
@@ -513,17 +517,6 @@ fn label_pairs_are_what_matrices_say() {
         support::assert_relative(got.score, score, 1e-12, "mean edge score");
     }
     assert!(label_pair_scores(&report.edge_scores, &labels[1..]).is_err());
-}
-
-#[test]
-fn accuracy_counts_the_first_largest_output() {
-    let outputs =
-        Samples::from_f64(4, 3, vec![0.0, 2.0, 1.0, 5.0, 5.0, 1.0, -3.0, -2.0, -1.0, 0.0, 0.0, 0.0]).unwrap();
-    assert_eq!(accuracy(&outputs, &[1, 0, 2, 0]).unwrap(), Some(1.0));
-    assert_eq!(accuracy(&outputs, &[1, 1, 2, 0]).unwrap(), Some(0.75));
-    assert_eq!(accuracy(&outputs, &[1, 1, 2, 3]).unwrap(), None);
-    assert_eq!(accuracy(&outputs, &[-1, 1, 2, 1]).unwrap(), None);
-    assert!(accuracy(&outputs, &[1]).is_err());
 }
 
 proptest! {

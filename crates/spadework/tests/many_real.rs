@@ -4,10 +4,9 @@
 
 mod support;
 
+use spadework::pipeline::{Reference, sweep};
 use spadework::scores::agreement::agreement;
-use spadework::{
-    Model, ModelSet, PairedSamples, Reference, Samples, Silent, SpadeParams, compare, evaluate, sweep,
-};
+use spadework::{Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, compare, evaluate};
 use support::real::{self, CLASSES, MNIST_PIXELS};
 
 const SAMPLES: usize = 10_000;

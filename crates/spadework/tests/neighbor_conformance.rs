@@ -7,8 +7,10 @@ mod support;
 
 use proptest::prelude::*;
 use rand::RngExt;
-use spadework::neighbors::{BruteForce, ProductSearch, TreeSearch};
-use spadework::{Error, ExactSearch, NeighborLists, NeighborSearch, Samples, Silent};
+use spadework::neighbors::{
+    BruteForce, ExactSearch, NeighborLists, NeighborSearch, ProductSearch, TreeSearch,
+};
+use spadework::{Error, Samples, Silent};
 use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
 use support::{bits, gaussian, gaussians, laws, real, rng};
 

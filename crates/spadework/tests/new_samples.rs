@@ -2,15 +2,15 @@
 
 mod support;
 
+use spadework::graph::{GraphKind, Weights};
+use spadework::pipeline::{NewScores, Reference};
+use spadework::samples::Side;
 use spadework::scores::agreement::agreement;
-use spadework::{
-    Error, GraphKind, NewScores, PairedSamples, Reference, Samples, Side, Silent, SpadeParams, SpadeReport,
-    Weights, evaluate,
-};
+use spadework::{Error, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
 use support::{assert_all_relative, paired, smooth_model};
 
 fn params(neighbors: usize) -> SpadeParams {
-    SpadeParams { neighbors, tolerance: 1e-10, ..SpadeParams::default() }
+    SpadeParams::default().with_neighbors(neighbors).with_tolerance(1e-10)
 }
 
 fn reference<'a>(samples: PairedSamples<'a>, report: &SpadeReport) -> Reference<'a> {
@@ -136,12 +136,12 @@ fn a_single_new_sample_will_do() {
     let samples = paired(100, &inputs, &outputs);
     let report = evaluate(&samples, &params(5), &Silent).unwrap();
     let reference = reference(samples, &report);
-    let one = |values: &[f64]| Samples::few_from_f64(1, values.len(), values.to_vec()).unwrap();
+    let one = |values: &[f64]| Samples::from_f64(1, values.len(), values.to_vec()).unwrap();
     let scores = reference.score(&one(&inputs[60..66]), &one(&outputs[30..33]), &Silent).unwrap();
     assert_all_relative(scores.node_scores.scores(), &report.node_scores.scores()[10..11], 1e-5, "score");
-    // A single sample has no neighbours of its own.
+    // A single sample has no neighbors of its own.
     let alone = PairedSamples::new(one(&inputs[60..66]), one(&outputs[30..33])).unwrap_err();
-    assert!(matches!(alone, Error::AllEqual { .. }));
+    assert_eq!(alone, Error::TooFewSamples { samples: 1 });
 }
 
 #[test]
@@ -181,6 +181,6 @@ fn only_plain_graphs_are_a_reference() {
         matches!(reference, Err(Error::ReferenceGraphs { .. }))
     };
     assert!(!refused(&params(8)));
-    assert!(refused(&SpadeParams { graph: GraphKind::Mutual, ..params(8) }));
-    assert!(refused(&SpadeParams { weights: Weights::Gaussian, ..params(8) }));
+    assert!(refused(&params(8).with_graph(GraphKind::Mutual)));
+    assert!(refused(&params(8).with_weights(Weights::Gaussian)));
 }

@@ -4,11 +4,12 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use spadework::eigen::EigenMethod;
-use spadework::neighbors::BruteForce;
+use spadework::eigen::{EigenMethod, GeneralizedEigenpairs};
+use spadework::graph::Connectivity;
+use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch};
+use spadework::samples::Side;
 use spadework::{
-    Connectivity, Error, ExactSearch, GeneralizedEigenpairs, Graph, GraphPair, NeighborSearch, PairedSamples,
-    Samples, Side, Silent, SpadeParams, SpadeReport, evaluate,
+    Error, Graph, GraphPair, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate,
 };
 use support::fixtures::{Fixture, FixtureSide, all};
 use support::resistance::{PseudoInverse, root_score_error, score_error};
@@ -18,13 +19,11 @@ use support::{assert_all_relative, assert_relative, edge_scores, node_scores, pa
 const ROUNDING: f64 = 1e-10;
 
 fn params(fixture: &Fixture, tolerance: f64) -> SpadeParams {
-    SpadeParams {
-        neighbors: fixture.neighbors,
-        eigenpairs: fixture.eigenpairs,
-        connectivity: fixture.connectivity,
-        tolerance,
-        ..SpadeParams::default()
-    }
+    SpadeParams::default()
+        .with_neighbors(fixture.neighbors)
+        .with_eigenpairs(fixture.eigenpairs)
+        .with_connectivity(fixture.connectivity)
+        .with_tolerance(tolerance)
 }
 
 fn report(fixture: &Fixture, tolerance: f64) -> SpadeReport {
@@ -174,7 +173,7 @@ fn assert_scores(fixture: &Fixture, graphs: &GraphPair, pairs: &GeneralizedEigen
         let allowed = allowed_at[p];
         assert!((got - want).abs() <= allowed, "{what}: node {p}: {got}, want {want} ± {allowed:e}");
     }
-    let labels = spadework::label_scores(&nodes, &fixture.labels).unwrap();
+    let labels = spadework::scores::label_scores(&nodes, &fixture.labels).unwrap();
     let allowed = allowed_at.iter().copied().fold(0.0, f64::max);
     assert_eq!(labels.len(), fixture.label_scores.len());
     for (got, &(label, score, samples)) in labels.iter().zip(&fixture.label_scores) {
@@ -285,8 +284,10 @@ fn component_sizes(side: &FixtureSide, k: usize) -> Vec<usize> {
 }
 
 fn refusal(samples: &PairedSamples<'_>, neighbors: usize) -> Error {
-    let params =
-        SpadeParams { neighbors, eigenpairs: 1, connectivity: Connectivity::Error, ..SpadeParams::default() };
+    let params = SpadeParams::default()
+        .with_neighbors(neighbors)
+        .with_eigenpairs(1)
+        .with_connectivity(Connectivity::Error);
     evaluate(samples, &params, &Silent).unwrap_err()
 }
 
@@ -328,7 +329,7 @@ fn policies_agree_on_connected_graphs() {
         all().iter().filter(|fixture| fixture.input.components == 1 && fixture.output.components == 1)
     {
         for connectivity in [Connectivity::Grow, Connectivity::Bridge, Connectivity::Error] {
-            let params = SpadeParams { connectivity, ..params(fixture, 1e-10) };
+            let params = params(fixture, 1e-10).with_connectivity(connectivity);
             let report = evaluate(&fixture.paired(), &params, &Silent).unwrap();
             assert_eq!(report.diagnostics.connection.used, fixture.neighbors);
             assert_all_relative(report.eigenpairs.values(), &fixture.eigenvalues, 1e-10, &fixture.name);

@@ -8,12 +8,11 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use spadework::graph::Components;
-use spadework::scores::{Contrast, DistanceKind, Distances, Distortion, draw_others, thinnest_cut};
-use spadework::{
-    Connectivity, EigenParams, EigenProblem, Error, ExactSearch, Graph, NeighborLists, NeighborSearch,
-    PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate,
-};
+use spadework::eigen::{EigenParams, EigenProblem};
+use spadework::graph::{Components, Connectivity};
+use spadework::neighbors::{ExactSearch, NeighborLists, NeighborSearch};
+use spadework::scores::{Contrast, DistanceKind, Distances, Distortion, draw_others, sparsest_cut};
+use spadework::{Error, Graph, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
 use support::real::{self, CIFAR_PIXELS, CLASSES, MNIST_PIXELS};
 use support::{assert_all_relative, edge_scores, pair};
 
@@ -130,7 +129,7 @@ fn assert_top_edges_are_distorted_more(
         let logits = Samples::from_f32(SAMPLES, CLASSES, real::logits(folder, file, model.array)).unwrap();
         let output = Graph::from_neighbors(&neighbors(&logits, 10), 10);
         let graphs = pair(Graph::from_neighbors(&inputs, 10), output);
-        let params = EigenParams { eigenpairs: 1, ..EigenParams::default() };
+        let params = EigenParams::default().with_eigenpairs(1);
         let pairs = EigenProblem::new(&graphs, 0).dominant_eigenpairs(&params, &Silent).unwrap();
         let scores = edge_scores(&graphs, &pairs);
         let top =
@@ -148,7 +147,7 @@ fn assert_top_edges_are_distorted_more(
         }
         let largest = distances.largest(&pairs, &scores, &Silent).unwrap();
         assert!(largest.tightness() <= 1.0, "{}: Theorem 1", model.array);
-        let cut = thinnest_cut(&graphs, &pairs, &Silent).unwrap();
+        let cut = sparsest_cut(&graphs, &pairs, &Silent).unwrap();
         assert!(cut.ratio() * pairs.values()[0] >= 1.0, "{}: Theorem 2", model.array);
     }
 }
@@ -243,7 +242,11 @@ fn evaluated(
     neighbors: usize,
     connectivity: Connectivity,
 ) -> Result<SpadeReport, Error> {
-    evaluate(samples, &SpadeParams { neighbors, connectivity, ..SpadeParams::default() }, &Silent)
+    evaluate(
+        samples,
+        &SpadeParams::default().with_neighbors(neighbors).with_connectivity(connectivity),
+        &Silent,
+    )
 }
 
 #[test]

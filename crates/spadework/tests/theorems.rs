@@ -5,9 +5,10 @@ mod support;
 use std::fmt;
 
 use proptest::prelude::*;
-use spadework::eigen::EigenMethod;
+use spadework::eigen::{Certainty, EigenMethod, EigenParams, EigenProblem, EnclosureMethod};
 use spadework::graph::generators;
-use spadework::{Certainty, EigenParams, EigenProblem, EnclosureMethod, Graph, GraphPair, Laplacian, Silent};
+use spadework::laplacian::Laplacian;
+use spadework::{Graph, GraphPair, Silent};
 use support::resistance::{PseudoInverse, RESISTANCE_ERROR};
 use support::{assert_relative, edge_scores, laws, node_scores, pair, solve};
 
@@ -257,7 +258,7 @@ proptest! {
             (EigenMethod::Davidson, Certainty::Certified, EnclosureMethod::Inertia),
         ];
         for (method, certainty, how) in expected {
-            let params = EigenParams { method, seed, ..EigenParams::default() };
+            let params = EigenParams::default().with_method(method).with_seed(seed);
             let pairs = problem.dominant_eigenpairs(&params, &Silent).unwrap();
             let enclosure = problem.enclose(&pairs, certainty, seed, &Silent).unwrap();
             prop_assert_eq!(enclosure.method, how);
@@ -271,8 +272,8 @@ proptest! {
     fn the_iteration_agrees_with_the_dense_method((input, output) in graphs(50..=120), seed in any::<u64>()) {
         let graphs = pair(input.graph(), output.graph());
         let dense = solve(&graphs, EigenMethod::Dense, 2, DENSE);
-        let params = EigenParams { method: EigenMethod::Davidson, tolerance: 1e-8, seed, ..EigenParams::default() };
-        let pairs = spadework::dominant_eigenpairs(&graphs, &params).unwrap();
+        let params = EigenParams::default().with_method(EigenMethod::Davidson).with_tolerance(1e-8).with_seed(seed);
+        let pairs = spadework::eigen::dominant_eigenpairs(&graphs, &params).unwrap();
         prop_assert_eq!(pairs.info().method, EigenMethod::Davidson);
         support::assert_all_relative(pairs.values(), dense.values(), 1e-8, "eigenvalues");
     }

@@ -1,7 +1,8 @@
 //! The table of A.10: CLEVER scores of the weakest and of the strongest samples, by graphs of several kinds.
 
 use serde_json::json;
-use spadework::{GraphKind, SpadeParams};
+use spadework::SpadeParams;
+use spadework::graph::GraphKind;
 use spadework_nn::{Frozen, highest};
 use spadework_report::figures::bars;
 
@@ -118,7 +119,7 @@ fn by_kind(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<[[Option<[f6
     let suspect = Suspect { name: member.name, model: &model, test: &test.examples, settings: &settings };
     for (at, (_, kind)) in KINDS.iter().enumerate() {
         let graph: GraphKind = kind.parse().map_err(|error| Failure::Usage(format!("{kind}: {error}")))?;
-        let params = SpadeParams { graph, ..SpadeParams::default() };
+        let params = SpadeParams::default().with_graph(graph);
         let Some(scores) = node_scores(run, &network, (member.name, &settings), test, &params)? else {
             continue;
         };

@@ -117,7 +117,8 @@ fn measured(run: &Run, levels: &Levels, at: usize, neighbors: usize) -> Result<O
     let settings =
         json!({ "levels": levels.settings(), "neighbors": neighbors, "edges": EDGES, "seed": run.seed() });
     run.part(&name, &settings, || {
-        let params = SpadeParams { neighbors, eigenpairs: 1, seed: run.seed(), ..SpadeParams::default() };
+        let params =
+            SpadeParams::default().with_neighbors(neighbors).with_eigenpairs(1).with_seed(run.seed());
         let report = evaluate(&levels.pair(at)?, &params, run.monitor())?;
         let contrast = contrast(run, &report)?;
         Ok((spread(contrast.top), spread(contrast.random), contrast.p_value))

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use spadework::eigen::EigenMethod;
-use spadework::{EigenParams, EigenProblem, GraphPair, ManifoldPair, SpadeParams, graphs_of};
+use spadework::eigen::{EigenMethod, EigenParams, EigenProblem};
+use spadework::pipeline::{KeepNothing, graphs_of};
+use spadework::{GraphPair, ManifoldPair, SpadeParams};
 use spadework_report::figures::bars;
 
 use super::Experiment;
@@ -105,9 +106,9 @@ fn run(run: &Run) -> Result<Findings, Failure> {
 }
 
 fn solve_all(run: &Run, levels: &Levels, neighbors: usize) -> Result<Vec<Solved>, Failure> {
-    let params = SpadeParams { neighbors, seed: run.seed(), ..SpadeParams::default() };
+    let params = SpadeParams::default().with_neighbors(neighbors).with_seed(run.seed());
     let pair = levels.pair(0)?;
-    let (graphs, _) = graphs_of(&ManifoldPair::from(&pair), &params, run.monitor())?;
+    let graphs = graphs_of(&ManifoldPair::from(&pair), &params, &KeepNothing, run.monitor())?.graphs;
     let mut solved = vec![solve(run, &graphs, EigenMethod::Davidson, REFERENCE_TOLERANCE)?];
     for tolerance in POWER_TOLERANCES {
         solved.push(solve(run, &graphs, EigenMethod::Power, tolerance)?);
@@ -117,7 +118,12 @@ fn solve_all(run: &Run, levels: &Levels, neighbors: usize) -> Result<Vec<Solved>
 }
 
 fn solve(run: &Run, graphs: &GraphPair, method: EigenMethod, tolerance: f64) -> Result<Solved, Failure> {
-    let params = EigenParams { eigenpairs: 1, tolerance, max_iterations: 100_000, seed: run.seed(), method };
+    let params = EigenParams::default()
+        .with_eigenpairs(1)
+        .with_tolerance(tolerance)
+        .with_max_iterations(100_000)
+        .with_seed(run.seed())
+        .with_method(method);
     let began = Instant::now();
     let pairs = EigenProblem::new(graphs, run.seed()).dominant_eigenpairs(&params, run.monitor())?;
     Ok(Solved {

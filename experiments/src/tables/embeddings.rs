@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use spadework::eigen::lowest_modes;
-use spadework::{ConnectedGraph, EigenParams, SpadeParams, evaluate};
+use spadework::eigen::{EigenParams, lowest_modes};
+use spadework::graph::ConnectedGraph;
+use spadework::{SpadeParams, evaluate};
 use spadework_report::figures::scatter;
 
 use super::Experiment;
@@ -126,10 +127,10 @@ fn embedded(run: &Run, levels: &Levels, at: usize) -> Result<Option<Embedded>, F
     let name = format!("embeddings/{} {}", levels.title(), levels.by_epsilon[at].name());
     let settings = json!({ "levels": levels.settings(), "seed": run.seed() });
     run.part(&name, &settings, || {
-        let params = SpadeParams { seed: run.seed(), ..SpadeParams::default() };
+        let params = SpadeParams::default().with_seed(run.seed());
         let report = evaluate(&levels.pair(at)?, &params, run.monitor())?;
         let label_scores = report.label_scores(&levels.images.labels())?;
-        let eigen = EigenParams { seed: run.seed(), ..EigenParams::default() };
+        let eigen = EigenParams::default().with_seed(run.seed());
         let modes = |graph: &ConnectedGraph| -> Result<Vec<[f64; 2]>, Failure> {
             let modes = lowest_modes(graph, &eigen, run.monitor())?;
             let [first, second] = [&modes.vectors()[0], &modes.vectors()[1]];

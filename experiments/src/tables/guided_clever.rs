@@ -82,7 +82,7 @@ fn columns(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<[Option<[f64
     let suspect = Suspect { name: member.name, model: &model, test: &test.examples, settings: &settings };
     let mut means = [None; 4];
     for (column, (top, neighbors)) in [(10, 10), (20, 20)].into_iter().enumerate() {
-        let params = SpadeParams { neighbors, ..SpadeParams::default() };
+        let params = SpadeParams::default().with_neighbors(neighbors);
         let scores = node_scores(run, &network, (member.name, &settings), test, &params)?;
         let Some(scores) = scores else { return Ok(means) };
         means[column] = suspect.mean_clever(run, &highest(&scores, run.size(top, 3)))?;

@@ -1,7 +1,8 @@
 //! The table of A.8: model scores of 90,000 samples for k up to 100.
 
 use serde_json::{Value, json};
-use spadework::{Model, ModelSet, Samples, SpadeParams, sweep};
+use spadework::pipeline::sweep;
+use spadework::{Model, ModelSet, Samples, SpadeParams};
 use spadework_io::load;
 use spadework_nn::{Examples, Frozen, Network};
 
@@ -63,13 +64,15 @@ fn run(run: &Run) -> Result<Findings, Failure> {
                 Samples::from_f32(images.len(), network.classes(), network.outputs(images.samples())?)?;
             models.push(Model { name: (*name).to_owned(), outputs });
         }
-        let params = SpadeParams { eigenpairs: 1, seed: run.seed(), ..SpadeParams::default() };
+        let params = SpadeParams::default().with_eigenpairs(1).with_seed(run.seed());
         let swept = sweep(&ModelSet::new(inputs, models)?, &neighbors, &params, run.monitor())?;
         let mut points = Vec::new();
         for point in swept.points {
             let scores = point.scores?;
-            points
-                .push((scores.used, scores.models.iter().map(spadework::SweepScore::model_score).collect()));
+            points.push((
+                scores.used,
+                scores.models.iter().map(spadework::pipeline::SweepScore::model_score).collect(),
+            ));
         }
         Ok(points)
     })?;

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spadework::{Connectivity, Samples, SpadeParams, score_layers};
+use spadework::graph::Connectivity;
+use spadework::pipeline::score_layers;
+use spadework::{Samples, SpadeParams};
 use spadework_nn::network::NetworkBuilder;
 use spadework_nn::train::{Guides, TrainParams, Trainer};
 use spadework_nn::{Architecture, Examples, Frozen, Network};
@@ -110,18 +112,16 @@ fn scored(
         activations.push(Frozen::new(&beginning(&network, end)?, run.compute()).outputs(examples.samples())?);
     }
     let inputs = Samples::from_f32(examples.len(), examples.size(), examples.samples())?;
-    let params = SpadeParams {
-        eigenpairs: 1,
-        connectivity: Connectivity::Bridge,
-        seed: run.seed(),
-        ..SpadeParams::default()
-    };
+    let params = SpadeParams::default()
+        .with_eigenpairs(1)
+        .with_connectivity(Connectivity::Bridge)
+        .with_seed(run.seed());
     let of_layer = |layer: usize| {
         let values = activations[layer].as_slice();
         Samples::from_f32(examples.len(), values.len() / examples.len(), values)
     };
     let found = score_layers::<spadework::Error>(&inputs, ends.len(), of_layer, &params, run.monitor())?;
-    let score = |layer: &spadework::Result<spadework::LayerScore>| {
+    let score = |layer: &spadework::Result<spadework::pipeline::LayerScore>| {
         layer.as_ref().ok().map(|layer| layer.model_score.0)
     };
     Ok(Scored { accuracy, used: found.used, scores: found.layers.iter().map(score).collect() })

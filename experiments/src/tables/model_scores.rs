@@ -69,7 +69,7 @@ fn add(run: &Run, levels: &Levels, table: &mut Table, findings: &mut Findings) -
             let found = paper(levels.which, neighbors).iter().find(|(epsilon, _)| *epsilon == level.epsilon);
             found.map_or(Value::Null, |(_, score)| json!(score))
         };
-        let accuracy = spadework::scores::accuracy(levels.pair(at)?.output(), &labels)?;
+        let accuracy = spadework_probe::accuracy(levels.pair(at)?.output(), &labels)?;
         all_learned &= accuracy.is_none_or(|accuracy| accuracy > LEARNED);
         table.row(vec![
             json!(levels.title()),

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use spadework::scores::SampleFacts;
-use spadework::{
-    ComparedModel, Comparison, ModelSet, SUBSAMPLES, Samples, SpadeParams, compare, intervals,
-    permuted_score, with_threads,
-};
+use spadework::pipeline::{ComparedModel, Comparison, SUBSAMPLES, intervals, permuted_score};
+use spadework::threads::with_threads;
+use spadework::{ModelSet, Samples, compare};
 use spadework_document::comparison::{CompareDocument, ModelDocument};
 use spadework_document::result::{IntervalDocument, ReferencesDocument};
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::{Dataset, Labels};
+use spadework_probe::SampleFacts;
 use spadework_report::{ComparedModels, SampleColumns, comparison_charts, comparison_page};
 
 use super::score::tell_what_subsamples_needed;
@@ -48,7 +47,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     tell_what_was_done(&comparison, console);
     let probes = probe(args, &loaded, labels.as_ref(), &comparison, console)?;
     let probed: Vec<_> = probes.iter().map(|shown| shown.as_ref().map(|shown| &shown.probed)).collect();
-    let facts = comparison.sample_facts(&models, labels.as_ref().map(Labels::ids), &probed)?;
+    let facts = SampleFacts::of_comparison(&comparison, &models, labels.as_ref().map(Labels::ids), &probed)?;
     let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), args.top)?;
     for (model, shown) in document.models.iter_mut().zip(&probes) {
         model.file = loaded.file(&model.name).cloned();
@@ -95,8 +94,8 @@ fn write_page(
     let monitor = console.monitor();
     with_threads(args.method.general.threads, || {
         let page = || comparison_page(compared, &this_call(), &monitor);
-        Ok(places.write(page, || Ok(comparison_charts(compared.document))))
-    })?
+        places.write(page, || Ok(comparison_charts(compared.document)))
+    })
 }
 
 /// An interval needs samples to draw from, a graph of probes copies that are noise.
@@ -156,7 +155,7 @@ fn add_certainty(
     document: &mut CompareDocument,
 ) -> Result<(), Failure> {
     let monitor = console.monitor();
-    let params = SpadeParams { neighbors: document.neighbors.used, ..args.method.params(args.neighbors) };
+    let params = args.method.params(args.neighbors).with_neighbors(document.neighbors.used);
     if args.certainty.references {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, &monitor)

@@ -1,7 +1,7 @@
 //! `spadework corrupt`: images with noise, blur, fog and the like.
 
 use serde::Serialize;
-use spadework::Values;
+use spadework::samples::Values;
 use spadework_document::result::CorruptionDocument;
 use spadework_io::corrupt::{Corruption, change};
 use spadework_io::load;

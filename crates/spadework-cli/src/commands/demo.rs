@@ -4,10 +4,12 @@
 //! `demo.json` with the accuracies and the credit.
 
 use serde::Deserialize;
-use spadework::scores::predictions;
-use spadework::{Comparison, ModelSet, Samples, SpadeParams, SpadeReport, Values, compare};
+use spadework::pipeline::Comparison;
+use spadework::samples::Values;
+use spadework::{ModelSet, Samples, SpadeParams, SpadeReport, compare};
 use spadework_document::comparison::CompareDocument;
 use spadework_io::{Labels, load_bytes, load_digits};
+use spadework_probe::{SampleFacts, predictions};
 use spadework_report::{ComparedModels, InputArray, SampleColumns, comparison_charts, comparison_page};
 
 use crate::args::DemoArgs;
@@ -69,7 +71,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let places = Places::from_args(&args.page)?;
     let facts: Facts = serde_json::from_str(FACTS).expect("the embedded facts are well formed");
     let digits = Digits::load()?;
-    let params = SpadeParams { threads: args.threads, ..SpadeParams::default() };
+    let params = SpadeParams::default().with_threads(args.threads);
     let monitor = Console::quiet().monitor();
     let outputs =
         [load_bytes("standard.npy", STANDARD.to_vec())?, load_bytes("robust.npy", ROBUST.to_vec())?];
@@ -102,7 +104,7 @@ fn write_page(
     digits: &Digits,
 ) -> Result<(), Failure> {
     let labels = Labels::from_ids(digits.labels.iter().map(|&label| label as i64).collect());
-    let facts = comparison.sample_facts(set, Some(labels.ids()), &[])?;
+    let facts = SampleFacts::of_comparison(&comparison, set, Some(labels.ids()), &[])?;
     let document = CompareDocument::new(comparison, &facts, Some(&labels), PICTURES)?;
     let outputs: Vec<&Samples<'_>> =
         comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
-use spadework::eigen::{EigenParams, lowest_modes};
-use spadework::{EigenProblem, Error as CoreError, GraphPair, Monitor, Stage, with_threads};
+use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
+use spadework::monitor::Stage;
+use spadework::threads::with_threads;
+use spadework::{Error as CoreError, GraphPair, Monitor};
 use spadework_io::Labels;
 use spadework_io::output::{OutputFile, write_bytes, write_npy};
 
@@ -86,13 +88,11 @@ fn format_of(path: &Path) -> Result<Format, Failure> {
 }
 
 fn embed(graphs: &GraphPair, args: &EmbedArgs, monitor: &dyn Monitor) -> Result<[Embedding; 3], CoreError> {
-    let params = EigenParams {
-        eigenpairs: args.dims.get(),
-        tolerance: args.model.method.general.tolerance,
-        seed: args.model.method.general.seed,
-        method: args.model.method.general.solver.into(),
-        ..EigenParams::default()
-    };
+    let params = EigenParams::default()
+        .with_eigenpairs(args.dims.get())
+        .with_tolerance(args.model.method.general.tolerance)
+        .with_seed(args.model.method.general.seed)
+        .with_method(args.model.method.general.solver.into());
     monitor.begin(Stage::Modes);
     let by_graph = |of: &'static str, graph| -> Result<Embedding, CoreError> {
         let modes = lowest_modes(graph, &params, monitor)?;

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use serde::Serialize;
+use spadework::graph::{GraphKind, Weights};
+use spadework::pipeline::SharedSearch;
 use spadework::scores::agreement::agreement;
-use spadework::{
-    Error as CoreError, GraphKind, PairedSamples, SharedSearch, SpadeParams, SpadeReport, Weights,
-};
+use spadework::{Error as CoreError, PairedSamples, SpadeParams, SpadeReport};
 use spadework_document::result::{EnclosureDocument, GraphsDocument, ModelFileDocument, ScoreDocument};
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};

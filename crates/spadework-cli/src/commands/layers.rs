@@ -4,7 +4,7 @@ mod activations;
 
 use std::path::Path;
 
-use spadework::{LayerScores, score_layers};
+use spadework::pipeline::{LayerScores, score_layers};
 use spadework_document::layers::{Layer, LayersDocument};
 use spadework_io::Dataset;
 use spadework_io::load;

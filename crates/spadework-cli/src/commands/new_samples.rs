@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
-use spadework::scores::NodeScore;
-use spadework::{Monitor, NewScores, PairedSamples, Reference, Side, SpectralEmbedding, Values};
+use spadework::pipeline::{NewScores, Reference};
+use spadework::samples::{Side, Values};
+use spadework::scores::{NodeScore, SpectralEmbedding};
+use spadework::{Monitor, PairedSamples};
 use spadework_document::result::ScoreDocument;
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_io::{Dataset, Labels, load, load_labels};
@@ -240,7 +242,7 @@ fn document(
     labels: Option<&Labels>,
     began: Instant,
 ) -> NewSamplesDocument {
-    let node = |NodeScore { index, score }| NewNode {
+    let node = |NodeScore { index, score, .. }| NewNode {
         index,
         score,
         quantile: scores.quantiles[index],

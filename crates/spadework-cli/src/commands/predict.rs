@@ -1,10 +1,10 @@
 //! `spadework predict`: the outputs of a model file.
 
 use serde::Serialize;
-use spadework::scores::accuracy;
 use spadework_document::result::ModelFileDocument;
 use spadework_io::load;
 use spadework_io::output::{OutputFile, write_npy};
+use spadework_probe::accuracy;
 
 use crate::args_model::PredictArgs;
 use crate::console::Console;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
         Runner { options: args.run.options(), threads: args.threads, inputs: Some(&inputs), console };
     let Outputs { data, model } = runner.run(&args.model)?;
     let samples = data.few_samples()?;
-    let spadework::Values::F32(values) = samples.values() else {
+    let spadework::samples::Values::F32(values) = samples.values() else {
         unreachable!("a model gives single precision")
     };
     write_npy(&args.out, data.shape(), &**values)?;

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use spadework::scores::{SampleFacts, SampleSignals};
-use spadework::{Model, ModelSet, PairedSamples, Side, SpadeParams, Values, compare, evaluate, with_threads};
+use spadework::samples::{Side, Values};
+use spadework::threads::with_threads;
+use spadework::{Model, ModelSet, PairedSamples, compare, evaluate};
 use spadework_document::beside::BesideDocument;
 use spadework_document::comparison::CompareDocument;
 use spadework_document::layers::LayersDocument;
@@ -14,6 +15,7 @@ use spadework_document::result::{ScoreDocument, schema_of};
 use spadework_document::sweep::SweepDocument;
 use spadework_document::{comparison, layers, result, sweep};
 use spadework_io::{Dataset, Labels, load};
+use spadework_probe::{SampleFacts, SampleSignals};
 use spadework_report::{
     ComparedModels, Origin, SampleColumns, ScoredModel, comparison_charts, comparison_page,
     comparison_page_of_document, layers_charts, layers_page, score_charts, score_charts_of_document,
@@ -74,7 +76,7 @@ fn of_score(args: &ReportArgs, path: &Path, places: Places<'_>, console: Console
     };
     let (inputs, outputs) = (arrays.inputs.samples()?, arrays.outputs.samples()?);
     let monitor = console.monitor();
-    let params = SpadeParams { threads: args.threads, ..known(path, document.params())? };
+    let params = known(path, document.params())?.with_threads(args.threads);
     let report = evaluate(&PairedSamples::new(inputs.clone(), outputs.clone())?, &params, &monitor)?;
     check_same(path, document.model_score, report.model_score.0)?;
     let signals = SampleSignals {
@@ -94,8 +96,8 @@ fn of_score(args: &ReportArgs, path: &Path, places: Places<'_>, console: Console
         columns: kept.beside(&facts),
     };
     with_threads(args.threads, || {
-        Ok(places.write(|| score_page(&model, &origin, &monitor), || score_charts(&model, &monitor)))
-    })?
+        places.write(|| score_page(&model, &origin, &monitor), || score_charts(&model, &monitor))
+    })
 }
 
 /// The arrays of a scored model.
@@ -138,7 +140,7 @@ fn of_comparison(
     let inputs = arrays.inputs.samples()?;
     let outputs = arrays.outputs.iter().map(Dataset::samples).collect::<Result<Vec<_>, _>>()?;
     let monitor = console.monitor();
-    let params = SpadeParams { threads: args.threads, ..known(path, document.params())? };
+    let params = known(path, document.params())?.with_threads(args.threads);
     // In the order of the result, which is that of the scores: the comparison keeps it.
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.clone() });
@@ -149,7 +151,7 @@ fn of_comparison(
     }
     let outputs: Vec<_> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
     let labels = arrays.labels.as_ref().map(Labels::ids);
-    let facts = comparison.sample_facts(&set, labels, &[])?;
+    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[])?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.beside));
     let kept = kept.collect::<Result<Vec<_>, _>>()?;
@@ -162,7 +164,7 @@ fn of_comparison(
         outputs: &outputs,
         columns: &columns,
     };
-    with_threads(args.threads, || Ok(places.write(|| comparison_page(&models, &origin, &monitor), charts)))?
+    with_threads(args.threads, || places.write(|| comparison_page(&models, &origin, &monitor), charts))
 }
 
 /// The arrays of a comparison, outputs in the order of its models.
@@ -246,7 +248,7 @@ fn told(failure: &Failure, console: Console) -> String {
     why
 }
 
-fn known<T>(path: &Path, params: Result<T, spadework::UnknownWord>) -> Result<T, Failure> {
+fn known<T>(path: &Path, params: Result<T, spadework::error::UnknownWord>) -> Result<T, Failure> {
     params.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 

@@ -1,6 +1,7 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework::{Indices, SUBSAMPLES, SpadeParams, intervals, permuted_score, with_threads};
+use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score};
+use spadework::threads::with_threads;
 use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
@@ -67,8 +68,8 @@ fn write_page(
         columns: scored.facts()?.into(),
     };
     with_threads(args.model.method.general.threads, || {
-        Ok(places.write(|| score_page(&model, &this_call(), &monitor), || score_charts(&model, &monitor)))
-    })?
+        places.write(|| score_page(&model, &this_call(), &monitor), || score_charts(&model, &monitor))
+    })
 }
 
 /// An interval needs samples to draw from, a graph of probes copies that are noise.
@@ -91,7 +92,7 @@ fn add_certainty(
     document: &mut ScoreDocument,
 ) -> Result<(), Failure> {
     let monitor = console.monitor();
-    let params = SpadeParams { neighbors: document.neighbors.used, ..args.model.params() };
+    let params = args.model.params().with_neighbors(document.neighbors.used);
     if args.certainty.references {
         let permuted = permuted_score(&scored.report.graphs, &params, &monitor)?;
         document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
@@ -113,7 +114,7 @@ fn add_indices(
 ) -> Result<(), Failure> {
     if args.certainty.indices {
         let samples = scored.paired()?;
-        let found = Indices::of(&scored.report, samples.as_ref(), &console.monitor())?;
+        let found = AverageIndices::of(&scored.report, samples.as_ref(), &console.monitor())?;
         document.beside.indices = Some(found.into());
     }
     Ok(())

@@ -3,7 +3,6 @@
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
-use spadework::scores::NodeScore;
 use spadework_document::beside::NodeDocument;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::result::{ModelFileDocument, ScoreDocument};
@@ -90,8 +89,7 @@ fn with_scores(scored: &Scored, selected: &[usize]) -> Result<String, Failure> {
 fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> Result<String, Failure> {
     let facts = scored.facts()?;
     let node = |&index: &usize| {
-        let score = scored.report.node_scores.scores()[index];
-        let mut node = NodeDocument::new(NodeScore { index, score }, scored.labels.as_ref());
+        let mut node = NodeDocument::new(scored.report.node_scores.of(index), scored.labels.as_ref());
         node.set_facts(facts);
         node
     };

@@ -3,8 +3,10 @@
 use std::time::Instant;
 
 use serde::Serialize;
-use spadework::eigen::{EigenMethod, EigenParams};
-use spadework::{EigenProblem, Error as CoreError, GraphPair, Monitor, Stage, with_threads};
+use spadework::eigen::{EigenMethod, EigenParams, EigenProblem};
+use spadework::monitor::Stage;
+use spadework::threads::with_threads;
+use spadework::{Error as CoreError, GraphPair, Monitor};
 
 use crate::args_distances::SolversArgs;
 use crate::console::Console;
@@ -69,12 +71,12 @@ fn compare(made: &Made, monitor: &dyn Monitor) -> Result<SolversDocument, CoreEr
     let Made { graphs, diagnostics, .. } = made;
     let params = &diagnostics.params;
     let samples = graphs.nodes();
-    let eigen = |method: EigenMethod, tolerance: f64| EigenParams {
-        eigenpairs: params.eigenpairs,
-        tolerance,
-        seed: params.seed,
-        method,
-        ..EigenParams::default()
+    let eigen = |method: EigenMethod, tolerance: f64| {
+        EigenParams::default()
+            .with_eigenpairs(params.eigenpairs)
+            .with_tolerance(tolerance)
+            .with_seed(params.seed)
+            .with_method(method)
     };
     let dense = samples <= MOST_DENSE_SAMPLES;
     let (reference, tight) = if dense {

@@ -1,6 +1,7 @@
 //! `spadework sweep`: the score over k.
 
-use spadework::{SpadeParams, Spectrum, Sweep, sweep};
+use spadework::SpadeParams;
+use spadework::pipeline::{Spectrum, Sweep, sweep};
 use spadework_document::sweep::SweepDocument;
 use spadework_io::output::{Column, write_bytes, write_npy};
 use spadework_report::{sweep_charts, sweep_page};

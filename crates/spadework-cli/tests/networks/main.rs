@@ -17,7 +17,7 @@ impl Scene {
     fn new() -> Self {
         let scene = Self { place: tempfile::tempdir().unwrap() };
         let images = spadework_io::load_digits().unwrap();
-        let spadework::Values::F32(pixels) = images.samples().unwrap().values().clone() else {
+        let spadework::samples::Values::F32(pixels) = images.samples().unwrap().values().clone() else {
             panic!("pixels are of single precision")
         };
         let labels = images.labels().unwrap().ids().to_vec();

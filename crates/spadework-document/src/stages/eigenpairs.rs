@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use spadework::eigen::{EigenInfo, EigenMethod, EnclosureMethod, StoredEigenpairs};
-use spadework::{Enclosure, SolvedSpectrum};
+use spadework::eigen::{EigenInfo, EigenMethod, Enclosure, EnclosureMethod, StoredEigenpairs};
+use spadework::pipeline::SolvedSpectrum;
 
 use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration};
 use crate::error::{Error, Result};
@@ -71,25 +71,27 @@ impl EigenStage {
             tolerance,
             seed,
             enclosure: Some(spectrum.enclosure.into()),
-            eigen_s: spectrum.eigen.as_secs_f64(),
-            enclosure_s: spectrum.enclosing.as_secs_f64(),
+            eigen_s: spectrum.eigen_time.as_secs_f64(),
+            enclosure_s: spectrum.enclosure_time.as_secs_f64(),
         }
     }
 
     /// The spectrum of eigenpairs that were checked, where their bounds were found too.
-    pub fn spectrum(&self, eigenpairs: spadework::GeneralizedEigenpairs) -> Option<SolvedSpectrum> {
+    pub fn spectrum(&self, eigenpairs: spadework::eigen::GeneralizedEigenpairs) -> Option<SolvedSpectrum> {
         let EnclosureDocument { lower, upper, method, probability } = self.enclosure.as_ref()?;
         let known = [EnclosureMethod::Dense, EnclosureMethod::Residual, EnclosureMethod::Inertia];
         let method = known.into_iter().find(|known| known.to_string() == *method)?;
-        let enclosure = Enclosure { lower: *lower, upper: *upper, method, probability: *probability };
-        let (eigen, enclosing) = (duration(self.eigen_s), duration(self.enclosure_s));
-        Some(SolvedSpectrum { eigenpairs, enclosure, eigen, enclosing })
+        let enclosure = Enclosure::new(*lower..=*upper, method, *probability);
+        let mut spectrum = SolvedSpectrum::new(eigenpairs, enclosure);
+        spectrum.eigen_time = duration(self.eigen_s);
+        spectrum.enclosure_time = duration(self.enclosure_s);
+        Some(spectrum)
     }
 
     fn info(&self) -> EigenInfo {
         let known = [EigenMethod::Dense, EigenMethod::Davidson, EigenMethod::Power];
         let method = known.into_iter().find(|known| known.to_string() == self.method);
-        EigenInfo { method: method.unwrap_or(EigenMethod::Given), iterations: self.iterations }
+        EigenInfo::new(method.unwrap_or(EigenMethod::Given), self.iterations)
     }
 }
 
@@ -125,8 +127,7 @@ pub fn read_eigenpairs(folder: &Path) -> Result<Option<StagedEigenpairs>> {
         return Err(Error::Stage { path, reason });
     };
     let column = |i: usize| rows.iter().skip(i).step_by(count.max(1)).copied().collect();
-    let info =
-        stage.as_ref().map_or(EigenInfo { method: EigenMethod::Given, iterations: 0 }, EigenStage::info);
+    let info = stage.as_ref().map_or(EigenInfo::new(EigenMethod::Given, 0), EigenStage::info);
     let eigenpairs = StoredEigenpairs {
         values: archive.numbers("values")?.1,
         vectors: (0..count).map(column).collect(),

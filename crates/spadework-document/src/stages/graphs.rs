@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use spadework::graph::{Connection, Mended, SparsifierInfo};
-use spadework::{Construction, Diagnostics, Graph, GraphPair, Recall, SpadeParams, Timings, UnknownWord};
+use spadework::error::UnknownWord;
+use spadework::graph::{Connection, SideConnection};
+use spadework::neighbors::Recall;
+use spadework::pipeline::{Construction, Diagnostics, SparsifierInfo, Timings};
+use spadework::{Graph, GraphPair, SpadeParams};
 
 use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration};
 use crate::error::{Error, Result};
@@ -126,7 +129,7 @@ impl GraphStage {
     /// caller's to tell.
     pub fn new(made_from: Recipe, diagnostics: &Diagnostics) -> Self {
         let Diagnostics { params, connection, .. } = diagnostics;
-        let side = |dim, mended: Mended, made: Construction, decided_by_index, recall| SideFacts {
+        let side = |dim, mended: SideConnection, made: Construction, decided_by_index, recall| SideFacts {
             dim,
             components_found: mended.components_found,
             bridges: mended.bridges,
@@ -134,7 +137,7 @@ impl GraphStage {
             dimensions: made.dimensions,
             explained: made.explained,
             weights_raised: made.weights_raised,
-            sparsifier: made.sparsifier.map(|SparsifierInfo { edges_before, largest, least }| {
+            sparsifier: made.sparsifier.map(|SparsifierInfo { edges_before, largest, least, .. }| {
                 SparsifierFacts { edges_before, largest, least }
             }),
             decided_by_index,
@@ -189,49 +192,44 @@ impl GraphStage {
         let NeighborsDocument { requested, used } = self.neighbors;
         // Where both graphs were given, nobody asked for neighbours.
         let neighbors = if requested == 0 { SpadeParams::default().neighbors } else { requested };
-        let params = SpadeParams { neighbors, seed: self.seed, ..words.params()? };
-        Ok(Diagnostics {
-            input_dim: self.input.dim,
-            output_dim: self.output.dim,
-            input_graph: self.input.construction(),
-            output_graph: self.output.construction(),
-            connection: Connection {
-                policy: params.connectivity,
-                requested,
-                used,
-                input: self.input.mended(),
-                output: self.output.mended(),
-            },
-            inputs_decided_by_index: self.input.decided_by_index,
-            outputs_decided_by_index: self.output.decided_by_index,
-            input_recall: self.input.recall(),
-            output_recall: self.output.recall(),
-            timings: Timings {
-                neighbors_input: duration(self.timings.neighbors_input_s),
-                neighbors_output: duration(self.timings.neighbors_output_s),
-                graphs: duration(self.timings.graphs_s),
-                ..Timings::default()
-            },
-            params,
-        })
+        let params = words.params()?.with_neighbors(neighbors).with_seed(self.seed);
+        let mut connection = Connection::default();
+        connection.policy = params.connectivity;
+        (connection.requested, connection.used) = (requested, used);
+        (connection.input, connection.output) = (self.input.connection(), self.output.connection());
+        let mut timings = Timings::default();
+        timings.neighbors_input = duration(self.timings.neighbors_input_s);
+        timings.neighbors_output = duration(self.timings.neighbors_output_s);
+        timings.graphs = duration(self.timings.graphs_s);
+        let mut diagnostics = Diagnostics::default();
+        (diagnostics.input_dim, diagnostics.output_dim) = (self.input.dim, self.output.dim);
+        diagnostics.input_graph = self.input.construction();
+        diagnostics.output_graph = self.output.construction();
+        diagnostics.connection = connection;
+        diagnostics.inputs_decided_by_index = self.input.decided_by_index;
+        diagnostics.outputs_decided_by_index = self.output.decided_by_index;
+        (diagnostics.input_recall, diagnostics.output_recall) = (self.input.recall(), self.output.recall());
+        diagnostics.timings = timings;
+        diagnostics.params = params;
+        Ok(diagnostics)
     }
 }
 
 impl SideFacts {
-    fn mended(&self) -> Mended {
-        Mended { components_found: self.components_found, bridges: self.bridges }
+    fn connection(&self) -> SideConnection {
+        SideConnection::new(self.components_found, self.bridges)
     }
 
     fn construction(&self) -> Construction {
-        Construction {
-            given: self.given,
-            dimensions: self.dimensions,
-            explained: self.explained,
-            weights_raised: self.weights_raised,
-            sparsifier: self.sparsifier.map(|SparsifierFacts { edges_before, largest, least }| {
-                SparsifierInfo { edges_before, largest, least }
-            }),
-        }
+        let mut construction = Construction::default();
+        construction.given = self.given;
+        construction.dimensions = self.dimensions;
+        construction.explained = self.explained;
+        construction.weights_raised = self.weights_raised;
+        construction.sparsifier = self.sparsifier.map(|SparsifierFacts { edges_before, largest, least }| {
+            SparsifierInfo::new(edges_before, largest, least)
+        });
+        construction
     }
 
     fn recall(&self) -> Recall {

@@ -27,10 +27,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use spadework::{Monitor, Stage, Values};
+use spadework::Monitor;
+use spadework::monitor::Stage;
+use spadework::random::{Purpose, stream_at};
+use spadework::samples::Values;
 
 pub use shape::{Channels, ImageShape};
 
@@ -219,7 +221,7 @@ pub fn corrupt(
     let dim = samples.dim();
     let pixels = Pixels { values: samples.values(), dim, name: dataset.name() };
     let mut corrupted = vec![0.0_f32; samples.len() * dim];
-    monitor.begin(Stage::Corruption);
+    monitor.begin(Stage::Named("corruption"));
     let done = AtomicUsize::new(0);
     let outcomes: Vec<Result<()>> = corrupted
         .par_chunks_exact_mut(dim)
@@ -232,8 +234,7 @@ pub fn corrupt(
                 });
             }
             let mut image = Image::from_sample(pixels.row(index)?, shape);
-            let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            rng.set_stream(index as u64);
+            let mut rng = stream_at(seed, Purpose::Corruption, index as u64);
             corruption.kind.apply(&mut image, corruption.severity, &mut rng);
             image.write_sample(shape, target);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -300,7 +301,7 @@ mod fixture {
     use super::image::Image;
     use super::{ImageShape, Severity};
     use crate::load;
-    use spadework::Values;
+    use spadework::samples::Values;
 
     /// Rows of an array of the fixtures.
     pub(super) fn rows(key: &str) -> Vec<Vec<f32>> {

@@ -13,7 +13,8 @@ mod objective;
 use burn_tensor::{Int, Tensor, TensorData};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use spadework::{Monitor, Stage};
+use spadework::Monitor;
+use spadework::monitor::Stage;
 
 pub(crate) use ball::Balls;
 pub use ball::Norm;
@@ -376,7 +377,7 @@ impl<'a> Rounds<'a> {
 pub(crate) fn starts(norm: Norm, seed: u64, round: u64, places: &[usize], size: usize) -> Vec<f32> {
     let mut unit = vec![0.0; places.len() * size];
     unit.par_chunks_mut(size).zip(places).for_each(|(row, &place)| {
-        norm.draw(&mut stream(seed, Purpose::Start, round, place as u64), row);
+        norm.draw(&mut stream(seed, Purpose::AttackStart, round, place as u64), row);
     });
     unit
 }

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use burn_tensor::Tensor;
 use rand::RngExt;
-use spadework::{Monitor, Stage};
+use spadework::Monitor;
+use spadework::monitor::Stage;
 
 pub use weibull::ReverseWeibull;
 

@@ -197,7 +197,7 @@ fn apart(optimizer: &Optimizer, network: &Network) -> Vec<[Option<Vec<f32>>; 2]>
 fn data_digest(examples: &Examples) -> String {
     let classes: Vec<f32> = examples.labels().iter().map(|&class| class as f32).collect();
     let one = |dim: usize, values: &[f32]| {
-        Samples::few_from_f32(examples.len(), dim, values.to_vec())
+        Samples::from_f32(examples.len(), dim, values.to_vec())
             .map_or_else(|error| error.to_string(), |s| digest(&s))
     };
     format!("{} {}", one(examples.size(), examples.samples()), one(1, &classes))

@@ -52,12 +52,10 @@ pub(super) fn node_scores(
     let outputs = model.outputs(examples.samples())?;
     let inputs = Samples::from_f32(examples.len(), examples.size(), examples.samples())?;
     let outputs = Samples::from_f32(examples.len(), model.classes(), outputs)?;
-    let spade = SpadeParams {
-        neighbors: params.neighbors,
-        eigenpairs: params.eigenpairs,
-        seed: params.seed,
-        ..SpadeParams::default()
-    };
+    let spade = SpadeParams::default()
+        .with_neighbors(params.neighbors)
+        .with_eigenpairs(params.eigenpairs)
+        .with_seed(params.seed);
     let report =
         evaluate(&PairedSamples::new(inputs, outputs)?, &spade, monitor).map_err(|error| match error {
             spadework::Error::Cancelled => Error::Cancelled,

@@ -5,7 +5,8 @@ use std::time::Instant;
 use burn_tensor::{Int, Tensor, TensorData, activation};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use spadework::{Monitor, Stage};
+use spadework::Monitor;
+use spadework::monitor::Stage;
 
 use super::adversary::{Victims, gairat_weights, perturb};
 use super::checkpoint::Checkpoint;

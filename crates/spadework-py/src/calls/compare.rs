@@ -2,13 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use spadework::{
-    Comparison, Inputs, Model, ModelSet, SUBSAMPLES, SpadeParams, compare as compare_models, intervals,
-    permuted_score,
-};
+use spadework::pipeline::{Comparison, SUBSAMPLES, intervals, permuted_score};
+use spadework::{Manifold, Model, ModelSet, SpadeParams, compare as compare_models};
 use spadework_document::comparison::CompareDocument;
 use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
+use spadework_probe::SampleFacts;
 
 use super::TOP;
 use super::score::{Extras, SideArgument, SideData, set_facts, set_scores};
@@ -28,9 +27,9 @@ impl<'a> NamedRows<'a> {
 
     /// The models on their inputs, or on a graph in place of these.
     pub(super) fn on(self, inputs: SideData<'a>) -> Result<ModelSet<'a>, Failure> {
-        let inputs = match inputs {
-            SideData::Samples(rows) => Inputs::Samples(rows.samples("inputs")?),
-            SideData::Graph(graph) => Inputs::Graph(graph),
+        let inputs: Manifold<'_> = match inputs {
+            SideData::Samples(rows) => rows.samples("inputs")?.into(),
+            SideData::Graph(graph) => graph.into(),
         };
         let model = |(name, rows): (String, BorrowedRows<'a>)| {
             Ok(Model { outputs: rows.samples(&format!("outputs of model `{name}`"))?, name })
@@ -59,7 +58,7 @@ pub(crate) fn compare<'py>(
         let models = named.on(inputs)?;
         let comparison = compare_models(&models, &params, watch)?;
         let ids = labels.as_ref().map(Labels::ids);
-        let facts = comparison.sample_facts(&models, ids, &[])?;
+        let facts = SampleFacts::of_comparison(&comparison, &models, ids, &[])?;
         let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), TOP)?;
         add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
         Ok((comparison, facts, document))
@@ -93,7 +92,7 @@ fn add_extras(
     extras: &Extras,
     watch: &Watch,
 ) -> Result<(), Failure> {
-    let params = SpadeParams { neighbors: document.neighbors.used, ..params.clone() };
+    let params = params.clone().with_neighbors(document.neighbors.used);
     if extras.references {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, watch)

@@ -3,11 +3,11 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::scores::Distortion;
-use spadework::{
-    DistortionParams, EdgeDistances, ManifoldPair, MeasuredDistortion, MeasuredPair, evaluate_manifolds,
-    measure_distortion,
+use spadework::pipeline::{
+    DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, measure_distortion,
 };
+use spadework::scores::Distortion;
+use spadework::{ManifoldPair, evaluate};
 use spadework_document::distortion::DistortionDocument;
 use spadework_document::result::ScoreDocument;
 
@@ -33,12 +33,15 @@ pub(crate) fn distortion<'py>(
     let params = settings.params()?;
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
-    let wanted = DistortionParams { top, pairs, all_edges: all_edges.then_some(settings.sketch_error) };
+    let wanted = DistortionParams::default()
+        .with_top(top)
+        .with_pairs(pairs)
+        .with_all_edges(all_edges.then_some(settings.sketch_error));
     let (document, score, measured) = watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
         let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
-        let report = evaluate_manifolds(&pair, &params, watch)?;
+        let report = evaluate(&pair, &params, watch)?;
         let measured = measure_distortion(&report, &wanted, watch)?;
         let score = ScoreDocument::new(&report, None, 0)?;
         Ok((DistortionDocument::new(&report, labels.as_ref(), &measured), score, measured))

@@ -3,11 +3,12 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::graph::{construct, project, sparsify};
+use spadework::graph::{ConnectedGraph, GraphKind, construct, project};
+use spadework::monitor::Stage;
 use spadework::neighbors::search_by;
-use spadework::{
-    ConnectedGraph, Error as CoreError, Graph, GraphKind, Monitor, Samples, Side, SpadeParams, Stage,
-};
+use spadework::pipeline::sparsify;
+use spadework::samples::Side;
+use spadework::{Error as CoreError, Graph, Monitor, Samples, SpadeParams};
 
 use crate::arrays::{Rows, set_graph};
 use crate::errors::Failure;

@@ -3,7 +3,9 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::{PairedSamples, Reference, SpectralEmbedding};
+use spadework::PairedSamples;
+use spadework::pipeline::Reference;
+use spadework::scores::SpectralEmbedding;
 
 use crate::arrays::{Rows, column, rows};
 use crate::settings::Settings;

@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::Values;
+use spadework::samples::Values;
 use spadework_io::Dataset;
 use spadework_model::{Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 

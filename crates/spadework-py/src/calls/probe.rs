@@ -6,11 +6,12 @@ use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::probe::{ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
-use spadework::{Samples, Silent, SpadeParams, Values, evaluate};
+use spadework::samples::Values;
+use spadework::{Samples, Silent, SpadeParams, evaluate};
 use spadework_document::probe::{ProbeDocument, ProbedGraphDocument, grid_of};
 use spadework_io::corrupt::ImageShape;
 use spadework_model::{OnnxModel, Prepared, RunOptions};
+use spadework_probe::{ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
 
 use super::TOP;
 use super::onnx::Feed;
@@ -49,13 +50,12 @@ impl Chosen {
             .parse()
             .map_err(|error| PyValueError::new_err(format!("`probe`: {error}, got {:?}", self.probe)))?;
         let usual = ProbeParams::new(probe);
-        Ok(ProbeParams {
-            probes: self.probes.unwrap_or(usual.probes),
-            samples: self.samples,
-            grid: ImageShape::of_extents(shape).map(grid_of),
-            seed: self.seed,
-            ..usual
-        })
+        let probes = self.probes.unwrap_or(usual.probes);
+        Ok(usual
+            .with_probes(probes)
+            .with_samples(self.samples)
+            .with_grid(ImageShape::of_extents(shape).map(grid_of))
+            .with_seed(self.seed))
     }
 }
 
@@ -145,8 +145,8 @@ fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'stat
         let outputs = outputs.borrowed()?.few_samples("outputs of the model")?;
         let (len, dim) = (outputs.len(), outputs.dim());
         Ok(match outputs.values() {
-            Values::F32(values) => Samples::few_from_f32(len, dim, values.to_vec())?,
-            Values::F64(values) => Samples::few_from_f64(len, dim, values.to_vec())?,
+            Values::F32(values) => Samples::from_f32(len, dim, values.to_vec())?,
+            Values::F64(values) => Samples::from_f64(len, dim, values.to_vec())?,
         })
     })?;
     Ok(outputs)

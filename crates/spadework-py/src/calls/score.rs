@@ -4,13 +4,13 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::scores::{SampleFacts, SampleSignals};
+use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score};
 use spadework::{
-    Graph, Indices, Manifold, ManifoldPair, ModelSet, PairedSamples, SUBSAMPLES, Samples, SpadeParams,
-    SpadeReport, evaluate_manifolds, intervals, permuted_score,
+    Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams, SpadeReport, evaluate,
 };
 use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
+use spadework_probe::{SampleFacts, SampleSignals};
 
 use super::TOP;
 use crate::arrays::{BorrowedRows, Entries, LabelArrays, Rows, column, rows, set_graph};
@@ -57,8 +57,8 @@ impl<'a> SideData<'a> {
 
     pub(super) fn manifold<'s>(self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
         match (self, samples) {
-            (SideData::Graph(graph), _) => Manifold::Graph(graph),
-            (SideData::Samples(_), Some(samples)) => Manifold::Samples(samples),
+            (SideData::Graph(graph), _) => graph.into(),
+            (SideData::Samples(_), Some(samples)) => samples.into(),
             (SideData::Samples(_), None) => unreachable!("rows have samples"),
         }
     }
@@ -125,7 +125,7 @@ pub(crate) fn score<'py>(
         params.check()?;
         let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
         let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
-        let report = evaluate_manifolds(&pair, &params, watch)?;
+        let report = evaluate(&pair, &params, watch)?;
         drop(pair);
         let signals = SampleSignals {
             inputs: inputs.as_ref(),
@@ -156,14 +156,14 @@ fn document(
     watch: &Watch,
 ) -> Result<ScoreDocument, Failure> {
     let mut document = ScoreDocument::new(report, labels, TOP)?;
-    let params = SpadeParams { neighbors: document.neighbors.used, ..params.clone() };
+    let params = params.clone().with_neighbors(document.neighbors.used);
     if extras.references {
         let permuted = permuted_score(&report.graphs, &params, watch)?;
         document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
     }
     let samples = samples.map(|(inputs, outputs)| PairedSamples::new(inputs, outputs)).transpose()?;
     if extras.indices {
-        document.beside.indices = Some(Indices::of(report, samples.as_ref(), watch)?.into());
+        document.beside.indices = Some(AverageIndices::of(report, samples.as_ref(), watch)?.into());
     }
     if let (true, Some(samples)) = (extras.interval, samples) {
         let set = ModelSet::from(samples);

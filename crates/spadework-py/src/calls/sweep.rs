@@ -1,7 +1,8 @@
 //! The score over k.
 
 use pyo3::prelude::*;
-use spadework::{SpadeParams, sweep as sweep_models};
+use spadework::SpadeParams;
+use spadework::pipeline::sweep as sweep_models;
 use spadework_document::sweep::SweepDocument;
 
 use super::compare::NamedRows;

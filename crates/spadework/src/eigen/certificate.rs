@@ -20,8 +20,8 @@ use faer::{Par, Side, Spec};
 
 use super::enclosure::{Enclosure, EnclosureMethod, lower_end};
 use super::{EigenProblem, GeneralizedEigenpairs};
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::error::{Error, Result};
+use crate::monitor::{Monitor, check_cancelled};
 
 /// Entries of the factor that are allowed (8 bytes each): the fill of high-dimensional neighbour graphs explodes.
 const MOST_ENTRIES: usize = 250_000_000;

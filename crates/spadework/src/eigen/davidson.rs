@@ -17,7 +17,6 @@
 //! Read: `eigenpairs` (the loop), `Basis` (its state), `orthonormalize`.
 
 use faer::Mat;
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::symmetric::symmetric_eigen;
@@ -25,12 +24,13 @@ use super::{
     EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
     guarded_panels,
 };
+use crate::error::{Error, Result};
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
     Panel, Square, WIDTH, add_products, center, dots, gram, multiply, negated, random, scale_add, zeros,
 };
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::random::{Purpose, stream};
 
 /// Directions whose share of the block's norm is below this are replaced by random ones.
 const DEPENDENT: f64 = 1e-10;
@@ -58,7 +58,7 @@ pub(super) fn eigenpairs(
     params: &EigenParams,
     monitor: &dyn Monitor,
 ) -> Result<GeneralizedEigenpairs> {
-    let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
+    let mut rng = stream(params.seed, Purpose::EigenStart);
     let mut basis = Basis::new(problem);
     let mut accepted = Accepted::new(params);
     let mut direction = start(problem, &mut rng);
@@ -400,9 +400,10 @@ fn whitening(gram: &Square) -> (Square, [bool; WIDTH]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
     use crate::eigen::EigenProblem;
     use crate::graph::{ConnectedGraph, Graph, GraphPair, generators};
+    use crate::monitor::Silent;
+    use rand::SeedableRng;
 
     /// Directions that are all but in the basis keep overlaps after a first pass that need a second one.
     #[test]

@@ -9,10 +9,10 @@ use faer::{Mat, MatRef, Par, Side};
 
 use super::symmetric::symmetric_eigen;
 use super::{EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair};
+use crate::error::{Error, Result};
 use crate::laplacian::Laplacian;
 use crate::laplacian::panel::{Panel, zeros};
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
 
 /// Up to this many nodes a dense decomposition takes a fraction of a second.
 pub(super) const COMFORTABLE_NODES: usize = 200;

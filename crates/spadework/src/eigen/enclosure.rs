@@ -21,15 +21,15 @@
 //! The best of both bounds over all steps is taken, so each may fail with an equal share of [`FAILURE`] only.
 
 use faer::Mat;
-use rand::{Rng, RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::{Rng, RngExt};
 
 use super::symmetric::symmetric_eigen;
 use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs};
+use crate::error::{Error, Result};
 use crate::laplacian::panel::{Panel, WIDTH, center, dots, scale_add, zeros};
 use crate::laplacian::{CgParams, Laplacian};
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::random::{Purpose, stream};
 
 /// Probability with which the probable upper end may fail.
 const FAILURE: f64 = 1e-6;
@@ -47,8 +47,19 @@ const NEGLIGIBLE_GAIN: f64 = 1e-9;
 const SOLVE: CgParams = CgParams { tolerance: 1e-7, max_iterations: 500 };
 const SOLVE_SLACK: f64 = 1e-4;
 
+/// How certain the upper end of the model score's enclosure must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Certainty {
+    /// A residual bound that holds with a stated probability over the random start.
+    #[default]
+    Probable,
+    /// A proof: μL_Y − L_X is factored and found positive definite.
+    Certified,
+}
+
 /// λ_1 lies between `lower` and `upper`.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Enclosure {
     /// Lower end, a Rayleigh quotient.
     pub lower: f64,
@@ -69,6 +80,14 @@ pub enum EnclosureMethod {
     Residual,
     /// μL_Y − L_X was factored and proved positive definite, rounding included.
     Inertia,
+}
+
+impl Enclosure {
+    /// Bounds that were found earlier.
+    pub fn new(bounds: std::ops::RangeInclusive<f64>, method: EnclosureMethod, probability: f64) -> Self {
+        let (lower, upper) = bounds.into_inner();
+        Self { lower, upper, method, probability }
+    }
 }
 
 impl std::fmt::Display for EnclosureMethod {
@@ -218,9 +237,7 @@ impl<'p, 'g> Deflated<'p, 'g> {
     /// A start uniform in direction: L_Y⁺Eᵀg.
     fn random_start(&self, seed: u64) -> Result<Panel> {
         // Another stream than the eigenpairs' start: the check must not share their luck.
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        rng.set_stream(1);
-        self.solve(&random_flows(self.problem.output(), &mut rng))
+        self.solve(&random_flows(self.problem.output(), &mut stream(seed, Purpose::Enclosure)))
     }
 }
 

@@ -5,25 +5,27 @@ mod davidson;
 mod dense;
 mod enclosure;
 mod modes;
-mod names;
 mod power;
+mod relabeling;
 mod stored;
 mod symmetric;
 
-pub use enclosure::{Enclosure, EnclosureMethod};
+pub use enclosure::{Certainty, Enclosure, EnclosureMethod};
 pub use modes::{LaplacianModes, lowest_modes};
 pub use stored::StoredEigenpairs;
 
 use faer::Mat;
 
+use crate::error::{Error, Result};
 use crate::graph::{Components, Graph, GraphPair};
 use crate::laplacian::panel::{Panel, WIDTH, scale_add, zeros};
 use crate::laplacian::{Laplacian, LaplacianSolver};
-use crate::{Certainty, Error, Monitor, Result};
-use names::Names;
+use crate::monitor::Monitor;
+use relabeling::Relabeling;
 
 /// Parameters of the eigenproblem.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct EigenParams {
     /// Eigenpairs wanted, r.
     pub eigenpairs: usize,
@@ -35,6 +37,38 @@ pub struct EigenParams {
     pub seed: u64,
     /// How eigenpairs are found.
     pub method: EigenMethod,
+}
+
+impl EigenParams {
+    /// The same with another [`eigenpairs`](Self::eigenpairs).
+    #[must_use]
+    pub fn with_eigenpairs(self, eigenpairs: usize) -> Self {
+        Self { eigenpairs, ..self }
+    }
+
+    /// The same with another [`tolerance`](Self::tolerance).
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// The same with another [`max_iterations`](Self::max_iterations).
+    #[must_use]
+    pub fn with_max_iterations(self, max_iterations: usize) -> Self {
+        Self { max_iterations, ..self }
+    }
+
+    /// The same with another [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same with another [`method`](Self::method).
+    #[must_use]
+    pub fn with_method(self, method: EigenMethod) -> Self {
+        Self { method, ..self }
+    }
 }
 
 impl Default for EigenParams {
@@ -114,11 +148,19 @@ fn guarded_panels(eigenpairs: usize) -> usize {
 
 /// How the eigenpairs were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EigenInfo {
     /// The method that was used; never [`EigenMethod::Auto`].
     pub method: EigenMethod,
     /// Iterations of an iterative method; 0 for the dense one.
     pub iterations: usize,
+}
+
+impl EigenInfo {
+    /// How eigenpairs were found earlier.
+    pub fn new(method: EigenMethod, iterations: usize) -> Self {
+        Self { method, iterations }
+    }
 }
 
 impl GeneralizedEigenpairs {
@@ -243,23 +285,23 @@ fn solve_pencil(
 pub struct EigenProblem<'g> {
     input: Laplacian<'g>,
     solver: LaplacianSolver<'g>,
-    /// The names of the nodes in here, where they have others than in the graphs given.
-    names: Option<Names>,
+    /// The labels of the nodes in here, where they have others than in the graphs given.
+    relabeling: Option<Relabeling>,
 }
 
 impl<'g> EigenProblem<'g> {
     /// Prepares the problem: factors a preconditioner of L_Y.
     pub fn new(graphs: &'g GraphPair, seed: u64) -> Self {
-        Self::with_names(graphs, seed, Names::where_worthwhile(graphs))
+        Self::with_relabeling(graphs, seed, Relabeling::where_worthwhile(graphs))
     }
 
-    fn with_names(graphs: &'g GraphPair, seed: u64, names: Option<Names>) -> Self {
-        let laplacian = |graph: &'g Graph| match &names {
-            Some(names) => Laplacian::owning(names.rename(graph)),
+    fn with_relabeling(graphs: &'g GraphPair, seed: u64, relabeling: Option<Relabeling>) -> Self {
+        let laplacian = |graph: &'g Graph| match &relabeling {
+            Some(relabeling) => Laplacian::owning(relabeling.relabel(graph)),
             None => Laplacian::of(graph),
         };
         let solver = LaplacianSolver::new(laplacian(graphs.output()), seed);
-        Self { input: laplacian(graphs.input()), solver, names }
+        Self { input: laplacian(graphs.input()), solver, relabeling }
     }
 
     /// L_X, of nodes as they are named in here.
@@ -298,8 +340,8 @@ impl<'g> EigenProblem<'g> {
             return Err(Error::TooFewEigenvalues { eigenpairs, positive });
         }
         let pairs = solve_pencil(self, params, monitor)?;
-        Ok(match &self.names {
-            Some(names) => names.pairs_as_given(pairs),
+        Ok(match &self.relabeling {
+            Some(relabeling) => relabeling.pairs_as_given(pairs),
             None => pairs,
         })
     }
@@ -327,8 +369,8 @@ impl<'g> EigenProblem<'g> {
         seed: u64,
         monitor: &dyn Monitor,
     ) -> Result<Enclosure> {
-        let renamed = self.names.as_ref().map(|names| names.rename_pairs(pairs));
-        let pairs = renamed.as_ref().unwrap_or(pairs);
+        let relabeled = self.relabeling.as_ref().map(|relabeling| relabeling.relabel_pairs(pairs));
+        let pairs = relabeled.as_ref().unwrap_or(pairs);
         match certainty {
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
             Certainty::Certified => certificate::certified(self, pairs, monitor),
@@ -361,7 +403,7 @@ impl Pencil for EigenProblem<'_> {
 ///
 /// ```
 /// use spadework::graph::{ConnectedGraph, GraphPair, generators};
-/// use spadework::{EigenParams, dominant_eigenpairs};
+/// use spadework::eigen::{EigenParams, dominant_eigenpairs};
 /// // A model that opens a ring of samples into a line: λ_1 = n, all others 1.
 /// let output = ConnectedGraph::new(generators::path(20)).unwrap();
 /// let graphs = GraphPair::new(generators::cycle(20), output)?;
@@ -371,5 +413,5 @@ impl Pencil for EigenProblem<'_> {
 /// # Ok::<(), spadework::Error>(())
 /// ```
 pub fn dominant_eigenpairs(graphs: &GraphPair, params: &EigenParams) -> Result<GeneralizedEigenpairs> {
-    EigenProblem::new(graphs, params.seed).dominant_eigenpairs(params, &crate::Silent)
+    EigenProblem::new(graphs, params.seed).dominant_eigenpairs(params, &crate::monitor::Silent)
 }

@@ -7,10 +7,11 @@
 use faer::Mat;
 
 use super::{EigenInfo, EigenParams, Pencil, solve_pencil};
-use crate::graph::Graph;
+use crate::error::{Error, Result};
+use crate::graph::{ConnectedGraph, Graph};
 use crate::laplacian::panel::{Panel, center};
 use crate::laplacian::{Laplacian, LaplacianSolver};
-use crate::{ConnectedGraph, Error, Monitor, Result};
+use crate::monitor::Monitor;
 
 /// σ_2 ≤ σ_3 ≤ … of a connected graph's Laplacian with the vectors u_i/√σ_i; the trivial pair (0, constant) left out.
 ///
@@ -52,9 +53,9 @@ impl LaplacianModes {
 /// [`Error::NotConverged`]; [`Error::Cancelled`].
 ///
 /// ```
-/// use spadework::eigen::lowest_modes;
 /// use spadework::graph::{ConnectedGraph, generators};
-/// use spadework::{EigenParams, Silent};
+/// use spadework::Silent;
+/// use spadework::eigen::{EigenParams, lowest_modes};
 /// let path = ConnectedGraph::new(generators::path(30)).unwrap();
 /// let modes = lowest_modes(&path, &EigenParams::default(), &Silent)?;
 /// let sigma = 2.0 - 2.0 * (std::f64::consts::PI / 30.0).cos();

@@ -12,20 +12,19 @@
 //! It needs no basis beyond the block, and many more solves than the Davidson iteration, which is why that is the default.
 
 use faer::Mat;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::symmetric::symmetric_eigen;
 use super::{
     EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
     guarded_panels,
 };
+use crate::error::{Error, Result};
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
     Panel, Square, WIDTH, add_products, center, dots, gram, random, scale_add, zeros,
 };
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::random::{Purpose, stream};
 
 /// Accuracy of a correction: two digits of it move the block as far as the exact one would.
 const SOLVE: CgParams = CgParams { tolerance: 1e-2, max_iterations: 500 };
@@ -46,7 +45,7 @@ pub(super) fn eigenpairs(
     params: &EigenParams,
     monitor: &dyn Monitor,
 ) -> Result<GeneralizedEigenpairs> {
-    let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
+    let mut rng = stream(params.seed, Purpose::EigenStart);
     let start = (0..guarded_panels(params.eigenpairs)).map(|_| random(problem.nodes(), &mut rng)).collect();
     let mut block = Block::new(problem, start)?;
     let mut reached = vec![f64::INFINITY; params.eigenpairs];

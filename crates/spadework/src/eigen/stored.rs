@@ -1,9 +1,9 @@
 //! Eigenpairs that were kept in a file or found by another program.
 
 use super::{EigenInfo, GeneralizedEigenpairs};
+use crate::error::{Error, Result};
 use crate::graph::GraphPair;
 use crate::laplacian::Laplacian;
-use crate::{Error, Result};
 
 /// How far stored pairs may be off what they must be: scores are asked for to six digits, and the pairs of any solver that
 /// converged to that are much nearer.

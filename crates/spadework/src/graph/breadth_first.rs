@@ -2,32 +2,32 @@
 
 use super::Graph;
 
-/// A name for every node: its place in a walk through the graph, nearest first, from node 0.
+/// A label for every node: its place in a walk through the graph, nearest first, from node 0.
 ///
-/// Work that goes along the edges of a large graph spends its time waiting for memory. Under these names the neighbours of a
+/// Work that goes along the edges of a large graph spends its time waiting for memory. Under these labels the neighbours of a
 /// node are mostly near those of the node before, whatever the order in which the samples came.
-pub(crate) fn breadth_first_names(graph: &Graph) -> Vec<u32> {
+pub(crate) fn breadth_first_labels(graph: &Graph) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
-    let mut names = vec![UNSEEN; graph.nodes()];
-    // Nodes in the order of their names; those from `at` on have not been left yet.
+    let mut labels = vec![UNSEEN; graph.nodes()];
+    // Nodes in the order of their labels; those from `at` on have not been left yet.
     let mut walk = Vec::with_capacity(graph.nodes());
     let mut at = 0;
     for start in 0..graph.nodes() as u32 {
-        if names[start as usize] == UNSEEN {
-            names[start as usize] = walk.len() as u32;
+        if labels[start as usize] == UNSEEN {
+            labels[start as usize] = walk.len() as u32;
             walk.push(start);
         }
         while at < walk.len() {
             for &q in graph.neighbors(walk[at] as usize) {
-                if names[q as usize] == UNSEEN {
-                    names[q as usize] = walk.len() as u32;
+                if labels[q as usize] == UNSEEN {
+                    labels[q as usize] = walk.len() as u32;
                     walk.push(q);
                 }
             }
             at += 1;
         }
     }
-    names
+    labels
 }
 
 #[cfg(test)]
@@ -35,9 +35,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_are_named_by_their_distance_from_the_first() {
+    fn nodes_are_labeled_by_their_distance_from_the_first() {
         // 0–3, 0–4, 3–2, 4–1 and apart 5–6.
         let graph = Graph::from_edges(7, &[(0, 3), (0, 4), (3, 2), (4, 1), (5, 6)]).unwrap();
-        assert_eq!(breadth_first_names(&graph), [0, 4, 3, 1, 2, 5, 6]);
+        assert_eq!(breadth_first_labels(&graph), [0, 4, 3, 1, 2, 5, 6]);
     }
 }

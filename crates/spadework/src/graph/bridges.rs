@@ -11,9 +11,10 @@ use rayon::prelude::*;
 
 use super::Components;
 use super::components::DisjointSets;
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, Rows, squared_distance};
-use crate::{Monitor, Result, Samples, Values};
+use crate::samples::{Samples, Values};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
@@ -291,7 +292,7 @@ impl Ball {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::monitor::Silent;
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha8Rng;
 

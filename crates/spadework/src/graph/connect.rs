@@ -4,66 +4,127 @@
 //! makes it infinite. The paper asks connectivity of both graphs and "chooses a proper k"; here that choice has a name
 //! ([`Connectivity`]) and leaves a record ([`Connection`]).
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use super::bridges::shortest_bridges;
 use super::components::DisjointSets;
 use super::construct::{EdgeRule, gaussian, squared_scales};
-use super::{Components, ConnectedGraph, Graph, GraphKind, GraphPair, Weights};
+use super::{Components, ConnectedGraph, Connectivity, Graph, GraphKind, Projection, Weights};
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
 use crate::neighbors::NeighborLists;
-use crate::{Connectivity, Error, Monitor, Result, Samples, Side};
+use crate::samples::{Samples, Side};
 
 /// Entries that `grow` allows in one side's neighbour lists (12 bytes each).
 const MOST_LIST_ENTRIES: usize = 1 << 29;
 
 /// What was done to connect the graphs; part of every result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Connection {
     /// The policy.
     pub policy: Connectivity,
-    /// Neighbours asked for, k.
+    /// Neighbors asked for, k.
     pub requested: usize,
-    /// Neighbours used, k' ≥ k; larger only under [`Connectivity::Grow`].
+    /// Neighbors used, k' ≥ k; larger only under [`Connectivity::Grow`].
     pub used: usize,
     /// What the input graph needed.
-    pub input: Mended,
+    pub input: SideConnection,
     /// What the output graph needed.
-    pub output: Mended,
+    pub output: SideConnection,
 }
 
 /// What one graph needed to be connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mended {
-    /// Components with the neighbours asked for.
+#[non_exhaustive]
+pub struct SideConnection {
+    /// Components with the neighbors asked for.
     pub components_found: usize,
     /// Edges added under [`Connectivity::Bridge`].
     pub bridges: usize,
 }
 
-/// One side while its graph is being connected: its samples, its lists, and how to search for longer ones.
-pub struct Neighborhood<'a> {
+impl SideConnection {
+    /// A graph of that many components with the neighbors asked for, and the edges that were added to it.
+    pub fn new(components_found: usize, bridges: usize) -> Self {
+        Self { components_found, bridges }
+    }
+}
+
+/// A graph that was connected from the start.
+impl Default for SideConnection {
+    fn default() -> Self {
+        Self::new(1, 0)
+    }
+}
+
+/// The samples of one side as they are searched: those given, or their projection.
+#[derive(Debug, Clone)]
+pub(crate) enum SideSamples<'a> {
+    /// As they were given.
+    Given(&'a Samples<'a>),
+    /// In the coordinates of their principal components.
+    Projected(Arc<Projection>),
+}
+
+impl SideSamples<'_> {
+    /// The samples.
+    pub(crate) fn samples(&self) -> &Samples<'_> {
+        match self {
+            SideSamples::Given(samples) => samples,
+            SideSamples::Projected(projection) => projection.samples(),
+        }
+    }
+
+    /// The projection, where there is one.
+    pub(crate) fn projection(&self) -> Option<&Projection> {
+        match self {
+            SideSamples::Given(_) => None,
+            SideSamples::Projected(projection) => Some(projection),
+        }
+    }
+}
+
+/// How the neighbors of some samples are searched for a given k.
+pub(crate) type SearchFn<'a> = Box<dyn FnMut(&Samples<'_>, usize) -> Result<NeighborLists> + 'a>;
+
+/// One side of a model with its neighbors, while its graph is made: it searches again where its graph needs longer lists.
+pub(crate) struct SearchedSide<'a> {
     side: Side,
     /// The model whose outputs these are, where there are several; errors name it.
     model: Option<&'a str>,
-    samples: &'a Samples<'a>,
+    samples: SideSamples<'a>,
     lists: NeighborLists,
     rule: EdgeRule,
-    search: Box<dyn FnMut(usize) -> Result<NeighborLists> + 'a>,
+    search: SearchFn<'a>,
+    searching: Duration,
 }
 
-impl<'a> Neighborhood<'a> {
-    /// One side with lists of at least the k asked for, and how to search for longer ones.
-    pub fn new(
+impl<'a> SearchedSide<'a> {
+    /// Searches the neighbors of one side, for k = `neighbors` to begin with.
+    pub(crate) fn search(
         side: Side,
-        samples: &'a Samples<'a>,
-        lists: NeighborLists,
-        search: impl FnMut(usize) -> Result<NeighborLists> + 'a,
-    ) -> Self {
-        Self { side, model: None, samples, lists, rule: EdgeRule::Union, search: Box::new(search) }
+        samples: SideSamples<'a>,
+        kind: GraphKind,
+        neighbors: usize,
+        mut search: SearchFn<'a>,
+    ) -> Result<Self> {
+        let began = Instant::now();
+        let lists = search(samples.samples(), neighbors)?;
+        Ok(Self { searching: began.elapsed(), ..Self::with_lists(side, samples, kind, lists, search) })
     }
 
-    /// The same side with the edges that a kind of graph chooses.
-    #[must_use]
-    pub fn with_kind(self, kind: GraphKind) -> Self {
-        Self { rule: EdgeRule::of(kind), ..self }
+    /// One side whose neighbors are known.
+    pub(crate) fn with_lists(
+        side: Side,
+        samples: SideSamples<'a>,
+        kind: GraphKind,
+        lists: NeighborLists,
+        search: SearchFn<'a>,
+    ) -> Self {
+        let rule = EdgeRule::of(kind);
+        Self { side, model: None, samples, lists, rule, search, searching: Duration::ZERO }
     }
 
     /// The same side as that of one model among several.
@@ -79,9 +140,24 @@ impl<'a> Neighborhood<'a> {
         }
     }
 
+    /// The samples as they are searched.
+    pub(crate) fn samples(&self) -> &SideSamples<'a> {
+        &self.samples
+    }
+
     /// The lists found last.
     pub(crate) fn lists(&self) -> &NeighborLists {
         &self.lists
+    }
+
+    /// The lists found last.
+    pub(crate) fn into_lists(self) -> NeighborLists {
+        self.lists
+    }
+
+    /// Time of all searches.
+    pub(crate) fn searching(&self) -> Duration {
+        self.searching
     }
 
     /// Weighs the graph of this side by the lists of k = `neighbors`; also counts the weights that were raised to the least.
@@ -95,13 +171,14 @@ impl<'a> Neighborhood<'a> {
             Weights::Unit => (graph, 0),
             Weights::Gaussian => {
                 let scales = squared_scales(&self.lists, neighbors);
-                let (graph, raised) = gaussian(&graph.0, self.samples, &scales);
-                (ConnectedGraph(graph), raised)
+                let (graph, raised) = gaussian(graph.graph(), self.samples.samples(), &scales);
+                (ConnectedGraph(Arc::new(graph)), raised)
             }
         }
     }
 
-    fn graph(&self, neighbors: usize) -> Graph {
+    /// The graph of k = `neighbors`, connected or not.
+    pub(crate) fn graph(&self, neighbors: usize) -> Graph {
         self.rule.graph(&self.lists, neighbors)
     }
 
@@ -109,13 +186,16 @@ impl<'a> Neighborhood<'a> {
     fn extend_to(&mut self, neighbors: usize) -> Result<()> {
         let mut wanted = neighbors;
         while !self.rule.is_covered(&self.lists, neighbors) {
-            if wanted.saturating_mul(self.samples.len()) > MOST_LIST_ENTRIES {
+            if wanted.saturating_mul(self.lists.len()) > MOST_LIST_ENTRIES {
                 return Err(self.grown_too_far());
             }
             if self.lists.neighbors() < wanted {
-                self.lists = (self.search)(wanted)?;
+                let began = Instant::now();
+                let found = (self.search)(self.samples.samples(), wanted);
+                self.searching += began.elapsed();
+                self.lists = found?;
             }
-            wanted = (2 * self.lists.neighbors()).min(self.samples.len() - 1);
+            wanted = (2 * self.lists.neighbors()).min(self.lists.len() - 1);
         }
         Ok(())
     }
@@ -124,7 +204,7 @@ impl<'a> Neighborhood<'a> {
         self.in_model(Error::GrownTooFar {
             side: self.side,
             neighbors: self.lists.neighbors(),
-            samples: self.samples.len(),
+            samples: self.lists.len(),
             limit: MOST_LIST_ENTRIES,
         })
     }
@@ -134,7 +214,7 @@ impl<'a> Neighborhood<'a> {
             side: self.side,
             components: components.count(),
             largest: components.largest(),
-            samples: self.samples.len(),
+            samples: self.lists.len(),
             neighbors,
         })
     }
@@ -149,7 +229,7 @@ impl<'a> Neighborhood<'a> {
 
     /// By doubling the lists until some k' within them connects.
     fn smallest_within_lists(&mut self, neighbors: usize) -> Result<usize> {
-        let most = self.samples.len() - 1;
+        let most = self.lists.len() - 1;
         loop {
             if let Some(found) = smallest_connecting(&self.lists, neighbors) {
                 return Ok(found);
@@ -160,7 +240,7 @@ impl<'a> Neighborhood<'a> {
 
     /// By doubling k until it connects, then halving the gap: a larger k only adds edges.
     fn smallest_by_bisection(&mut self, neighbors: usize) -> Result<usize> {
-        let most = self.samples.len() - 1;
+        let most = self.lists.len() - 1;
         let (mut too_small, mut enough) = (neighbors - 1, neighbors);
         loop {
             self.extend_to(enough)?;
@@ -196,27 +276,6 @@ fn smallest_connecting(lists: &NeighborLists, neighbors: usize) -> Option<usize>
     })
 }
 
-/// Builds both graphs with k = `neighbors` and connects them as the policy says.
-///
-/// # Errors
-/// [`Error::Disconnected`] under [`Connectivity::Error`]; [`Error::GrownTooFar`] where growing would exhaust the memory.
-///
-/// # Panics
-/// Never: two sides give two graphs.
-pub fn connect<'a>(
-    input: Neighborhood<'a>,
-    output: Neighborhood<'a>,
-    neighbors: usize,
-    policy: Connectivity,
-    monitor: &dyn Monitor,
-) -> Result<(GraphPair, Connection)> {
-    let ConnectedSides { used, sides } = connect_sides(&mut [input, output], neighbors, policy, monitor)?;
-    let [input, output] = <[ConnectedSide; 2]>::try_from(sides).expect("as many graphs as there are sides");
-    let connection =
-        Connection { policy, requested: neighbors, used, input: input.mended, output: output.mended };
-    Ok((GraphPair::new(input.graph.into_graph(), output.graph)?, connection))
-}
-
 /// Any number of sides in the order given, all connected with the same k.
 pub(crate) struct ConnectedSides {
     /// Neighbours used, k' ≥ k.
@@ -228,13 +287,13 @@ pub(crate) struct ConnectedSides {
 #[derive(Debug)]
 pub(crate) struct ConnectedSide {
     pub(crate) graph: ConnectedGraph,
-    pub(crate) mended: Mended,
+    pub(crate) connection: SideConnection,
 }
 
 /// Builds the graph of every side with k = `neighbors` and connects them as the policy says. `grow` takes one k' for all
 /// of them, since scores of different k cannot be compared.
 pub(crate) fn connect_sides(
-    sides: &mut [Neighborhood<'_>],
+    sides: &mut [SearchedSide<'_>],
     neighbors: usize,
     policy: Connectivity,
     monitor: &dyn Monitor,
@@ -262,7 +321,7 @@ pub(crate) fn connect_sides(
         }
         Connectivity::Bridge => {
             for (at, side) in sides.iter().enumerate() {
-                bridges[at] = shortest_bridges(side.samples, &found[at], monitor)?;
+                bridges[at] = shortest_bridges(side.samples.samples(), &found[at], monitor)?;
             }
         }
     }
@@ -271,8 +330,8 @@ pub(crate) fn connect_sides(
         let graph = if bridges[at].is_empty() { graph } else { graph.with_edges(&bridges[at]) };
         let graph =
             ConnectedGraph::new(graph).map_err(|components| sides[at].disconnected(&components, used))?;
-        let mended = Mended { components_found: found[at].count(), bridges: bridges[at].len() };
-        connected.push(ConnectedSide { graph, mended });
+        let connection = SideConnection::new(found[at].count(), bridges[at].len());
+        connected.push(ConnectedSide { graph, connection });
     }
     Ok(ConnectedSides { used, sides: connected })
 }

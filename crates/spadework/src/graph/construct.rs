@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::components::DisjointSets;
 use super::{Graph, GraphKind, Weights};
-use crate::Samples;
-use crate::neighbors::{NeighborLists, distance_between, ordered};
+use crate::neighbors::{NeighborLists, ordered, squared_distance_between};
+use crate::samples::Samples;
 
 /// Which pairs are edges; [`GraphKind`] without what happens before (a projection) and after (sparsification).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,7 +150,7 @@ pub(super) fn squared_scales(lists: &NeighborLists, neighbors: usize) -> Vec<f64
 /// weigh 1 and others the least.
 pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f64]) -> (Graph, usize) {
     let weight = |p: u32, q: u32| {
-        let squared = distance_between(samples, p as usize, q as usize);
+        let squared = squared_distance_between(samples, p as usize, q as usize);
         let scale = |own: u32, other: u32| match squared_scales[own as usize] {
             0.0 => squared_scales[other as usize].sqrt(),
             own => own.sqrt(),

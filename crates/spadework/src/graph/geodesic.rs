@@ -9,14 +9,14 @@
 use rayon::prelude::*;
 
 use super::Graph;
-use crate::monitor::check_cancelled;
-use crate::{Monitor, Result};
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 
 /// Hops between the nodes of every pair, in the order of the pairs; `None` where no path joins them.
 ///
 /// # Errors
-/// [`Error::BadPair`](crate::Error::BadPair) when a pair names a node that is not there;
-/// [`Error::Cancelled`](crate::Error::Cancelled).
+/// [`Error::BadPair`](crate::error::Error::BadPair) when a pair names a node that is not there;
+/// [`Error::Cancelled`](crate::error::Error::Cancelled).
 ///
 /// # Complexity
 /// At most one search, O(m) for m edges, for every node that stands first in a pair. n numbers of memory a thread.
@@ -114,7 +114,8 @@ impl<'g> Search<'g> {
 mod tests {
     use super::super::generators;
     use super::*;
-    use crate::{Error, Silent};
+    use crate::error::Error;
+    use crate::monitor::Silent;
 
     #[test]
     fn on_a_grid_hops_are_the_sum_of_both_ways() {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Error, Result, UnknownWord};
+use crate::error::{Error, Result, UnknownWord};
 
 /// How the graph of one side is made of its samples.
 ///
@@ -14,7 +14,7 @@ use crate::{Error, Result, UnknownWord};
 /// use spadework::graph::{Dimensions, GraphKind};
 /// assert_eq!("pca:50".parse(), Ok(GraphKind::Pca(Dimensions::Count(50))));
 /// assert_eq!("cknn:1.2".parse::<GraphKind>()?.to_string(), "cknn:1.2");
-/// # Ok::<(), spadework::UnknownWord>(())
+/// # Ok::<(), spadework::error::UnknownWord>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum GraphKind {
@@ -78,7 +78,7 @@ impl GraphKind {
     pub fn check(self) -> Result<()> {
         match self.wanted() {
             None => Ok(()),
-            Some(expected) => Err(Error::GraphKind { expected, got: self }),
+            Some(expected) => Err(Error::GraphKind { expected, got: self.to_string() }),
         }
     }
 
@@ -123,7 +123,7 @@ impl FromStr for GraphKind {
     type Err = UnknownWord;
 
     fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
-        let wrong = |expected| UnknownWord { expected };
+        let wrong = UnknownWord::new;
         let number = |text: &str, expected| text.parse::<f64>().map_err(|_| wrong(expected));
         let kind = match text.split_once(':').map_or((text, None), |(word, setting)| (word, Some(setting))) {
             ("knn", None) => GraphKind::Knn,
@@ -161,7 +161,7 @@ impl FromStr for Weights {
         match word {
             "unit" => Ok(Weights::Unit),
             "gaussian" => Ok(Weights::Gaussian),
-            _ => Err(UnknownWord { expected: "unit or gaussian" }),
+            _ => Err(UnknownWord::new("unit or gaussian")),
         }
     }
 }

@@ -4,25 +4,27 @@ mod breadth_first;
 mod bridges;
 mod components;
 mod connect;
+mod connectivity;
 mod construct;
 pub mod generators;
 mod geodesic;
 mod kind;
 mod project;
-mod sparsify;
 
-pub(crate) use breadth_first::breadth_first_names;
+pub(crate) use breadth_first::breadth_first_labels;
 pub use components::Components;
-pub(crate) use connect::{ConnectedSide, ConnectedSides, connect_sides};
-pub use connect::{Connection, Mended, Neighborhood, connect};
+pub(crate) use connect::{ConnectedSide, ConnectedSides, SearchFn, SearchedSide, SideSamples, connect_sides};
+pub use connect::{Connection, SideConnection};
+pub use connectivity::Connectivity;
 pub use construct::construct;
 pub use geodesic::{geodesic_distances, geodesic_distances_from};
 pub use kind::{Dimensions, GraphKind, Sparsity, Weights};
 pub use project::{Projection, project};
-pub use sparsify::{SparsifierInfo, sparsify};
 
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
 use crate::neighbors::NeighborLists;
-use crate::{Error, Result};
 
 /// An undirected graph with positive weights.
 ///
@@ -125,29 +127,29 @@ impl Graph {
         Self::from_pairs(self.nodes(), pairs)
     }
 
-    /// The same graph under other names: node p becomes `names[p]`, a permutation.
-    pub(crate) fn renamed(&self, names: &[u32]) -> Self {
-        let mut bearers = vec![0_u32; names.len()];
-        for (p, &name) in names.iter().enumerate() {
-            bearers[name as usize] = p as u32;
+    /// The same graph with its nodes renumbered: node p becomes `labels[p]`, a permutation.
+    pub(crate) fn relabeled(&self, labels: &[u32]) -> Self {
+        let mut nodes_by_label = vec![0_u32; labels.len()];
+        for (p, &label) in labels.iter().enumerate() {
+            nodes_by_label[label as usize] = p as u32;
         }
-        let mut row_starts = Vec::with_capacity(names.len() + 1);
+        let mut row_starts = Vec::with_capacity(labels.len() + 1);
         row_starts.push(0);
         let mut columns = Vec::with_capacity(self.columns.len());
         let mut entry_weights = Vec::with_capacity(if self.is_unit() { 0 } else { self.columns.len() });
         let mut row = Vec::new();
-        for p in bearers {
-            let renamed = self.neighbors(p as usize).iter().map(|&q| names[q as usize]);
+        for p in nodes_by_label {
+            let relabeled = self.neighbors(p as usize).iter().map(|&q| labels[q as usize]);
             match self.weights(p as usize) {
                 None => {
                     let start = columns.len();
-                    columns.extend(renamed);
+                    columns.extend(relabeled);
                     columns[start..].sort_unstable();
                 }
                 Some(weights) => {
-                    row.extend(renamed.zip(weights.iter().copied()));
-                    row.sort_unstable_by_key(|&(name, _)| name);
-                    columns.extend(row.iter().map(|&(name, _)| name));
+                    row.extend(relabeled.zip(weights.iter().copied()));
+                    row.sort_unstable_by_key(|&(label, _)| label);
+                    columns.extend(row.iter().map(|&(label, _)| label));
                     entry_weights.extend(row.drain(..).map(|(_, weight)| weight));
                 }
             }
@@ -246,15 +248,18 @@ fn sort_and_deduplicate(row_starts: &mut [usize], columns: &mut Vec<u32>) {
 }
 
 /// A graph in one piece, so that the null space of its Laplacian is spanned by the constant vector.
+///
+/// Copies share the graph.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ConnectedGraph(Graph);
+pub struct ConnectedGraph(Arc<Graph>);
 
 impl ConnectedGraph {
     /// The graph, if it is in one piece; otherwise its components.
     ///
     /// # Errors
     /// The components, when there are several.
-    pub fn new(graph: Graph) -> std::result::Result<Self, Components> {
+    pub fn new(graph: impl Into<Arc<Graph>>) -> std::result::Result<Self, Components> {
+        let graph = graph.into();
         let components = Components::of(&graph);
         if components.count() == 1 { Ok(Self(graph)) } else { Err(components) }
     }
@@ -264,23 +269,29 @@ impl ConnectedGraph {
         &self.0
     }
 
-    /// The graph itself.
-    pub fn into_graph(self) -> Graph {
-        self.0
+    /// The graph itself, shared.
+    pub fn shared(&self) -> Arc<Graph> {
+        Arc::clone(&self.0)
     }
 
-    /// The same graph under other names: node p becomes `names[p]`, a permutation.
-    fn renamed(&self, names: &[u32]) -> Self {
-        Self(self.0.renamed(names))
+    /// The graph itself, copied only where others share it.
+    pub fn into_graph(self) -> Graph {
+        Arc::unwrap_or_clone(self.0)
+    }
+
+    /// The same graph with its nodes renumbered: node p becomes `labels[p]`, a permutation.
+    fn relabeled(&self, labels: &[u32]) -> Self {
+        Self(Arc::new(self.0.relabeled(labels)))
     }
 }
 
 /// Input and output graph over the same nodes, fit for λ_max(L_Y⁺L_X): the output graph is connected.
 ///
-/// The two have names because λ_max(L_Y⁺L_X) and λ_max(L_X⁺L_Y) differ.
+/// The two have names because λ_max(L_Y⁺L_X) and λ_max(L_X⁺L_Y) differ. Copies, and pairs of the same input graph, share their
+/// graphs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GraphPair {
-    input: Graph,
+    input: Arc<Graph>,
     output: ConnectedGraph,
 }
 
@@ -289,21 +300,22 @@ impl GraphPair {
     ///
     /// # Errors
     /// When they have different numbers of nodes.
-    pub fn new(input: Graph, output: ConnectedGraph) -> Result<Self> {
+    pub fn new(input: impl Into<Arc<Graph>>, output: ConnectedGraph) -> Result<Self> {
+        let input = input.into();
         if input.nodes() != output.graph().nodes() {
             return Err(Error::GraphMismatch { input: input.nodes(), output: output.graph().nodes() });
         }
         Ok(Self { input, output })
     }
 
-    /// Both graphs, input first.
-    pub(crate) fn into_graphs(self) -> (Graph, ConnectedGraph) {
-        (self.input, self.output)
-    }
-
     /// G_X.
     pub fn input(&self) -> &Graph {
         &self.input
+    }
+
+    /// G_X, shared.
+    pub fn shared_input(&self) -> Arc<Graph> {
+        Arc::clone(&self.input)
     }
 
     /// G_Y.
@@ -321,12 +333,7 @@ impl GraphPair {
     /// # Errors
     /// [`Error::InputDisconnected`].
     pub fn check_input_connected(&self) -> Result<()> {
-        let components = Components::of(&self.input);
-        if components.count() == 1 {
-            return Ok(());
-        }
-        let (count, largest) = (components.count(), components.largest());
-        Err(Error::InputDisconnected { components: count, largest, nodes: self.nodes() })
+        self.connected_input().map(|_| ())
     }
 
     /// The input graph, where it is in one piece.
@@ -334,8 +341,11 @@ impl GraphPair {
     /// # Errors
     /// [`Error::InputDisconnected`].
     pub fn connected_input(&self) -> Result<ConnectedGraph> {
-        self.check_input_connected()?;
-        Ok(ConnectedGraph(self.input.clone()))
+        ConnectedGraph::new(self.shared_input()).map_err(|components| Error::InputDisconnected {
+            components: components.count(),
+            largest: components.largest(),
+            nodes: self.nodes(),
+        })
     }
 
     /// The output graph, as what it was proved to be.
@@ -348,12 +358,12 @@ impl GraphPair {
     /// # Errors
     /// [`Error::InputDisconnected`].
     pub fn reversed(&self) -> Result<Self> {
-        Self::new(self.output.0.clone(), self.connected_input()?)
+        Self::new(self.output.shared(), self.connected_input()?)
     }
 
-    /// The same input graph with the nodes of the output graph under other names.
-    pub(crate) fn with_outputs_renamed(&self, names: &[u32]) -> Self {
-        Self { input: self.input.clone(), output: self.output.renamed(names) }
+    /// The same input graph with the nodes of the output graph renumbered.
+    pub(crate) fn with_outputs_relabeled(&self, labels: &[u32]) -> Self {
+        Self { input: self.shared_input(), output: self.output.relabeled(labels) }
     }
 }
 
@@ -380,16 +390,16 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_another_order_of_the_nodes() {
-        let names = [2, 0, 3, 1];
+    fn other_labels_are_another_order_of_the_nodes() {
+        let labels = [2, 0, 3, 1];
         let edges = [(0, 1, 1.5), (1, 2, 2.0), (2, 3, 4.0), (0, 3, 8.0)];
-        let renamed = edges.map(|(p, q, w)| (names[p as usize], names[q as usize], w));
+        let relabeled = edges.map(|(p, q, w)| (labels[p as usize], labels[q as usize], w));
         let weighted = |edges| ConnectedGraph::new(Graph::from_weighted_edges(4, edges).unwrap()).unwrap();
-        assert_eq!(weighted(&edges).renamed(&names), weighted(&renamed));
+        assert_eq!(weighted(&edges).relabeled(&labels), weighted(&relabeled));
         let unit = |edges: [(u32, u32, f64); 4]| {
             ConnectedGraph::new(Graph::from_edges(4, &edges.map(|(p, q, _)| (p, q))).unwrap()).unwrap()
         };
-        assert_eq!(unit(edges).renamed(&names), unit(renamed));
+        assert_eq!(unit(edges).relabeled(&labels), unit(relabeled));
     }
 
     #[test]

@@ -11,8 +11,9 @@ use faer::{Mat, MatRef, Side};
 use rayon::prelude::*;
 
 use super::Dimensions;
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result, Samples, Values};
+use crate::error::{Error, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::samples::{Samples, Values};
 
 /// Largest side of the matrix that is decomposed: 8192² numbers are half a gigabyte.
 const MOST_SIDE: usize = 8192;

@@ -15,13 +15,14 @@
 //! Read: `elimination.rs` (the graph while it shrinks), `ApproximateCholesky::new`, `solve_panel`.
 
 use pulp::{Arch, Simd, WithSimd};
-use rand::{RngExt, SeedableRng};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
 use super::Laplacian;
 use super::elimination::{Elimination, Ray};
 use super::panel::{Panel, WIDTH, largest_magnitudes};
 use crate::graph::Graph;
+use crate::random::{Purpose, stream};
 
 /// From this many nodes on, the two halves of a panel are solved by two threads.
 const PARALLEL_NODES: usize = 32 * 1024;
@@ -56,7 +57,7 @@ impl ApproximateCholesky {
         let graph = laplacian.graph();
         let order = by_degree(graph);
         let mut elimination = Elimination::new(graph, &order);
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut rng = stream(seed, Purpose::Factor);
         let nodes = graph.nodes();
         let mut starts = Vec::with_capacity(nodes + 1);
         starts.push(0);

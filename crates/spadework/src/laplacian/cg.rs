@@ -5,11 +5,26 @@ use super::{ApproximateCholesky, Laplacian};
 
 /// Parameters of a solve.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct CgParams {
     /// Relative residual, measured in the preconditioner's norm, at which a right-hand side is done.
     pub tolerance: f64,
     /// Most iterations.
     pub max_iterations: usize,
+}
+
+impl CgParams {
+    /// The same with another [`tolerance`](Self::tolerance).
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// The same with another [`max_iterations`](Self::max_iterations).
+    #[must_use]
+    pub fn with_max_iterations(self, max_iterations: usize) -> Self {
+        Self { max_iterations, ..self }
+    }
 }
 
 impl Default for CgParams {
@@ -20,6 +35,7 @@ impl Default for CgParams {
 
 /// What a solve reached.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct CgInfo {
     /// Iterations done.
     pub iterations: usize,

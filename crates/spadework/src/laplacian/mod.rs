@@ -67,7 +67,8 @@ impl<'g> Laplacian<'g> {
     /// When `x` has another length than the graph has nodes.
     ///
     /// ```
-    /// use spadework::{Laplacian, graph::generators};
+    /// use spadework::graph::generators;
+    /// use spadework::laplacian::Laplacian;
     /// let path = generators::path(3);
     /// assert_eq!(Laplacian::of(&path).apply(&[1.0, 0.0, 0.0]), [1.0, -1.0, 0.0]);
     /// ```

@@ -27,15 +27,15 @@
 //!
 //! Read: [`resistances`], [`edge_resistances`], `projected_norms`, `exact_norms`.
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::Rng;
 use rayon::prelude::*;
 
 use super::panel::{Panel, WIDTH, zeros};
 use super::{CgParams, Laplacian, LaplacianSolver};
+use crate::error::{Error, Result};
 use crate::graph::Graph;
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::random::{Purpose, stream_at};
 
 /// Accuracy of the solves behind [`resistances`].
 const EXACT: CgParams = CgParams { tolerance: 1e-7, max_iterations: 1000 };
@@ -53,11 +53,10 @@ const BATCH: usize = 16;
 const MOST_COLUMNS: usize = 4096;
 /// Residual of those columns.
 const COLUMNS: f64 = 1e-12;
-/// The first stream of random numbers that projections use; the eigenpairs and their enclosure have the first few.
-const FIRST_STREAM: u64 = 1 << 32;
 
 /// How accurate a random projection must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SketchParams {
     /// Relative error ε of every number, between [`SketchParams::LEAST_ERROR`] and [`SketchParams::MOST_ERROR`].
     pub error: f64,
@@ -78,6 +77,24 @@ impl SketchParams {
     pub const LEAST_ERROR: f64 = 0.02;
     /// Largest ε that means something.
     pub const MOST_ERROR: f64 = 0.9;
+
+    /// The same with another [`error`](Self::error).
+    #[must_use]
+    pub fn with_error(self, error: f64) -> Self {
+        Self { error, ..self }
+    }
+
+    /// The same with another [`failure`](Self::failure).
+    #[must_use]
+    pub fn with_failure(self, failure: f64) -> Self {
+        Self { failure, ..self }
+    }
+
+    /// The same with another [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
 
     /// Checks both numbers.
     ///
@@ -107,6 +124,7 @@ impl SketchParams {
 
 /// How numbers were obtained that stand for a quadratic form of every pair.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SketchInfo {
     /// Rows of the projection; `None` where every number was computed by solves.
     pub rows: Option<usize>,
@@ -125,9 +143,8 @@ pub struct SketchInfo {
 /// A quarter of a panel solve a pair: near-linear in the number of edges.
 ///
 /// ```
-/// use spadework::Laplacian;
 /// use spadework::graph::generators;
-/// use spadework::laplacian::{LaplacianSolver, resistances};
+/// use spadework::laplacian::{Laplacian, LaplacianSolver, resistances};
 /// // On a ring of n, d hops one way are n − d the other way: R = d(n − d)/n.
 /// let ring = generators::cycle(10);
 /// let solver = LaplacianSolver::new(Laplacian::of(&ring), 0);
@@ -221,8 +238,7 @@ fn projected_norms(
         monitor.progress(first as u64, panels as u64);
         let batch = (first..panels.min(first + BATCH)).into_par_iter().map(|panel| {
             check_cancelled(monitor)?;
-            let mut rng = ChaCha8Rng::seed_from_u64(params.seed);
-            rng.set_stream(FIRST_STREAM + panel as u64);
+            let mut rng = stream_at(params.seed, Purpose::Sketch, panel as u64);
             solved(solver, &random_flows(flows, &mut rng), &solve)
         });
         let batch = batch.collect::<Result<Vec<Panel>>>()?;

@@ -10,18 +10,17 @@ use rayon::prelude::*;
 use super::panel::WIDTH;
 use super::resistance::{panel_energies, random_flows, solved};
 use super::{CgParams, LaplacianSolver};
+use crate::error::Result;
 use crate::graph::Graph;
-use crate::monitor::check_cancelled;
-use crate::random::stream;
-use crate::{Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::random::{Purpose, stream_at};
 
 /// Accuracy of the solves; an error of κ·10⁻¹⁰ is left.
 const SOLVE: CgParams = CgParams { tolerance: 1e-5, max_iterations: 1000 };
-/// The first stream of random numbers; those of projections lie below.
-const FIRST_STREAM: u64 = 1 << 40;
 
 /// An estimate and what chance leaves open.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// The mean over random vectors.
     pub value: f64,
@@ -42,7 +41,7 @@ impl Estimate {
 /// tr(L⁺M), M the Laplacian of `flows`, from `panels` times four random vectors.
 ///
 /// # Errors
-/// [`Error::NotConverged`](crate::Error::NotConverged), [`Error::Cancelled`](crate::Error::Cancelled).
+/// [`Error::NotConverged`](crate::error::Error::NotConverged), [`Error::Cancelled`](crate::error::Error::Cancelled).
 pub(crate) fn trace_of_product(
     solver: &LaplacianSolver<'_>,
     flows: &Graph,
@@ -52,7 +51,7 @@ pub(crate) fn trace_of_product(
 ) -> Result<Estimate> {
     let parts = (0..panels).into_par_iter().map(|panel| {
         check_cancelled(monitor)?;
-        let b = random_flows(flows, &mut stream(seed, FIRST_STREAM + panel as u64));
+        let b = random_flows(flows, &mut stream_at(seed, Purpose::Trace, panel as u64));
         let x = solved(solver, &b, &SOLVE)?;
         let energies = panel_energies(solver.laplacian().graph(), &x);
         let form = |lane: usize| {
@@ -73,7 +72,8 @@ pub(crate) fn trace_of_product(
 mod tests {
     use super::*;
     use crate::graph::generators;
-    use crate::{Laplacian, Silent};
+    use crate::laplacian::Laplacian;
+    use crate::monitor::Silent;
 
     /// tr(L⁺L) = n − 1, and on a tree for every choice of signs: F L⁺Fᵀ is the projection onto all of ℝ^(n−1).
     #[test]

@@ -1,12 +1,16 @@
 //! Exact wherever that is affordable.
 
 use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch, check_neighbors};
-use crate::{Monitor, Result, Samples, SearchMethod};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::neighbors::SearchMethod;
+use crate::samples::Samples;
 
 /// The exact search, unless it would take too long: an approximate one then.
 ///
 /// The choice depends on the samples and k alone, never on the clock or the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct AutomaticSearch {
     /// Seed of the approximate search.
     pub seed: u64,
@@ -16,8 +20,20 @@ pub struct AutomaticSearch {
 }
 
 impl AutomaticSearch {
-    /// What an exact search may cost unless told otherwise: five minutes on two cores.
+    /// What an exact search may cost by default: five minutes on two cores.
     pub const MOST_CORE_SECONDS: f64 = 600.0;
+
+    /// The same with another [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same with another [`most_core_seconds`](Self::most_core_seconds).
+    #[must_use]
+    pub fn with_most_core_seconds(self, most_core_seconds: f64) -> Self {
+        Self { most_core_seconds, ..self }
+    }
 }
 
 impl Default for AutomaticSearch {

@@ -6,13 +6,15 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Element, Rows, ordered, squared_distance};
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result, Samples, Values};
+use crate::error::{Error, Result};
+use crate::monitor::{Monitor, check_cancelled};
+use crate::samples::{Samples, Values};
 
 /// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
 ///
 /// Where the other block has too few samples, a row ends with infinite distances and without indices.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct BlockNeighbors {
     /// Squared distances.
     pub squared_distances: Vec<f64>,
@@ -142,7 +144,7 @@ impl<T: Element> WithSimd for Group<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::monitor::Silent;
     use crate::neighbors::{ExactSearch, NeighborSearch};
 
     /// Whole numbers, so that there are many ties.
@@ -159,7 +161,7 @@ mod tests {
         // One of the blocks has fewer samples than neighbours.
         let blocks = [0..40, 40..43, 43..90];
         let part = |block: &std::ops::Range<usize>| {
-            Samples::few_from_f32(block.len(), 5, &values[block.start * 5..block.end * 5]).unwrap()
+            Samples::from_f32(block.len(), 5, &values[block.start * 5..block.end * 5]).unwrap()
         };
         for queries in &blocks {
             let mut merged = vec![Vec::new(); queries.len()];
@@ -186,7 +188,7 @@ mod tests {
     fn rows_are_filled_up() {
         let (one, two) = ([0.0_f32, 0.0], [3.0_f32, 4.0]);
         let (one, two) =
-            (Samples::few_from_f32(1, 2, &one[..]).unwrap(), Samples::few_from_f32(1, 2, &two[..]).unwrap());
+            (Samples::from_f32(1, 2, &one[..]).unwrap(), Samples::from_f32(1, 2, &two[..]).unwrap());
         let apart = nearest_between(&one, &two, 5, 2, &Silent).unwrap();
         assert_eq!(apart.squared_distances, [25.0, f64::INFINITY]);
         assert_eq!(apart.indices, [Some(0), None]);

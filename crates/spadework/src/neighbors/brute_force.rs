@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_distance};
-use crate::monitor::check_cancelled;
-use crate::{Monitor, Result, Samples, Values};
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
+use crate::samples::{Samples, Values};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///

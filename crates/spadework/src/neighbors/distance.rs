@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::{Samples, Values};
+use crate::samples::{Samples, Values};
 
 /// A number that samples are made of.
 pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
@@ -67,7 +67,7 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
 }
 
 /// ‖x_p − x_q‖² of two samples, as the searches have it.
-pub(crate) fn distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
+pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
     let dim = samples.dim();
     let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
     match samples.values() {

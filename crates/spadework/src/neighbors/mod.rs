@@ -6,15 +6,20 @@ mod between;
 mod brute_force;
 mod distance;
 mod exact;
+mod method;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
 pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
-pub(crate) use distance::{Element, distance_between, single_squared_distance, squared_distance};
+pub use distance::squared_distance_between;
+pub(crate) use distance::{Element, single_squared_distance, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
+pub use method::SearchMethod;
 
-use crate::{Error, Monitor, Result, Samples};
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::samples::Samples;
 
 /// The k nearest neighbours of every sample.
 ///
@@ -30,9 +35,10 @@ pub struct NeighborLists {
 }
 
 /// How many of the true nearest neighbours the lists contain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Recall {
     /// All of them, by construction.
+    #[default]
     Exact,
     /// So many as were found when some rows were compared with brute force.
     Sampled {

@@ -4,6 +4,7 @@ use super::{kendall_tau, largest};
 
 /// Agreement of two sets of scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Agreement {
     /// How many of the largest scores of each were compared: `top`, or all where there are fewer.
     pub top: usize,

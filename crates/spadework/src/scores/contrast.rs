@@ -7,7 +7,7 @@
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::random::{draw, drawn, stream};
+use crate::random::{Purpose, draw, drawn, stream};
 
 /// Bootstrap samples of each group.
 pub const BOOTSTRAPS: usize = 10_000;
@@ -16,13 +16,9 @@ pub const PERMUTATIONS: usize = 9_999;
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Streams of random numbers; edges are drawn, groups resampled and dealt independently of each other.
-const DRAW_STREAM: u64 = 2;
-const BOOTSTRAP_STREAM: u64 = 3;
-const PERMUTATION_STREAM: u64 = 4;
-
 /// A mean with the interval of its bootstrap means.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct MeanInterval {
     /// The mean.
     pub mean: f64,
@@ -34,6 +30,7 @@ pub struct MeanInterval {
 
 /// Two groups compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Contrast {
     /// The group that is expected to be larger.
     pub top: MeanInterval,
@@ -50,9 +47,9 @@ impl Contrast {
     /// When a group is empty.
     pub fn new(top: &[f64], random: &[f64], seed: u64) -> Self {
         assert!(!top.is_empty() && !random.is_empty(), "a group needs a number");
-        let mut rng = stream(seed, BOOTSTRAP_STREAM);
+        let mut rng = stream(seed, Purpose::Bootstrap);
         let (top_mean, random_mean) = (bootstrap(top, &mut rng), bootstrap(random, &mut rng));
-        let p_value = permutation(top, random, &mut stream(seed, PERMUTATION_STREAM));
+        let p_value = permutation(top, random, &mut stream(seed, Purpose::Permutations));
         Self { top: top_mean, random: random_mean, p_value }
     }
 }
@@ -65,7 +62,7 @@ pub fn draw_others(len: usize, taken: &[usize], count: usize, seed: u64) -> Vec<
         is_taken[at] = true;
     }
     let others = (0..len).filter(|&at| !is_taken[at]).collect();
-    drawn(others, count, &mut stream(seed, DRAW_STREAM))
+    drawn(others, count, &mut stream(seed, Purpose::RandomEdges))
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -9,9 +9,9 @@
 //! samples are sorted by an eigenvector and every beginning of that order is tried. O(m + n log n) an eigenvector.
 
 use crate::eigen::GeneralizedEigenpairs;
+use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphPair};
-use crate::monitor::check_cancelled;
-use crate::{Error, Monitor, Result};
+use crate::monitor::{Monitor, check_cancelled};
 
 /// A set of samples and its boundary in both graphs.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,18 +71,19 @@ impl Cut {
 ///
 /// ```
 /// use spadework::graph::{ConnectedGraph, GraphPair, generators};
-/// use spadework::scores::thinnest_cut;
-/// use spadework::{EigenParams, Silent, dominant_eigenpairs};
+/// use spadework::scores::sparsest_cut;
+/// use spadework::Silent;
+/// use spadework::eigen::{EigenParams, dominant_eigenpairs};
 /// // Opening a ring of 20 into a path: every half leaves two edges at the input and one at the output.
 /// let output = ConnectedGraph::new(generators::path(20)).unwrap();
 /// let graphs = GraphPair::new(generators::cycle(20), output)?;
-/// let pairs = dominant_eigenpairs(&graphs, &EigenParams { eigenpairs: 1, ..EigenParams::default() })?;
-/// let cut = thinnest_cut(&graphs, &pairs, &Silent)?;
+/// let pairs = dominant_eigenpairs(&graphs, &EigenParams::default().with_eigenpairs(1))?;
+/// let cut = sparsest_cut(&graphs, &pairs, &Silent)?;
 /// assert_eq!((cut.input(), cut.output()), (2.0, 1.0));
 /// assert!(cut.ratio() >= 1.0 / pairs.values()[0]);
 /// # Ok::<(), spadework::Error>(())
 /// ```
-pub fn thinnest_cut(graphs: &GraphPair, pairs: &GeneralizedEigenpairs, monitor: &dyn Monitor) -> Result<Cut> {
+pub fn sparsest_cut(graphs: &GraphPair, pairs: &GeneralizedEigenpairs, monitor: &dyn Monitor) -> Result<Cut> {
     let mut best = Sweep::default();
     for vector in pairs.vectors() {
         check_cancelled(monitor)?;

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 
 use super::EdgeScores;
 use crate::eigen::GeneralizedEigenpairs;
+use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphPair, geodesic_distances};
 use crate::laplacian::{
     Laplacian, LaplacianSolver, SketchInfo, SketchParams, edge_resistances, inverse_columns, resistances,
 };
-use crate::{Error, Monitor, Result};
+use crate::monitor::Monitor;
 
 /// The two notions of distance on a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,6 +35,7 @@ impl std::fmt::Display for DistanceKind {
 
 /// The distance between two samples on both sides.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Distortion {
     /// One sample.
     pub p: u32,
@@ -190,6 +192,7 @@ const DEGREES: usize = 24;
 
 /// A pair of large distortion under resistance, and the bound of Theorem 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct LargestDistortion {
     /// The pair found; its γ is a lower bound of γ_max.
     pub found: Distortion,

@@ -13,6 +13,7 @@ pub struct EdgeScores {
 
 /// One edge and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct EdgeScore {
     /// Lower end.
     pub p: u32,

@@ -14,16 +14,17 @@
 //! eigenvalue Σλ_i/n is between one and ten for real data, and wR_Y seldom below a tenth.
 
 use super::EdgeScores;
+use crate::error::Result;
 use crate::graph::GraphPair;
 use crate::laplacian::{Laplacian, LaplacianSolver, SketchInfo, SketchParams, flow_norms};
-use crate::{Monitor, Result};
+use crate::monitor::Monitor;
 
 impl EdgeScores {
     /// Scores of the input graph's edges with all n − 1 eigenpairs, to a stated relative error.
     ///
     /// # Errors
-    /// [`Error::SketchError`](crate::Error::SketchError), [`Error::NotConverged`](crate::Error::NotConverged),
-    /// [`Error::Cancelled`](crate::Error::Cancelled).
+    /// [`Error::SketchError`](crate::error::Error::SketchError), [`Error::NotConverged`](crate::error::Error::NotConverged),
+    /// [`Error::Cancelled`](crate::error::Error::Cancelled).
     pub fn of_full_spectrum(
         graphs: &GraphPair,
         params: &SketchParams,

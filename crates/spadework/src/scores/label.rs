@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::NodeScores;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Mean node score of the samples that carry one label.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct LabelScore {
     /// The label.
     pub label: i64,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{EdgeScores, LabelScore};
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Mean score of the input edges that join two labels; or, where both are the same, of those within it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct LabelPairScore {
     /// The lower label.
     pub a: i64,
@@ -47,6 +48,7 @@ pub fn label_pair_scores(edges: &EdgeScores, labels: &[i64]) -> Result<Vec<Label
 
 /// How unevenly fragility is spread over the labels.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Disparity {
     /// The label of largest score; ties to the lower.
     pub worst: i64,

@@ -1,41 +1,31 @@
 //! Scores: what the eigenpairs say about the model, its edges, its samples and their labels.
 
-mod accuracy;
 pub mod agreement;
 mod contrast;
 mod cut;
 mod distortion;
 mod edge;
-mod fragility;
 mod full_spectrum;
 mod label;
 mod label_pairs;
-mod margins;
 mod neighborhoods;
 mod node;
 mod overlap;
 mod ranking;
 mod riemannian;
-mod sample_facts;
 mod spread;
 
-pub(crate) use accuracy::name_classes;
-pub use accuracy::{accuracy, predictions};
 pub use contrast::{BOOTSTRAPS, CONFIDENCE, Contrast, MeanInterval, PERMUTATIONS, draw_others};
-pub use cut::{Cut, thinnest_cut};
+pub use cut::{Cut, sparsest_cut};
 pub use distortion::{DistanceKind, Distances, Distortion, LargestDistortion, MOST_CANDIDATES};
 pub use edge::{EdgeScore, EdgeScores};
-pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use label::{LabelScore, label_scores};
 pub use label_pairs::{Disparity, LabelPairScore, disparity, label_pair_scores};
-pub(crate) use margins::leads_of;
-pub use margins::{MarginKind, Margins};
 pub use neighborhoods::Neighborhoods;
 pub use node::{NodeScore, NodeScores};
 pub use overlap::{edge_overlap, label_agreement};
 pub use ranking::kendall_tau;
 pub use riemannian::{LARGEST, MOST_SAMPLES_FOR_ALL, ReverseScore, RiemannianDistance};
-pub use sample_facts::SampleFacts;
 pub use spread::Spread;
 
 use crate::eigen::GeneralizedEigenpairs;
@@ -96,7 +86,7 @@ impl SpectralEmbedding {
 }
 
 /// Indices of the `count` largest scores, largest first, ties to the lower index.
-fn largest(scores: &[f64], count: usize) -> Vec<usize> {
+pub fn largest(scores: &[f64], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     let larger_first = |&a: &usize, &b: &usize| scores[b].total_cmp(&scores[a]).then(a.cmp(&b));
     if count < order.len() {

@@ -14,16 +14,15 @@
 
 use rayon::prelude::*;
 
-use crate::monitor::check_cancelled;
-use crate::neighbors::distance_between;
-use crate::random::{drawn, stream};
-use crate::{Monitor, PairedSamples, Result, Samples};
-
-/// The stream of random numbers that samples are drawn by.
-const STREAM: u64 = 5;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
+use crate::neighbors::squared_distance_between;
+use crate::random::{Purpose, drawn, stream};
+use crate::samples::{PairedSamples, Samples};
 
 /// How far neighbourhoods survive, from 0 to 1 each.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Neighborhoods {
     /// How near the neighbours at the output have been at the input.
     pub trustworthiness: f64,
@@ -39,7 +38,7 @@ impl Neighborhoods {
     /// `None` where `neighbors` is not below half the number of samples: then the sums above have no such scale.
     ///
     /// # Errors
-    /// [`Error::Cancelled`](crate::Error::Cancelled).
+    /// [`Error::Cancelled`](crate::error::Error::Cancelled).
     ///
     /// # Complexity
     /// Distances of every drawn sample to all others, on both sides.
@@ -54,7 +53,7 @@ impl Neighborhoods {
         if neighbors == 0 || rows == 0 || 2 * neighbors >= n {
             return Ok(None);
         }
-        let chosen = drawn((0..n).collect(), rows, &mut stream(seed, STREAM));
+        let chosen = drawn((0..n).collect(), rows, &mut stream(seed, Purpose::RankedRows));
         let ranked = chosen.par_iter().map(|&i| {
             check_cancelled(monitor)?;
             let (input, output) = (Row::of(samples.input(), i), Row::of(samples.output(), i));
@@ -79,7 +78,8 @@ struct Row {
 
 impl Row {
     fn of(samples: &Samples<'_>, sample: usize) -> Self {
-        let distances = (0..samples.len()).map(|other| distance_between(samples, sample, other)).collect();
+        let distances =
+            (0..samples.len()).map(|other| squared_distance_between(samples, sample, other)).collect();
         Self { sample, distances }
     }
 
@@ -111,7 +111,8 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Error, Silent};
+    use crate::error::Error;
+    use crate::monitor::Silent;
 
     fn line(values: Vec<f64>) -> Samples<'static> {
         Samples::from_f64(values.len(), 1, values).unwrap()

@@ -9,6 +9,7 @@ pub struct NodeScores(Vec<f64>);
 
 /// One sample and its score.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct NodeScore {
     /// The sample.
     pub index: usize,
@@ -30,8 +31,8 @@ impl NodeScores {
         Self(sums)
     }
 
-    /// Scores that were found in another way, one a sample.
-    pub(crate) fn from_scores(scores: Vec<f64>) -> Self {
+    /// Scores that were found in another way, one per sample.
+    pub fn from_scores(scores: Vec<f64>) -> Self {
         Self(scores)
     }
 
@@ -40,9 +41,17 @@ impl NodeScores {
         &self.0
     }
 
+    /// The score of one sample.
+    ///
+    /// # Panics
+    /// When there is no such sample.
+    pub fn of(&self, index: usize) -> NodeScore {
+        NodeScore { index, score: self.0[index] }
+    }
+
     /// The `count` samples of largest score, most fragile first, ties to the lower index.
     pub fn top(&self, count: usize) -> Vec<NodeScore> {
-        largest(&self.0, count).into_iter().map(|index| NodeScore { index, score: self.0[index] }).collect()
+        largest(&self.0, count).into_iter().map(|index| self.of(index)).collect()
     }
 
     /// The rank of every sample, 1 for the most fragile; ties to the lower index.

@@ -1,7 +1,7 @@
 //! What two graphs have in common, counted: indices that need no eigenvectors.
 
+use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphPair};
-use crate::{Error, Result};
 
 /// The part of the input graph's edges that are edges of the output graph too: how many neighbours stay neighbours.
 ///
@@ -10,7 +10,8 @@ use crate::{Error, Result};
 ///
 /// ```
 /// use spadework::scores::edge_overlap;
-/// use spadework::{ConnectedGraph, Graph, GraphPair};
+/// use spadework::{Graph, GraphPair};
+/// use spadework::graph::ConnectedGraph;
 /// let ring = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3), (0, 3)])?;
 /// let path = ConnectedGraph::new(Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)])?).unwrap();
 /// assert_eq!(edge_overlap(&GraphPair::new(ring, path)?), 0.75);

@@ -1,8 +1,9 @@
 //! Distances between the two graphs as a whole: Riemannian distance, reverse score and bi-Lipschitz constant (A.4).
 
 use crate::eigen::{EigenParams, EigenProblem, GeneralizedEigenpairs};
+use crate::error::Result;
 use crate::graph::GraphPair;
-use crate::{Monitor, Result};
+use crate::monitor::Monitor;
 
 /// Up to this many samples all eigenvalues are computed: a dense decomposition takes a second or two.
 pub const MOST_SAMPLES_FOR_ALL: usize = 1000;
@@ -11,6 +12,7 @@ pub const LARGEST: usize = 10;
 
 /// δ(L_X, L_Y) = √(Σ log² λ_i(L_Y⁺L_X)).
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RiemannianDistance {
     /// δ over the eigenvalues used.
     pub distance: f64,
@@ -24,8 +26,8 @@ impl RiemannianDistance {
     /// Over all eigenvalues where there are few samples, over the [`LARGEST`] otherwise (the paper's way).
     ///
     /// # Errors
-    /// [`Error::InputDisconnected`](crate::Error::InputDisconnected): an eigenvalue 0 is infinitely far away;
-    /// [`Error::NotConverged`](crate::Error::NotConverged), [`Error::Cancelled`](crate::Error::Cancelled).
+    /// [`Error::InputDisconnected`](crate::error::Error::InputDisconnected): an eigenvalue 0 is infinitely far away;
+    /// [`Error::NotConverged`](crate::error::Error::NotConverged), [`Error::Cancelled`](crate::error::Error::Cancelled).
     pub fn of(graphs: &GraphPair, params: &EigenParams, monitor: &dyn Monitor) -> Result<Self> {
         graphs.check_input_connected()?;
         let problem = EigenProblem::new(graphs, params.seed);
@@ -46,6 +48,7 @@ impl RiemannianDistance {
 
 /// λ_max(L_X⁺L_Y), and what it makes of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ReverseScore {
     /// λ_max(L_X⁺L_Y) = 1/λ_min(L_Y⁺L_X): how much nearer samples can come at the output than they are at the input.
     pub score: f64,
@@ -59,8 +62,8 @@ impl ReverseScore {
     /// Solves the problem with its sides exchanged.
     ///
     /// # Errors
-    /// [`Error::InputDisconnected`](crate::Error::InputDisconnected),
-    /// [`Error::NotConverged`](crate::Error::NotConverged), [`Error::Cancelled`](crate::Error::Cancelled).
+    /// [`Error::InputDisconnected`](crate::error::Error::InputDisconnected),
+    /// [`Error::NotConverged`](crate::error::Error::NotConverged), [`Error::Cancelled`](crate::error::Error::Cancelled).
     pub fn of(
         graphs: &GraphPair,
         pairs: &GeneralizedEigenpairs,

@@ -4,6 +4,7 @@
 ///
 /// A quantile between two numbers is interpolated linearly, as NumPy does by default (type 7 of Hyndman and Fan 1996).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Spread {
     /// The mean.
     pub mean: f64,

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use spadework::{Connectivity, Graph, GraphPair, PairedSamples, Samples};
+use spadework::graph::Connectivity;
+use spadework::{Graph, GraphPair, PairedSamples, Samples};
 
 use super::pair;
 

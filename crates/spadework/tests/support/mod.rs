@@ -9,12 +9,10 @@ pub(crate) mod resistance;
 use proptest::test_runner::{Config, RngSeed};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use spadework::eigen::EigenMethod;
-use spadework::scores::NodeScores;
-use spadework::{
-    ConnectedGraph, EdgeScores, EigenParams, GeneralizedEigenpairs, Graph, GraphPair, PairedSamples, Samples,
-    SpectralEmbedding, dominant_eigenpairs,
-};
+use spadework::eigen::{EigenMethod, EigenParams, GeneralizedEigenpairs, dominant_eigenpairs};
+use spadework::graph::ConnectedGraph;
+use spadework::scores::{EdgeScores, NodeScores, SpectralEmbedding};
+use spadework::{Graph, GraphPair, PairedSamples, Samples};
 
 /// Proptest with a fixed seed, so that the suite cannot fail by chance on somebody else's change. Another one is
 /// explored by setting `PROPTEST_RNG_SEED`.
@@ -39,7 +37,8 @@ pub(crate) fn solve(
     eigenpairs: usize,
     tolerance: f64,
 ) -> GeneralizedEigenpairs {
-    let params = EigenParams { eigenpairs, tolerance, method, ..EigenParams::default() };
+    let params =
+        EigenParams::default().with_eigenpairs(eigenpairs).with_tolerance(tolerance).with_method(method);
     let pairs = dominant_eigenpairs(graphs, &params).expect("converges");
     assert_eq!(pairs.len(), eigenpairs);
     for (i, residual) in pairs.residuals().iter().enumerate() {

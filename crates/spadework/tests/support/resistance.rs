@@ -1,11 +1,14 @@
 //! Effective resistances, and how far scores may be from the true ones.
 
-use spadework::laplacian::{CgParams, LaplacianSolver};
-use spadework::{GeneralizedEigenpairs, Graph, Laplacian};
+use spadework::Graph;
+use spadework::eigen::GeneralizedEigenpairs;
+use spadework::laplacian::{CgParams, Laplacian, LaplacianSolver};
 
 /// Residual to which the tests solve. The relative error of a resistance is at most this times the condition of the
 /// preconditioned Laplacian (below 10³ for an approximate Cholesky factor), hence [`RESISTANCE_ERROR`].
-const SOLVE: CgParams = CgParams { tolerance: 1e-12, max_iterations: 2000 };
+fn accurately() -> CgParams {
+    CgParams::default().with_tolerance(1e-12).with_max_iterations(2000)
+}
 
 /// Relative error of the resistances below.
 pub(crate) const RESISTANCE_ERROR: f64 = 1e-9;
@@ -20,8 +23,8 @@ impl PseudoInverse {
         let column = |p: usize| {
             let mut unit = vec![0.0; graph.nodes()];
             unit[p] = 1.0;
-            let (x, info) = solver.solve(&unit, &SOLVE);
-            assert!(info.converged(&SOLVE), "{info:?}");
+            let (x, info) = solver.solve(&unit, &accurately());
+            assert!(info.converged(&accurately()), "{info:?}");
             x
         };
         Self((0..graph.nodes()).map(column).collect())

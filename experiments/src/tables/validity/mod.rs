@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::json;
-use spadework::{INDEX_EDGES, INDEX_ROWS};
+use spadework::pipeline::{INDEX_EDGES, INDEX_ROWS};
 use spadework_report::figures::bars;
 
 use self::areas::Case;

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use spadework::{INDEX_EDGES, INDEX_ROWS};
+use spadework::pipeline::{INDEX_EDGES, INDEX_ROWS};
 use spadework_nn::{Frozen, Network};
 
 use super::NetLine;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spadework::Samples;
-use spadework::probe::{ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, ProbeSummary, probe_model};
 use spadework_nn::Frozen;
+use spadework_probe::{ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, ProbeSummary, probe_model};
 
 use crate::data::Images;
 use crate::failure::Failure;
@@ -59,7 +59,11 @@ impl Plan {
         KINDS.map(|kind| {
             let probe = probe(size, kind);
             let (samples, grid) = (images.len(), Some(grid(&images.shape)));
-            let params = ProbeParams { probes: copies(run, probe), samples, grid, seed: run.seed(), probe };
+            let params = ProbeParams::new(probe)
+                .with_probes(copies(run, probe))
+                .with_samples(samples)
+                .with_grid(grid)
+                .with_seed(run.seed());
             Self { params }
         })
     }
@@ -78,7 +82,7 @@ impl Plan {
     pub(super) fn run(&self, run: &Run, model: &Frozen, images: &Images) -> Result<Probing, Failure> {
         let outputs = |rows: &Samples<'_>| -> Result<Samples<'static>, Failure> {
             let outputs = model.outputs(&spadework_nn::to_floats(rows))?;
-            Ok(Samples::few_from_f32(rows.len(), model.classes(), outputs)?)
+            Ok(Samples::from_f32(rows.len(), model.classes(), outputs)?)
         };
         let probed = probe_model(&images.samples()?, outputs, &self.params, run.monitor())?;
         let ProbeSummary { held, robust_accuracy, stability, margin_ratio, .. } =

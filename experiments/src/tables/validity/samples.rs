@@ -1,15 +1,16 @@
 //! What the test images and a network's outputs say of it: graphs, margins and accuracy.
 
 use serde::{Deserialize, Serialize};
+use spadework::pipeline::AverageIndices;
+use spadework::samples::Values;
 use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{
-    Margins, RiemannianDistance, SampleSignals, edge_overlap, label_agreement, predictions,
+    EdgeScores, NodeScores, RiemannianDistance, SpectralEmbedding, edge_overlap, label_agreement,
 };
-use spadework::{
-    EdgeScores, Indices, NodeScores, PairedSamples, Samples, SpadeParams, SpadeReport, SpectralEmbedding,
-    Values, evaluate,
-};
+use spadework::{PairedSamples, Samples, SpadeParams, SpadeReport, evaluate};
 use spadework_nn::Frozen;
+use spadework_probe::Fragility;
+use spadework_probe::{Margins, SampleSignals, predictions};
 
 use super::probes::OfSize;
 use crate::data::Images;
@@ -18,7 +19,7 @@ use crate::run::Run;
 
 /// Eigenpairs that the longest scores of samples are made of.
 pub(super) const EIGENPAIRS: usize = 10;
-/// Indices of a network with the sign under which more is more robust.
+/// AverageIndices of a network with the sign under which more is more robust.
 pub(super) const INDICES: [(&str, f64); 11] = [
     ("model score λ_1", -1.0),
     ("Riemannian distance (10)", -1.0),
@@ -78,7 +79,7 @@ pub(super) fn measure(
 ) -> Result<FromSamples, Failure> {
     let outputs = Samples::from_f32(test.len(), model.classes(), model.outputs(test.examples.samples())?)?;
     let pair = PairedSamples::new(test.samples()?, outputs)?;
-    let params = SpadeParams { eigenpairs: EIGENPAIRS, seed: run.seed(), ..SpadeParams::default() };
+    let params = SpadeParams::default().with_eigenpairs(EIGENPAIRS).with_seed(run.seed());
     let report = evaluate(&pair, &params, run.monitor())?;
     let margins = Margins::of(pair.output(), None)?.ok_or_else(|| {
         Failure::Usage("a classifier has two outputs at least, got a network with one".to_owned())
@@ -107,7 +108,7 @@ fn indices(
     margins: &Margins,
     accuracy: f64,
 ) -> Result<Vec<f64>, Failure> {
-    let found = Indices::of(report, Some(pair), run.monitor())?;
+    let found = AverageIndices::of(report, Some(pair), run.monitor())?;
     let [trustworthiness, continuity] =
         found.neighborhoods.map_or([f64::NAN; 2], |ranks| [ranks.trustworthiness, ranks.continuity]);
     Ok(vec![
@@ -186,5 +187,5 @@ fn fragility(
 ) -> Result<Vec<f64>, Failure> {
     let (inputs, outputs) = (Some(pair.input()), Some(pair.output()));
     let signals = SampleSignals { inputs, outputs, probe_margins, ..SampleSignals::default() };
-    Ok(report.fragility(&signals)?.values().to_vec())
+    Ok(Fragility::of_report(report, &signals)?.values().to_vec())
 }

@@ -5,10 +5,11 @@ mod text;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use spadework::scores::{Cut, Distortion};
-use spadework::{
-    DistortionParams, EdgeDistances, Error as CoreError, MeasuredDistortion, MeasuredPair, measure_distortion,
+use spadework::Error as CoreError;
+use spadework::pipeline::{
+    DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, measure_distortion,
 };
+use spadework::scores::{Cut, Distortion};
 use spadework_document::distortion::DistortionDocument;
 use spadework_io::output::{OutputDir, write_bytes};
 
@@ -24,11 +25,10 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
     let scored = Scored::from_args(&args.model, console)?;
     let report = &scored.report;
     check_pairs(&args.pairs, report.graphs.nodes())?;
-    let params = DistortionParams {
-        top: args.top.map(NonZeroUsize::get),
-        pairs: args.pairs.clone(),
-        all_edges: args.all_edges.then_some(args.model.method.general.sketch_error),
-    };
+    let params = DistortionParams::default()
+        .with_top(args.top.map(NonZeroUsize::get))
+        .with_pairs(args.pairs.clone())
+        .with_all_edges(args.all_edges.then_some(args.model.method.general.sketch_error));
     let measured = measure_distortion(report, &params, &console.monitor()).map_err(with_option)?;
     let document = DistortionDocument::new(report, scored.labels.as_ref(), &measured);
     if let Some(folder) = folder {
@@ -75,7 +75,7 @@ fn pairs_csv(measured: &MeasuredDistortion) -> String {
         "group,p,q,score,input_hops,output_hops,geodesic_distortion,\
          input_resistance,output_resistance,resistance_distortion\n",
     );
-    for MeasuredPair { group, score, geodesic, resistance } in &measured.pairs {
+    for MeasuredPair { group, score, geodesic, resistance, .. } in &measured.pairs {
         let score = score.map(|score| score.to_string()).unwrap_or_default();
         table.push_str(&format!("{group},{},{},{score}", geodesic.p, geodesic.q));
         for distance in [geodesic, resistance] {
@@ -101,7 +101,7 @@ fn edges_csv(scored: &Scored, edges: &EdgeDistances) -> String {
     );
     let scores = scored.report.edge_scores.scores();
     for ((distance, hops), score) in edges.resistances.iter().zip(&edges.hops).zip(scores) {
-        let Distortion { p, q, input, output } = distance;
+        let Distortion { p, q, input, output, .. } = distance;
         table.push_str(&format!("{p},{q},{score},{hops},{input},{output},{}\n", distance.ratio()));
     }
     table

@@ -45,9 +45,9 @@ impl MachineArgs {
     /// Runs work in a pool of as many threads as were asked for.
     fn in_pool<T: Send>(&self, work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
         let mut outcome = None;
-        spadework::with_threads(self.threads, || {
+        spadework::threads::with_threads(self.threads, || {
             outcome = Some(work());
-            Ok(())
+            Ok::<_, Failure>(())
         })?;
         outcome.unwrap_or_else(|| Err(Failure::usage("the work did not begin")))
     }

@@ -1,7 +1,7 @@
 //! `spadework eigen`: the two graphs of a result become eigenpairs.
 
 use serde::Serialize;
-use spadework::{Certainty, SpadeParams};
+use spadework::eigen::Certainty;
 use spadework_document::result::EnclosureDocument;
 use spadework_document::stages::eigenpairs_file;
 
@@ -27,15 +27,16 @@ pub(crate) fn run(args: &EigenArgs) -> Result<(), Failure> {
     let console = args.terminal.console();
     let folder = StageFolder::of_result(&args.result, args.replace.force, console);
     let graphs = folder.any_graphs()?;
-    let params = SpadeParams {
-        eigenpairs: args.eigenpairs,
-        solver: args.solver.into(),
-        tolerance: args.tolerance,
-        certainty: if args.certify { Certainty::Certified } else { Certainty::Probable },
-        seed: args.seed.unwrap_or(graphs.diagnostics.params.seed),
-        threads: args.threads,
-        ..graphs.diagnostics.params
-    };
+    let seed = args.seed.unwrap_or(graphs.diagnostics.params.seed);
+    let params = graphs
+        .diagnostics
+        .params
+        .with_eigenpairs(args.eigenpairs)
+        .with_solver(args.solver.into())
+        .with_tolerance(args.tolerance)
+        .with_certainty(if args.certify { Certainty::Certified } else { Certainty::Probable })
+        .with_seed(seed)
+        .with_threads(args.threads);
     let spectrum = folder.spectrum(&graphs.graphs, &params)?;
     let (pairs, enclosure) = (&spectrum.eigenpairs, spectrum.enclosure);
     if args.terminal.json {

@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use spadework::{Samples, Side, SolvedSpectrum, SpadeParams, SpectralEmbedding, scores_of};
+use spadework::Samples;
+use spadework::pipeline::{ModelGraphs, SolvedSpectrum, scores_of};
+use spadework::samples::Side;
+use spadework::scores::SpectralEmbedding;
 use spadework_document::result::{PlaceDocument, ScoreDocument};
 use spadework_document::stages::{GraphStage, Recipe};
 use spadework_io::{Dataset, Labels, digest, graph_digest, load_labels};
@@ -19,7 +22,7 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
     let console = args.terminal.console();
     let stages = StageFolder::of_result(&args.result, args.replace.force, console);
     let MadeStage { graphs, diagnostics, stage } = stages.any_graphs()?;
-    let params = SpadeParams { threads: args.threads, ..diagnostics.params.clone() };
+    let params = diagnostics.params.clone().with_threads(args.threads);
     let (spectrum, params) = stages.any_spectrum(&graphs, params)?;
     let labels = labels_of(args, stage.as_ref().and_then(|stage| stage.labels.as_ref()))?;
     if let Some(labels) = &labels {
@@ -47,8 +50,9 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
         });
     }
     let folder = ResultFolder::create(&args.result, &args.tables, &[])?;
-    let diagnostics = spadework::Diagnostics { params, ..diagnostics };
-    let report = scores_of(graphs, diagnostics, spectrum, &console.monitor())?;
+    let mut graphs = ModelGraphs::new(graphs, diagnostics);
+    graphs.diagnostics.params = params;
+    let report = scores_of(graphs, spectrum, &console.monitor())?;
     tell_what_was_done(&report.diagnostics, report.graphs.nodes(), console);
     let scored = Scored::from_stages(report, labels, stage.as_ref(), arrays);
     let mut document = scored.document(args.top, Some(&folder))?;

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use super::join;
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::Distance;
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
-use crate::{Monitor, Result};
 
 /// Rounds of one descent at most.
 const MOST_ROUNDS: usize = 12;

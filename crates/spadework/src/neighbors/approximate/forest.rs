@@ -5,10 +5,10 @@ use rayon::prelude::*;
 
 use super::lists::CandidateLists;
 use super::rough::Distance;
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
-use crate::random::stream;
-use crate::{Monitor, Result};
+use crate::random::{Purpose, stream_at};
 
 /// Trees that are grown.
 const TREES: u64 = 16;
@@ -85,7 +85,7 @@ impl<D: Distance> Splitter<'_, D> {
 
     /// How far each sample lies along the line through two samples drawn at random.
     fn places(&self, samples: &[u32], node: u64) -> Vec<(f32, u32)> {
-        let mut rng = stream(self.seed, self.tree);
+        let mut rng = stream_at(self.seed, Purpose::Trees, self.tree);
         rng.set_word_pos(u128::from(node) * 16);
         let mut draw = || samples[rng.random_range(0..samples.len())];
         let direction = self.distance.direction(draw(), draw());

@@ -8,9 +8,9 @@ use rayon::prelude::*;
 use super::descent::{Joined, Link};
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::ShortDistance;
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
-use crate::{Monitor, Result};
 
 /// Samples around which others meet before their findings are taken over.
 const MEETINGS_AT_ONCE: usize = 1 << 16;

@@ -29,8 +29,9 @@ use super::{
     AutomaticSearch, Element, ExactSearch, NeighborLists, NeighborSearch, Recall, Rows, check_neighbors,
     ordered, squared_distance,
 };
-use crate::monitor::check_cancelled;
-use crate::{Monitor, Result, Samples, Values};
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
+use crate::samples::{Samples, Values};
 use descent::Descent;
 use lists::{Candidate, CandidateLists};
 use recall::Truth;
@@ -55,6 +56,7 @@ const MOST_EXTENSIONS: usize = 4;
 /// bytes each, and up to 512 dimensions a copy of the samples in 16 bits. Longer samples are not copied, so they may lie in a
 /// memory-mapped file that is larger than the memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct ApproximateSearch {
     /// Seed of the trees and of the rows whose recall is measured.
     pub seed: u64,
@@ -63,8 +65,20 @@ pub struct ApproximateSearch {
 }
 
 impl ApproximateSearch {
-    /// Recall that is aimed at unless told otherwise.
+    /// Recall that is aimed at by default.
     pub const RECALL: f64 = 0.999;
+
+    /// The same with another [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same with another [`recall`](Self::recall).
+    #[must_use]
+    pub fn with_recall(self, recall: f64) -> Self {
+        Self { recall, ..self }
+    }
 }
 
 impl Default for ApproximateSearch {

@@ -9,11 +9,11 @@ use super::lists::CandidateLists;
 use super::packed::{Near, Packed};
 use super::rough::{Distance, ShortDistance};
 use super::{Placement, keep_nearest, worst};
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::neighbors::{Element, Recall, Rows};
-use crate::random::stream;
-use crate::{Monitor, Result};
+use crate::random::{Purpose, stream};
 
 /// Rows whose true neighbours are searched.
 const ROWS: usize = 500;
@@ -114,7 +114,7 @@ impl Truth {
 
 /// One row, drawn by the seed, from each of as many stretches of equal length.
 fn spread(samples: usize, rows: usize, seed: u64) -> Vec<u32> {
-    let mut rng = stream(seed, u64::MAX);
+    let mut rng = stream(seed, Purpose::RecallRows);
     let start = |row: usize| row * samples / rows;
     (0..rows).map(|row| rng.random_range(start(row)..start(row + 1)) as u32).collect()
 }
@@ -200,7 +200,7 @@ impl LanesTask for Farthest<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Silent;
+    use crate::monitor::Silent;
 
     /// Rows of 90 numbers around three directions, with noise of some width in all.
     fn told_by_heads(noise: f64) -> bool {

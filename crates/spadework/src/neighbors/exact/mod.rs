@@ -38,7 +38,9 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{BruteForce, Element, NeighborLists, NeighborSearch, Rows, check_neighbors};
-use crate::{Monitor, Result, Samples, Values};
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::samples::{Samples, Values};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;

@@ -11,9 +11,9 @@ use super::order::Leaves;
 use super::panels::{FAR, GROUP_BLOCKS, GROUP_ROWS, PACKED_ROWS, Panels};
 use super::plan::pair_nanoseconds;
 use super::{DOUBLE_SLACK, Rows};
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, NeighborLists, squared_distance};
-use crate::{Monitor, Result};
 
 /// Columns compared at once at most, and their numbers, unless a single leaf has more: they stay in the nearer caches.
 const TILE_COLUMNS: usize = 1024;

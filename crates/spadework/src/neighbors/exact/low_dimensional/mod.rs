@@ -30,9 +30,10 @@ use pulp::Arch;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::monitor::check_cancelled;
+use crate::error::Result;
+use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{NeighborLists, NeighborSearch, Recall, check_neighbors};
-use crate::{Monitor, Result, Samples};
+use crate::samples::Samples;
 use nearest::{index_of, squared_distance_of};
 use query::{Effort, Search};
 use tree::Tree;

@@ -3,7 +3,7 @@
 use super::kernel::{Intervals, Points, WIDTH};
 use crate::neighbors::Element;
 use crate::neighbors::exact::Rows;
-use crate::{Samples, Values};
+use crate::samples::{Samples, Values};
 
 /// From this many rows on, two halves are sorted by two threads.
 const PARALLEL_ROWS: usize = 4096;

@@ -1,0 +1,64 @@
+//! The model as probes see it: rows go in, margins come out, and every row is counted.
+
+use spadework::Samples;
+use spadework::monitor::{Monitor, check_cancelled};
+
+use crate::error::Error;
+use crate::margins::leads_of;
+
+/// A model, how often it was run, and how far the work is.
+pub(crate) struct BlackBox<'a, M> {
+    pub(crate) model: M,
+    pub(crate) monitor: &'a dyn Monitor,
+    /// Rows that went through the model.
+    pub(crate) evaluations: u64,
+    pub(crate) rounds_done: u64,
+    pub(crate) rounds: u64,
+}
+
+impl<M> BlackBox<'_, M> {
+    /// A round in which nothing is left to do.
+    pub(crate) fn skip_round<E: From<Error>>(&mut self) -> Result<(), E> {
+        check_cancelled(self.monitor).map_err(Error::from)?;
+        self.rounds_done += 1;
+        self.monitor.progress(self.rounds_done, self.rounds);
+        Ok(())
+    }
+
+    /// The outputs of some rows.
+    pub(crate) fn outputs<E: From<Error>>(
+        &mut self,
+        rows: Vec<f32>,
+        dim: usize,
+    ) -> Result<Samples<'static>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let count = rows.len() / dim;
+        let outputs = (self.model)(&Samples::from_f32(count, dim, rows).map_err(Error::from)?)?;
+        if outputs.len() != count {
+            let mismatch = spadework::Error::ShapeMismatch { input_rows: count, output_rows: outputs.len() };
+            return Err(Error::from(mismatch).into());
+        }
+        if outputs.dim() < 2 {
+            return Err(Error::NoMargin { outputs: outputs.dim() }.into());
+        }
+        self.evaluations += count as u64;
+        self.skip_round::<E>()?;
+        Ok(outputs)
+    }
+
+    /// The margins of some rows: the output of the class of each, less the largest other.
+    pub(crate) fn margins<E: From<Error>>(
+        &mut self,
+        rows: Vec<f32>,
+        dim: usize,
+        classes: &[usize],
+    ) -> Result<Vec<f64>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let outputs = self.outputs(rows, dim)?;
+        Ok(leads_of(&outputs, classes.iter().copied()))
+    }
+}

@@ -1,0 +1,166 @@
+//! Perturbed copies that are drawn at random.
+
+use std::f64::consts::TAU;
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use spadework::random::{PROBE_COPIES, Purpose, stream_at};
+
+use crate::grid::Grid;
+use crate::kind::{Probe, ProbeKind, ProbeNorm};
+
+/// Waves that a smooth perturbation is the sum of, a channel.
+const WAVES: usize = 4;
+/// Copies of one sample that have streams of their own, so that a copy does not depend on what else is probed.
+pub(crate) const MOST_COPIES: usize = PROBE_COPIES as usize;
+
+/// The numbers of samples stay between these.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Range {
+    pub(crate) least: f32,
+    pub(crate) most: f32,
+}
+
+impl Range {
+    /// 0 to 1 where all numbers lie in it, as those of images do; otherwise from the least of them to the largest.
+    pub(crate) fn of(values: impl Iterator<Item = f32>) -> Self {
+        let unit = Self { least: 0.0, most: 1.0 };
+        let mut found = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
+        for value in values {
+            found = Self { least: found.least.min(value), most: found.most.max(value) };
+        }
+        if found.least >= unit.least && found.most <= unit.most { unit } else { found }
+    }
+
+    pub(crate) fn clamp(self, value: f32) -> f32 {
+        value.clamp(self.least, self.most)
+    }
+}
+
+/// How copies are made of samples.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copies {
+    pub(crate) probe: Probe,
+    pub(crate) grid: Grid,
+    pub(crate) range: Range,
+    pub(crate) seed: u64,
+}
+
+impl Copies {
+    /// The `copy`-th copy of the sample `index` of all, in place of the sample's own numbers.
+    pub(crate) fn perturb(&self, index: usize, copy: usize, numbers: &mut [f32]) {
+        let mut rng = stream_at(self.seed, Purpose::ProbeCopies, index as u64 * PROBE_COPIES + copy as u64);
+        let moves = self.moves(numbers.len(), &mut rng);
+        for (number, by) in numbers.iter_mut().zip(moves) {
+            *number = self.range.clamp(*number + by);
+        }
+    }
+
+    /// How far every number moves, before it is held in its range.
+    fn moves(&self, dim: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+        let step = self.probe.step(dim);
+        let mut sign = || if rng.random::<bool>() { step } else { -step };
+        match self.probe.kind() {
+            // A search draws nothing; its first steps are signs too.
+            ProbeKind::Pixel | ProbeKind::Search => (0..dim).map(|_| sign()).collect(),
+            ProbeKind::Block { side } => {
+                let mut moves = vec![0.0; dim];
+                for block in self.grid.blocks(side) {
+                    let by = sign();
+                    self.grid.places(&block).for_each(|place| moves[place] = by);
+                }
+                moves
+            }
+            ProbeKind::Smooth { cycles } => self.scaled(&self.waves(dim, cycles, rng)),
+        }
+    }
+
+    /// A sum of waves in every channel.
+    fn waves(&self, dim: usize, cycles: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
+        let Grid { channels, height, width, .. } = self.grid;
+        let most = cycles as f64;
+        let mut sums = vec![0.0; dim];
+        for channel in 0..channels {
+            for _ in 0..WAVES {
+                let (down, across) = (rng.random_range(-most..=most), rng.random_range(-most..=most));
+                let phase = rng.random_range(0.0..TAU);
+                for row in 0..height {
+                    for column in 0..width {
+                        let turns = down * row as f64 / height as f64 + across * column as f64 / width as f64;
+                        sums[self.grid.place(channel, row, column)] += (TAU * turns + phase).cos();
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    /// The same direction, as long as the radius says.
+    fn scaled(&self, direction: &[f64]) -> Vec<f32> {
+        let length = match self.probe.norm() {
+            ProbeNorm::Linf => direction.iter().fold(0.0, |most: f64, number| most.max(number.abs())),
+            ProbeNorm::L2 => direction.iter().map(|number| number * number).sum::<f64>().sqrt(),
+        };
+        // Waves that cancel each other to the last digit go nowhere.
+        let scale = if length > 0.0 { self.probe.radius() / length } else { 0.0 };
+        direction.iter().map(|number| (number * scale) as f32).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::ChannelOrder;
+
+    fn copies(probe: &str, grid: Grid) -> Copies {
+        let range = Range { least: -100.0, most: 100.0 };
+        Copies { probe: probe.parse().unwrap(), grid, range, seed: 3 }
+    }
+
+    /// Whatever its kind, a copy lies as far from its sample as its radius says, and on no other copy.
+    #[test]
+    fn copies_lie_at_their_radius() {
+        let grid = Grid { channels: 3, height: 8, width: 8, order: ChannelOrder::Last };
+        for kind in ["pixel", "block", "block:3", "smooth", "smooth:5"] {
+            for copy in 0..5 {
+                let mut largest = vec![0.0_f32; 192];
+                copies(&format!("linf:0.25:{kind}"), grid).perturb(7, copy, &mut largest);
+                let most = largest.iter().fold(0.0_f32, |most, number| most.max(number.abs()));
+                assert!((most - 0.25).abs() < 1e-6, "{kind}: {most}");
+                let mut long = vec![0.0_f32; 192];
+                copies(&format!("l2:2:{kind}"), grid).perturb(7, copy, &mut long);
+                let length = long.iter().map(|number| number * number).sum::<f32>().sqrt();
+                assert!((length - 2.0).abs() < 1e-5, "{kind}: {length}");
+                let mut other = vec![0.0_f32; 192];
+                copies(&format!("linf:0.25:{kind}"), grid).perturb(8, copy, &mut other);
+                assert_ne!(largest, other, "{kind}");
+            }
+        }
+    }
+
+    /// Neighbours in a block move together; in smooth noise they nearly do, in pixel noise they do not.
+    #[test]
+    fn frequencies_differ() {
+        let grid = Grid { channels: 1, height: 16, width: 16, order: ChannelOrder::First };
+        let roughness = |probe: &str| {
+            let mut moved = vec![0.0_f32; 256];
+            copies(probe, grid).perturb(0, 0, &mut moved);
+            let pairs = (0..16).flat_map(|row| (0..15).map(move |column| row * 16 + column));
+            pairs.map(|at| (moved[at + 1] - moved[at]).abs()).sum::<f32>() / 240.0
+        };
+        let (pixel, block, smooth) =
+            (roughness("linf:1:pixel"), roughness("linf:1:block:4"), roughness("linf:1:smooth:1"));
+        // Pixel noise: every second pair differs by 2. Blocks of 4: one in ten does. One cycle over 16 pixels changes by at
+        // most 2π/16 from one to the next, and by less over the whole.
+        assert!((0.7..1.3).contains(&pixel), "{pixel}");
+        assert!(block < 0.3, "{block}");
+        assert!(smooth < 0.4, "{smooth}");
+    }
+
+    #[test]
+    fn images_stay_between_0_and_1() {
+        assert_eq!(Range::of([0.2, 0.7].into_iter()), Range { least: 0.0, most: 1.0 });
+        assert_eq!(Range::of([-0.5, 3.0].into_iter()), Range { least: -0.5, most: 3.0 });
+    }
+}

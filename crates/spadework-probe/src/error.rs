@@ -1,0 +1,46 @@
+//! What can go wrong, with the numbers in it.
+
+/// Result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Every way in which probing can fail. Messages say what must hold, then what was got.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something about samples, labels or the run.
+    #[error(transparent)]
+    Core(#[from] spadework::Error),
+    /// A number of perturbed copies or of probed samples that cannot be.
+    #[error("`{name}` of a probe must be from 1 to {most}, got {got}")]
+    ProbeCount {
+        /// What is counted.
+        name: &'static str,
+        /// The largest number accepted.
+        most: usize,
+        /// The number asked for.
+        got: usize,
+    },
+    /// An image that has not as many numbers as a sample.
+    #[error(
+        "the images of a probe must have the {dim} numbers of a sample, got {channels} × {height} × {width}"
+    )]
+    ProbeGrid {
+        /// Channels of an image.
+        channels: usize,
+        /// Its rows.
+        height: usize,
+        /// Its columns.
+        width: usize,
+        /// Numbers per sample.
+        dim: usize,
+    },
+    /// A model with a single output has no runner-up to lead.
+    #[error("a margin needs at least 2 outputs per sample, got {outputs}")]
+    NoMargin {
+        /// Numbers per output.
+        outputs: usize,
+    },
+    /// The copies of a search are no cloud around a sample.
+    #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]
+    ProbedManifold,
+}

@@ -1,0 +1,202 @@
+//! What a probe is, in words and numbers.
+
+use std::fmt;
+use std::str::FromStr;
+
+use spadework::error::UnknownWord;
+
+/// Side of the squares of `block`, where none is given: the noise that moved margins most in images of 28 and 32 pixels.
+const SIDE: usize = 4;
+/// Cycles of `smooth`, where none are given.
+const CYCLES: usize = 2;
+
+/// The norm in which a probe's radius is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ProbeNorm {
+    /// Every number moves by at most the radius.
+    Linf,
+    /// The sample moves by at most the radius, as a vector.
+    L2,
+}
+
+impl fmt::Display for ProbeNorm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ProbeNorm::Linf => "linf",
+            ProbeNorm::L2 => "l2",
+        })
+    }
+}
+
+/// How the perturbed copies of a sample are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ProbeKind {
+    /// One after the other, each learning from those before: signs of nested blocks are turned round and kept where the
+    /// margin shrinks.
+    #[default]
+    Search,
+    /// At random, a sign for every number: the highest frequencies.
+    Pixel,
+    /// At random, a sign for every square of that side in every channel.
+    Block {
+        /// Side of a square.
+        side: usize,
+    },
+    /// At random, waves of at most so many cycles over the image: the lowest frequencies.
+    Smooth {
+        /// Most cycles along each side.
+        cycles: usize,
+    },
+}
+
+impl fmt::Display for ProbeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProbeKind::Search => f.write_str("search"),
+            ProbeKind::Pixel => f.write_str("pixel"),
+            ProbeKind::Block { side } => write!(f, "block:{side}"),
+            ProbeKind::Smooth { cycles } => write!(f, "smooth:{cycles}"),
+        }
+    }
+}
+
+/// Perturbations of one size and kind, such as `linf:0.1`, `linf:8/255:block:2` or `l2:0.5:pixel`.
+///
+/// Holding one proves: the radius is positive and finite, and so are side and cycles.
+///
+/// ```
+/// use spadework_probe::{Probe, ProbeKind, ProbeNorm};
+/// let probe: Probe = "linf:8/255:block".parse()?;
+/// assert_eq!((probe.norm(), probe.kind()), (ProbeNorm::Linf, ProbeKind::Block { side: 4 }));
+/// assert_eq!(probe.radius(), 8.0 / 255.0);
+/// assert_eq!("l2:0.5".parse::<Probe>()?.to_string(), "l2:0.5:search");
+/// # Ok::<(), spadework::error::UnknownWord>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Probe {
+    norm: ProbeNorm,
+    radius: f64,
+    kind: ProbeKind,
+}
+
+impl Probe {
+    /// The norm of the radius.
+    pub fn norm(&self) -> ProbeNorm {
+        self.norm
+    }
+
+    /// How far a copy may lie from its sample, ε.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// How copies are made.
+    pub fn kind(&self) -> ProbeKind {
+        self.kind
+    }
+
+    /// Copies of a sample that are enough for this kind, where nobody says how many: 8 at random, 800 of a search.
+    pub fn usual_count(&self) -> usize {
+        match self.kind {
+            ProbeKind::Search => 800,
+            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => 8,
+        }
+    }
+
+    /// How far every number of `dim` moves where all of them move equally far.
+    pub(crate) fn step(&self, dim: usize) -> f32 {
+        (match self.norm {
+            ProbeNorm::Linf => self.radius,
+            ProbeNorm::L2 => self.radius / (dim as f64).sqrt(),
+        }) as f32
+    }
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.norm, self.radius, self.kind)
+    }
+}
+
+impl FromStr for Probe {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        parse(text).ok_or(UnknownWord::new("linf:RADIUS or l2:RADIUS with a positive radius such as 0.1 or 8/255, and after it :search, :pixel, \
+                       :block, :block:SIDE, :smooth, :smooth:CYCLES or nothing"))
+    }
+}
+
+fn parse(text: &str) -> Option<Probe> {
+    let mut words = text.split(':');
+    let norm = match words.next()? {
+        "linf" => ProbeNorm::Linf,
+        "l2" => ProbeNorm::L2,
+        _ => return None,
+    };
+    let radius = number(words.next()?)?;
+    let (kind, count) = (words.next(), words.next());
+    let positive = |usual: usize| match count {
+        None => Some(usual),
+        Some(word) => word.parse().ok().filter(|&count| count > 0),
+    };
+    let kind = match (kind, count) {
+        (None, None) => ProbeKind::default(),
+        (Some("search"), None) => ProbeKind::Search,
+        (Some("pixel"), None) => ProbeKind::Pixel,
+        (Some("block"), _) => ProbeKind::Block { side: positive(SIDE)? },
+        (Some("smooth"), _) => ProbeKind::Smooth { cycles: positive(CYCLES)? },
+        _ => return None,
+    };
+    words.next().is_none().then_some(Probe { norm, radius, kind })
+}
+
+/// A positive number, or a fraction of two: pixels are counted in steps of 1/255.
+fn number(text: &str) -> Option<f64> {
+    let value = match text.split_once('/') {
+        None => text.parse().ok()?,
+        Some((above, below)) => above.parse::<f64>().ok()? / below.parse::<f64>().ok()?,
+    };
+    (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_back_as_they_were() {
+        for text in ["linf:0.1:search", "linf:0.3:pixel", "l2:0.5:block:2", "linf:0.25:smooth:3"] {
+            assert_eq!(text.parse::<Probe>().unwrap().to_string(), text);
+        }
+        assert_eq!("linf:0.1".parse::<Probe>(), "linf:1e-1:search".parse());
+    }
+
+    #[test]
+    fn other_words_are_refused() {
+        let wrong = [
+            "",
+            "linf",
+            "linf:",
+            "linf:0",
+            "linf:-0.1",
+            "linf:nan",
+            "linf:inf",
+            "linf:1/0",
+            "linf:1/2/3",
+            "l1:0.1",
+            "0.1",
+            "linf:0.1:",
+            "linf:0.1:noise",
+            "linf:0.1:pixel:4",
+            "linf:0.1:block:0",
+            "linf:0.1:block:x",
+            "linf:0.1:block:4:4",
+            "linf:0.1:search:8",
+        ];
+        for text in wrong {
+            let message = text.parse::<Probe>().unwrap_err().to_string();
+            assert!(message.starts_with("expected linf:RADIUS or l2:RADIUS"), "{text}: {message}");
+        }
+    }
+}

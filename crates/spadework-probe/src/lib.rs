@@ -1,0 +1,25 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod accuracy;
+mod black_box;
+mod copies;
+mod error;
+mod fragility;
+mod grid;
+mod kind;
+mod margins;
+mod probe;
+mod sample_facts;
+mod search;
+
+pub use accuracy::{accuracy, predictions};
+pub use error::{Error, Result};
+pub use fragility::{Fragility, FragilityBasis, SampleSignals};
+pub use grid::{ChannelOrder, Grid};
+pub use kind::{Probe, ProbeKind, ProbeNorm};
+pub use margins::{MarginKind, Margins};
+pub use probe::{
+    PROBES, ProbeParams, ProbeSummary, Probed, ProbedSample, Scatter, probe_model, probed_manifold,
+};
+pub use sample_facts::SampleFacts;

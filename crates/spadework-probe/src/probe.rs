@@ -1,0 +1,483 @@
+//! Probes: how much of its margin does a sample keep when it is moved a little?
+//!
+//! Graphs see the samples that there are, and the directions between them; an attacker leaves these directions. Probes look
+//! beside the samples: seeded copies x' of a sample x with ‖x' − x‖ ≤ ε are given to the model, which stays a black box, and
+//! the margin m(x) = y_c − max_{j ≠ c} y_j of the class c = argmax y(x) is measured on each. Copies are either drawn at random
+//! ([`ProbeKind::Pixel`], [`Block`](ProbeKind::Block), [`Smooth`](ProbeKind::Smooth)) or made by a search in which each learns
+//! from those before ([`ProbeKind::Search`]). All copies stay where the data lie: between 0 and 1 where all inputs do, between
+//! the least and the largest number of the inputs otherwise.
+//!
+//! Of a linear model, m(x') − m(x) = wᵀ(x' − x): over random signs it has the root mean square ε‖w‖₂, and it is never below
+//! −ε‖w‖₁, which the search comes to once its blocks are single numbers.
+//!
+//! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers have followed the
+//! accuracy under attack.
+
+use rayon::prelude::*;
+use spadework::monitor::{Monitor, Stage};
+use spadework::random::{Purpose, drawn, stream};
+use spadework::samples::Values;
+use spadework::{Error as CoreError, PairedSamples, Samples};
+
+use crate::accuracy::{name_classes, predictions};
+use crate::black_box::BlackBox;
+use crate::copies::{Copies, MOST_COPIES, Range};
+use crate::error::Error;
+use crate::grid::Grid;
+use crate::kind::{Probe, ProbeKind};
+use crate::margins::leads_of;
+use crate::search;
+
+/// The stage in which perturbed copies go through the model.
+pub const PROBES: Stage = Stage::Named("probes");
+
+/// Rows that a model is given at once, at most.
+const BATCH_ROWS: usize = 1 << 12;
+/// Numbers that these have, at most: fewer rows of larger samples.
+const BATCH_NUMBERS: usize = 1 << 24;
+
+/// How a model is probed.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ProbeParams {
+    /// How large the perturbations are, and of which kind.
+    pub probe: Probe,
+    /// Copies of a sample, at most.
+    pub probes: usize,
+    /// Samples that are probed, drawn where there are more.
+    pub samples: usize,
+    /// How the numbers of a sample lie beside each other; as in a row where `None`.
+    pub grid: Option<Grid>,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl ProbeParams {
+    /// Samples that are probed, where nobody says how many: a share of them is then known to some 1.5 %.
+    pub const SAMPLES: usize = 1000;
+
+    /// The usual numbers for a probe.
+    pub fn new(probe: Probe) -> Self {
+        Self { probe, probes: probe.usual_count(), samples: Self::SAMPLES, grid: None, seed: 0 }
+    }
+
+    /// The same with another [`probes`](Self::probes).
+    #[must_use]
+    pub fn with_probes(self, probes: usize) -> Self {
+        Self { probes, ..self }
+    }
+
+    /// The same with another [`samples`](Self::samples).
+    #[must_use]
+    pub fn with_samples(self, samples: usize) -> Self {
+        Self { samples, ..self }
+    }
+
+    /// The same with another [`grid`](Self::grid).
+    #[must_use]
+    pub fn with_grid(self, grid: Option<Grid>) -> Self {
+        Self { grid, ..self }
+    }
+
+    /// The same with another [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// How often a model is run at most, a sample at a time, for so many inputs.
+    pub fn most_evaluations(&self, inputs: usize) -> u64 {
+        (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
+    }
+
+    /// Whether copies and samples can be counted: what can be known before there are any inputs.
+    ///
+    /// # Errors
+    /// [`Error::ProbeCount`].
+    pub fn check(&self) -> Result<(), Error> {
+        for (name, count) in [("probes", self.probes), ("samples", self.samples)] {
+            if count == 0 || count > MOST_COPIES {
+                return Err(Error::ProbeCount { name, most: MOST_COPIES, got: count });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_for(&self, dim: usize) -> Result<(), Error> {
+        self.check()?;
+        match self.grid {
+            Some(grid) if grid.dim() != Some(dim) => {
+                let Grid { channels, height, width, .. } = grid;
+                Err(Error::ProbeGrid { channels, height, width, dim })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn copies(&self, inputs: &Samples<'_>) -> Copies {
+        let range = match inputs.values() {
+            Values::F32(values) => Range::of(values.iter().copied()),
+            Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+        };
+        let grid = self.grid.unwrap_or(Grid::line(inputs.dim()));
+        Copies { probe: self.probe, grid, range, seed: self.seed }
+    }
+
+    /// The samples to probe, in their own order.
+    fn chosen(&self, inputs: usize) -> Vec<usize> {
+        drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
+    }
+}
+
+/// What the probes of one sample have shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ProbedSample {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// Its class: the position of the largest output.
+    pub class: usize,
+    /// How far that output leads the next one.
+    pub margin: f64,
+    /// The smallest lead over the sample and its copies; negative where a copy has another class.
+    pub lowest: f64,
+    /// How the leads of the copies scatter; none after a search, whose copies depend on each other.
+    pub scatter: Option<Scatter>,
+    /// What the last three quarters of a search have taken from the margin; none of random copies.
+    pub late_loss: Option<f64>,
+}
+
+/// Random copies of one sample.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Scatter {
+    /// Root mean square of what a copy does to the margin.
+    pub change: f64,
+    /// The part of the copies that keep the class.
+    pub kept: f64,
+}
+
+impl ProbedSample {
+    /// Whether every copy keeps the class.
+    pub fn holds(&self) -> bool {
+        self.lowest > 0.0
+    }
+
+    /// Whether the class would hold if the search went on to four times as many copies, and these took as much again as the
+    /// last three quarters have: blocks of half the side are four times as many. None of random copies.
+    pub fn resists(&self) -> Option<bool> {
+        self.late_loss.map(|loss| self.lowest > loss)
+    }
+
+    /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
+    pub fn stability(&self) -> f64 {
+        if self.holds() { self.lowest / self.margin } else { 0.0 }
+    }
+
+    /// Margin over its root mean square change; infinite where no copy changes it, none after a search.
+    pub fn ratio(&self) -> Option<f64> {
+        self.scatter.map(|scatter| if self.margin > 0.0 { self.margin / scatter.change } else { 0.0 })
+    }
+}
+
+/// A probed model.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Probed {
+    /// How it was probed.
+    pub params: ProbeParams,
+    /// The samples that were probed, in ascending order.
+    pub samples: Vec<ProbedSample>,
+    /// Rows that went through the model.
+    pub evaluations: u64,
+    /// Number of inputs that there were.
+    inputs: usize,
+    /// Numbers per output.
+    classes: usize,
+}
+
+/// What the probes say of the model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct ProbeSummary {
+    /// The part of the probed samples that are right by their labels; none without labels that are indices of outputs.
+    pub accuracy: Option<f64>,
+    /// The part of the probed samples that are right (of any class, without labels) and hold against every copy: an upper
+    /// bound of the accuracy under the strongest attack of this size, on these samples.
+    pub held: f64,
+    /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
+    /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
+    pub robust_accuracy: Option<f64>,
+    /// The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost.
+    pub stability: f64,
+    /// The median of margin over root mean square change, of random copies; none after a search, nor where it is infinite.
+    pub margin_ratio: Option<f64>,
+}
+
+impl Probed {
+    /// Number of inputs, of which some were probed.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// The smallest margin of every input over its copies; `None` where it was not probed.
+    pub fn lowest_margins(&self) -> Vec<Option<f64>> {
+        let mut margins = vec![None; self.inputs];
+        for sample in &self.samples {
+            margins[sample.index] = Some(sample.lowest);
+        }
+        margins
+    }
+
+    /// The samples that are right (of any class, without labels) and lose their class on a copy, those of the largest margin
+    /// first; `labels` are those of all inputs.
+    ///
+    /// # Errors
+    /// When there is not one label an input.
+    pub fn changed(&self, labels: Option<&[i64]>) -> Result<Vec<ProbedSample>, CoreError> {
+        let mut changed: Vec<ProbedSample> =
+            self.right(labels)?.samples.into_iter().filter(|sample| !sample.holds()).copied().collect();
+        changed.sort_by(|a, b| b.margin.total_cmp(&a.margin).then(a.index.cmp(&b.index)));
+        Ok(changed)
+    }
+
+    /// The whole in a few numbers; `labels` are those of all inputs.
+    ///
+    /// # Errors
+    /// When there is not one label an input.
+    pub fn summary(&self, labels: Option<&[i64]>) -> Result<ProbeSummary, CoreError> {
+        let Right { samples, is_labeled } = self.right(labels)?;
+        let share = |part: f64| part / self.samples.len() as f64;
+        let counted =
+            |is: fn(&ProbedSample) -> bool| share(samples.iter().filter(|sample| is(sample)).count() as f64);
+        let is_searched = self.samples.iter().all(|sample| sample.late_loss.is_some());
+        let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
+        Ok(ProbeSummary {
+            accuracy: is_labeled.then(|| counted(|_| true)),
+            held: counted(ProbedSample::holds),
+            robust_accuracy: is_searched.then(|| counted(|sample| sample.resists() == Some(true))),
+            stability: share(samples.iter().map(|sample| sample.stability()).sum()),
+            margin_ratio: median(&mut ratios).filter(|ratio| ratio.is_finite()),
+        })
+    }
+
+    /// The samples that are right, by labels that are classes.
+    fn right(&self, labels: Option<&[i64]>) -> Result<Right<'_>, CoreError> {
+        let Some(labels) = labels else {
+            return Ok(Right { samples: self.samples.iter().collect(), is_labeled: false });
+        };
+        if labels.len() != self.inputs {
+            return Err(CoreError::LabelCount { samples: self.inputs, labels: labels.len() });
+        }
+        let predicted = || self.samples.iter().map(|sample| (labels[sample.index], sample.class));
+        let is_labeled = name_classes(labels, self.classes, predicted);
+        let is_right = |sample: &&ProbedSample| !is_labeled || labels[sample.index] == sample.class as i64;
+        Ok(Right { samples: self.samples.iter().filter(is_right).collect(), is_labeled })
+    }
+}
+
+/// Samples that are right: by their labels, or all where no labels say what is right.
+struct Right<'a> {
+    samples: Vec<&'a ProbedSample>,
+    is_labeled: bool,
+}
+
+fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
+    }
+}
+
+/// Samples whose copies go through the model together.
+pub(crate) struct Batch {
+    pub(crate) dim: usize,
+    /// Which of the inputs they are.
+    pub(crate) indices: Vec<usize>,
+    /// Their numbers, row after row.
+    pub(crate) rows: Vec<f32>,
+    pub(crate) classes: Vec<usize>,
+    pub(crate) margins: Vec<f64>,
+}
+
+impl Batch {
+    pub(crate) fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    pub(crate) fn row(&self, at: usize) -> &[f32] {
+        &self.rows[at * self.dim..(at + 1) * self.dim]
+    }
+
+    /// The samples before any copy was tried.
+    pub(crate) fn unprobed(&self) -> Vec<ProbedSample> {
+        let sample = |at: usize| ProbedSample {
+            index: self.indices[at],
+            class: self.classes[at],
+            margin: self.margins[at],
+            lowest: self.margins[at],
+            scatter: None,
+            late_loss: None,
+        };
+        (0..self.len()).map(sample).collect()
+    }
+}
+
+/// Probes a classifier: the margins of samples, and what is left of them on perturbed copies.
+///
+/// The model is a black box that turns rows into outputs, one row each; it is given a few thousand rows at a time at most, and
+/// outputs are used up before the next are made. Copies are in single precision. They depend on the seed and on the sample's index
+/// alone, so the result is the same for any number of threads as far as the model's outputs are.
+///
+/// # Errors
+/// [`Error::ProbeCount`] and [`Error::ProbeGrid`] when the parameters do not fit, [`Error::NoMargin`] when the model has a
+/// single output, [`Error::Core`] when it does not answer every row or the monitor stops the run, and whatever
+/// the model returns.
+///
+/// ```
+/// use spadework::samples::Values;
+/// use spadework::{Samples, Silent};
+/// use spadework_probe::{Error, ProbeParams, probe_model};
+/// // Two classes by the sign of x₁ + x₂; at a distance of 0.3 in every number, (0.2, 0.2) can be lost, (1, 1) cannot.
+/// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let outputs: Vec<f32> = x.chunks_exact(2).flat_map(|x| [x[0] + x[1], -x[0] - x[1]]).collect();
+///     Ok(Samples::from_f32(rows.len(), 2, outputs)?)
+/// };
+/// let inputs = Samples::from_f32(3, 2, vec![0.2, 0.2, 1.0, 1.0, -1.0, -1.0])?;
+/// let params = ProbeParams::new("linf:0.3".parse().unwrap());
+/// let probed = probe_model(&inputs, model, &params, &Silent)?;
+/// assert_eq!(probed.samples.iter().map(|sample| sample.holds()).collect::<Vec<_>>(), [false, true, true]);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn probe_model<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<Probed, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    params.check_for(inputs.dim())?;
+    monitor.begin(PROBES);
+    let copies = params.copies(inputs);
+    let chosen = params.chosen(inputs.len());
+    let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
+    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
+    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
+    let mut samples = Vec::with_capacity(chosen.len());
+    let mut output_dim = 0;
+    for indices in batches {
+        let rows = gathered(inputs, indices);
+        let outputs = model.outputs(rows.clone(), inputs.dim())?;
+        output_dim = outputs.dim();
+        let classes = predictions(&outputs);
+        let margins = leads_of(&outputs, classes.iter().copied());
+        let batch = Batch { dim: inputs.dim(), indices: indices.to_vec(), rows, classes, margins };
+        samples.extend(match params.probe.kind() {
+            ProbeKind::Search => search::search(&batch, &copies, params.probes, &mut model)?,
+            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => {
+                scatter(&batch, &copies, params.probes, &mut model)?
+            }
+        });
+    }
+    let evaluations = model.evaluations;
+    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: output_dim })
+}
+
+/// What random copies do to the margins of a batch.
+fn scatter<E: From<Error>, M>(
+    batch: &Batch,
+    copies: &Copies,
+    probes: usize,
+    model: &mut BlackBox<'_, M>,
+) -> Result<Vec<ProbedSample>, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    let mut found = batch.unprobed();
+    let (mut squares, mut kept) = (vec![0.0; batch.len()], vec![0_usize; batch.len()]);
+    for copy in 0..probes {
+        let rows = perturbed(&batch.rows, batch.dim, &batch.indices, copy, copies);
+        let margins = model.margins(rows, batch.dim, &batch.classes)?;
+        for (at, margin) in margins.into_iter().enumerate() {
+            let sample = &mut found[at];
+            sample.lowest = sample.lowest.min(margin);
+            squares[at] += (margin - sample.margin).powi(2);
+            kept[at] += usize::from(margin > 0.0);
+        }
+    }
+    for (at, sample) in found.iter_mut().enumerate() {
+        let probes = probes as f64;
+        sample.scatter =
+            Some(Scatter { change: (squares[at] / probes).sqrt(), kept: kept[at] as f64 / probes });
+    }
+    Ok(found)
+}
+
+/// Probes a classifier by random copies, and keeps everything that goes through it: samples and copies as one set, the manifold
+/// at the scale of the probes, with their outputs, in single precision. Of every few thousand samples, the samples come first, then the first copy of
+/// each, then the second and so on.
+///
+/// # Errors
+/// [`Error::ProbedManifold`] for a search, whose copies are no cloud around a sample; otherwise as [`probe_model`].
+pub fn probed_manifold<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    mut model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<(Probed, PairedSamples<'static>), E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    if params.probe.kind() == ProbeKind::Search {
+        return Err(Error::ProbedManifold.into());
+    }
+    let (mut rows_seen, mut outputs_seen) = (Vec::new(), Vec::new());
+    let watched = |rows: &Samples<'_>| -> Result<Samples<'static>, E> {
+        let outputs = model(rows)?;
+        append(&mut rows_seen, rows);
+        append(&mut outputs_seen, &outputs);
+        Ok(outputs)
+    };
+    let probed = probe_model::<E, _>(inputs, watched, params, monitor)?;
+    let count = probed.evaluations as usize;
+    let seen = |values: Vec<f32>, dim: usize| Samples::from_f32(count, dim, values);
+    let manifold = seen(rows_seen, inputs.dim())
+        .and_then(|rows| PairedSamples::new(rows, seen(outputs_seen, probed.classes)?))
+        .map_err(Error::from)?;
+    Ok((probed, manifold))
+}
+
+/// Appends numbers in single precision.
+fn append(numbers: &mut Vec<f32>, samples: &Samples<'_>) {
+    match samples.values() {
+        Values::F32(values) => numbers.extend_from_slice(values),
+        Values::F64(values) => numbers.extend(values.iter().map(|&value| value as f32)),
+    }
+}
+
+/// The same copy of every row.
+fn perturbed(rows: &[f32], dim: usize, indices: &[usize], copy: usize, copies: &Copies) -> Vec<f32> {
+    let mut moved = rows.to_vec();
+    moved.par_chunks_exact_mut(dim).zip(indices).for_each(|(row, &index)| copies.perturb(index, copy, row));
+    moved
+}
+
+/// Some rows of the inputs, in single precision.
+fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
+    let dim = inputs.dim();
+    let mut rows = Vec::with_capacity(indices.len() * dim);
+    for &index in indices {
+        let place = index * dim..(index + 1) * dim;
+        match inputs.values() {
+            Values::F32(values) => rows.extend_from_slice(&values[place]),
+            Values::F64(values) => rows.extend(values[place].iter().map(|&value| value as f32)),
+        }
+    }
+    rows
+}

@@ -1,0 +1,77 @@
+//! Accuracy, margins and fragility of the samples of a report.
+
+use spadework::ModelSet;
+use spadework::error::Result;
+use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
+
+use crate::accuracy::accuracy;
+use crate::fragility::{Fragility, SampleSignals};
+use crate::margins::Margins;
+use crate::probe::Probed;
+
+/// What is known of the samples besides their node scores.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SampleFacts {
+    /// The part of the samples that are right; `None` where labels and outputs do not go together.
+    pub accuracy: Option<f64>,
+    /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
+    pub margins: Option<Margins>,
+    /// How fragile every sample is beside the others.
+    pub fragility: Fragility,
+}
+
+impl SampleFacts {
+    /// Finds them for the samples of a report.
+    ///
+    /// # Errors
+    /// As [`Fragility::of`].
+    ///
+    /// ```
+    /// use spadework_probe::{FragilityBasis, SampleFacts, SampleSignals};
+    /// use spadework::{PairedSamples, Samples, Silent, SpadeParams, evaluate};
+    /// let x: Vec<f64> = (0..40).map(f64::from).collect();
+    /// let logits: Vec<f64> = x.iter().flat_map(|x| [20.5 - x, x - 20.5]).collect();
+    /// let (inputs, outputs) = (Samples::from_f64(40, 1, x)?, Samples::from_f64(40, 2, logits)?);
+    /// let params = SpadeParams::default().with_neighbors(4);
+    /// let report = evaluate(&PairedSamples::new(inputs.clone(), outputs.clone())?, &params, &Silent)?;
+    /// let signals = SampleSignals { inputs: Some(&inputs), outputs: Some(&outputs), ..SampleSignals::default() };
+    /// let facts = SampleFacts::of(&report, &signals)?;
+    /// assert_eq!(facts.fragility.basis(), FragilityBasis::Reach);
+    /// // Both samples at the boundary lead by 1.
+    /// assert_eq!(facts.margins.unwrap().ranking()[..2], [20, 21]);
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
+        let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
+        let accuracy = match (signals.outputs, signals.labels) {
+            (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
+            _ => None,
+        };
+        Ok(Self { accuracy, margins: margins.flatten(), fragility: Fragility::of_report(report, signals)? })
+    }
+
+    /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of
+    /// each, in the same order, have shown, and empty where there were none.
+    ///
+    /// # Errors
+    /// As [`Fragility::of`], with the name of the model.
+    pub fn of_comparison(
+        comparison: &Comparison,
+        models: &ModelSet<'_>,
+        labels: Option<&[i64]>,
+        probed: &[Option<&Probed>],
+    ) -> Result<Vec<Self>> {
+        let facts = |(at, model): (usize, &ComparedModel)| {
+            let probe_margins = probed.get(at).copied().flatten().map(Probed::lowest_margins);
+            let signals = SampleSignals {
+                inputs: models.inputs().samples(),
+                outputs: Some(&models.models()[model.given].outputs),
+                labels,
+                probe_margins: probe_margins.as_deref(),
+            };
+            Self::of(&model.report, &signals).map_err(|error| error.in_model(&model.name))
+        };
+        comparison.models.iter().enumerate().map(facts).collect()
+    }
+}

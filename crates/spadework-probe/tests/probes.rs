@@ -1,0 +1,313 @@
+//! Probes of models whose margins are known in closed form: of a linear model, a copy x' changes the margin by wᵀ(x' − x).
+
+use spadework::samples::Values;
+use spadework::threads::with_threads;
+use spadework::{Error as CoreError, Monitor, Samples, Silent};
+use spadework_probe::{
+    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, probe_model, probed_manifold,
+};
+
+const DIM: usize = 24;
+
+fn singles<'a>(samples: &'a Samples<'_>) -> &'a [f32] {
+    match samples.values() {
+        Values::F32(values) => values,
+        Values::F64(_) => panic!("copies are in single precision"),
+    }
+}
+
+/// Weights of both signs and of different sizes, so that no two norms agree.
+fn weights() -> Vec<f32> {
+    (0..DIM).map(|at| (1.0 + at as f32 / 8.0) * if at % 3 == 0 { -1.0 } else { 1.0 }).collect()
+}
+
+/// Samples between −2 and 2 by a rule without period, none at the ends; the first two reach out to ±10, so that no copy of the
+/// others is cut off.
+fn inputs(count: usize) -> Samples<'static> {
+    let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() * 4.0 - 2.0) as f32;
+    let mut values: Vec<f32> = (0..count * DIM).map(number).collect();
+    values[0] = -10.0;
+    values[DIM] = 10.0;
+    Samples::from_f32(count, DIM, values).unwrap()
+}
+
+/// Two outputs, wᵀx and 0: the margin is |wᵀx|.
+fn linear(rows: &Samples<'_>) -> Result<Samples<'static>, Error> {
+    let weights = weights();
+    let lead = |row: &[f32]| -> f64 {
+        row.iter().zip(&weights).map(|(&number, &weight)| f64::from(number) * f64::from(weight)).sum()
+    };
+    let outputs = singles(rows).chunks_exact(DIM).flat_map(|row| [lead(row), 0.0]).collect::<Vec<f64>>();
+    Ok(Samples::from_f64(rows.len(), 2, outputs)?)
+}
+
+fn params(probe: &str) -> ProbeParams {
+    ProbeParams::new(probe.parse().unwrap()).with_samples(10_000)
+}
+
+fn probed(probe: &str, count: usize) -> Probed {
+    probe_model(&inputs(count), linear, &params(probe), &Silent).unwrap()
+}
+
+fn norms() -> (f64, f64) {
+    let weights = weights();
+    let largest: f64 = weights.iter().map(|&weight| f64::from(weight.abs())).sum();
+    let length: f64 = weights.iter().map(|&weight| f64::from(weight).powi(2)).sum();
+    (largest, length.sqrt())
+}
+
+/// Over random signs, E (wᵀδ)² = ε²‖w‖₂². Of 3,000 samples with 8 copies each the mean of 24,000 squares is known to a relative
+/// √(2/24000) = 0.9 %, and 4 % is beyond four of that.
+#[test]
+fn random_signs_change_a_linear_margin_by_its_length() {
+    let (_, length) = norms();
+    for (probe, expected) in
+        [("linf:0.1:pixel", 0.1 * length), ("l2:0.5:pixel", 0.5 * length / (DIM as f64).sqrt())]
+    {
+        let probed = probed(probe, 3002);
+        let squares: f64 =
+            probed.samples[2..].iter().map(|sample| sample.scatter.unwrap().change.powi(2)).sum();
+        let found = (squares / 3000.0).sqrt();
+        assert!((found / expected - 1.0).abs() < 0.02, "{probe}: {found} against {expected}");
+    }
+}
+
+/// In blocks, signs add up before they are squared: E (wᵀδ)² = ε² Σ_blocks (Σ_block w)².
+#[test]
+fn blocks_change_a_linear_margin_by_their_sums() {
+    let sums: f64 = weights().chunks(5).map(|block| f64::from(block.iter().sum::<f32>()).powi(2)).sum();
+    let probed = probed("linf:0.1:block:5", 3002);
+    let squares: f64 = probed.samples[2..].iter().map(|sample| sample.scatter.unwrap().change.powi(2)).sum();
+    let (found, expected) = ((squares / 3000.0).sqrt(), 0.1 * sums.sqrt());
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} against {expected}");
+}
+
+/// No copy takes more than ε‖w‖₁, and a search that comes down to single numbers takes all of it: 24 numbers make
+/// 1 + 2 + 4 + 8 + 12 + 24 blocks of sides 24, 12, 6, 3, 2 and 1.
+#[test]
+fn a_search_finds_the_worst_corner_of_a_linear_model() {
+    let (largest, _) = norms();
+    let search = params("linf:0.1").with_probes(1 + 51);
+    for probed in
+        [probe_model(&inputs(200), linear, &search, &Silent).unwrap(), probed("linf:0.1:pixel", 200)]
+    {
+        // The first two lie at the ends of the range, where copies are cut off.
+        for sample in &probed.samples[2..] {
+            let bound = sample.margin - 0.1 * largest;
+            // Single precision of numbers up to 10 with weights that sum to some 60.
+            assert!(sample.lowest > bound - 1e-4, "{sample:?}");
+            if probed.params == search && sample.holds() {
+                assert!(sample.lowest < bound + 1e-4, "{sample:?} against {bound}");
+            }
+        }
+    }
+    let searched = probe_model(&inputs(200), linear, &search, &Silent).unwrap();
+    let expected = searched.samples[2..].iter().filter(|sample| sample.margin > 0.1 * largest).count();
+    assert_eq!(searched.samples[2..].iter().filter(|sample| sample.holds()).count(), expected);
+    assert!((20..180).contains(&expected), "the case decides something: {expected}");
+    // All copies together take at most ε‖w‖₁, so do the last three quarters.
+    let losses = || searched.samples.iter().map(|sample| sample.late_loss.unwrap());
+    assert!(losses().all(|loss| (0.0..=0.1 * largest + 1e-4).contains(&loss)));
+    let resisting = searched.samples.iter().filter(|sample| sample.resists() == Some(true)).count();
+    assert_eq!(searched.summary(None).unwrap().robust_accuracy, Some(resisting as f64 / 200.0));
+    assert!(resisting < expected && resisting > 0, "{resisting}");
+    // Samples that are lost need no more copies.
+    assert!(searched.evaluations < 200 * 53);
+}
+
+/// A sample 0.05 from the boundary is lost by half of its copies at ±0.1: of 16,000 copies, half to within four standard
+/// deviations of 0.5/√16000.
+#[test]
+fn half_of_the_copies_cross_a_near_boundary() {
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        let outputs: Vec<f32> = singles(rows).chunks_exact(2).flat_map(|row| [row[0], 0.5]).collect();
+        Ok(Samples::from_f32(rows.len(), 2, outputs)?)
+    };
+    let values: Vec<f32> = (0..2000).flat_map(|_| [0.55, 0.5]).collect();
+    let inputs = Samples::from_f32(2000, 2, values).unwrap();
+    let probed = probe_model(&inputs, model, &params("linf:0.1:pixel"), &Silent).unwrap();
+    let kept: f64 = probed.samples.iter().map(|sample| sample.scatter.unwrap().kept).sum();
+    assert!((kept / 2000.0 - 0.5).abs() < 0.016, "{kept}");
+    let labels = vec![0; 2000];
+    let summary = probed.summary(Some(&labels)).unwrap();
+    assert_eq!(summary.accuracy, Some(1.0));
+    // All eight copies keep the class with a probability of 1/256.
+    assert!(summary.held < 0.02, "{summary:?}");
+    // Margin 0.05, change 0.1 whatever the sign.
+    assert!((summary.margin_ratio.unwrap() - 0.5).abs() < 1e-5, "{summary:?}");
+}
+
+#[test]
+fn wrong_samples_are_not_held() {
+    let probed = probed("linf:0.01:pixel", 100);
+    let right: Vec<i64> = probed.samples.iter().map(|sample| sample.class as i64).collect();
+    let wrong: Vec<i64> = right.iter().map(|class| 1 - class).collect();
+    let all = probed.summary(None).unwrap();
+    assert_eq!(probed.summary(Some(&right)).unwrap().held, all.held);
+    let none = probed.summary(Some(&wrong)).unwrap();
+    assert_eq!((none.accuracy, none.held, none.stability), (Some(0.0), 0.0, 0.0));
+    // Labels that are no positions of outputs say nothing about what is right.
+    assert_eq!(probed.summary(Some(&[7; 100])).unwrap(), all);
+    assert!(matches!(
+        probed.summary(Some(&[0; 99])),
+        Err(CoreError::LabelCount { samples: 100, labels: 99 })
+    ));
+}
+
+/// Of two classes with a boundary, the samples that a copy takes across it, the most certain first.
+#[test]
+fn changed_samples_are_right_ones_that_do_not_hold() {
+    let probed = probed("linf:0.1", 200);
+    let changed = probed.changed(None).unwrap();
+    assert!(!changed.is_empty() && changed.len() < 200, "the case decides something");
+    assert!(changed.iter().all(|sample| sample.lowest <= 0.0));
+    assert!(changed.is_sorted_by(|a, b| a.margin >= b.margin));
+    let held = probed.summary(None).unwrap().held;
+    assert_eq!(changed.len(), 200 - (held * 200.0).round() as usize);
+    // Labels turn every second sample wrong, and what is wrong has nothing to lose.
+    let label = |at: usize| (probed.samples[at].class as i64 + at as i64) % 2;
+    let labels: Vec<i64> = (0..200).map(label).collect();
+    let expected: Vec<_> = changed.iter().filter(|sample| sample.index % 2 == 0).copied().collect();
+    assert_eq!(probed.changed(Some(&labels)).unwrap(), expected);
+    assert!(probed.changed(Some(&labels[1..])).is_err());
+}
+
+/// More samples than a model is given at a time come in several parts, and what is found does not depend on them.
+#[test]
+fn a_model_is_given_a_few_thousand_rows_at_most() {
+    let mut most = 0;
+    let model = |rows: &Samples<'_>| {
+        most = most.max(rows.len());
+        linear(rows)
+    };
+    let few = params("linf:0.1:pixel").with_probes(2);
+    let found = probe_model(&inputs(5000), model, &few, &Silent).unwrap();
+    assert_eq!(found.samples.len(), 5000);
+    assert!((1000..5000).contains(&most), "{most}");
+    let beyond = few.with_samples(4999);
+    let part = probe_model(&inputs(5000), linear, &beyond, &Silent).unwrap();
+    assert!(part.samples.iter().all(|sample| found.samples[sample.index] == *sample));
+}
+
+/// Images stay images, and a model is never given more rows than there are samples, however many copies they have.
+#[test]
+fn copies_stay_in_range_and_come_in_small_numbers() {
+    let values: Vec<f32> = (0..50 * 12).map(|at| (at % 11) as f32 / 10.0).collect();
+    let inputs = Samples::from_f32(50, 12, values).unwrap();
+    let grid = Grid { channels: 3, height: 2, width: 2, order: ChannelOrder::Last };
+    for kind in ["search", "pixel", "block:2", "smooth"] {
+        let params = params(&format!("linf:0.3:{kind}")).with_grid(Some(grid)).with_probes(40);
+        let (mut most_rows, mut rows_seen) = (0, 0);
+        let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+            assert!(singles(rows).iter().all(|number| (0.0..=1.0).contains(number)), "{kind}");
+            (most_rows, rows_seen) = (most_rows.max(rows.len()), rows_seen + rows.len() as u64);
+            let outputs: Vec<f32> =
+                singles(rows).chunks_exact(12).flat_map(|row| [row[0], row[11]]).collect();
+            Ok(Samples::from_f32(rows.len(), 2, outputs)?)
+        };
+        let probed = probe_model::<Error, _>(&inputs, model, &params, &Silent).unwrap();
+        assert_eq!((most_rows, rows_seen), (50, probed.evaluations), "{kind}");
+        assert!(probed.evaluations <= params.most_evaluations(50), "{kind}");
+    }
+}
+
+/// The same bits for any number of threads, and for a sample whatever other samples are probed beside it.
+#[test]
+fn probes_depend_on_the_seed_and_the_sample_alone() {
+    for kind in ["search", "pixel", "block", "smooth"] {
+        let params = params(&format!("linf:0.2:{kind}")).with_probes(20);
+        let on = |threads: usize, params: &ProbeParams| {
+            let work = || probe_model(&inputs(300), linear, params, &Silent);
+            with_threads(std::num::NonZeroUsize::new(threads), work).unwrap()
+        };
+        let all = on(1, &params);
+        assert_eq!(all, on(3, &params), "{kind}");
+        let some = on(2, &params.clone().with_samples(40));
+        assert_eq!(some.samples.len(), 40);
+        assert!(some.samples.windows(2).all(|pair| pair[0].index < pair[1].index));
+        assert!(some.samples.iter().all(|sample| all.samples[sample.index] == *sample), "{kind}");
+        let other = on(1, &params.with_seed(1));
+        assert_ne!(all.samples, other.samples, "{kind}");
+    }
+}
+
+#[test]
+fn what_cannot_be_probed_is_refused() {
+    let inputs = inputs(10);
+    let single =
+        |rows: &Samples<'_>| Samples::from_f32(rows.len(), 1, vec![0.5; rows.len()]).map_err(Error::from);
+    assert_eq!(
+        probe_model(&inputs, single, &params("linf:0.1"), &Silent),
+        Err(Error::NoMargin { outputs: 1 })
+    );
+    let short = |_: &Samples<'_>| Samples::from_f32(3, 2, vec![0.5; 6]).map_err(Error::from);
+    let mismatch = Error::Core(CoreError::ShapeMismatch { input_rows: 10, output_rows: 3 });
+    assert_eq!(probe_model(&inputs, short, &params("linf:0.1"), &Silent), Err(mismatch));
+    let none = params("linf:0.1").with_probes(0);
+    let error = probe_model(&inputs, linear, &none, &Silent).unwrap_err();
+    assert!(matches!(error, Error::ProbeCount { name: "probes", got: 0, .. }), "{error}");
+    let grid = Grid { channels: 3, height: 3, width: 3, order: ChannelOrder::First };
+    let other = params("linf:0.1").with_grid(Some(grid));
+    let error = probe_model(&inputs, linear, &other, &Silent).unwrap_err();
+    assert_eq!(error, Error::ProbeGrid { channels: 3, height: 3, width: 3, dim: DIM });
+}
+
+#[test]
+fn a_run_can_be_stopped() {
+    struct Stopped;
+    impl Monitor for Stopped {
+        fn is_cancelled(&self) -> bool {
+            true
+        }
+    }
+    assert_eq!(
+        probe_model(&inputs(10), linear, &params("linf:0.1"), &Stopped),
+        Err(Error::Core(CoreError::Cancelled))
+    );
+}
+
+/// Samples first, then copy after copy, each at its radius from its sample, and none goes through the model twice.
+#[test]
+fn the_probed_manifold_is_samples_and_copies() {
+    let inputs = inputs(30);
+    let params = params("l2:0.5:pixel").with_probes(3);
+    let mut runs = 0;
+    let counted = |rows: &Samples<'_>| {
+        runs += rows.len();
+        linear(rows)
+    };
+    let (probed, manifold) = probed_manifold(&inputs, counted, &params, &Silent).unwrap();
+    assert_eq!((runs, probed.evaluations), (120, 120));
+    assert_eq!(probed, probe_model(&inputs, linear, &params, &Silent).unwrap());
+    assert_eq!((manifold.len(), manifold.input().dim()), (120, DIM));
+    let expected: Vec<f32> = match linear(manifold.input()).unwrap().values() {
+        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
+        Values::F32(_) => unreachable!("the model answers in double precision"),
+    };
+    assert_eq!(singles(manifold.output()), expected);
+    let (all, own) = (singles(manifold.input()), singles(&inputs));
+    assert_eq!(&all[..30 * DIM], own);
+    for row in 2..120 {
+        let (copy, sample) = (&all[row * DIM..(row + 1) * DIM], &own[row % 30 * DIM..(row % 30 + 1) * DIM]);
+        let squares: f32 = copy.iter().zip(sample).map(|(a, b)| (a - b).powi(2)).sum();
+        let expected = if row < 30 { 0.0 } else { 0.5 };
+        // The two samples at the ends of the range are cut off.
+        if row % 30 > 1 {
+            assert!((squares.sqrt() - expected).abs() < 1e-4, "{row}: {squares}");
+        }
+    }
+    let search: Probe = "linf:0.1".parse().unwrap();
+    let error = probed_manifold(&inputs, linear, &ProbeParams::new(search), &Silent).unwrap_err();
+    assert_eq!(error, Error::ProbedManifold);
+}
+
+#[test]
+fn accuracy_counts_the_first_largest_output() {
+    let outputs =
+        Samples::from_f64(4, 3, vec![0.0, 2.0, 1.0, 5.0, 5.0, 1.0, -3.0, -2.0, -1.0, 0.0, 0.0, 0.0]).unwrap();
+    assert_eq!(accuracy(&outputs, &[1, 0, 2, 0]).unwrap(), Some(1.0));
+    assert_eq!(accuracy(&outputs, &[1, 1, 2, 0]).unwrap(), Some(0.75));
+    assert_eq!(accuracy(&outputs, &[1, 1, 2, 3]).unwrap(), None);
+    assert_eq!(accuracy(&outputs, &[-1, 1, 2, 1]).unwrap(), None);
+    assert!(accuracy(&outputs, &[1]).is_err());
+}

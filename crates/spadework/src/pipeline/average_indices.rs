@@ -1,0 +1,110 @@
+//! Numbers about a scored model as a whole, beside the model score: what most directions, most edges and most
+//! neighbourhoods say, where λ_1 is about the worst direction alone.
+
+use super::report::SpadeReport;
+use crate::error::Result;
+use crate::graph::geodesic_distances;
+use crate::laplacian::{Estimate, Laplacian, LaplacianSolver, trace_of_product};
+use crate::monitor::{Monitor, Stage};
+use crate::random::{Purpose, drawn, stream};
+use crate::samples::PairedSamples;
+use crate::scores::{DistanceKind, Distances, Distortion, Neighborhoods, Spread};
+use crate::threads::with_threads;
+
+/// Input edges whose distortion is measured, or all where there are fewer.
+pub const INDEX_EDGES: usize = 256;
+/// Samples whose neighbourhoods are ranked, or all where there are fewer.
+pub const INDEX_ROWS: usize = 256;
+
+/// Panels of four random vectors behind the mean eigenvalue.
+const PANELS: usize = 16;
+
+/// Averages over a scored model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct AverageIndices {
+    /// The mean of all n − 1 eigenvalues of L_Y⁺L_X, tr(L_Y⁺L_X)/(n − 1): by how much the model pulls neighbours apart on average
+    /// over all directions. It is the mean effective resistance at the output of the input's edges, times m/(n − 1).
+    pub mean_eigenvalue: Estimate,
+    /// Edges of the input graph that were drawn for the distortions.
+    pub edges: usize,
+    /// Distortion γ of these edges by hops: hops at the output, since there is one at the input.
+    pub geodesic: Spread,
+    /// Distortion γ of these edges by effective resistance; `None` where the input graph was given in several pieces.
+    pub resistance: Option<Spread>,
+    /// Trustworthiness and continuity; `None` where a side was given as a graph, or k is half the number of samples or more.
+    pub neighborhoods: Option<Neighborhoods>,
+}
+
+impl AverageIndices {
+    /// Finds the indices of a scored model; k, seed and threads are those it was scored with. `samples` are what it was made
+    /// of, where neither side was given as a graph.
+    ///
+    /// # Errors
+    /// [`Error::NotConverged`](crate::error::Error::NotConverged), [`Error::Cancelled`](crate::error::Error::Cancelled).
+    ///
+    /// ```
+    /// use spadework::graph::{ConnectedGraph, GraphPair, generators};
+    /// use spadework::{Silent, SpadeParams, evaluate};
+    /// use spadework::pipeline::AverageIndices;
+    /// // Of the ring's 40 edges, 39 are edges of the line too; the last one is 39 hops long there.
+    /// let line = ConnectedGraph::new(generators::path(40)).unwrap();
+    /// let graphs = GraphPair::new(generators::cycle(40), line)?;
+    /// let report = evaluate(graphs, &SpadeParams::default(), &Silent)?;
+    /// let indices = AverageIndices::of(&report, None, &Silent)?;
+    /// assert_eq!((indices.geodesic.median, indices.geodesic.largest), (1.0, 39.0));
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn of(
+        report: &SpadeReport,
+        samples: Option<&PairedSamples<'_>>,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        with_threads(report.diagnostics.params.threads, || Self::here(report, samples, monitor))
+    }
+
+    fn here(
+        report: &SpadeReport,
+        samples: Option<&PairedSamples<'_>>,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        monitor.begin(Stage::Distances);
+        let (graphs, seed) = (&report.graphs, report.diagnostics.params.seed);
+        let solver = LaplacianSolver::new(Laplacian::of(graphs.output()), seed);
+        let trace = trace_of_product(&solver, graphs.input(), PANELS, seed, monitor)?;
+        let edges = random_edges(report);
+        let hops = geodesic_distances(graphs.output(), &edges, monitor)?;
+        // The output graph is connected, so that there is a path for every edge.
+        let hops: Vec<f64> = hops.into_iter().flatten().map(f64::from).collect();
+        let ranked = samples.map(|samples| {
+            let neighbors = report.diagnostics.connection.used;
+            Neighborhoods::of(samples, neighbors, INDEX_ROWS, seed, monitor)
+        });
+        Ok(Self {
+            mean_eigenvalue: trace.scaled(1.0 / (graphs.nodes() - 1) as f64),
+            edges: edges.len(),
+            geodesic: Spread::of(&hops).expect("an input graph has an edge"),
+            resistance: resistance_distortion(report, &edges, monitor)?,
+            neighborhoods: ranked.transpose()?.flatten(),
+        })
+    }
+}
+
+fn random_edges(report: &SpadeReport) -> Vec<(u32, u32)> {
+    let edges = report.edge_scores.edges();
+    let rng = &mut stream(report.diagnostics.params.seed, Purpose::MeasuredEdges);
+    drawn((0..edges.len()).collect(), INDEX_EDGES, rng).into_iter().map(|at| edges[at]).collect()
+}
+
+fn resistance_distortion(
+    report: &SpadeReport,
+    edges: &[(u32, u32)],
+    monitor: &dyn Monitor,
+) -> Result<Option<Spread>> {
+    if report.graphs.check_input_connected().is_err() {
+        return Ok(None);
+    }
+    let distances = Distances::new(&report.graphs, report.diagnostics.params.seed)?;
+    let measured = distances.of_pairs(DistanceKind::Resistance, edges, monitor)?;
+    Ok(Spread::of(&measured.iter().map(Distortion::ratio).collect::<Vec<_>>()))
+}

@@ -1,0 +1,384 @@
+//! The one place where the graphs of models are made: inputs projected, neighbors searched, all sides connected together, edges
+//! weighed and thinned out.
+//!
+//! [`ModelSides`] are the inputs and the outputs of one or more models, searched; [`ModelSides::make`] makes their graphs for a k.
+//! A side that is given as a graph is taken as it is.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::manifold::{Manifold, ManifoldPair, OutputSide};
+use super::models::ModelSet;
+use super::params::SpadeParams;
+use super::report::{Construction, Diagnostics, ModelGraphs, Timings};
+use super::search_cache::{SearchCache, Searched};
+use super::sparsify::sparsify;
+use crate::error::Result;
+use crate::graph::{
+    Components, ConnectedGraph, ConnectedSide, ConnectedSides, Connection, Graph, GraphKind, GraphPair,
+    SearchFn, SearchedSide, SideConnection, SideSamples, connect_sides, project,
+};
+use crate::monitor::{Monitor, Stage};
+use crate::neighbors::{Recall, search_by};
+use crate::samples::{Samples, Side};
+
+/// Searches the neighbors of one side for k = `params.neighbors`.
+pub(super) fn searched<'a>(
+    side: Side,
+    samples: SideSamples<'a>,
+    params: &SpadeParams,
+    cache: Option<&'a SearchCache>,
+    monitor: &'a dyn Monitor,
+) -> Result<SearchedSide<'a>> {
+    let search = search_fn(side, params, cache, monitor);
+    SearchedSide::search(side, samples, params.graph, params.neighbors, search)
+}
+
+/// How neighbors of one side are searched, unless the cache has them.
+pub(super) fn search_fn<'a>(
+    side: Side,
+    params: &SpadeParams,
+    cache: Option<&'a SearchCache>,
+    monitor: &'a dyn Monitor,
+) -> SearchFn<'a> {
+    let what = Searched::of(side, params);
+    let method = search_by(params.search, params.seed);
+    Box::new(move |samples, neighbors| {
+        if let Some(known) = cache.and_then(|cache| cache.lists(what, neighbors)) {
+            return Ok(known);
+        }
+        monitor.begin(match side {
+            Side::Input => Stage::NeighborsInput,
+            Side::Output => Stage::NeighborsOutput,
+        });
+        let lists = method.search(samples, neighbors, monitor)?;
+        if let Some(cache) = cache {
+            cache.keep_lists(what, &lists);
+        }
+        Ok(lists)
+    })
+}
+
+/// The inputs in the coordinates of their principal components, where the kind of graph asks for it, and as they are
+/// otherwise. Outputs are never projected: a model has few of them, and they are what is to be judged.
+pub(super) fn projected<'a>(
+    inputs: &'a Samples<'a>,
+    kind: GraphKind,
+    cache: Option<&SearchCache>,
+    monitor: &dyn Monitor,
+) -> Result<SideSamples<'a>> {
+    let GraphKind::Pca(dimensions) = kind else { return Ok(SideSamples::Given(inputs)) };
+    if let Some(known) = cache.and_then(|cache| cache.projection(dimensions)) {
+        return Ok(SideSamples::Projected(known));
+    }
+    monitor.begin(Stage::Graphs);
+    let projection = Arc::new(project(inputs, dimensions, monitor)?);
+    if let Some(cache) = cache {
+        cache.keep_projection(dimensions, &projection);
+    }
+    Ok(SideSamples::Projected(projection))
+}
+
+/// The inputs and the outputs of some models, searched and ready to be connected.
+pub(super) struct ModelSides<'a> {
+    input: Source<Arc<Graph>>,
+    /// One per model.
+    outputs: Vec<Source<ConnectedGraph>>,
+    /// The sides that are given as samples, the inputs first.
+    searched: Vec<SearchedSide<'a>>,
+    projecting: Duration,
+}
+
+/// Where the graph of a side comes from.
+enum Source<G> {
+    /// It is made of the next of the searched sides.
+    Samples(SearchedFacts),
+    /// It is given.
+    Graph(G),
+}
+
+/// What is known of a side once it is searched for the k asked for.
+#[derive(Debug, Clone, Copy)]
+struct SearchedFacts {
+    /// Numbers per sample, before any projection.
+    dim: usize,
+    /// Samples whose neighbors are decided by index.
+    decided_by_index: usize,
+}
+
+impl SearchedFacts {
+    fn of(dim: usize, side: &SearchedSide<'_>) -> Self {
+        Self { dim, decided_by_index: side.lists().samples_decided_by_index() }
+    }
+}
+
+impl<'a> ModelSides<'a> {
+    /// Searches both sides of one model for k = `params.neighbors`.
+    pub(super) fn of_pair(
+        pair: &'a ManifoldPair<'a>,
+        params: &SpadeParams,
+        cache: Option<&'a SearchCache>,
+        monitor: &'a dyn Monitor,
+    ) -> Result<Self> {
+        let mut sides = Self::of_inputs(pair.input(), params, cache, monitor)?;
+        match pair.output_side() {
+            OutputSide::Samples(outputs) => {
+                let side = searched(Side::Output, SideSamples::Given(outputs), params, cache, monitor)?;
+                sides.add_outputs(outputs, side);
+            }
+            OutputSide::Graph(graph) => sides.outputs.push(Source::Graph(graph.clone())),
+        }
+        Ok(sides)
+    }
+
+    /// Searches the inputs and the outputs of some models for k = `params.neighbors`.
+    pub(super) fn of_models(
+        models: &'a ModelSet<'a>,
+        params: &SpadeParams,
+        monitor: &'a dyn Monitor,
+    ) -> Result<Self> {
+        let mut sides = Self::of_inputs(models.inputs(), params, None, monitor)?;
+        for model in models.models() {
+            let outputs = SideSamples::Given(&model.outputs);
+            let side = searched(Side::Output, outputs, params, None, monitor)?;
+            sides.add_outputs(&model.outputs, side.of_model(&model.name));
+        }
+        Ok(sides)
+    }
+
+    /// Inputs that are searched already, and the outputs that belong to them.
+    pub(super) fn of_searched(inputs: KnownInputs<'a>, output_dim: usize, outputs: SearchedSide<'a>) -> Self {
+        let KnownInputs { dim, decided_by_index, side } = inputs;
+        let facts = SearchedFacts { dim, decided_by_index };
+        let output = Source::Samples(SearchedFacts::of(output_dim, &outputs));
+        Self {
+            input: Source::Samples(facts),
+            outputs: vec![output],
+            searched: vec![side, outputs],
+            projecting: Duration::ZERO,
+        }
+    }
+
+    fn of_inputs(
+        inputs: &'a Manifold<'a>,
+        params: &SpadeParams,
+        cache: Option<&'a SearchCache>,
+        monitor: &'a dyn Monitor,
+    ) -> Result<Self> {
+        let began = Instant::now();
+        let samples = match inputs {
+            Manifold::Graph(graph) => {
+                let input = Source::Graph(Arc::clone(graph));
+                let (outputs, searched) = (Vec::new(), Vec::new());
+                return Ok(Self { input, outputs, searched, projecting: Duration::ZERO });
+            }
+            Manifold::Samples(samples) => samples,
+        };
+        let side = projected(samples, params.graph, cache, monitor)?;
+        let projecting = began.elapsed();
+        let side = searched(Side::Input, side, params, cache, monitor)?;
+        let input = Source::Samples(SearchedFacts::of(samples.dim(), &side));
+        Ok(Self { input, outputs: Vec::new(), searched: vec![side], projecting })
+    }
+
+    fn add_outputs(&mut self, outputs: &Samples<'_>, side: SearchedSide<'a>) {
+        self.outputs.push(Source::Samples(SearchedFacts::of(outputs.dim(), &side)));
+        self.searched.push(side);
+    }
+
+    /// Makes the graphs of k = `neighbors`; `grow` takes one k' for all sides that are made of samples.
+    pub(super) fn make(
+        &mut self,
+        neighbors: usize,
+        params: &SpadeParams,
+        monitor: &dyn Monitor,
+    ) -> Result<MadeGraphs> {
+        let (began, searched_before) = (Instant::now(), self.searching());
+        let ConnectedSides { used, sides } =
+            connect_sides(&mut self.searched, neighbors, params.connectivity, monitor)?;
+        let mut finished = Vec::with_capacity(sides.len());
+        for (connected, side) in sides.into_iter().zip(&self.searched) {
+            finished.push(finish(connected, side, used, params, monitor)?);
+        }
+        let mut finished = finished.into_iter();
+        let mut next = |facts: &SearchedFacts| {
+            let (graph, mut made) = finished.next().expect("one graph per searched side");
+            made.dim = facts.dim;
+            made.decided_by_index = facts.decided_by_index;
+            (graph, made)
+        };
+        let input = match &self.input {
+            Source::Samples(facts) => {
+                let (graph, made) = next(facts);
+                (graph.shared(), made)
+            }
+            Source::Graph(graph) => (Arc::clone(graph), MadeSide::given(graph)),
+        };
+        let outputs = self.outputs.iter().map(|source| match source {
+            Source::Samples(facts) => next(facts),
+            Source::Graph(graph) => (graph.clone(), MadeSide::given(graph.graph())),
+        });
+        let outputs = outputs.collect();
+        // Where every graph is given, k does not matter.
+        let [requested, used] = if self.searched.is_empty() { [0, 0] } else { [neighbors, used] };
+        // Searches that `grow` repeats count as searches.
+        let making = (began.elapsed() + searched_before).saturating_sub(self.searching());
+        Ok(MadeGraphs { requested, used, input, outputs, making })
+    }
+
+    /// Time of the projection of the inputs.
+    pub(super) fn projecting(&self) -> Duration {
+        self.projecting
+    }
+
+    /// Time of all searches.
+    pub(super) fn searching(&self) -> Duration {
+        self.searched.iter().map(SearchedSide::searching).sum()
+    }
+
+    /// How many of the true neighbors the searches found, in the order of the sides that are samples.
+    pub(super) fn recalls(&self) -> impl Iterator<Item = Recall> {
+        self.searched.iter().map(|side| side.lists().recall())
+    }
+
+    /// The inputs as they are searched by now, where they are samples.
+    pub(super) fn into_inputs(self) -> Option<SearchedSide<'a>> {
+        match self.input {
+            Source::Samples(_) => self.searched.into_iter().next(),
+            Source::Graph(_) => None,
+        }
+    }
+}
+
+/// Inputs that several makings of graphs share.
+pub(super) struct KnownInputs<'a> {
+    /// Numbers per sample, before any projection.
+    pub(super) dim: usize,
+    /// Samples whose neighbors are decided by index, with the k asked for.
+    pub(super) decided_by_index: usize,
+    pub(super) side: SearchedSide<'a>,
+}
+
+/// Weighs a connected graph and thins it out.
+fn finish(
+    connected: ConnectedSide,
+    side: &SearchedSide<'_>,
+    used: usize,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<(ConnectedGraph, MadeSide)> {
+    let ConnectedSide { graph, connection } = connected;
+    let (graph, weights_raised) = side.weigh(graph, used, params.weights);
+    let mut construction = Construction { weights_raised, ..Construction::default() };
+    if let Some(projection) = side.samples().projection() {
+        construction.dimensions = Some(projection.dimensions());
+        construction.explained = Some(projection.explained());
+    }
+    let mut made = MadeSide {
+        dim: 0,
+        decided_by_index: 0,
+        connection,
+        construction,
+        recall: side.lists().recall(),
+        searching: side.searching(),
+    };
+    let GraphKind::Sparse(target) = params.graph else { return Ok((graph, made)) };
+    monitor.begin(Stage::Graphs);
+    let (sparse, info) =
+        sparsify(&graph, target, params.seed, monitor).map_err(|error| side.in_model(error))?;
+    made.construction.sparsifier = Some(info);
+    Ok((sparse, made))
+}
+
+/// The finished graphs of some models, all of the same k.
+pub(super) struct MadeGraphs {
+    /// k; 0 where every graph is given.
+    requested: usize,
+    /// k'.
+    used: usize,
+    input: (Arc<Graph>, MadeSide),
+    /// One per model.
+    outputs: Vec<(ConnectedGraph, MadeSide)>,
+    making: Duration,
+}
+
+/// What it took to make the graph of one side.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MadeSide {
+    /// Numbers per sample; 0 where the graph is given.
+    dim: usize,
+    decided_by_index: usize,
+    pub(super) connection: SideConnection,
+    construction: Construction,
+    recall: Recall,
+    /// Time of the searches, including those that `grow` repeats.
+    searching: Duration,
+}
+
+impl MadeSide {
+    fn given(graph: &Graph) -> Self {
+        Self {
+            dim: 0,
+            decided_by_index: 0,
+            connection: SideConnection::new(Components::of(graph).count(), 0),
+            construction: Construction { given: true, ..Construction::default() },
+            recall: Recall::Exact,
+            searching: Duration::ZERO,
+        }
+    }
+}
+
+impl MadeGraphs {
+    /// The graphs of one model with what it took to make them. Its times are those of its outputs: what the models share is for
+    /// the caller to add.
+    pub(super) fn of_model(&self, model: usize, params: &SpadeParams) -> Result<ModelGraphs> {
+        let (input_graph, input) = &self.input;
+        let (output_graph, output) = &self.outputs[model];
+        let graphs = GraphPair::new(Arc::clone(input_graph), output_graph.clone())?;
+        let diagnostics = Diagnostics {
+            params: params.clone(),
+            input_dim: input.dim,
+            output_dim: output.dim,
+            input_graph: input.construction,
+            output_graph: output.construction,
+            connection: Connection {
+                policy: params.connectivity,
+                requested: self.requested,
+                used: self.used,
+                input: input.connection,
+                output: output.connection,
+            },
+            inputs_decided_by_index: input.decided_by_index,
+            outputs_decided_by_index: output.decided_by_index,
+            input_recall: input.recall,
+            output_recall: output.recall,
+            timings: Timings { neighbors_output: output.searching, ..Timings::default() },
+        };
+        Ok(ModelGraphs { graphs, diagnostics })
+    }
+
+    /// k'.
+    pub(super) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// What the input graph needed.
+    pub(super) fn input(&self) -> &MadeSide {
+        &self.input.1
+    }
+
+    /// What the output graph of each model needed.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = &MadeSide> {
+        self.outputs.iter().map(|(_, made)| made)
+    }
+
+    /// Time of the searches among the inputs.
+    pub(super) fn input_searching(&self) -> Duration {
+        self.input.1.searching
+    }
+
+    /// Time of connecting, weighing and thinning out.
+    pub(super) fn making(&self) -> Duration {
+        self.making
+    }
+}

@@ -1,0 +1,201 @@
+//! How much a model score depends on the samples it was computed from, and what to hold it against.
+//!
+//! The interval is a jackknife that leaves out half of the samples (Shao and Wu 1989), on the logarithm of the score. A
+//! subsample of m of n samples, drawn without replacement, scatters with a variance of σ²(1/m − 1/n) where a sample of n
+//! scatters with σ²/n; so the standard deviation s of half-samples is that of the whole, and the interval is
+//!
+//! ```text
+//! [ λ · exp(−1.96 s),  λ · exp(1.96 s) ]     s² = m/(n − m) · variance of the subsamples' log λ,  m = ⌊n/2⌋
+//! ```
+//!
+//! It stands around λ and not around the subsamples' scores because the score depends on how many samples there are, and
+//! no limit is known that it would tend to. So what the interval is about is the score that a set of *this many* samples
+//! from the same source typically has (the median over such sets), with the same k. `docs/decisions/` says what that does
+//! and does not mean, and how often it held.
+
+use super::graphs::ModelSides;
+use super::models::{Model, ModelSet};
+use super::params::SpadeParams;
+use crate::eigen::EigenProblem;
+use crate::error::{Error, Result};
+use crate::graph::{Connectivity, GraphPair};
+use crate::monitor::{Monitor, Stage, check_cancelled};
+use crate::random::{Purpose, draw, stream, stream_at};
+use crate::threads::with_threads;
+
+/// A relative residual that is ample for quantiles.
+const SUBSAMPLE_TOLERANCE: f64 = 1e-4;
+
+/// Nominal level of an interval, and how many standard deviations it reaches to either side.
+pub const INTERVAL_LEVEL: f64 = 0.95;
+const STANDARD_DEVIATIONS: f64 = 1.959_963_984_540_054;
+
+/// Subsamples that are enough for an interval: s is then known to some 7 %.
+pub const SUBSAMPLES: usize = 100;
+
+/// An interval of one model score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Interval {
+    /// Lower end.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+}
+
+/// Intervals of the scores of several models, from the same subsamples.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Intervals {
+    /// An interval a model, in the order given.
+    pub models: Vec<Interval>,
+    /// The scores of every subsample, a score a model.
+    pub scores: Vec<Vec<f64>>,
+    /// Samples in a subsample, ⌊n/2⌋.
+    pub size: usize,
+    /// Subsamples that needed more neighbours to be connected.
+    pub grown: usize,
+}
+
+impl Intervals {
+    /// The part of the subsamples in which model `a` scores below model `b`; half of the ties.
+    pub fn part_in_order(&self, a: usize, b: usize) -> f64 {
+        let wins = self.scores.iter().map(|scores| match scores[a].total_cmp(&scores[b]) {
+            std::cmp::Ordering::Less => 1.0,
+            std::cmp::Ordering::Equal => 0.5,
+            std::cmp::Ordering::Greater => 0.0,
+        });
+        wins.sum::<f64>() / self.scores.len() as f64
+    }
+}
+
+/// Intervals around the model scores `scores` of all models, which were computed with `params`; k should be the k used.
+///
+/// A subsample that falls apart is connected with more neighbours, whatever the policy, and counted.
+///
+/// # Errors
+/// When half of the samples are not more than k, the inputs are a graph, and as [`evaluate`](crate::pipeline::evaluate).
+///
+/// # Panics
+/// When there is not one score a model, or fewer than two repetitions.
+pub fn intervals(
+    models: &ModelSet<'_>,
+    scores: &[f64],
+    repetitions: usize,
+    params: &SpadeParams,
+    monitor: &dyn Monitor,
+) -> Result<Intervals> {
+    assert_eq!(models.models().len(), scores.len(), "a score a model");
+    assert!(repetitions > 1, "two subsamples are the least that can scatter");
+    params.check()?;
+    let size = models.len() / 2;
+    if size <= params.neighbors.max(1) {
+        return Err(Error::SmallSubsample { size, neighbors: params.neighbors });
+    }
+    with_threads(params.threads, || {
+        monitor.begin(Stage::Subsamples);
+        let mut drawn = Vec::with_capacity(repetitions);
+        for repetition in 0..repetitions {
+            check_cancelled(monitor)?;
+            drawn.push(subsample(models, params, size, repetition as u64, &Cancelling(monitor))?);
+            monitor.progress(repetition as u64 + 1, repetitions as u64);
+        }
+        let grown = drawn.iter().filter(|subsample| subsample.used > params.neighbors).count();
+        let subsampled: Vec<Vec<f64>> = drawn.into_iter().map(|subsample| subsample.scores).collect();
+        let scale = (size as f64 / (models.len() - size) as f64).sqrt();
+        let around = |(model, &score): (usize, &f64)| {
+            let logarithms: Vec<f64> = subsampled.iter().map(|scores| scores[model].ln()).collect();
+            let reach = (STANDARD_DEVIATIONS * scale * standard_deviation(&logarithms)).exp();
+            Interval { lower: score / reach, upper: score * reach }
+        };
+        let models = scores.iter().enumerate().map(around).collect();
+        Ok(Intervals { models, scores: subsampled, size, grown })
+    })
+}
+
+/// The permuted baseline: the score of the model's outputs, randomly permuted. It is what is left when a model ignores its input
+/// but answers with the same values. The output graph keeps its shape and only its nodes are relabeled, so nothing has to be
+/// searched.
+///
+/// # Errors
+/// As [`evaluate`](crate::pipeline::evaluate).
+pub fn permuted_score(graphs: &GraphPair, params: &SpadeParams, monitor: &dyn Monitor) -> Result<f64> {
+    let mut labels: Vec<u32> = (0..graphs.nodes() as u32).collect();
+    draw(&mut labels, graphs.nodes(), &mut stream(params.seed, Purpose::PermutedOutputs));
+    let permuted = graphs.with_outputs_relabeled(&labels);
+    with_threads(params.threads, || model_score(&permuted, params, monitor))
+}
+
+/// λ_1 alone.
+fn model_score(graphs: &GraphPair, params: &SpadeParams, monitor: &dyn Monitor) -> Result<f64> {
+    let params = params.clone().with_eigenpairs(1).eigen_params();
+    let problem = EigenProblem::new(graphs, params.seed);
+    Ok(problem.dominant_eigenpairs(&params, monitor)?.values()[0])
+}
+
+/// One subsample: the k it needed, and the score of every model.
+struct Subsample {
+    used: usize,
+    scores: Vec<f64>,
+}
+
+fn subsample(
+    models: &ModelSet<'_>,
+    params: &SpadeParams,
+    size: usize,
+    repetition: u64,
+    monitor: &dyn Monitor,
+) -> Result<Subsample> {
+    let mut all: Vec<u32> = (0..models.len() as u32).collect();
+    draw(&mut all, size, &mut stream_at(params.seed, Purpose::Subsamples, repetition));
+    // In their old order, so that ties still go to the lower index.
+    let chosen = &mut all[..size];
+    chosen.sort_unstable();
+    let parts = rows_of(models, chosen)?;
+    let params = params
+        .clone()
+        .with_eigenpairs(1)
+        .with_tolerance(params.tolerance.max(SUBSAMPLE_TOLERANCE))
+        .with_connectivity(Connectivity::Grow);
+    let made = ModelSides::of_models(&parts, &params, monitor)?.make(params.neighbors, &params, monitor)?;
+    let score = |model| model_score(&made.of_model(model, &params)?.graphs, &params, monitor);
+    let scores = (0..parts.models().len()).map(score).collect::<Result<_>>()?;
+    Ok(Subsample { used: made.used(), scores })
+}
+
+/// The same models on some of the samples.
+fn rows_of(models: &ModelSet<'_>, rows: &[u32]) -> Result<ModelSet<'static>> {
+    // Part of a neighbour graph is not the neighbour graph of a part.
+    let inputs = models.inputs().samples().ok_or(Error::SubsampledGraph)?;
+    let part = |model: &Model<'_>| -> Result<Model<'static>> {
+        Ok(Model { name: model.name.clone(), outputs: model.outputs.rows(rows)? })
+    };
+    let parts = models.models().iter().map(part).collect::<Result<_>>()?;
+    ModelSet::new(inputs.rows(rows)?, parts)
+}
+
+fn standard_deviation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / (values.len() - 1) as f64).sqrt()
+}
+
+/// Passes on the wish to stop, and hides the stages of every subsample.
+struct Cancelling<'a>(&'a dyn Monitor);
+
+impl Monitor for Cancelling<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_deviations_divide_by_one_less() {
+        assert_eq!(standard_deviation(&[1.0, 3.0, 5.0]), 2.0);
+        assert_eq!(standard_deviation(&[4.0, 4.0]), 0.0);
+    }
+}

@@ -1,0 +1,227 @@
+//! What a caller may choose.
+
+use std::num::NonZeroUsize;
+
+use super::manifold::{Manifold, ManifoldPair};
+use crate::eigen::{Certainty, EigenMethod, EigenParams};
+use crate::error::{Error, Result};
+use crate::graph::{Connectivity, GraphKind, Weights};
+use crate::laplacian::SketchParams;
+use crate::neighbors::SearchMethod;
+
+/// Which eigenpairs edge and node scores are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Spectrum {
+    /// The r largest ([`SpadeParams::eigenpairs`]).
+    #[default]
+    Leading,
+    /// All n − 1, by a random projection: every edge score within the relative `error`, with a probability of 0.999. The
+    /// model score and the embedding stay those of the r largest.
+    Full {
+        /// ε, as in [`SketchParams::error`].
+        error: f64,
+    },
+}
+
+/// Parameters of [`evaluate`](super::evaluate).
+///
+/// ```
+/// use spadework::SpadeParams;
+/// let params = SpadeParams::default().with_neighbors(5).with_seed(7);
+/// assert_eq!((params.neighbors, params.seed, params.eigenpairs), (5, 7, 2));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SpadeParams {
+    /// Neighbours per sample, k. The paper's default is 10.
+    pub neighbors: usize,
+    /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
+    pub eigenpairs: usize,
+    /// Whether edge and node scores are made of those or of all eigenpairs.
+    pub spectrum: Spectrum,
+    /// How eigenpairs are found.
+    pub solver: EigenMethod,
+    /// How neighbours are searched.
+    pub search: SearchMethod,
+    /// How the graphs are made of their samples.
+    pub graph: GraphKind,
+    /// What their edges weigh.
+    pub weights: Weights,
+    /// What to do with a disconnected graph.
+    pub connectivity: Connectivity,
+    /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
+    /// about its square.
+    pub tolerance: f64,
+    /// How the upper bound of the model score is obtained.
+    pub certainty: Certainty,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Threads to use; all cores where `None`. The result does not depend on it.
+    pub threads: Option<NonZeroUsize>,
+}
+
+impl Default for SpadeParams {
+    fn default() -> Self {
+        Self {
+            neighbors: 10,
+            eigenpairs: 2,
+            spectrum: Spectrum::default(),
+            solver: EigenMethod::default(),
+            search: SearchMethod::default(),
+            graph: GraphKind::default(),
+            weights: Weights::default(),
+            connectivity: Connectivity::default(),
+            tolerance: 1e-6,
+            certainty: Certainty::default(),
+            seed: 0,
+            threads: None,
+        }
+    }
+}
+
+impl SpadeParams {
+    /// Smallest tolerance that double precision reaches reliably.
+    pub const LEAST_TOLERANCE: f64 = 1e-11;
+    /// Largest tolerance: looser iterations have been seen to settle on a wrong eigenvalue.
+    pub const MOST_TOLERANCE: f64 = 1e-3;
+
+    /// The same with another [`neighbors`](Self::neighbors).
+    #[must_use]
+    pub fn with_neighbors(self, neighbors: usize) -> Self {
+        Self { neighbors, ..self }
+    }
+
+    /// The same with another [`eigenpairs`](Self::eigenpairs).
+    #[must_use]
+    pub fn with_eigenpairs(self, eigenpairs: usize) -> Self {
+        Self { eigenpairs, ..self }
+    }
+
+    /// The same with another [`spectrum`](Self::spectrum).
+    #[must_use]
+    pub fn with_spectrum(self, spectrum: Spectrum) -> Self {
+        Self { spectrum, ..self }
+    }
+
+    /// The same with another [`solver`](Self::solver).
+    #[must_use]
+    pub fn with_solver(self, solver: EigenMethod) -> Self {
+        Self { solver, ..self }
+    }
+
+    /// The same with another [`search`](Self::search).
+    #[must_use]
+    pub fn with_search(self, search: SearchMethod) -> Self {
+        Self { search, ..self }
+    }
+
+    /// The same with another [`graph`](Self::graph).
+    #[must_use]
+    pub fn with_graph(self, graph: GraphKind) -> Self {
+        Self { graph, ..self }
+    }
+
+    /// The same with another [`weights`](Self::weights).
+    #[must_use]
+    pub fn with_weights(self, weights: Weights) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// The same with another [`connectivity`](Self::connectivity).
+    #[must_use]
+    pub fn with_connectivity(self, connectivity: Connectivity) -> Self {
+        Self { connectivity, ..self }
+    }
+
+    /// The same with another [`tolerance`](Self::tolerance).
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance, ..self }
+    }
+
+    /// The same with another [`certainty`](Self::certainty).
+    #[must_use]
+    pub fn with_certainty(self, certainty: Certainty) -> Self {
+        Self { certainty, ..self }
+    }
+
+    /// The same with another [`seed`](Self::seed).
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// The same with another [`threads`](Self::threads).
+    #[must_use]
+    pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// What of the parameters concerns the eigenproblem.
+    pub fn eigen_params(&self) -> EigenParams {
+        EigenParams {
+            eigenpairs: self.eigenpairs,
+            tolerance: self.tolerance,
+            seed: self.seed,
+            method: self.solver,
+            ..EigenParams::default()
+        }
+    }
+
+    /// Checks the parameters against the two sides of a model.
+    ///
+    /// # Errors
+    /// As [`SpadeParams::check_for`], or as [`SpadeParams::check_for_graphs`] where both sides are graphs.
+    pub fn check_sides(&self, sides: &ManifoldPair<'_>) -> Result<()> {
+        match (sides.input(), sides.output()) {
+            (Manifold::Graph(_), Manifold::Graph(_)) => self.check_for_graphs(sides.len()),
+            _ => self.check_for(sides.len()),
+        }
+    }
+
+    /// Checks the parameters by themselves.
+    ///
+    /// # Errors
+    /// When a count is zero, or the tolerance, the error of the full spectrum or a number of the graph is out of range.
+    pub fn check(&self) -> Result<()> {
+        if self.neighbors == 0 {
+            return Err(Error::NoNeighbors);
+        }
+        if self.eigenpairs == 0 {
+            return Err(Error::NoEigenpairs);
+        }
+        if let Spectrum::Full { error } = self.spectrum {
+            SketchParams { error, ..SketchParams::default() }.check()?;
+        }
+        self.graph.check()?;
+        let (least, most) = (Self::LEAST_TOLERANCE, Self::MOST_TOLERANCE);
+        if !(least..=most).contains(&self.tolerance) {
+            return Err(Error::Tolerance { least, most, got: self.tolerance });
+        }
+        Ok(())
+    }
+
+    /// Checks the parameters against a number of samples, and by themselves.
+    ///
+    /// # Errors
+    /// As [`SpadeParams::check`], and when k or r is not smaller than n.
+    pub fn check_for(&self, samples: usize) -> Result<()> {
+        self.check()?;
+        if self.neighbors >= samples {
+            return Err(Error::TooManyNeighbors { neighbors: self.neighbors, samples });
+        }
+        self.check_for_graphs(samples)
+    }
+
+    /// As [`SpadeParams::check_for`] where both graphs are given, so that k does not matter.
+    ///
+    /// # Errors
+    /// As [`SpadeParams::check`], and when r is not smaller than n.
+    pub fn check_for_graphs(&self, samples: usize) -> Result<()> {
+        self.check()?;
+        if self.eigenpairs >= samples {
+            return Err(Error::TooManyEigenpairs { eigenpairs: self.eigenpairs, samples });
+        }
+        Ok(())
+    }
+}

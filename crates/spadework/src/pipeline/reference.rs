@@ -1,0 +1,349 @@
+//! New samples against a scored model: node scores without scoring everything again.
+//!
+//! A new sample u = (x, y) joins the reference graphs as a node of its own. Its neighbours are, on each side, the k
+//! nearest reference samples and those that would count u among their own k nearest: the union rule of the graphs
+//! themselves. Row u of L_X v = λ L_Y v, with v kept as it is on the reference, then gives the entry of every
+//! eigenvector at u:
+//!
+//! ```text
+//! v(u) = ( λ Σ_{q ∈ N_Y(u)} v(q) − Σ_{q ∈ N_X(u)} v(q) ) / ( λ |N_Y(u)| − |N_X(u)| )
+//! ```
+//!
+//! (Nyström's extension, for this pencil.) For large λ that is the mean over the output neighbours. The node score of u
+//! is the mean of ‖V(u) − V(q)‖² over its input neighbours, as ever. A new sample that equals a reference sample in
+//! input and output stands for it and so is not its own neighbour; its neighbours, its entries and its score are then
+//! those of the reference sample, up to the residual of the eigenpairs.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::graphs::searched;
+use super::params::SpadeParams;
+use crate::error::{Error, Result};
+use crate::graph::{GraphKind, SideSamples, Weights};
+use crate::monitor::{Monitor, Stage, check_cancelled};
+use crate::neighbors::{Element, NeighborLists, ordered, squared_distance};
+use crate::samples::{PairedSamples, Samples, Side, Values};
+use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
+use crate::threads::with_threads;
+
+/// The row equation is used where λ|N_Y| is at least this many times |N_X|: what neighbours' entries are off by is then
+/// multiplied by at most 3. Elsewhere (a hub of the input graph, λ hardly above 1) the mean over the output neighbours
+/// takes its place.
+const LEAST_DOMINANCE: f64 = 2.0;
+
+/// A scored model that new samples are measured by.
+#[derive(Debug)]
+pub struct Reference<'a> {
+    samples: PairedSamples<'a>,
+    params: SpadeParams,
+    eigenvalues: Vec<f64>,
+    embedding: SpectralEmbedding,
+    input_reach: Vec<Neighbor>,
+    output_reach: Vec<Neighbor>,
+    /// Node scores of the reference, ascending.
+    ascending: Vec<f64>,
+}
+
+/// Squared distance and index, in the order of neighbours.
+type Neighbor = (f64, u32);
+
+/// What [`Reference::score`] finds.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct NewScores {
+    /// The scores of the new samples.
+    pub node_scores: NodeScores,
+    /// Their rows of the embedding.
+    pub embedding: SpectralEmbedding,
+    /// For every new sample, the part of the reference samples with a lower score, 0 to 1.
+    pub quantiles: Vec<f64>,
+    /// New samples that equal a reference sample in input and output.
+    pub known: usize,
+    /// Entries of eigenvectors at new samples that are means over output neighbours because the row equation does not
+    /// determine them well; of `r` times the number of new samples.
+    pub averaged: usize,
+    /// New samples whose inputs lie apart from the reference, ascending: farther from their nearest reference sample than
+    /// any reference sample from its k-th neighbour. What the score says of them is extrapolated.
+    pub far_inputs: Vec<usize>,
+    /// The same by their outputs.
+    pub far_outputs: Vec<usize>,
+}
+
+impl<'a> Reference<'a> {
+    /// Prepares a scored model: its samples, and the eigenvalues and the embedding of its report. Of the parameters, k (the
+    /// one used), the search and the threads count; the graphs must be the plain ones, kNN of unit weights.
+    ///
+    /// Finds the reach of every reference sample, the distance of its k-th neighbour, which takes a neighbour search a side.
+    ///
+    /// # Errors
+    /// When k or the embedding does not fit the samples, the graphs are of another kind, or the monitor stops the search.
+    pub fn new(
+        samples: PairedSamples<'a>,
+        eigenvalues: Vec<f64>,
+        embedding: SpectralEmbedding,
+        params: &SpadeParams,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let (rows, columns) = (samples.len(), eigenvalues.len());
+        if embedding.dim() != columns || embedding.values().len() != rows * columns {
+            return Err(Error::WrongLength { rows, columns, got: embedding.values().len() });
+        }
+        let (graph, weights) = (params.graph, params.weights);
+        if (graph, weights) != (GraphKind::Knn, Weights::Unit) {
+            let (graph, weights) = (graph.to_string(), weights.to_string());
+            return Err(Error::ReferenceGraphs { graph, weights });
+        }
+        let (graph, inputs, outputs) = with_threads(params.threads, || -> Result<_> {
+            let lists = |side, samples| searched(side, SideSamples::Given(samples), params, None, monitor);
+            let inputs = lists(Side::Input, samples.input())?;
+            let outputs = lists(Side::Output, samples.output())?;
+            Ok((inputs.graph(params.neighbors), inputs.into_lists(), outputs.into_lists()))
+        })?;
+        let edges = EdgeScores::from_embedding(&graph, &embedding);
+        let mut ascending = NodeScores::from_edges(&graph, &edges).scores().to_vec();
+        ascending.sort_unstable_by(f64::total_cmp);
+        Ok(Self {
+            samples,
+            params: params.clone(),
+            eigenvalues,
+            embedding,
+            input_reach: reach(&inputs),
+            output_reach: reach(&outputs),
+            ascending,
+        })
+    }
+
+    /// Number of reference samples.
+    #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
+    pub fn len(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// Scores new samples, each by itself: they are no neighbours of each other.
+    ///
+    /// # Errors
+    /// When the numbers per sample are not those of the reference, numbers of rows differ, or the monitor stops the run.
+    ///
+    /// # Complexity
+    /// O(m n d) for m new samples.
+    pub fn score(
+        &self,
+        inputs: &Samples<'_>,
+        outputs: &Samples<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<NewScores> {
+        if inputs.len() != outputs.len() {
+            return Err(Error::ShapeMismatch { input_rows: inputs.len(), output_rows: outputs.len() });
+        }
+        check_dims(Side::Input, self.samples.input(), inputs)?;
+        check_dims(Side::Output, self.samples.output(), outputs)?;
+        monitor.begin(Stage::NewSamples);
+        let k = self.params.neighbors;
+        let (known, input, output) = with_threads(self.params.threads, || {
+            let known = self.known(inputs, outputs, monitor)?;
+            let input =
+                neighbors_of_new(self.samples.input(), &self.input_reach, k, inputs, &known, monitor)?;
+            let output =
+                neighbors_of_new(self.samples.output(), &self.output_reach, k, outputs, &known, monitor)?;
+            Ok((known, input, output))
+        })?;
+        let mut averaged = 0;
+        let mut values = Vec::with_capacity(inputs.len() * self.eigenvalues.len());
+        let mut scores = Vec::with_capacity(inputs.len());
+        for (near, reached) in input.iter().zip(&output) {
+            let near = &near.neighbors;
+            let row = self.row(near, &reached.neighbors, &mut averaged);
+            let distance = |&q: &u32| {
+                row.iter().zip(self.embedding.row(q as usize)).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+            };
+            scores.push(near.iter().map(distance).sum::<f64>() / near.len() as f64);
+            values.extend(row);
+        }
+        Ok(NewScores {
+            quantiles: scores.iter().map(|&score| self.quantile(score)).collect(),
+            node_scores: NodeScores::from_scores(scores),
+            embedding: SpectralEmbedding::from_rows(self.eigenvalues.len(), values),
+            known: known.iter().flatten().count(),
+            averaged,
+            far_inputs: far(&input, &self.input_reach),
+            far_outputs: far(&output, &self.output_reach),
+        })
+    }
+
+    /// Row u of L_X v = λ L_Y v solved for v(u), for every eigenpair; the factor √λ of the embedding goes through.
+    fn row(&self, input: &[u32], output: &[u32], averaged: &mut usize) -> Vec<f64> {
+        let sum = |neighbors: &[u32], i: usize| {
+            neighbors.iter().map(|&q| self.embedding.row(q as usize)[i]).sum::<f64>()
+        };
+        let (input_degree, output_degree) = (input.len() as f64, output.len() as f64);
+        let entry = |(i, &value): (usize, &f64)| {
+            if value * output_degree < LEAST_DOMINANCE * input_degree {
+                *averaged += 1;
+                return sum(output, i) / output_degree;
+            }
+            (value * sum(output, i) - sum(input, i)) / (value * output_degree - input_degree)
+        };
+        self.eigenvalues.iter().enumerate().map(entry).collect()
+    }
+
+    fn quantile(&self, score: f64) -> f64 {
+        self.ascending.partition_point(|&other| other < score) as f64 / self.ascending.len() as f64
+    }
+
+    /// For every new sample, the first reference sample that it equals in input and output.
+    fn known(
+        &self,
+        inputs: &Samples<'_>,
+        outputs: &Samples<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<Option<u32>>> {
+        let same_output = equal_rows(self.samples.output(), outputs);
+        let same_input = equal_rows(self.samples.input(), inputs);
+        (0..inputs.len())
+            .into_par_iter()
+            .map(|u| {
+                check_cancelled(monitor)?;
+                Ok((0..self.len()).find(|&q| same_output(q, u) && same_input(q, u)).map(|q| q as u32))
+            })
+            .collect()
+    }
+}
+
+/// The k-th neighbour of every sample.
+fn reach(lists: &NeighborLists) -> Vec<Neighbor> {
+    let last = lists.neighbors() - 1;
+    (0..lists.len()).map(|p| (lists.squared_distances_of(p)[last], lists.of(p)[last])).collect()
+}
+
+/// The new samples whose nearest reference sample is farther away than any k-th neighbour within the reference.
+fn far(new: &[NewNeighbors], reach: &[Neighbor]) -> Vec<usize> {
+    let farthest = reach.iter().map(|&(distance, _)| distance).fold(0.0, f64::max);
+    new.iter().enumerate().filter(|(_, near)| near.nearest > farthest).map(|(u, _)| u).collect()
+}
+
+fn check_dims(side: Side, reference: &Samples<'_>, new: &Samples<'_>) -> Result<()> {
+    if reference.dim() == new.dim() {
+        return Ok(());
+    }
+    Err(Error::ReferenceDim { side, expected: reference.dim(), got: new.dim() })
+}
+
+/// Tells whether row q of the reference is row u of the new samples.
+fn equal_rows<'s>(
+    reference: &'s Samples<'_>,
+    new: &'s Samples<'_>,
+) -> Box<dyn Fn(usize, usize) -> bool + Sync + 's> {
+    fn rows<'s, A: Element, B: Element>(
+        a: &'s [A],
+        b: &'s [B],
+        dim: usize,
+    ) -> Box<dyn Fn(usize, usize) -> bool + Sync + 's> {
+        Box::new(move |q, u| {
+            let (a, b) = (&a[q * dim..(q + 1) * dim], &b[u * dim..(u + 1) * dim]);
+            a.iter().zip(b).all(|(a, b)| a.to_f64() == b.to_f64())
+        })
+    }
+    match (reference.values(), new.values()) {
+        (Values::F32(a), Values::F32(b)) => rows(a, b, new.dim()),
+        (Values::F32(a), Values::F64(b)) => rows(a, b, new.dim()),
+        (Values::F64(a), Values::F32(b)) => rows(a, b, new.dim()),
+        (Values::F64(a), Values::F64(b)) => rows(a, b, new.dim()),
+    }
+}
+
+/// A new sample on one side.
+struct NewNeighbors {
+    /// Its neighbours, ascending.
+    neighbors: Vec<u32>,
+    /// Squared distance to the nearest.
+    nearest: f64,
+}
+
+/// The neighbours on one side of every new sample.
+fn neighbors_of_new(
+    reference: &Samples<'_>,
+    reach: &[Neighbor],
+    neighbors: usize,
+    new: &Samples<'_>,
+    known: &[Option<u32>],
+    monitor: &dyn Monitor,
+) -> Result<Vec<NewNeighbors>> {
+    match (reference.values(), new.values()) {
+        (Values::F32(a), Values::F32(b)) => each_new_sample(a, b, reach, neighbors, known, monitor),
+        (Values::F64(a), Values::F64(b)) => each_new_sample(a, b, reach, neighbors, known, monitor),
+        // Both in double precision, which holds every single one: distances are the same.
+        (Values::F32(a), Values::F64(b)) => each_new_sample(&widened(a), b, reach, neighbors, known, monitor),
+        (Values::F64(a), Values::F32(b)) => each_new_sample(a, &widened(b), reach, neighbors, known, monitor),
+    }
+}
+
+fn widened(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&value| f64::from(value)).collect()
+}
+
+fn each_new_sample<T: Element>(
+    reference: &[T],
+    new: &[T],
+    reach: &[Neighbor],
+    neighbors: usize,
+    known: &[Option<u32>],
+    monitor: &dyn Monitor,
+) -> Result<Vec<NewNeighbors>> {
+    let dim = new.len() / known.len();
+    new.par_chunks_exact(dim)
+        .zip(known)
+        .map(|(row, &own)| {
+            check_cancelled(monitor)?;
+            Ok(Arch::new().dispatch(Joining { reference, row, reach, neighbors, own }))
+        })
+        .collect()
+}
+
+/// The k nearest reference samples of a new one, and those that have it among their own k nearest. The new sample has
+/// the index of the reference sample it equals, or the last: a newcomer loses every tie.
+struct Joining<'a, T> {
+    reference: &'a [T],
+    row: &'a [T],
+    reach: &'a [Neighbor],
+    neighbors: usize,
+    own: Option<u32>,
+}
+
+impl<T: Element> WithSimd for Joining<'_, T> {
+    type Output = NewNeighbors;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> NewNeighbors {
+        let Self { reference, row, reach, neighbors, own } = self;
+        let index = own.unwrap_or(u32::MAX);
+        let mut nearest: Vec<Neighbor> = Vec::with_capacity(neighbors + 1);
+        let mut chosen_by = Vec::new();
+        for (q, other) in reference.chunks_exact(row.len()).enumerate() {
+            if own == Some(q as u32) {
+                continue;
+            }
+            let farthest = if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
+            let at_least = T::least_squared_distance(simd, row, other);
+            if at_least > farthest && at_least > reach[q].0 {
+                continue;
+            }
+            let distance = squared_distance(row, other);
+            if ordered(&(distance, index), &reach[q]).is_le() {
+                chosen_by.push(q as u32);
+            }
+            let candidate = (distance, q as u32);
+            let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
+            if at < neighbors {
+                nearest.insert(at, candidate);
+                nearest.truncate(neighbors);
+            }
+        }
+        // There are more reference samples than neighbours, so there is a nearest one.
+        let (least, _) = nearest[0];
+        let mut all: Vec<u32> = nearest.into_iter().map(|(_, q)| q).chain(chosen_by).collect();
+        all.sort_unstable();
+        all.dedup();
+        NewNeighbors { neighbors: all, nearest: least }
+    }
+}

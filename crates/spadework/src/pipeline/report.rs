@@ -1,0 +1,167 @@
+//! What comes out.
+
+use std::time::Duration;
+
+use super::params::SpadeParams;
+use super::sparsify::SparsifierInfo;
+use crate::eigen::{Enclosure, GeneralizedEigenpairs};
+use crate::error::Result;
+use crate::graph::{Connection, GraphPair};
+use crate::laplacian::SketchInfo;
+use crate::neighbors::Recall;
+use crate::scores::{
+    EdgeScores, LabelPairScore, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_pair_scores,
+    label_scores,
+};
+
+/// Everything [`evaluate`](crate::pipeline::evaluate) found, and how.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SpadeReport {
+    /// λ_1; larger is less robust.
+    pub model_score: ModelScore,
+    /// Bounds of the model score.
+    pub enclosure: Enclosure,
+    /// The eigenpairs.
+    pub eigenpairs: GeneralizedEigenpairs,
+    /// The embedding V_r.
+    pub embedding: SpectralEmbedding,
+    /// Both graphs.
+    pub graphs: GraphPair,
+    /// Scores of the input graph's edges.
+    pub edge_scores: EdgeScores,
+    /// Scores of the samples.
+    pub node_scores: NodeScores,
+    /// How the edge scores were obtained where they are of the full spectrum
+    /// ([`Spectrum::Full`](crate::pipeline::Spectrum::Full)).
+    pub full_spectrum: Option<SketchInfo>,
+    /// Parameters, what was done to connect the graphs, and times.
+    pub diagnostics: Diagnostics,
+}
+
+impl SpadeReport {
+    /// Mean node score of every label.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn label_scores(&self, labels: &[i64]) -> Result<Vec<LabelScore>> {
+        label_scores(&self.node_scores, labels)
+    }
+
+    /// Mean edge score between every two labels that an edge of the input graph joins.
+    ///
+    /// # Errors
+    /// When there is not one label a sample.
+    pub fn label_pair_scores(&self, labels: &[i64]) -> Result<Vec<LabelPairScore>> {
+        label_pair_scores(&self.edge_scores, labels)
+    }
+}
+
+/// What step (a) makes: the graphs of a model, and how they were made.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ModelGraphs {
+    /// Both graphs.
+    pub graphs: GraphPair,
+    /// Parameters, what was done to connect the graphs, and times.
+    pub diagnostics: Diagnostics,
+}
+
+impl ModelGraphs {
+    /// Graphs that were made earlier.
+    pub fn new(graphs: GraphPair, diagnostics: Diagnostics) -> Self {
+        Self { graphs, diagnostics }
+    }
+}
+
+/// What step (b) finds.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SolvedSpectrum {
+    /// The eigenpairs.
+    pub eigenpairs: GeneralizedEigenpairs,
+    /// Bounds of λ_1.
+    pub enclosure: Enclosure,
+    /// Time that the eigenpairs took.
+    pub eigen_time: Duration,
+    /// Time that the bounds took.
+    pub enclosure_time: Duration,
+}
+
+impl SolvedSpectrum {
+    /// A spectrum that was found earlier; its times are 0 until they are set.
+    pub fn new(eigenpairs: GeneralizedEigenpairs, enclosure: Enclosure) -> Self {
+        Self { eigenpairs, enclosure, eigen_time: Duration::ZERO, enclosure_time: Duration::ZERO }
+    }
+}
+
+/// How a report came about.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Diagnostics {
+    /// The parameters.
+    pub params: SpadeParams,
+    /// Numbers per input sample; 0 where a graph was given.
+    pub input_dim: usize,
+    /// Numbers per output sample; 0 where a graph was given.
+    pub output_dim: usize,
+    /// How the input graph was made.
+    pub input_graph: Construction,
+    /// How the output graph was made.
+    pub output_graph: Construction,
+    /// What was done to connect the graphs.
+    pub connection: Connection,
+    /// Input samples with so many exact copies that their neighbours are decided by index alone.
+    pub inputs_decided_by_index: usize,
+    /// The same for outputs.
+    pub outputs_decided_by_index: usize,
+    /// How many of the true neighbours among the inputs were found; all where a graph was given.
+    pub input_recall: Recall,
+    /// The same for outputs.
+    pub output_recall: Recall,
+    /// Times by stage.
+    pub timings: Timings,
+}
+
+/// How one graph was made, beyond what [`SpadeParams`] asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Construction {
+    /// Whether the caller gave the graph; then nothing else was done to it.
+    pub given: bool,
+    /// Principal components the samples were projected to.
+    pub dimensions: Option<usize>,
+    /// The share of the variance that they hold.
+    pub explained: Option<f64>,
+    /// Gaussian weights that were raised to [`Weights::LEAST`](crate::graph::Weights::LEAST).
+    pub weights_raised: usize,
+    /// What a sparsified graph was made of, and how well it stands for it.
+    pub sparsifier: Option<SparsifierInfo>,
+}
+
+/// Wall-clock time by stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Timings {
+    /// Neighbours among the inputs.
+    pub neighbors_input: Duration,
+    /// Neighbours among the outputs.
+    pub neighbors_output: Duration,
+    /// Building and connecting the graphs, later searches not counted.
+    pub graphs: Duration,
+    /// Preconditioner and eigenpairs.
+    pub eigen: Duration,
+    /// Upper bound of the model score.
+    pub enclosure: Duration,
+    /// Embedding, edge and node scores.
+    pub scores: Duration,
+    /// All of these.
+    pub total: Duration,
+}
+
+impl Timings {
+    /// All stages together.
+    pub(super) fn sum(&self) -> Duration {
+        self.neighbors_input + self.neighbors_output + self.graphs + self.eigen + self.enclosure + self.scores
+    }
+}

@@ -1,0 +1,62 @@
+//! Neighbor lists and projections of one model, for graphs that are made of them in several ways.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::params::SpadeParams;
+use crate::graph::{Dimensions, GraphKind, Projection};
+use crate::neighbors::{NeighborLists, SearchMethod};
+use crate::samples::Side;
+
+/// Lists and projections of the two sides of one model.
+#[derive(Debug, Default)]
+pub(super) struct SearchCache {
+    lists: Mutex<Vec<(Searched, NeighborLists)>>,
+    projections: Mutex<Vec<(Dimensions, Arc<Projection>)>>,
+}
+
+/// What lists depend on, except for k.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Searched {
+    side: Side,
+    projected: Option<Dimensions>,
+    method: SearchMethod,
+    seed: u64,
+}
+
+impl Searched {
+    pub(super) fn of(side: Side, params: &SpadeParams) -> Self {
+        let projected = match (side, params.graph) {
+            (Side::Input, GraphKind::Pca(dimensions)) => Some(dimensions),
+            _ => None,
+        };
+        Self { side, projected, method: params.search, seed: params.seed }
+    }
+}
+
+impl SearchCache {
+    /// The lists of k = `neighbors`, where they or longer ones are known.
+    pub(super) fn lists(&self, what: Searched, neighbors: usize) -> Option<NeighborLists> {
+        let known = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, lists) = known.iter().find(|(other, _)| *other == what)?;
+        (lists.neighbors() >= neighbors).then(|| lists.first(neighbors))
+    }
+
+    /// Keeps lists instead of shorter ones.
+    pub(super) fn keep_lists(&self, what: Searched, lists: &NeighborLists) {
+        let mut known = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(other, _)| *other != what);
+        known.push((what, lists.clone()));
+    }
+
+    /// The projection to so many dimensions, where it is known.
+    pub(super) fn projection(&self, dimensions: Dimensions) -> Option<Arc<Projection>> {
+        let known = self.projections.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().find(|(other, _)| *other == dimensions).map(|(_, projection)| Arc::clone(projection))
+    }
+
+    /// Keeps a projection.
+    pub(super) fn keep_projection(&self, dimensions: Dimensions, projection: &Arc<Projection>) {
+        let mut known = self.projections.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push((dimensions, Arc::clone(projection)));
+    }
+}
