@@ -1,17 +1,6 @@
 //! How neighbors are searched, and what the user is told of it.
 
 use crate::support::Scene;
-use crate::support::arrays::{Random, floats};
-
-/// Enough samples that an approximate search is one.
-fn scene() -> Scene {
-    let scene = Scene::empty();
-    let inputs = Random::new(3).points(4500 * 12);
-    let outputs: Vec<f32> = inputs.chunks(12).flat_map(|row| [row[0] + row[1], row[2] - row[3]]).collect();
-    scene.write("x.npy", floats(12, &inputs));
-    scene.write("y.npy", floats(2, &outputs));
-    scene
-}
 
 #[test]
 fn auto_is_exact_and_says_so() {
@@ -28,7 +17,7 @@ fn auto_is_exact_and_says_so() {
 
 #[test]
 fn an_approximate_search_tells_its_recall_and_warns() {
-    let scene = scene();
+    let scene = Scene::with_many_samples();
     let options = "--json --search approximate";
     let notes = [
         "inputs were searched approximately",

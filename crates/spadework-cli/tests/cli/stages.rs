@@ -24,6 +24,27 @@ fn stages(scene: &Scene, folder: &str, graph: &str, eigen: &str, scores: &str) {
     scene.run(&format!("scores --quiet {folder} {scores}")).prints();
 }
 
+/// Scores the arrays of a scene in one call and stage by stage, compares everything that was written, and gives the document.
+fn assert_stages_are_score(scene: &Scene, name: &str, options: &str, eigen: &str, scores: &str) -> Value {
+    let (whole, staged) = (format!("whole{name}"), format!("staged{name}"));
+    scene.score(&format!("--quiet {options} --out {whole}")).prints();
+    // What of the options concerns the graphs.
+    let graph =
+        options.replace("--tables csv,npy", "").replace("-r 3", "").replace("--solver power --certify", "");
+    stages(scene, &staged, &graph, eigen, scores);
+    let mut expected = listing(&scene.path().join(&whole));
+    let [document, by_stages] =
+        [&whole, &staged].map(|folder| comparable(scene.read_json(&format!("{folder}/result.json"))));
+    assert_eq!(document, by_stages, "{options}");
+    for table in &expected {
+        let bytes = [&whole, &staged].map(|folder| fs::read(scene.path().join(folder).join(table)).unwrap());
+        assert!(table == "result.json" || bytes[0] == bytes[1], "{options}: {table}");
+    }
+    expected.push("stages".to_owned());
+    assert_eq!(listing(&scene.path().join(&staged)), expected);
+    document
+}
+
 #[test]
 fn one_after_the_other_they_are_score() {
     let scene = Scene::with_model();
@@ -32,28 +53,18 @@ fn one_after_the_other_they_are_score() {
         ("--labels labels.npy --tables csv,npy", "", "--tables csv,npy"),
         ("-k 4 --connectivity bridge --weights gaussian --seed 3 -r 3", "-r 3", ""),
         ("--graph sparse:density=2 --solver power --certify", "--solver power --certify", ""),
-        ("--graph pca:0.9 --search approximate", "", ""),
     ];
     for (at, (options, eigen, scores)) in cases.into_iter().enumerate() {
-        let (whole, staged) = (format!("whole{at}"), format!("staged{at}"));
-        scene.score(&format!("--quiet {options} --out {whole}")).prints();
-        // What of the options concerns the graphs.
-        let graph = options
-            .replace("--tables csv,npy", "")
-            .replace("-r 3", "")
-            .replace("--solver power --certify", "");
-        stages(&scene, &staged, &graph, eigen, scores);
-        let mut expected = listing(&scene.path().join(&whole));
-        let documents =
-            [&whole, &staged].map(|folder| comparable(scene.read_json(&format!("{folder}/result.json"))));
-        assert_eq!(documents[0], documents[1], "{options}");
-        for table in &expected {
-            let bytes =
-                [&whole, &staged].map(|folder| fs::read(scene.path().join(folder).join(table)).unwrap());
-            assert!(table == "result.json" || bytes[0] == bytes[1], "{options}: {table}");
-        }
-        expected.push("stages".to_owned());
-        assert_eq!(listing(&scene.path().join(&staged)), expected);
+        assert_stages_are_score(&scene, &at.to_string(), options, eigen, scores);
+    }
+}
+
+#[test]
+fn an_approximate_search_goes_through_the_stages() {
+    let scene = Scene::with_many_samples();
+    let document = assert_stages_are_score(&scene, "", "--graph pca:0.9 --search approximate", "", "");
+    for side in ["input", "output"] {
+        assert_eq!(document["graphs"][side]["search"]["method"], "approximate", "{side}");
     }
 }
 

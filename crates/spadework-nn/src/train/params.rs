@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use spadework::random::MOST_ROUNDS;
 
 use super::{Augmentation, OptimizerKind, Schedule};
 use crate::attack::Climb;
@@ -153,6 +154,9 @@ impl TrainParams {
             if value == 0 {
                 return Err(Error::parameter(name, "at least 1", value));
             }
+        }
+        if self.epochs as u64 > MOST_ROUNDS {
+            return Err(Error::parameter("epochs", "at most 1,048,576", self.epochs));
         }
         let positive = [("the learning rate", self.learning_rate), ("the temperature", self.temperature)];
         for (name, value) in positive {

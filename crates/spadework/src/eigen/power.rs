@@ -47,7 +47,7 @@ pub(super) fn eigenpairs(
 ) -> Result<GeneralizedEigenpairs> {
     let mut rng = stream(params.seed, Purpose::EigenStart);
     let start = (0..guarded_panels(params.eigenpairs)).map(|_| random(problem.nodes(), &mut rng)).collect();
-    let mut block = Block::new(problem, start)?;
+    let mut block = PowerBlock::new(problem, start)?;
     let mut reached = vec![f64::INFINITY; params.eigenpairs];
     for iteration in 1..=params.max_iterations {
         check_cancelled(monitor)?;
@@ -60,7 +60,7 @@ pub(super) fn eigenpairs(
             let pairs = block.into_pairs(&residuals);
             return Ok(GeneralizedEigenpairs::new(problem, pairs, params.eigenpairs, info));
         }
-        block = Block::new(problem, block.advanced(corrections))?;
+        block = PowerBlock::new(problem, block.advanced(corrections))?;
     }
     Err(Error::NotConverged {
         what: "the power iteration",
@@ -71,13 +71,13 @@ pub(super) fn eigenpairs(
 }
 
 /// L_Y-orthonormal Ritz vectors with their values, largest first.
-struct Block<'p> {
+struct PowerBlock<'p> {
     problem: &'p dyn Pencil,
     values: Vec<f64>,
     vectors: Vec<Panel>,
 }
 
-impl<'p> Block<'p> {
+impl<'p> PowerBlock<'p> {
     /// Rayleigh–Ritz in the span of some directions.
     fn new(problem: &'p dyn Pencil, mut directions: Vec<Panel>) -> Result<Self> {
         directions.iter_mut().for_each(center);

@@ -40,7 +40,7 @@ pub fn geodesic_distances(
     let found = groups
         .into_par_iter()
         .map_init(
-            || Search::new(graph),
+            || BreadthFirst::new(graph),
             |search, group| {
                 check_cancelled(monitor)?;
                 let targets: Vec<u32> = group.iter().map(|&at| pairs[at].1).collect();
@@ -62,11 +62,11 @@ pub fn geodesic_distances(
 /// When the graph has no such node.
 pub fn geodesic_distances_from(graph: &Graph, source: u32) -> Vec<Option<u32>> {
     let all: Vec<u32> = (0..graph.nodes() as u32).collect();
-    Search::new(graph).run(source, &all)
+    BreadthFirst::new(graph).run(source, &all)
 }
 
 /// Breadth-first searches that share their memory.
-struct Search<'g> {
+struct BreadthFirst<'g> {
     graph: &'g Graph,
     /// Hops from the source; `UNSEEN` elsewhere.
     hops: Vec<u32>,
@@ -76,7 +76,7 @@ struct Search<'g> {
 
 const UNSEEN: u32 = u32::MAX;
 
-impl<'g> Search<'g> {
+impl<'g> BreadthFirst<'g> {
     fn new(graph: &'g Graph) -> Self {
         Self { graph, hops: vec![UNSEEN; graph.nodes()], met: Vec::new() }
     }

@@ -88,14 +88,14 @@ pub fn project(samples: &Samples<'_>, dimensions: Dimensions, monitor: &dyn Moni
 }
 
 /// Variances in descending order (up to a common factor), and eigenvectors as columns in that order.
-struct Spectrum {
+struct Variances {
     values: Vec<f64>,
     vectors: Mat<f64>,
     /// Whether the vectors have an entry a sample rather than an entry a dimension.
     of_samples: bool,
 }
 
-impl Spectrum {
+impl Variances {
     fn of(matrix: MatRef<'_, f64>, of_samples: bool) -> Result<Self> {
         let not_converged = |_| Error::NotConverged {
             what: "the principal components",
@@ -152,7 +152,7 @@ impl<'a, 's> Centered<'a, 's> {
     }
 
     /// XᵀX.
-    fn covariance(&self, monitor: &dyn Monitor) -> Result<Spectrum> {
+    fn covariance(&self, monitor: &dyn Monitor) -> Result<Variances> {
         let columns = |from: usize, to: usize| {
             let mut row = vec![0.0; self.samples.dim()];
             let mut panel = Mat::zeros(self.samples.len(), to - from);
@@ -162,11 +162,11 @@ impl<'a, 's> Centered<'a, 's> {
             }
             panel
         };
-        Spectrum::of(squared(self.samples.dim(), columns, monitor)?.as_ref(), false)
+        Variances::of(squared(self.samples.dim(), columns, monitor)?.as_ref(), false)
     }
 
     /// XXᵀ.
-    fn products(&self, monitor: &dyn Monitor) -> Result<Spectrum> {
+    fn products(&self, monitor: &dyn Monitor) -> Result<Variances> {
         let columns = |from: usize, to: usize| {
             let mut row = vec![0.0; self.samples.dim()];
             let mut panel = Mat::zeros(self.samples.dim(), to - from);
@@ -176,11 +176,11 @@ impl<'a, 's> Centered<'a, 's> {
             }
             panel
         };
-        Spectrum::of(squared(self.samples.len(), columns, monitor)?.as_ref(), true)
+        Variances::of(squared(self.samples.len(), columns, monitor)?.as_ref(), true)
     }
 
     /// The first axes, one row of `kept` numbers a dimension; directions without variance are left at zero.
-    fn axes(&self, spectrum: &Spectrum, kept: usize) -> Vec<f64> {
+    fn axes(&self, spectrum: &Variances, kept: usize) -> Vec<f64> {
         let dim = self.samples.dim();
         let mut axes = vec![0.0; dim * kept];
         if spectrum.of_samples {

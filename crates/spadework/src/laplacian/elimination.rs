@@ -19,7 +19,7 @@ pub(super) type Ray = (f64, u32);
 /// The graph of the nodes that are left. Nodes go by their places in the order of elimination.
 pub(super) struct Elimination {
     lists: Vec<List>,
-    blocks: Vec<Block>,
+    blocks: Vec<EdgeBlock>,
     /// First of the chain of blocks that are free.
     free: u32,
 }
@@ -38,7 +38,7 @@ struct List {
 /// Five edges in a line of the cache.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Block {
+struct EdgeBlock {
     next: u32,
     to: [u32; BLOCK_EDGES],
     weights: [f64; BLOCK_EDGES],
@@ -93,7 +93,7 @@ impl Elimination {
     fn free_block(&mut self, next: u32) -> u32 {
         let block = self.free;
         if block == NONE {
-            self.blocks.push(Block { next, to: [NONE; BLOCK_EDGES], weights: [0.0; BLOCK_EDGES] });
+            self.blocks.push(EdgeBlock { next, to: [NONE; BLOCK_EDGES], weights: [0.0; BLOCK_EDGES] });
             return (self.blocks.len() - 1) as u32;
         }
         self.free = std::mem::replace(&mut self.blocks[block as usize].next, next);

@@ -84,7 +84,7 @@ fn search<T: Element>(
         .map(|first| {
             check_cancelled(monitor)?;
             let last = queries.len().min(first + TOGETHER);
-            Ok(arch().dispatch(Group { queries, base, first, last, shift, neighbors }))
+            Ok(arch().dispatch(QueryGroup { queries, base, first, last, shift, neighbors }))
         })
         .collect::<Result<Vec<_>>>()?;
     let count = queries.len() * neighbors;
@@ -102,7 +102,7 @@ fn search<T: Element>(
 }
 
 /// Some consecutive queries against all samples of the other block.
-struct Group<'a, T> {
+struct QueryGroup<'a, T> {
     queries: Rows<'a, T>,
     base: Rows<'a, T>,
     first: usize,
@@ -111,7 +111,7 @@ struct Group<'a, T> {
     neighbors: usize,
 }
 
-impl<T: Element> WithSimd for Group<'_, T> {
+impl<T: Element> WithSimd for QueryGroup<'_, T> {
     type Output = Vec<Vec<(f64, u32)>>;
 
     #[inline(always)]

@@ -12,7 +12,7 @@
 //! *The tree* is that of shortest paths (length 1/w) from a node in the middle: neighbour graphs have a diameter of a few
 //! steps, so no edge is stretched much.
 //!
-//! Read: `sparsify`, `Sparsifier::round`, `Pencil`.
+//! Read: `sparsify`, `Sparsifier::round`, `SparsifierPencil`.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -156,8 +156,8 @@ impl<'g> Sparsifier<'g> {
         ConnectedGraph::new(graph).expect("a graph with a spanning tree is connected")
     }
 
-    fn pencil(&self, seed: u64) -> Pencil {
-        Pencil { graphs: pair(self.graph, self.subgraph()), seed }
+    fn pencil(&self, seed: u64) -> SparsifierPencil {
+        SparsifierPencil { graphs: pair(self.graph, self.subgraph()), seed }
     }
 
     /// Keeps `count` more edges of largest importance. Edges at the same node serve the same purpose, so a first pass takes
@@ -189,7 +189,7 @@ impl<'g> Sparsifier<'g> {
         }
         let largest = self.pencil(seed).largest(monitor)?;
         // λ_min is the reciprocal of λ_max with the roles exchanged.
-        let reverse = Pencil { graphs: pair(&self.subgraph(), self.graph.clone()), seed };
+        let reverse = SparsifierPencil { graphs: pair(&self.subgraph(), self.graph.clone()), seed };
         Ok(SparsifierInfo { edges_before, largest, least: reverse.largest(monitor)?.recip() })
     }
 }
@@ -199,12 +199,12 @@ fn pair(input: &ConnectedGraph, output: ConnectedGraph) -> GraphPair {
 }
 
 /// L_G v = λ L_S v.
-struct Pencil {
+struct SparsifierPencil {
     graphs: GraphPair,
     seed: u64,
 }
 
-impl Pencil {
+impl SparsifierPencil {
     /// λ_max.
     fn largest(&self, monitor: &dyn Monitor) -> Result<f64> {
         let params =

@@ -84,10 +84,10 @@ impl Cut {
 /// # Ok::<(), spadework::Error>(())
 /// ```
 pub fn sparsest_cut(graphs: &GraphPair, pairs: &GeneralizedEigenpairs, monitor: &dyn Monitor) -> Result<Cut> {
-    let mut best = Sweep::default();
+    let mut best = SweepCut::default();
     for vector in pairs.vectors() {
         check_cancelled(monitor)?;
-        let next = Sweep::over(graphs, vector);
+        let next = SweepCut::over(graphs, vector);
         if next.ratio < best.ratio {
             best = next;
         }
@@ -98,18 +98,18 @@ pub fn sparsest_cut(graphs: &GraphPair, pairs: &GeneralizedEigenpairs, monitor: 
 }
 
 /// The best beginning of an order of the samples.
-struct Sweep {
+struct SweepCut {
     samples: Vec<u32>,
     ratio: f64,
 }
 
-impl Default for Sweep {
+impl Default for SweepCut {
     fn default() -> Self {
         Self { samples: Vec::new(), ratio: f64::INFINITY }
     }
 }
 
-impl Sweep {
+impl SweepCut {
     /// Samples enter in descending order of their entries, ties by index. Of equal ratios the first is kept.
     fn over(graphs: &GraphPair, vector: &[f64]) -> Self {
         let mut order: Vec<u32> = (0..vector.len() as u32).collect();

@@ -44,6 +44,17 @@ impl Scene {
         scene
     }
 
+    /// `x.npy` and `y.npy` of so many samples that an approximate search is one: with fewer than 4,096 it is exact.
+    pub(crate) fn with_many_samples() -> Self {
+        let scene = Self::empty();
+        let inputs = Random::new(3).points(4500 * 12);
+        let outputs: Vec<f32> =
+            inputs.chunks(12).flat_map(|row| [row[0] + row[1], row[2] - row[3]]).collect();
+        scene.write("x.npy", floats(12, &inputs));
+        scene.write("y.npy", floats(2, &outputs));
+        scene
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::join;
 use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::Distance;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
 
@@ -18,6 +18,8 @@ const LEAST_CHANGE: f64 = 0.0005;
 /// Candidates beyond the k nearest for which meetings are searched: where heads alone are compared, true neighbours may
 /// stand a little behind. In lists that have grown it is more: half of them.
 const MEETING_SPARE: usize = 6;
+/// Samples that a descent can number: a bit of their numbers says which links are new, and one number says that there is none.
+const MOST_SAMPLES: usize = (1 << 31) - 1;
 /// Samples that a task takes at a time.
 const TASK_SAMPLES: usize = 256;
 
@@ -90,6 +92,17 @@ impl<'a, D: Distance> Descent<'a, D> {
     }
 }
 
+/// Whether a descent can number so many samples.
+///
+/// # Errors
+/// [`Error::TooManySamples`].
+pub(super) fn check_samples(samples: usize) -> Result<()> {
+    if samples > MOST_SAMPLES {
+        return Err(Error::TooManySamples { samples, limit: MOST_SAMPLES });
+    }
+    Ok(())
+}
+
 /// The part of the k nearest that were not there before.
 fn changed(before: &CandidateLists, after: &CandidateLists, neighbors: usize) -> f64 {
     let fresh = |p: usize| {
@@ -112,9 +125,16 @@ pub(super) struct Joined {
 pub(super) struct Link(u32);
 
 impl Link {
-    /// One bit of the word; samples are fewer than 2³¹.
+    /// One bit of the word, so that there is no number for more than [`MOST_SAMPLES`].
     const FRESH: u32 = 1 << 31;
+    /// The last number with that bit, which is no sample's.
     const NONE: Self = Self(u32::MAX);
+
+    #[inline(always)]
+    fn new(sample: u32, is_fresh: bool) -> Self {
+        debug_assert!((sample as usize) < MOST_SAMPLES, "checked before the descent");
+        Self(if is_fresh { sample | Self::FRESH } else { sample })
+    }
 
     #[inline(always)]
     pub(super) fn sample(self) -> u32 {
@@ -136,7 +156,7 @@ impl Joined {
             for (link, candidate) in links.iter_mut().zip(both) {
                 let q = candidate.index();
                 let known = last.is_some_and(|last| last.of(p as u32).any(|old| old.sample() == q));
-                *link = Link(if known { q } else { q | Link::FRESH });
+                *link = Link::new(q, !known);
             }
         });
         Self { most, links }
@@ -259,5 +279,24 @@ impl Seen {
         // Multiplying by 2³²/φ spreads neighbouring numbers over the slots.
         let slot = q.wrapping_mul(0x9E37_79B9) >> (u32::BITS - Self::SLOT_BITS);
         mem::replace(&mut self.slots[slot as usize], q) != q
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last sample that has a number is neither taken for another nor for none, new or not; one sample more is refused.
+    #[test]
+    fn every_sample_that_is_accepted_has_a_link_of_its_own() {
+        let last = (MOST_SAMPLES - 1) as u32;
+        for is_fresh in [false, true] {
+            let link = Link::new(last, is_fresh);
+            assert_ne!(link, Link::NONE);
+            assert_eq!((link.sample(), link.is_fresh()), (last, is_fresh));
+        }
+        assert!(check_samples(MOST_SAMPLES).is_ok());
+        let (samples, limit) = (MOST_SAMPLES + 1, MOST_SAMPLES);
+        assert_eq!(check_samples(samples), Err(Error::TooManySamples { samples, limit }));
     }
 }

@@ -119,6 +119,7 @@ impl ApproximateSearch {
         if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
             return ExactSearch.search(samples, neighbors, monitor);
         }
+        descent::check_samples(samples.len())?;
         let dim = samples.dim();
         match samples.values() {
             Values::F32(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),

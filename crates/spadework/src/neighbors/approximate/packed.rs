@@ -7,13 +7,13 @@ use crate::neighbors::exact::lanes::{LANES, Lanes};
 const PAIRS: usize = LANES - 1;
 
 /// The heads of sixteen samples, a lane for each: rows of pairs of numbers, and the squared norms last.
-type Group = [[i32; LANES]; PAIRS + 1];
+type PackedGroup = [[i32; LANES]; PAIRS + 1];
 
 /// Heads in groups, the last of which is filled up with zeros.
 #[derive(Debug)]
 pub(super) struct Packed {
     len: usize,
-    groups: Vec<Group>,
+    groups: Vec<PackedGroup>,
 }
 
 /// A head that is near another: its place, and the squared distance.

@@ -55,7 +55,14 @@ impl Truth {
                 for first in (0..samples.len()).step_by(BLOCK_SAMPLES) {
                     check_cancelled(monitor)?;
                     let others = first..(first + BLOCK_SAMPLES).min(samples.len());
-                    dispatch(Block { samples, short, rows, others, neighbors, nearest: &mut nearest });
+                    dispatch(RowsAgainstBlock {
+                        samples,
+                        short,
+                        rows,
+                        others,
+                        neighbors,
+                        nearest: &mut nearest,
+                    });
                 }
                 Ok(nearest)
             })
@@ -120,7 +127,7 @@ fn spread(samples: usize, rows: usize, seed: u64) -> Vec<u32> {
 }
 
 /// Some rows against a block of samples.
-struct Block<'a, T> {
+struct RowsAgainstBlock<'a, T> {
     samples: Rows<'a, T>,
     short: Option<&'a ShortDistance>,
     rows: &'a [u32],
@@ -130,7 +137,7 @@ struct Block<'a, T> {
     nearest: &'a mut [Vec<(f64, u32)>],
 }
 
-impl<T: Element> LanesTask for Block<'_, T> {
+impl<T: Element> LanesTask for RowsAgainstBlock<'_, T> {
     type Output = ();
 
     #[inline(always)]

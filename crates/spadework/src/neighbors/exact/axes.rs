@@ -1,11 +1,11 @@
 //! Principal axes of a sample of the rows.
 
 use faer::{Mat, MatRef};
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use rand::RngExt;
 
 use super::Rows;
 use crate::neighbors::Element;
+use crate::random::{Purpose, stream};
 
 /// Rows that the axes are made from, per axis.
 const SAMPLED_ROWS_PER_AXIS: usize = 4;
@@ -27,7 +27,7 @@ pub(super) fn principal_axes<T: Element>(
 ) -> Mat<f64> {
     let sample = sampled_rows(rows, center, scale, count * SAMPLED_ROWS_PER_AXIS);
     let directions = (count + SPARE_DIRECTIONS).min(rows.dim).min(sample.nrows());
-    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let mut rng = stream(0, Purpose::Axes);
     let random = Mat::from_fn(rows.dim, directions, |_, _| rng.random_range(-1.0..1.0));
     let spread = sample.transpose() * (&sample * random);
     let basis = spread.qr().compute_thin_Q();

@@ -9,34 +9,34 @@ use crate::neighbors::{NeighborLists, ordered};
 
 /// A neighbour by squared distance and index, ordered as neighbours are.
 #[derive(Debug, Clone, Copy)]
-struct Found((f64, u32));
+struct HeapEntry((f64, u32));
 
-impl Ord for Found {
+impl Ord for HeapEntry {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         ordered(&self.0, &other.0)
     }
 }
 
-impl PartialOrd for Found {
+impl PartialOrd for HeapEntry {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Found {
+impl PartialEq for HeapEntry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Found {}
+impl Eq for HeapEntry {}
 
 /// For every row its nearest so far, and a squared radius beyond which nothing can be among its k nearest.
 #[derive(Debug)]
 pub(super) struct BestLists {
     neighbors: usize,
     /// Heaps with the worst on top.
-    lists: Vec<Mutex<BinaryHeap<Found>>>,
+    lists: Vec<Mutex<BinaryHeap<HeapEntry>>>,
     /// Bits of the squared radius; non-negative numbers order like their bits, so a minimum of bits is one of numbers.
     squared_radii: Vec<AtomicU64>,
     /// Bits of the radius in the units of the short vectors.
@@ -98,7 +98,7 @@ impl BestLists {
         if squared_distance > self.squared_radius(p) {
             return;
         }
-        let candidate = Found((squared_distance, index));
+        let candidate = HeapEntry((squared_distance, index));
         let mut list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
         if list.len() < self.neighbors {
             list.push(candidate);

@@ -84,16 +84,16 @@ fn fine_axes(dim: usize) -> usize {
 
 /// The number of coarse axes that should cost least; `None` where unrotated samples cost less.
 fn best_count<T: Element>(rows: Rows<'_, T>, fine: &Coordinates, neighbors: usize) -> Option<usize> {
-    let probe = Probe::new(fine);
+    let trial = AxesTrial::new(fine);
     let probes = PROBES.min(rows.len());
     let survivors: Vec<Vec<usize>> = (0..probes)
         .into_par_iter()
         .map(|index| {
             let p = index * rows.len() / probes;
-            probe.survivors(rows, p, neighbors)
+            trial.survivors(rows, p, neighbors)
         })
         .collect();
-    let counts = &probe.counts;
+    let counts = &trial.counts;
     let mean = |at: usize| survivors.iter().map(|of| of[at] as f64).sum::<f64>() / probes as f64;
     let last = counts.len() - 1;
     let settle = cost::SETTLE.0 + cost::SETTLE.1 * rows.dim as f64;
@@ -110,14 +110,14 @@ fn best_count<T: Element>(rows: Rows<'_, T>, fine: &Coordinates, neighbors: usiz
 }
 
 /// Counts what the lower bound leaves for several numbers of axes.
-struct Probe<'a> {
+struct AxesTrial<'a> {
     fine: &'a Coordinates,
     counts: Vec<usize>,
     /// ρ of every row for each of the counts.
     rests: Vec<f32>,
 }
 
-impl<'a> Probe<'a> {
+impl<'a> AxesTrial<'a> {
     fn new(fine: &'a Coordinates) -> Self {
         let last = fine.numbers - 1;
         let mut counts: Vec<usize> = COARSE_AXES.into_iter().filter(|&count| count < last).collect();
@@ -154,7 +154,7 @@ impl<'a> Probe<'a> {
     fn survivors<T: Element>(&self, rows: Rows<'_, T>, p: usize, neighbors: usize) -> Vec<usize> {
         let width = self.counts.len();
         let mut bounds = vec![0.0_f32; rows.len() * width];
-        arch().dispatch(LowerBounds { probe: self, p, bounds: &mut bounds });
+        arch().dispatch(LowerBounds { trial: self, p, bounds: &mut bounds });
         bounds[p * width..(p + 1) * width].fill(f32::INFINITY);
         let finest = |q: usize| bounds[q * width + width - 1];
         let mut nearest: Vec<usize> = (0..rows.len()).collect();
@@ -173,7 +173,7 @@ impl<'a> Probe<'a> {
 
 /// The lower bounds of one row against all, compiled for each instruction set.
 struct LowerBounds<'b, 'a> {
-    probe: &'b Probe<'a>,
+    trial: &'b AxesTrial<'a>,
     p: usize,
     bounds: &'b mut [f32],
 }
@@ -183,8 +183,8 @@ impl WithSimd for LowerBounds<'_, '_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        for (q, bounds) in self.bounds.chunks_exact_mut(self.probe.counts.len()).enumerate() {
-            self.probe.lower_bounds(self.p, q, bounds);
+        for (q, bounds) in self.bounds.chunks_exact_mut(self.trial.counts.len()).enumerate() {
+            self.trial.lower_bounds(self.p, q, bounds);
         }
     }
 }

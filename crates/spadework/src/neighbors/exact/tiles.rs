@@ -212,7 +212,7 @@ impl<'a, T: Element> Tiles<'a, T> {
         let (row_blocks, column_blocks) = (Panels::blocks(&rows), Panels::blocks(&columns));
         let row_least = self.least_products(row_blocks.clone(), column_error, sides.rows);
         let column_least = self.least_products(column_blocks.clone(), self.leaf_errors[leaf], sides.columns);
-        dispatch(Comparison {
+        dispatch(TileComparison {
             tiles: self,
             row_blocks,
             column_blocks,
@@ -376,7 +376,7 @@ impl<T: Element> Tiles<'_, T> {
 }
 
 /// The loop of [`Tiles::compare`], compiled for each instruction set.
-struct Comparison<'t, 'a, T> {
+struct TileComparison<'t, 'a, T> {
     tiles: &'t Tiles<'a, T>,
     row_blocks: Range<usize>,
     column_blocks: Range<usize>,
@@ -385,7 +385,7 @@ struct Comparison<'t, 'a, T> {
     sides: Sides,
 }
 
-impl<T: Element> LanesTask for Comparison<'_, '_, T> {
+impl<T: Element> LanesTask for TileComparison<'_, '_, T> {
     type Output = ();
 
     #[inline(always)]
@@ -412,7 +412,7 @@ impl<T: Element> LanesTask for Comparison<'_, '_, T> {
     }
 }
 
-impl<T: Element> Comparison<'_, '_, T> {
+impl<T: Element> TileComparison<'_, '_, T> {
     /// Collects the pairs of some rows and blocks of columns that may be neighbours.
     #[inline(always)]
     fn scan<L: Lanes>(

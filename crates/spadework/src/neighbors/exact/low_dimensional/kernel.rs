@@ -25,12 +25,12 @@ impl Extents for Points {
 
 /// One coordinate of boxes: from where to where they reach.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Intervals {
+pub(super) struct BoxBounds {
     pub(super) lows: [f64; WIDTH],
     pub(super) highs: [f64; WIDTH],
 }
 
-impl Extents for Intervals {
+impl Extents for BoxBounds {
     #[inline(always)]
     fn differences<S: Simd>(&self, simd: S, register: usize, value: S::f64s) -> S::f64s {
         let below = simd.sub_f64s(S::as_simd_f64s(&self.lows).0[register], value);
@@ -100,17 +100,17 @@ mod tests {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-            let boxes: Vec<Intervals> = self.1.iter().map(to_the_next).collect();
+            let boxes: Vec<BoxBounds> = self.1.iter().map(to_the_next).collect();
             (
                 squared_distances::<REST, S, Points>(simd, self.0, self.1),
-                squared_distances::<REST, S, Intervals>(simd, self.0, &boxes),
+                squared_distances::<REST, S, BoxBounds>(simd, self.0, &boxes),
             )
         }
     }
 
-    fn to_the_next(points: &Points) -> Intervals {
+    fn to_the_next(points: &Points) -> BoxBounds {
         let next = |at: usize| points[(at + 1) % WIDTH];
-        Intervals {
+        BoxBounds {
             lows: std::array::from_fn(|at| points[at].min(next(at))),
             highs: std::array::from_fn(|at| points[at].max(next(at))),
         }
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_box_is_as_far_as_its_nearest_corner_or_side() {
-        let intervals = |low: f64, high: f64| Intervals { lows: [low; WIDTH], highs: [high; WIDTH] };
+        let intervals = |low: f64, high: f64| BoxBounds { lows: [low; WIDTH], highs: [high; WIDTH] };
         let boxes = [intervals(1.0, 2.0), intervals(-5.0, -3.0)];
         let distance = |sample: [f64; 2]| squared_distances::<2, _, _>(Scalar::new(), &sample, &boxes)[0];
         assert_eq!(distance([1.5, -4.0]), 0.0, "inside");

@@ -35,7 +35,7 @@ use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{NeighborLists, NeighborSearch, Recall, check_neighbors};
 use crate::samples::Samples;
 use nearest::{index_of, squared_distance_of};
-use query::{Effort, Search};
+use query::{Effort, TreeQuery};
 use tree::Tree;
 
 /// Beyond this dimension boxes rarely pay, and a copy of the samples in double precision takes memory.
@@ -93,7 +93,7 @@ fn pays(tree: &Tree, neighbors: usize, most_core_seconds: f64) -> bool {
         .into_par_iter()
         .map(|probe| {
             let place = (2 * probe + 1) * samples / (2 * probes);
-            arch().dispatch(Search { tree, places: place..place + 1, neighbors }).effort
+            arch().dispatch(TreeQuery { tree, places: place..place + 1, neighbors }).effort
         })
         .reduce(Effort::default, Effort::plus);
     let blocks = effort.blocks as f64 / probes as f64;
@@ -114,7 +114,7 @@ fn search_tree(tree: &Tree, neighbors: usize, monitor: &dyn Monitor) -> Result<N
             check_cancelled(monitor)?;
             let places = chunk * TOGETHER..((chunk + 1) * TOGETHER).min(len);
             let count = places.len() as u64;
-            let found = arch().dispatch(Search { tree, places, neighbors });
+            let found = arch().dispatch(TreeQuery { tree, places, neighbors });
             for ((index, squared_distance), &key) in
                 indices.iter_mut().zip(squared_distances).zip(&found.keys)
             {

@@ -10,7 +10,7 @@ use crate::neighbors::distance::LANES;
 
 /// What was found, and what it took.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct QueryAnswer {
     /// Neighbours of one sample after the other, nearest first.
     pub(super) keys: Vec<Key>,
     pub(super) effort: Effort,
@@ -33,39 +33,39 @@ impl Effort {
 
 /// The search for the neighbours of the samples at some places, compiled for each instruction set.
 #[derive(Debug, Clone)]
-pub(super) struct Search<'a> {
+pub(super) struct TreeQuery<'a> {
     pub(super) tree: &'a Tree,
     pub(super) places: Range<usize>,
     pub(super) neighbors: usize,
 }
 
-impl WithSimd for Search<'_> {
-    type Output = Found;
+impl WithSimd for TreeQuery<'_> {
+    type Output = QueryAnswer;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Found {
+    fn with_simd<S: Simd>(self, simd: S) -> QueryAnswer {
         match self.tree.dim() % LANES {
-            0 => simd.vectorize(SearchWithRest::<_, 0>(simd, self)),
-            1 => simd.vectorize(SearchWithRest::<_, 1>(simd, self)),
-            2 => simd.vectorize(SearchWithRest::<_, 2>(simd, self)),
-            3 => simd.vectorize(SearchWithRest::<_, 3>(simd, self)),
-            4 => simd.vectorize(SearchWithRest::<_, 4>(simd, self)),
-            5 => simd.vectorize(SearchWithRest::<_, 5>(simd, self)),
-            6 => simd.vectorize(SearchWithRest::<_, 6>(simd, self)),
-            _ => simd.vectorize(SearchWithRest::<_, 7>(simd, self)),
+            0 => simd.vectorize(TreeQueryWithRest::<_, 0>(simd, self)),
+            1 => simd.vectorize(TreeQueryWithRest::<_, 1>(simd, self)),
+            2 => simd.vectorize(TreeQueryWithRest::<_, 2>(simd, self)),
+            3 => simd.vectorize(TreeQueryWithRest::<_, 3>(simd, self)),
+            4 => simd.vectorize(TreeQueryWithRest::<_, 4>(simd, self)),
+            5 => simd.vectorize(TreeQueryWithRest::<_, 5>(simd, self)),
+            6 => simd.vectorize(TreeQueryWithRest::<_, 6>(simd, self)),
+            _ => simd.vectorize(TreeQueryWithRest::<_, 7>(simd, self)),
         }
     }
 }
 
 /// The same, with the number of coordinates modulo [`LANES`] known to the compiler.
-struct SearchWithRest<'a, S, const REST: usize>(S, Search<'a>);
+struct TreeQueryWithRest<'a, S, const REST: usize>(S, TreeQuery<'a>);
 
-impl<S: Simd, const REST: usize> NullaryFnOnce for SearchWithRest<'_, S, REST> {
-    type Output = Found;
+impl<S: Simd, const REST: usize> NullaryFnOnce for TreeQueryWithRest<'_, S, REST> {
+    type Output = QueryAnswer;
 
     #[inline(always)]
-    fn call(self) -> Found {
-        let Self(simd, Search { tree, places, neighbors }) = self;
+    fn call(self) -> QueryAnswer {
+        let Self(simd, TreeQuery { tree, places, neighbors }) = self;
         let mut keys = Vec::with_capacity(places.len() * neighbors);
         let mut effort = Effort::default();
         let mut walk = Walk::<S, REST> {
@@ -92,7 +92,7 @@ impl<S: Simd, const REST: usize> NullaryFnOnce for SearchWithRest<'_, S, REST> {
             }
             walk.nearest.take_into(&mut keys);
         }
-        Found { keys, effort }
+        QueryAnswer { keys, effort }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Samples sorted into full leaves, and boxes around leaves, around boxes, up to one block of boxes.
 
-use super::kernel::{Intervals, Points, WIDTH};
+use super::kernel::{BoxBounds, Points, WIDTH};
 use crate::neighbors::Element;
 use crate::neighbors::exact::Rows;
 use crate::samples::{Samples, Values};
@@ -33,7 +33,7 @@ pub(super) struct Tree {
 #[derive(Debug)]
 struct Level {
     /// Block after block, coordinate after coordinate.
-    boxes: Vec<Intervals>,
+    boxes: Vec<BoxBounds>,
     /// Lowest index of the samples in every box.
     lowest: Vec<[u32; WIDTH]>,
 }
@@ -94,7 +94,7 @@ impl Tree {
 
     /// The boxes of one block of a level, coordinate after coordinate, and the lowest index in each.
     #[inline(always)]
-    pub(super) fn block(&self, level: usize, block: usize) -> (&[Intervals], &[u32; WIDTH]) {
+    pub(super) fn block(&self, level: usize, block: usize) -> (&[BoxBounds], &[u32; WIDTH]) {
         let level = &self.levels[level];
         (&level.boxes[block * self.dim..(block + 1) * self.dim], &level.lowest[block])
     }
@@ -115,7 +115,7 @@ impl Level {
     ) -> Self {
         let blocks = groups.len().div_ceil(WIDTH);
         // A box that is not there is infinitely far away.
-        let nowhere = Intervals { lows: [f64::INFINITY; WIDTH], highs: [f64::INFINITY; WIDTH] };
+        let nowhere = BoxBounds { lows: [f64::INFINITY; WIDTH], highs: [f64::INFINITY; WIDTH] };
         let mut level = Self { boxes: vec![nowhere; blocks * dim], lowest: vec![[NO_SAMPLE; WIDTH]; blocks] };
         for (group, indices) in groups.iter().enumerate() {
             let (block, at) = (group / WIDTH, group % WIDTH);
