@@ -563,7 +563,9 @@ fn every_instruction_set_finds_the_same_neighbors() {
     let cases = cases_for_all_kernels();
     let wanted: Vec<Vec<NeighborLists>> = cases
         .iter()
-        .map(|case| case.neighbors.iter().map(|&k| BruteForce.search(&case.samples, k, &Silent).unwrap()).collect())
+        .map(|case| {
+            case.neighbors.iter().map(|&k| BruteForce.search(&case.samples, k, &Silent).unwrap()).collect()
+        })
         .collect();
     for kernels in Kernels::available() {
         with_kernels(kernels, || {
