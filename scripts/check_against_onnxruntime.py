@@ -21,7 +21,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-FIXTURES = Path(__file__).resolve().parent.parent / "crates/spadework-io/tests/fixtures/onnx"
+FIXTURES = Path(__file__).resolve().parent.parent / "crates/spadework-model/tests/fixtures/onnx"
 # Outputs of trained networks reach some tens; two engines that add a thousand products in another order, layer after layer,
 # differ by a few units of single precision times that.
 TOLERANCE = 1e-4

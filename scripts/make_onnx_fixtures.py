@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes crates/spadework-io/tests/fixtures/onnx: small models, and what onnxruntime makes of them.
+"""Writes crates/spadework-model/tests/fixtures/onnx: small models, and what onnxruntime makes of them.
 
 Needs numpy, onnx and onnxruntime. Every model NAME.onnx that can be run comes with NAME.npz, which holds its inputs `x` and,
 under their own names, its outputs and the inner values that tests look at. The others are files that must be refused.
@@ -11,7 +11,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "crates/spadework-io/tests/fixtures/onnx"
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "crates/spadework-model/tests/fixtures/onnx"
 RANDOM = np.random.default_rng(5)
 FLOAT = TensorProto.FLOAT
 

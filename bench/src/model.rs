@@ -7,8 +7,8 @@ use serde::Serialize;
 use spadework::Silent;
 use spadework::samples::Values;
 use spadework_io::load;
-use spadework_io::model::{OnnxModel, RunOptions};
 use spadework_io::output::write_npy;
+use spadework_model::{OnnxModel, RunOptions};
 
 use crate::Failure;
 use crate::measure::{Cost, measure};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use spadework_io::model::{Layout, Normalization, OutputPoint, RunOptions};
+use spadework_model::{Layout, Normalization, OutputPoint, RunOptions};
 
 use crate::args::{MethodArgs, OutputArgs, TerminalArgs, threads};
 use crate::args_report::PageArgs;

@@ -3,8 +3,8 @@
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
+use spadework_document::result::CorruptionDocument;
 use spadework_io::corrupt::{self, Corruption, ImageShape};
-use spadework_io::result::CorruptionDocument;
 use spadework_io::{Dataset, Error as IoError, load};
 
 use crate::args::GeneralArgs;

@@ -3,7 +3,7 @@
 use spadework::graph::Connectivity;
 use spadework::{Error as CoreError, SpadeParams};
 use spadework_io::Error as IoError;
-use spadework_io::model::ModelError;
+use spadework_model::ModelError;
 
 /// A gate failed.
 const GATE: u8 = 1;
@@ -91,10 +91,30 @@ impl From<IoError> for Failure {
             IoError::IndexColumn { .. } => {
                 Some("write the table without its index (pandas: index=False), or name the column to use it")
             }
-            IoError::Model { ref cause, .. } => model_hint(cause),
             _ => None,
         };
         Self { exit_code: USAGE, message: Some(error.to_string()), hint }
+    }
+}
+
+impl From<spadework_model::Error> for Failure {
+    fn from(error: spadework_model::Error) -> Self {
+        match error {
+            spadework_model::Error::File(error) => error.into(),
+            spadework_model::Error::Model { ref cause, .. } => {
+                Self { exit_code: USAGE, message: Some(error.to_string()), hint: model_hint(cause) }
+            }
+            error => Self::usage(error.to_string()),
+        }
+    }
+}
+
+impl From<spadework_document::Error> for Failure {
+    fn from(error: spadework_document::Error) -> Self {
+        match error {
+            spadework_document::Error::File(error) => error.into(),
+            error => Self::usage(error.to_string()),
+        }
     }
 }
 

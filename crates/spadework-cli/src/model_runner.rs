@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
-use spadework_io::model::{Normalization, OnnxModel, Prepared, RunOptions};
-use spadework_io::result::ModelFileDocument;
+use spadework_document::result::ModelFileDocument;
 use spadework_io::{Dataset, load};
+use spadework_model::{Normalization, OnnxModel, Prepared, RunOptions};
 
 use crate::console::Console;
 use crate::failure::Failure;

@@ -3,8 +3,8 @@
 use spadework::pipeline::Comparison;
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Model, ModelSet};
-use spadework_io::comparison::CompareData;
-use spadework_io::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
+use spadework_document::comparison::CompareData;
+use spadework_document::result::{CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, default_name, load_labels, names_array};
 
 use crate::args::MethodArgs;

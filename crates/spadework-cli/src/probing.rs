@@ -2,10 +2,10 @@
 
 use spadework::threads::with_threads;
 use spadework::{Samples, SpadeParams, evaluate};
+use spadework_document::probe::{ProbeDocument, ProbedGraphDocument, grid_of as grid_of_image};
 use spadework_io::corrupt::ImageShape;
-use spadework_io::model::{Layout, Prepared, RunOptions};
-use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
 use spadework_io::{Dataset, Labels};
+use spadework_model::{Layout, Prepared, RunOptions};
 use spadework_probe::{
     ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, probe_model,
     probed_manifold,
@@ -130,7 +130,7 @@ fn grid_of(inputs: &Dataset, probe: Probe, options: &RunOptions, console: Consol
         }
         return None;
     };
-    let mut grid = Grid::from(shape);
+    let mut grid = grid_of_image(shape);
     // Of a row of numbers, the options know more than its length does.
     if ImageShape::is_guessed_for(inputs) && options.layout == Some(Layout::ChannelsLast) {
         grid.order = ChannelOrder::Last;

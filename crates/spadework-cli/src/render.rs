@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use spadework::monitor::Stage;
-use spadework_io::probe::ProbeDocument;
-use spadework_io::result::{
+use spadework_document::probe::ProbeDocument;
+use spadework_document::result::{
     CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
     ReferencesDocument, ScoreDocument, TimingsDocument,
 };

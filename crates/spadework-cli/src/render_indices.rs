@@ -1,7 +1,7 @@
 //! Margins and indices as text for people.
 
-use spadework_io::comparison::ModelDocument;
-use spadework_io::indices::{EstimateDocument, IndicesDocument, MarginsDocument, SpreadDocument};
+use spadework_document::comparison::ModelDocument;
+use spadework_document::indices::{EstimateDocument, IndicesDocument, MarginsDocument, SpreadDocument};
 
 use crate::render::{number_short, printable, table};
 

@@ -1,8 +1,8 @@
 //! Comparisons, sweeps and new samples as text for people.
 
-use spadework_io::comparison::{CompareDocument, ModelDocument};
-use spadework_io::probe::ProbeDocument;
-use spadework_io::sweep::{PointDocument, SweepDocument};
+use spadework_document::comparison::{CompareDocument, ModelDocument};
+use spadework_document::probe::ProbeDocument;
+use spadework_document::sweep::{PointDocument, SweepDocument};
 
 use crate::render::{corruption, number, percent, printable, table};
 use crate::render_graphs::is_plain;

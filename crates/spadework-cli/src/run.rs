@@ -10,12 +10,12 @@ use spadework::{
     Error as CoreError, GraphPair, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams,
     SpadeReport, evaluate,
 };
-use spadework_io::beside::BesideDocument;
-use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_io::result::{
+use spadework_document::beside::BesideDocument;
+use spadework_document::result::{
     CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument, ScoreDocument,
 };
-use spadework_io::stages::GraphStage;
+use spadework_document::stages::GraphStage;
+use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_io::{Dataset, Labels, load_labels};
 use spadework_probe::{SampleFacts, SampleSignals};
 

@@ -3,7 +3,7 @@
 use spadework::graph::GraphKind;
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Manifold, ManifoldPair, Samples};
-use spadework_io::result::{CorruptionDocument, ModelFileDocument};
+use spadework_document::result::{CorruptionDocument, ModelFileDocument};
 use spadework_io::{Dataset, Labels, LoadedGraph, load_graph};
 
 use crate::args::{MethodArgs, ModelArgs};

@@ -10,7 +10,7 @@ use spadework::pipeline::{
 };
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, GraphPair, Manifold, ManifoldPair, SpadeParams, SpadeReport};
-use spadework_io::stages::{
+use spadework_document::stages::{
     EigenStage, FOLDER, GraphStage, Recipe, StagedGraphs, eigenpairs_file, graph_files, read_eigenpairs,
     read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
 };

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use spadework::samples::Side;
-use spadework_io::model::{Layout, Normalization, OnnxModel, RunOptions};
-use spadework_io::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
+use spadework_document::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels};
+use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
 
 use crate::console::Console;
 use crate::corruption::apply_again;

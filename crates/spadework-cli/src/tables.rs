@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use spadework_document::result::{LabelDocument, LabelPairDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_bytes, write_parquet};
-use spadework_io::result::{LabelDocument, LabelPairDocument};
 
 use crate::args::TableFormat;
 use crate::failure::Failure;

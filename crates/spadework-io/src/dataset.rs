@@ -38,7 +38,7 @@ impl Dataset {
     }
 
     /// Numbers that were computed: `len` samples of one shape.
-    pub(crate) fn from_f32(name: &str, len: usize, sample: &[usize], values: Vec<f32>) -> Self {
+    pub fn from_f32(name: &str, len: usize, sample: &[usize], values: Vec<f32>) -> Self {
         let shape = std::iter::once(len).chain(sample.iter().copied()).collect();
         Self { name: name.to_owned(), shape, store: Store::Owned(Numbers::F32(values)), labels: None }
     }

@@ -31,7 +31,7 @@ pub fn graph_digest(graph: &Graph) -> String {
 }
 
 /// The same of the bytes of a file, eight to a word; its length stands for the shape.
-pub(crate) fn digest_bytes(bytes: &[u8]) -> String {
+pub fn digest_bytes(bytes: &[u8]) -> String {
     let (chunks, rest) = bytes.as_chunks::<8>();
     let word = |chunk: [u8; 8]| u64::from_le_bytes(chunk);
     let mut last = [0; 8];

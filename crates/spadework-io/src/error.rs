@@ -199,14 +199,6 @@ pub enum Error {
     #[error("{name}: labels must be words or integers below 2^63, got {got} at row {row}")]
     LabelValue { name: String, row: usize, got: String },
 
-    /// A file that is no result of a score.
-    #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display(), schema = crate::result::SCHEMA)]
-    Result { path: PathBuf, reason: String },
-
-    /// A file that is no stage of a score.
-    #[error("{path}: {reason}", path = path.display())]
-    Stage { path: PathBuf, reason: String },
-
     /// Neither extension nor content of a graph file is known.
     #[error(
         "{name}: expected a graph as .csv or .tsv (edges), .npz (SciPy), .mtx (Matrix Market) or .petsc, got a file that begins with {begins}"
@@ -224,9 +216,6 @@ pub enum Error {
     /// A graph without edges.
     #[error("{name}: a graph must have at least one edge, got none")]
     NoEdges { name: String },
-    /// A model file, or what came of running it.
-    #[error("{name}: {cause}")]
-    Model { name: String, cause: Box<crate::model::ModelError> },
     /// The array was read, but the core cannot take it.
     #[error("{name}: {cause}")]
     Samples { name: String, cause: spadework::Error },
@@ -270,7 +259,8 @@ impl fmt::Display for Format {
 }
 
 /// Keys or file names in a message: the first few, then how many more.
-pub(crate) struct Listed<'a>(pub(crate) &'a [String]);
+#[derive(Debug, Clone, Copy)]
+pub struct Listed<'a>(pub &'a [String]);
 
 impl fmt::Display for Listed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

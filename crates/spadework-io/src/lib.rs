@@ -22,20 +22,16 @@
 //!
 //! [`load_graph`] takes a graph that was made elsewhere: a list of edges, a SciPy matrix or a Matrix Market file.
 //!
-//! `model`, with the feature `onnx`, opens ONNX files and runs them on samples.
-//!
 //! [`output`] writes results so that a file is either complete or not there.
 
+pub mod archive;
 mod array;
-pub mod beside;
 pub mod catalog;
 mod cinic;
-pub mod comparison;
 pub mod corrupt;
 mod dataset;
 mod digest;
 mod digits;
-pub mod distortion;
 mod element;
 mod error;
 mod formats;
@@ -43,29 +39,24 @@ mod formats;
 pub mod fuzzing;
 mod graph_file;
 mod image_folder;
-pub mod indices;
 mod keys;
 mod labels;
-pub mod layers;
 mod load;
 mod mapping;
-pub mod model;
 mod named;
 pub mod output;
-pub mod probe;
-mod quiet;
-pub mod result;
+#[doc(hidden)]
+pub mod quiet;
 mod source;
-pub mod stages;
 mod stream;
-pub mod sweep;
 mod table;
 
 pub use dataset::Dataset;
-pub use digest::{digest, graph_digest};
+pub use digest::{digest, digest_bytes, graph_digest};
 pub use digits::load as load_digits;
-pub use error::{Error, Format, Result};
+pub use error::{Error, Format, Listed, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
 pub use labels::Labels;
 pub use load::{load, load_bytes, load_labels};
+pub use mapping::{FileBytes, read_file};
 pub use source::{default_name, names_array};

@@ -30,7 +30,7 @@ pub fn load(argument: &str) -> Result<Dataset> {
 /// # Errors
 /// As [`load`].
 pub fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<Dataset> {
-    load_file(FileBytes::Read(bytes), Path::new(name), None, name)
+    load_file(FileBytes::of(bytes), Path::new(name), None, name)
 }
 
 /// Loads labels: integers, one per sample, from a file, or those of a data set; in text and Parquet files also words.

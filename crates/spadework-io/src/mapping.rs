@@ -16,18 +16,29 @@ pub(crate) const MAP_FROM: u64 = 4 << 20;
 
 /// The bytes of a file.
 #[derive(Debug)]
-pub(crate) enum FileBytes {
+pub struct FileBytes(Bytes);
+
+#[derive(Debug)]
+enum Bytes {
     Read(Vec<u8>),
     Mapped(Mmap),
+}
+
+/// The bytes of a file, mapped into memory where it is large: another program must not change it meanwhile.
+///
+/// # Errors
+/// When it cannot be read, or is a folder.
+pub fn read_file(path: &Path) -> Result<FileBytes> {
+    FileBytes::open(path, MAP_FROM)
 }
 
 impl Deref for FileBytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
-            FileBytes::Read(bytes) => bytes,
-            FileBytes::Mapped(map) => map,
+        match &self.0 {
+            Bytes::Read(bytes) => bytes,
+            Bytes::Mapped(map) => map,
         }
     }
 }
@@ -43,15 +54,20 @@ impl FileBytes {
         }
         // Pipes and the like have no length and cannot be mapped.
         if metadata.is_file() && metadata.len() >= map_from && metadata.len() > 0 {
-            return map(&file).map(FileBytes::Mapped).map_err(wrap);
+            return map(&file).map(|map| Self(Bytes::Mapped(map))).map_err(wrap);
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(wrap)?;
-        Ok(FileBytes::Read(bytes))
+        Ok(Self(Bytes::Read(bytes)))
+    }
+
+    /// Bytes that are in memory already.
+    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self(Bytes::Read(bytes))
     }
 
     pub(crate) fn is_mapped(&self) -> bool {
-        matches!(self, FileBytes::Mapped(_))
+        matches!(self.0, Bytes::Mapped(_))
     }
 }
 

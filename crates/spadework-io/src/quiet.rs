@@ -14,7 +14,7 @@ thread_local! {
 static INSTALLED: Once = Once::new();
 
 /// What `work` returns, or `None` where it panics. Nothing that `work` changes may be used after that.
-pub(crate) fn catch_quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub fn catch_quietly<T>(work: impl FnOnce() -> T) -> Option<T> {
     install();
     let before = QUIET.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(work));

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::Error as CoreError;
 use spadework_io::Error as FileError;
-use spadework_io::model::ModelError;
+use spadework_model::{Error as ModelFileError, ModelError};
 use spadework_probe::Error as ProbeError;
 use spadework_report::Error as PageError;
 
@@ -81,8 +81,14 @@ impl From<ProbeError> for Failure {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
+        Self { argument: None, error: Cause::File(error.to_string()) }
+    }
+}
+
+impl From<ModelFileError> for Failure {
+    fn from(error: ModelFileError) -> Self {
         match error {
-            FileError::Model { ref cause, .. } if matches!(**cause, ModelError::Cancelled) => {
+            ModelFileError::Model { ref cause, .. } if matches!(**cause, ModelError::Cancelled) => {
                 CoreError::Cancelled.into()
             }
             error => Self { argument: None, error: Cause::File(error.to_string()) },

@@ -47,7 +47,7 @@ mod _native {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
-    fn check_kernels(_: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn check_kernels(_module: &Bound<'_, PyModule>) -> PyResult<()> {
         Kernels::requested().map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
     }
 }

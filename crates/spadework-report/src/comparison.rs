@@ -4,8 +4,8 @@ use askama::Template;
 use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::pipeline::Comparison;
 use spadework::{Monitor, Samples};
+use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_io::Labels;
-use spadework_io::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_probe::{accuracy, predictions};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};

@@ -1,6 +1,6 @@
 //! The page of the scores over the depth of a network.
 
-use spadework_io::layers::{LayerDocument, LayersDocument};
+use spadework_document::layers::{LayerDocument, LayersDocument};
 
 use crate::charts::{Chart, Step, number, steps};
 use crate::error::Result;

@@ -25,8 +25,8 @@ mod sweep;
 mod worth;
 
 use spadework::{Samples, SpadeReport};
+use spadework_document::result::ScoreDocument;
 use spadework_io::Labels;
-use spadework_io::result::ScoreDocument;
 use spadework_probe::SampleFacts;
 
 pub use charts::Chart;

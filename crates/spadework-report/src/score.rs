@@ -3,9 +3,9 @@
 use askama::Template;
 use spadework::Monitor;
 use spadework::scores::Cut;
+use spadework_document::beside::NodeDocument;
+use spadework_document::result::{LabelDocument, LabelPairDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_io::beside::NodeDocument;
-use spadework_io::result::{LabelDocument, LabelPairDocument, ScoreDocument};
 
 use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals, number, scatter};
 use crate::error::Result;

@@ -1,6 +1,6 @@
 //! The page of a score over k.
 
-use spadework_io::sweep::{PointDocument, SweepDocument};
+use spadework_document::sweep::{PointDocument, SweepDocument};
 
 use crate::charts::{Band, Chart, Series, lines, number};
 use crate::error::Result;

@@ -2,9 +2,9 @@
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
-use spadework_io::beside::BesideDocument;
-use spadework_io::indices::SpreadDocument;
-use spadework_io::probe::ProbeDocument;
+use spadework_document::beside::BesideDocument;
+use spadework_document::indices::SpreadDocument;
+use spadework_document::probe::ProbeDocument;
 
 use crate::charts::number;
 use crate::page::Table;
@@ -211,7 +211,7 @@ impl ProbeStory {
              of the samples {stay} on every copy, and {changed} {right}{lose} on one.{estimate}",
             percent(probe.held),
         );
-        let row = |sample: &spadework_io::probe::ChangedDocument| {
+        let row = |sample: &spadework_document::probe::ChangedDocument| {
             vec![sample.index.to_string(), number(sample.margin), number(sample.probe_margin)]
         };
         Self {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use spadework_io::result::ScoreDocument;
+use spadework_document::result::ScoreDocument;
 
 use crate::args::{CheckArgs, CheckRules};
 use crate::console::Console;

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use spadework::samples::Values;
+use spadework_document::result::CorruptionDocument;
 use spadework_io::corrupt::{Corruption, change};
 use spadework_io::load;
 use spadework_io::output::write_npy;
-use spadework_io::result::CorruptionDocument;
 
 use crate::args_data::CorruptArgs;
 use crate::console::Console;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use spadework::pipeline::Comparison;
 use spadework::samples::Values;
 use spadework::{ModelSet, Samples, SpadeParams, SpadeReport, compare};
-use spadework_io::comparison::CompareDocument;
+use spadework_document::comparison::CompareDocument;
 use spadework_io::{Labels, load_bytes, load_digits};
 use spadework_probe::{SampleFacts, predictions};
 use spadework_report::{ComparedModels, InputArray, SampleColumns, comparison_charts, comparison_page};

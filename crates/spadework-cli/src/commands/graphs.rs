@@ -7,9 +7,9 @@ use spadework::graph::{GraphKind, Weights};
 use spadework::pipeline::SharedSearch;
 use spadework::scores::agreement::agreement;
 use spadework::{Error as CoreError, PairedSamples, SpadeParams, SpadeReport};
+use spadework_document::result::{EnclosureDocument, GraphsDocument, ModelFileDocument, ScoreDocument};
 use spadework_io::load;
 use spadework_io::output::{OutputDir, write_bytes};
-use spadework_io::result::{EnclosureDocument, GraphsDocument, ModelFileDocument, ScoreDocument};
 
 use crate::args_graphs::GraphsArgs;
 use crate::console::Console;

@@ -5,11 +5,11 @@ mod activations;
 use std::path::Path;
 
 use spadework::pipeline::{LayerScores, score_layers};
+use spadework_document::layers::{Layer, LayersDocument};
 use spadework_io::Dataset;
-use spadework_io::layers::{Layer, LayersDocument};
 use spadework_io::load;
-use spadework_io::model::{OnnxModel, RunOptions};
 use spadework_io::output::{Column, write_bytes, write_npy};
+use spadework_model::{OnnxModel, RunOptions};
 use spadework_report::{layers_charts, layers_page};
 
 use self::activations::{Activations, chosen_layers};

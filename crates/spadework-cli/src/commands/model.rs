@@ -1,7 +1,7 @@
 //! `spadework model`: what a model file holds.
 
 use serde::Serialize;
-use spadework_io::model::{Extent, Node, OnnxModel, Outline, Port};
+use spadework_model::{Extent, Node, OnnxModel, Outline, Port};
 
 use crate::args_model::DescribeArgs;
 use crate::console::Console;

@@ -8,8 +8,8 @@ use spadework::pipeline::{NewScores, Reference};
 use spadework::samples::{Side, Values};
 use spadework::scores::{NodeScore, SpectralEmbedding};
 use spadework::{Monitor, PairedSamples};
+use spadework_document::result::ScoreDocument;
 use spadework_io::output::{Column, write_bytes, write_npy};
-use spadework_io::result::ScoreDocument;
 use spadework_io::{Dataset, Labels, load, load_labels};
 
 use crate::args::{ScoreArgs, TableFormat};

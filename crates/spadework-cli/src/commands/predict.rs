@@ -1,9 +1,9 @@
 //! `spadework predict`: the outputs of a model file.
 
 use serde::Serialize;
+use spadework_document::result::ModelFileDocument;
 use spadework_io::load;
 use spadework_io::output::{OutputFile, write_npy};
-use spadework_io::result::ModelFileDocument;
 use spadework_probe::accuracy;
 
 use crate::args_model::PredictArgs;

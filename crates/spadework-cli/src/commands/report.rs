@@ -8,12 +8,13 @@ use std::path::Path;
 use spadework::samples::{Side, Values};
 use spadework::threads::with_threads;
 use spadework::{Model, ModelSet, PairedSamples, compare, evaluate};
-use spadework_io::beside::BesideDocument;
-use spadework_io::comparison::CompareDocument;
-use spadework_io::layers::LayersDocument;
-use spadework_io::result::{ScoreDocument, schema_of};
-use spadework_io::sweep::SweepDocument;
-use spadework_io::{Dataset, Labels, comparison, layers, load, result, sweep};
+use spadework_document::beside::BesideDocument;
+use spadework_document::comparison::CompareDocument;
+use spadework_document::layers::LayersDocument;
+use spadework_document::result::{ScoreDocument, schema_of};
+use spadework_document::sweep::SweepDocument;
+use spadework_document::{comparison, layers, result, sweep};
+use spadework_io::{Dataset, Labels, load};
 use spadework_probe::{SampleFacts, SampleSignals};
 use spadework_report::{
     ComparedModels, Origin, SampleColumns, ScoredModel, comparison_charts, comparison_page,

@@ -2,7 +2,7 @@
 
 use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score};
 use spadework::threads::with_threads;
-use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_report::{ScoredModel, score_charts, score_page};
 
 use super::new_samples;

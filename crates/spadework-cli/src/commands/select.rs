@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 
 use serde::Serialize;
-use spadework_io::beside::NodeDocument;
+use spadework_document::beside::NodeDocument;
+use spadework_document::probe::ProbeDocument;
+use spadework_document::result::{ModelFileDocument, ScoreDocument};
 use spadework_io::output::write_bytes;
-use spadework_io::probe::ProbeDocument;
-use spadework_io::result::{ModelFileDocument, ScoreDocument};
 
 use crate::args::{By, SelectArgs};
 use crate::console::Console;

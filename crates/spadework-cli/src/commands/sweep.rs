@@ -2,8 +2,8 @@
 
 use spadework::SpadeParams;
 use spadework::pipeline::{Spectrum, Sweep, sweep};
+use spadework_document::sweep::SweepDocument;
 use spadework_io::output::{Column, write_bytes, write_npy};
-use spadework_io::sweep::SweepDocument;
 use spadework_report::{sweep_charts, sweep_page};
 
 use crate::args::TableFormat;
@@ -74,7 +74,7 @@ fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Fail
         .iter()
         .flat_map(|point| document.models.iter().enumerate().map(move |(at, name)| (point, at, name)))
         .collect();
-    let score = |of: fn(&spadework_io::sweep::PointScore) -> f64| -> Vec<f64> {
+    let score = |of: fn(&spadework_document::sweep::PointScore) -> f64| -> Vec<f64> {
         cells.iter().map(|(point, at, _)| point.scores.get(*at).map_or(f64::NAN, of)).collect()
     };
     let neighbors: Vec<i64> = cells.iter().map(|(point, ..)| point.neighbors as i64).collect();

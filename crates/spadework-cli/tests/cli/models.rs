@@ -19,7 +19,7 @@ fn scene(models: &[&str]) -> Scene {
 
 fn copy(scene: &Scene, model: &str) {
     let file = format!("{model}.onnx");
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-io/tests/fixtures/onnx");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx");
     scene.write(&file, std::fs::read(fixtures.join(&file)).unwrap());
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use spadework_io::comparison::CompareDocument;
+use spadework_document::comparison::CompareDocument;
 
 use crate::support::Scene;
 use crate::support::arrays::{Random, floats};
@@ -14,7 +14,8 @@ const INPUTS: &str = "score --inputs x.npy --model mlp.onnx --quiet";
 fn scene() -> Scene {
     let scene = Scene::empty();
     scene.write("x.npy", floats(4, &Random::new(3).points(800)));
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-io/tests/fixtures/onnx/mlp.onnx");
+    let fixture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx/mlp.onnx");
     scene.write("mlp.onnx", std::fs::read(fixture).unwrap());
     scene
 }
@@ -263,7 +264,7 @@ fn what_cannot_be_probed_is_refused() {
 fn a_single_output_is_told_before_the_work() {
     let scene = scene();
     scene.write("few.npy", floats(4, &Random::new(3).points(12)));
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-io/tests/fixtures/onnx");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx");
     scene.write("single.onnx", std::fs::read(fixtures.join("single.onnx")).unwrap());
     for call in [
         "score --model single.onnx",

@@ -83,7 +83,8 @@ fn petsc(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
 }
 
 /// The arrays that `scipy.sparse.save_npz` writes of a graph.
-pub(crate) struct ScipyMatrix {
+#[derive(Debug)]
+pub struct ScipyMatrix {
     starts: Vec<i64>,
     indices: Vec<i64>,
     data: Vec<f64>,
@@ -94,7 +95,8 @@ pub(crate) struct ScipyMatrix {
 }
 
 impl ScipyMatrix {
-    pub(crate) fn of(graph: &Graph) -> Self {
+    /// The arrays of a graph.
+    pub fn of(graph: &Graph) -> Self {
         let (nodes, entries) = (graph.nodes(), 2 * graph.edge_count());
         let (mut starts, mut indices) = (Vec::with_capacity(nodes + 1), Vec::with_capacity(entries));
         let mut data = Vec::with_capacity(entries);
@@ -111,7 +113,8 @@ impl ScipyMatrix {
         Self { starts, indices, data, extents: [nodes as i64; 2], rows, entries }
     }
 
-    pub(crate) fn members(&self) -> [NpzMember<'_>; 5] {
+    /// The arrays as members of an archive.
+    pub fn members(&self) -> [NpzMember<'_>; 5] {
         [
             NpzMember { key: "indices", shape: &self.entries, values: NpyValues::I64(&self.indices) },
             NpzMember { key: "indptr", shape: &self.rows, values: NpyValues::I64(&self.starts) },

@@ -9,8 +9,7 @@ mod npz;
 mod parquet;
 mod temporary;
 
-pub(crate) use graph::ScipyMatrix;
-pub use graph::write_graph;
+pub use graph::{ScipyMatrix, write_graph};
 pub use npy::{NpyValues, write_npy};
 pub use npz::{NpzMember, write_npz};
 pub use parquet::{Column, write_parquet};

@@ -4,9 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use spadework::pipeline::{Comparison, SUBSAMPLES, intervals, permuted_score};
 use spadework::{Manifold, Model, ModelSet, SpadeParams, compare as compare_models};
+use spadework_document::comparison::CompareDocument;
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_io::comparison::CompareDocument;
-use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_probe::SampleFacts;
 
 use super::TOP;

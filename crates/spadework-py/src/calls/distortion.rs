@@ -8,8 +8,8 @@ use spadework::pipeline::{
 };
 use spadework::scores::Distortion;
 use spadework::{ManifoldPair, evaluate};
-use spadework_io::distortion::DistortionDocument;
-use spadework_io::result::ScoreDocument;
+use spadework_document::distortion::DistortionDocument;
+use spadework_document::result::ScoreDocument;
 
 use super::score::SideArgument;
 use crate::arrays::{LabelArrays, pairs as pair_rows};

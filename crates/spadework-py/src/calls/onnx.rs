@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
 use spadework_io::Dataset;
-use spadework_io::model::{Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
+use spadework_model::{Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 use crate::arrays::Rows;
 use crate::errors::Failure;

@@ -8,10 +8,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
 use spadework::{Samples, Silent, SpadeParams, evaluate};
+use spadework_document::probe::{ProbeDocument, ProbedGraphDocument, grid_of};
 use spadework_io::corrupt::ImageShape;
-use spadework_io::model::{OnnxModel, Prepared, RunOptions};
-use spadework_io::probe::{ProbeDocument, ProbedGraphDocument};
-use spadework_probe::{Grid, ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
+use spadework_model::{OnnxModel, Prepared, RunOptions};
+use spadework_probe::{ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
 
 use super::TOP;
 use super::onnx::Feed;
@@ -54,7 +54,7 @@ impl Chosen {
         Ok(usual
             .with_probes(probes)
             .with_samples(self.samples)
-            .with_grid(ImageShape::of_extents(shape).map(Grid::from))
+            .with_grid(ImageShape::of_extents(shape).map(grid_of))
             .with_seed(self.seed))
     }
 }

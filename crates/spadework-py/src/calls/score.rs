@@ -8,8 +8,8 @@ use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score}
 use spadework::{
     Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams, SpadeReport, evaluate,
 };
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_io::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_probe::{SampleFacts, SampleSignals};
 
 use super::TOP;

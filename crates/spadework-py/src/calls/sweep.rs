@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use spadework::SpadeParams;
 use spadework::pipeline::sweep as sweep_models;
-use spadework_io::sweep::SweepDocument;
+use spadework_document::sweep::SweepDocument;
 
 use super::compare::NamedRows;
 use super::score::SideArgument;

@@ -10,7 +10,7 @@ use spadework::pipeline::{
     DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, measure_distortion,
 };
 use spadework::scores::{Cut, Distortion};
-use spadework_io::distortion::DistortionDocument;
+use spadework_document::distortion::DistortionDocument;
 use spadework_io::output::{OutputDir, write_bytes};
 
 use crate::args_distances::DistortionArgs;

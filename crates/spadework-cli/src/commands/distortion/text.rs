@@ -1,6 +1,6 @@
 //! `spadework distortion` as text for people.
 
-use spadework_io::distortion::{CutLabelDocument, DistortionDocument, MeanDocument};
+use spadework_document::distortion::{CutLabelDocument, DistortionDocument, MeanDocument};
 
 use crate::render::{number, number_short, printable, table};
 use crate::render_graphs::{edges_line, is_plain};

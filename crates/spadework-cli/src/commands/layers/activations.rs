@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use spadework::{Monitor, Samples};
+use spadework_document::layers::Layer;
 use spadework_io::Dataset;
-use spadework_io::layers::Layer;
-use spadework_io::model::{Node, OnnxModel, RunOptions};
+use spadework_model::{Node, OnnxModel, RunOptions};
 
 use crate::failure::Failure;
 use crate::model_runner::sample_shape;
@@ -23,7 +23,7 @@ pub(super) fn chosen_layers(
 ) -> Result<Vec<Layer>, Failure> {
     let outline = model.outline();
     let in_file = |error| {
-        Failure::from(spadework_io::Error::Model { name: model.name().to_owned(), cause: Box::new(error) })
+        Failure::from(spadework_model::Error::Model { name: model.name().to_owned(), cause: Box::new(error) })
     };
     let output = outline.output(None).map_err(in_file)?;
     let input = match &options.input_name {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use spadework::eigen::Certainty;
-use spadework_io::result::EnclosureDocument;
-use spadework_io::stages::eigenpairs_file;
+use spadework_document::result::EnclosureDocument;
+use spadework_document::stages::eigenpairs_file;
 
 use crate::args_stages::EigenArgs;
 use crate::console::Console;

@@ -1,8 +1,8 @@
 //! `spadework graph`: arrays, or graphs of other programs, become the two graphs of a result.
 
+use spadework_document::result::{DataDocument, PlaceDocument};
+use spadework_document::stages::{GraphStage, graph_files};
 use spadework_io::output::write_graph;
-use spadework_io::result::{DataDocument, PlaceDocument};
-use spadework_io::stages::{GraphStage, graph_files};
 
 use crate::args_stages::GraphArgs;
 use crate::console::Console;

@@ -6,8 +6,8 @@ use spadework::Samples;
 use spadework::pipeline::{ModelGraphs, SolvedSpectrum, scores_of};
 use spadework::samples::Side;
 use spadework::scores::SpectralEmbedding;
-use spadework_io::result::{PlaceDocument, ScoreDocument};
-use spadework_io::stages::{GraphStage, Recipe};
+use spadework_document::result::{PlaceDocument, ScoreDocument};
+use spadework_document::stages::{GraphStage, Recipe};
 use spadework_io::{Dataset, Labels, digest, graph_digest, load_labels};
 
 use crate::args_stages::ScoresArgs;

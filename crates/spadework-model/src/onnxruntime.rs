@@ -12,7 +12,7 @@ use prost::Message;
 use tract_onnx::pb::tensor_proto::DataLocation;
 use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto};
 
-use crate::quiet::catch_quietly;
+use spadework_io::quiet::catch_quietly;
 
 /// The library that this process has loaded; a second one cannot be loaded beside it.
 static LOADED: OnceLock<(PathBuf, Result<Environment, String>)> = OnceLock::new();

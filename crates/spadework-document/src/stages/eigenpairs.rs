@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use spadework::eigen::{EigenInfo, EigenMethod, Enclosure, EnclosureMethod, StoredEigenpairs};
 use spadework::pipeline::SolvedSpectrum;
 
-use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration, open};
+use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration};
 use crate::error::{Error, Result};
-use crate::formats::npz;
-use crate::output::{NpyValues, NpzMember, write_npz};
 use crate::result::EnclosureDocument;
+use spadework_io::archive::Archive;
+use spadework_io::output::{NpyValues, NpzMember, write_npz};
 
 const STAGE: &str = "eigen";
 
@@ -110,7 +110,7 @@ pub fn write_eigenpairs(folder: &Path, spectrum: &SolvedSpectrum, stage: &EigenS
         NpzMember { key: "vectors", shape: &[nodes, count], values: rows.as_slice().into() },
         NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(text.as_bytes()) },
     ];
-    write_npz(&eigenpairs_file(folder), &members)
+    Ok(write_npz(&eigenpairs_file(folder), &members)?)
 }
 
 /// Reads the eigenpairs of a folder of stages; none where there are none.
@@ -119,22 +119,19 @@ pub fn write_eigenpairs(folder: &Path, spectrum: &SolvedSpectrum, stage: &EigenS
 /// When the file is not whole, or its arrays have shapes that eigenpairs do not have.
 pub fn read_eigenpairs(folder: &Path) -> Result<Option<StagedEigenpairs>> {
     let path = eigenpairs_file(folder);
-    let Some(bytes) = open(&path)? else { return Ok(None) };
-    let name = path.display().to_string();
-    let stage: Option<EigenStage> = document(&bytes, &path, STAGE)?;
-    let array = |key: &str| npz::parse(&bytes, Some(key), &name);
-    let vectors = array("vectors")?;
-    let [_, count] = *vectors.shape() else {
-        let reason = format!("`vectors` must have one row a sample, got shape {:?}", vectors.shape());
+    let Some(archive) = Archive::open(&path)? else { return Ok(None) };
+    let stage: Option<EigenStage> = document(&archive, &path, STAGE)?;
+    let (shape, rows) = archive.numbers("vectors")?;
+    let [_, count] = shape[..] else {
+        let reason = format!("`vectors` must have one row a sample, got shape {shape:?}");
         return Err(Error::Stage { path, reason });
     };
-    let rows = vectors.plain_numbers(&name)?;
     let column = |i: usize| rows.iter().skip(i).step_by(count.max(1)).copied().collect();
     let info = stage.as_ref().map_or(EigenInfo::new(EigenMethod::Given, 0), EigenStage::info);
     let eigenpairs = StoredEigenpairs {
-        values: array("values")?.plain_numbers(&name)?,
+        values: archive.numbers("values")?.1,
         vectors: (0..count).map(column).collect(),
-        residuals: array("residuals")?.plain_numbers(&name)?,
+        residuals: archive.numbers("residuals")?.1,
         info,
     };
     Ok(Some(StagedEigenpairs { eigenpairs, stage }))

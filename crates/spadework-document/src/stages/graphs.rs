@@ -9,15 +9,14 @@ use spadework::neighbors::Recall;
 use spadework::pipeline::{Construction, Diagnostics, SparsifierInfo, Timings};
 use spadework::{Graph, GraphPair, SpadeParams};
 
-use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration, open};
+use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration};
 use crate::error::{Error, Result};
-use crate::formats::graph_npz;
-use crate::graph_file::EdgeList;
-use crate::output::{NpyValues, NpzMember, ScipyMatrix, write_npz};
 use crate::result::{
     CorruptionDocument, DataDocument, MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument,
     TimingsDocument,
 };
+use spadework_io::archive::Archive;
+use spadework_io::output::{NpyValues, NpzMember, ScipyMatrix, write_npz};
 
 const STAGE: &str = "graph";
 
@@ -256,7 +255,7 @@ fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<()> {
     let matrix = ScipyMatrix::of(graph);
     let mut members = matrix.members().to_vec();
     members.push(NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(document.as_bytes()) });
-    write_npz(path, &members)
+    Ok(write_npz(path, &members)?)
 }
 
 /// What each graph of a folder of stages was made from; none where a file is missing or another program wrote it.
@@ -266,8 +265,8 @@ fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<()> {
 pub fn recipes_of_graphs(folder: &Path) -> Result<[Option<Recipe>; 2]> {
     let [input, output] = graph_files(folder);
     let recipe = |path: &Path| -> Result<Option<Recipe>> {
-        let Some(bytes) = open(path)? else { return Ok(None) };
-        Ok(document::<GraphStage>(&bytes, path, STAGE)?.map(|stage| stage.made_from))
+        let Some(archive) = Archive::open(path)? else { return Ok(None) };
+        Ok(document::<GraphStage>(&archive, path, STAGE)?.map(|stage| stage.made_from))
     };
     Ok([recipe(&input)?, recipe(&output)?])
 }
@@ -278,7 +277,9 @@ pub fn recipes_of_graphs(folder: &Path) -> Result<[Option<Recipe>; 2]> {
 /// When a file is not whole or no graph, or when the two were not made together.
 pub fn read_graphs(folder: &Path) -> Result<Option<StagedGraphs>> {
     let [input_path, output_path] = graph_files(folder);
-    let (Some(input), Some(output)) = (open(&input_path)?, open(&output_path)?) else { return Ok(None) };
+    let (Some(input), Some(output)) = (Archive::open(&input_path)?, Archive::open(&output_path)?) else {
+        return Ok(None);
+    };
     let input_stage: Option<GraphStage> = document(&input, &input_path, STAGE)?;
     let stage: Option<GraphStage> = document(&output, &output_path, STAGE)?;
     if let (Some(input_stage), Some(output_stage)) = (&input_stage, &stage)
@@ -289,11 +290,5 @@ pub fn read_graphs(folder: &Path) -> Result<Option<StagedGraphs>> {
     }
     // What is said of a pair holds for graphs that were made as a pair.
     let stage = stage.filter(|_| input_stage.is_some());
-    let read = |path: &Path, bytes: &[u8]| {
-        let name = path.display().to_string();
-        let mut edges = EdgeList::new(&name, None);
-        graph_npz::parse(bytes, &mut edges)?;
-        edges.finish().map(|loaded| loaded.graph)
-    };
-    Ok(Some(StagedGraphs { input: read(&input_path, &input)?, output: read(&output_path, &output)?, stage }))
+    Ok(Some(StagedGraphs { input: input.graph()?, output: output.graph()?, stage }))
 }

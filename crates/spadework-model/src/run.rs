@@ -6,13 +6,12 @@ use rayon::prelude::*;
 use spadework::monitor::Stage;
 use spadework::samples::Values;
 use spadework::{Monitor, Samples};
+use spadework_io::Dataset;
 
 use super::about;
 use super::engine::{Plan, Worker};
-use super::error::ModelError;
+use super::error::{ModelError, Result};
 use super::fit::Fit;
-use crate::dataset::Dataset;
-use crate::error::Result;
 
 /// A model made ready for samples of one shape.
 pub struct Prepared {

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use spadework::samples::Values;
 use spadework::{Monitor, Samples, Silent};
-use spadework_io::model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 use spadework_io::{Dataset, load};
+use spadework_model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 /// Two engines add the same few dozen products of numbers near 1 in another order, in single precision (6e-8 a step), through
 /// a few layers.

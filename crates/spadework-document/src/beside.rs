@@ -5,10 +5,10 @@ use spadework::scores::{NodeScore, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
-use crate::Labels;
 use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::ProbeDocument;
 use crate::result::{IntervalDocument, ReferencesDocument};
+use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ use tract_onnx::tract_hir::internal::{
 
 use super::error::ModelError;
 use super::outline::{Extent, Node, Outline, Port, bracketed};
-use crate::quiet::catch_quietly;
+use spadework_io::quiet::catch_quietly;
 
 /// Bytes that a single tensor may take, those that lie in the file excepted.
 const MOST_TENSOR_BYTES: u64 = 1 << 31;

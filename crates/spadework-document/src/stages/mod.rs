@@ -25,8 +25,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::formats::npz;
-use crate::mapping::{FileBytes, MAP_FROM};
+use spadework_io::archive::Archive;
 
 /// Name and version of the layout of the documents.
 pub const SCHEMA: &str = "spadework.stage/1";
@@ -85,23 +84,14 @@ impl Display for Difference {
     }
 }
 
-/// The bytes of a file, where there is one.
-fn open(path: &Path) -> Result<Option<FileBytes>> {
-    if path.exists() { FileBytes::open(path, MAP_FROM).map(Some) } else { Ok(None) }
-}
-
 /// The document inside an archive; none where another program wrote it.
-fn document<T: DeserializeOwned>(bytes: &[u8], path: &Path, stage: &str) -> Result<Option<T>> {
+fn document<T: DeserializeOwned>(archive: &Archive, path: &Path, stage: &str) -> Result<Option<T>> {
     #[derive(Deserialize)]
     struct Head {
         schema: String,
         stage: String,
     }
-    let name = path.display().to_string();
-    if !npz::keys(bytes, &name)?.iter().any(|key| key == DOCUMENT) {
-        return Ok(None);
-    }
-    let text = npz::text(bytes, DOCUMENT, &name)?;
+    let Some(text) = archive.text(DOCUMENT)? else { return Ok(None) };
     let wrong = |reason: String| Error::Stage { path: path.to_owned(), reason };
     let malformed = |error: serde_json::Error| wrong(format!("its document cannot be read: {error}"));
     let head: Head = serde_json::from_str(&text).map_err(malformed)?;

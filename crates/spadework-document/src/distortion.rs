@@ -11,8 +11,8 @@ use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
 
-use crate::Labels;
 use crate::result::{FullSpectrumDocument, NeighborsDocument, indented_json};
+use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.distortion/1";

@@ -18,9 +18,10 @@ use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, dispar
 use spadework::{Graph, SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
+use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
 use crate::stages::Recipe;
-use crate::{Error, Labels};
+use spadework_io::{Error as FileError, Labels};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.score/1";
@@ -329,7 +330,7 @@ pub struct ArrayDocument {
     /// The folder in which it was typed, which a relative path starts from; unknown in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Digest of its numbers (see [`digest`](crate::digest)).
+    /// Digest of its numbers (see [`digest`](spadework_io::digest)).
     pub digest: String,
 }
 
@@ -429,7 +430,7 @@ pub(crate) fn read_document<T: DeserializeOwned>(path: &Path, schema: &str) -> R
 }
 
 fn read_json(path: &Path) -> Result<serde_json::Value, Error> {
-    let bytes = std::fs::read(path).map_err(|cause| Error::Read { path: path.to_owned(), cause })?;
+    let bytes = std::fs::read(path).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
     serde_json::from_slice(&bytes).map_err(|source| {
         let reason = format!("it is not a JSON document: {source}");
         Error::Result { path: path.to_owned(), reason }

@@ -25,14 +25,11 @@ use std::path::{Path, PathBuf};
 
 use spadework::Monitor;
 
-pub use self::error::ModelError;
+pub use self::error::{Error, ModelError, Result};
 pub use self::fit::{Layout, Normalization};
 pub use self::outline::{Extent, Node, Outline, Port};
 pub use self::run::Prepared;
-use crate::dataset::Dataset;
-use crate::digest::digest_bytes;
-use crate::error::{Error, Result};
-use crate::mapping::{FileBytes, MAP_FROM};
+use spadework_io::{Dataset, Error as FileError, digest_bytes, read_file};
 
 use self::fit::{Fit, Rows};
 
@@ -91,9 +88,9 @@ impl OnnxModel {
     /// know.
     pub fn open(path: &str) -> Result<Self> {
         if !Path::new(path).exists() {
-            return Err(Error::NotFound { path: path.to_owned() });
+            return Err(FileError::NotFound { path: path.to_owned() }.into());
         }
-        let file = FileBytes::open(Path::new(path), MAP_FROM)?;
+        let file = read_file(Path::new(path))?;
         let folder = Path::new(path).parent().unwrap_or(Path::new(""));
         Self::from_bytes(path, &file, folder)
     }

@@ -5,8 +5,8 @@ use spadework::scores::edge_overlap;
 use spadework::{Error, SpadeReport};
 use spadework_probe::{ChannelOrder, Grid, ProbeSummary, Probed, ProbedSample};
 
-use crate::corrupt::{Channels, ImageShape};
 use crate::result::NeighborsDocument;
+use spadework_io::corrupt::{Channels, ImageShape};
 
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,15 +102,13 @@ impl ProbeDocument {
 }
 
 /// The numbers of an image, as probes see them.
-impl From<ImageShape> for Grid {
-    fn from(shape: ImageShape) -> Self {
-        let ImageShape { channels, height, width, order } = shape;
-        let order = match order {
-            Channels::First => ChannelOrder::First,
-            Channels::Last => ChannelOrder::Last,
-        };
-        Self { channels, height, width, order }
-    }
+pub fn grid_of(shape: ImageShape) -> Grid {
+    let ImageShape { channels, height, width, order, .. } = shape;
+    let order = match order {
+        Channels::First => ChannelOrder::First,
+        Channels::Last => ChannelOrder::Last,
+    };
+    Grid { channels, height, width, order }
 }
 
 impl ProbedGraphDocument {

@@ -7,7 +7,7 @@ use spadework::eigen::GeneralizedEigenpairs;
 use spadework::graph::Weights;
 use spadework::pipeline::{KeepNothing, ModelGraphs, graphs_of, scores_of, spectrum_of};
 use spadework::{ManifoldPair, Samples, Silent, SpadeParams, evaluate};
-use spadework_io::stages::{
+use spadework_document::stages::{
     EigenStage, GraphStage, Recipe, eigenpairs_file, graph_files, read_eigenpairs, read_graphs,
     write_eigenpairs, write_graphs,
 };

@@ -1,6 +1,24 @@
 //! What can go wrong with a model file, and with running it.
 
-/// Why a model was not opened, or gave no outputs. [`Error::Model`](crate::Error::Model) puts the file's name before it.
+use spadework_io::Listed;
+
+/// Result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A file that cannot be read, or a model that cannot be run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
+pub enum Error {
+    /// The file of the model, or the samples it is run on.
+    #[error(transparent)]
+    File(#[from] spadework_io::Error),
+    /// A model file, or what came of running it.
+    #[error("{name}: {cause}")]
+    Model { name: String, cause: Box<ModelError> },
+}
+
+/// Why a model was not opened, or gave no outputs. [`Error::Model`] puts the file's name before it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
@@ -32,10 +50,10 @@ pub enum ModelError {
     #[error("node `{node}` is random ({operator}): its outputs would differ from run to run")]
     Random { operator: String, node: String },
     /// A name that the model does not have.
-    #[error("there is no {what} `{asked}` in the model; it has {}", crate::error::Listed(known))]
+    #[error("there is no {what} `{asked}` in the model; it has {}", Listed(known))]
     NoSuchName { what: &'static str, asked: String, known: Vec<String> },
     /// Several inputs, of which only one can be given.
-    #[error("output `{output}` needs the inputs {}, but only one can be given", crate::error::Listed(inputs))]
+    #[error("output `{output}` needs the inputs {}, but only one can be given", Listed(inputs))]
     ManyInputs { output: String, inputs: Vec<String> },
     /// An output that no input has a part in.
     #[error("output `{output}` does not depend on an input")]

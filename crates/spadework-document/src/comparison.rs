@@ -11,12 +11,13 @@ use spadework::scores::{disparity, label_scores};
 use spadework::{SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
+use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, LabelDocument,
     MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
 };
-use crate::{Error, Labels};
+use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.compare/1";

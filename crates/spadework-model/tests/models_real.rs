@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use spadework::samples::Values;
 use spadework::{PairedSamples, Samples, Silent, SpadeParams, evaluate};
-use spadework_io::model::{OnnxModel, RunOptions};
 use spadework_io::{Dataset, load};
+use spadework_model::{OnnxModel, RunOptions};
 
 /// The five LeNet-5 networks, and λ_1 of their logits on the test images with k = 10, by SciPy.
 const LENETS: [(&str, f64); 5] = [

@@ -1,0 +1,22 @@
+//! What can go wrong with a document.
+
+use std::path::PathBuf;
+
+/// Result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A file that cannot be read or written, or that is not the document it should be.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
+pub enum Error {
+    /// The file itself.
+    #[error(transparent)]
+    File(#[from] spadework_io::Error),
+    /// A file that is no result of a score.
+    #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display(), schema = crate::result::SCHEMA)]
+    Result { path: PathBuf, reason: String },
+    /// A file that is no stage of a score.
+    #[error("{path}: {reason}", path = path.display())]
+    Stage { path: PathBuf, reason: String },
+}
