@@ -12,7 +12,7 @@ use spadework::neighbors::SearchMethod;
 use spadework::pipeline::Spectrum;
 
 use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
-use crate::args_distances::{DistortionArgs, EmbedArgs, SolversArgs};
+use crate::args_distances::{DistortionArgs, EmbedArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
@@ -112,9 +112,6 @@ pub(crate) enum Command {
     /// Embed the samples by the spectra of the input graph, the output graph and both
     #[command(after_long_help = ARRAYS_HELP)]
     Embed(EmbedArgs),
-    /// Compare the eigensolvers on one model: eigenvalue, error, iterations, time
-    #[command(after_long_help = ARRAYS_HELP)]
-    Solvers(SolversArgs),
     /// Train a network, plainly or against attacks that are harder on weak samples
     #[command(after_long_help = ARRAYS_HELP)]
     Train(Box<TrainArgs>),
@@ -166,7 +163,7 @@ pub(crate) struct ScoreArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("probe", select_probe), mut_arg("probe_graph", |arg| arg.hide(true)))]
+#[command(mut_arg("probe", select_probe))]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
@@ -209,13 +206,12 @@ pub(crate) enum By {
     Margin,
 }
 
-impl By {
-    /// The word for it on the command line.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            By::Node => "node",
-            By::Fragility => "fragility",
-            By::Margin => "margin",
+impl From<By> for spadework_app::By {
+    fn from(by: By) -> Self {
+        match by {
+            By::Node => spadework_app::By::Node,
+            By::Fragility => spadework_app::By::Fragility,
+            By::Margin => spadework_app::By::Margin,
         }
     }
 }
@@ -436,8 +432,6 @@ pub(crate) enum Search {
     /// Exact, whatever it takes
     Exact,
     /// NN-descent; its recall is measured and reported
-    // Scripts may have the name of the graph search that others use for the same purpose.
-    #[value(alias = "hnsw")]
     Approximate,
 }
 
@@ -517,13 +511,12 @@ pub(crate) enum TableFormat {
     Npy,
 }
 
-impl TableFormat {
-    /// The word for it on the command line.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            TableFormat::Csv => "csv",
-            TableFormat::Parquet => "parquet",
-            TableFormat::Npy => "npy",
+impl From<TableFormat> for spadework_app::TableFormat {
+    fn from(format: TableFormat) -> Self {
+        match format {
+            TableFormat::Csv => spadework_app::TableFormat::Csv,
+            TableFormat::Parquet => spadework_app::TableFormat::Parquet,
+            TableFormat::Npy => spadework_app::TableFormat::Npy,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a user may type after `distortion`, `embed` and `solvers`.
+//! What a user may type after `distortion` and `embed`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -49,20 +49,6 @@ pub(crate) struct EmbedArgs {
     pub(crate) terminal: TerminalArgs,
 }
 
-/// Help of `--eigenpairs` where there are no scores of edges and nodes.
-const SOLVERS_EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find";
-
-#[derive(Debug, Args)]
-#[command(mut_arg("eigenpairs", |arg| arg.help(SOLVERS_EIGENPAIRS_HELP)), mut_arg("solver", |arg| arg.hide(true)))]
-#[command(mut_arg("sketch_error", |arg| arg.hide(true)), mut_arg("certify", |arg| arg.hide(true)))]
-pub(crate) struct SolversArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) terminal: TerminalArgs,
-}
-
-/// Two sample numbers with a comma between them.
 fn pair(text: &str) -> Result<(u32, u32), String> {
     let ends = text.split_once(',').and_then(|(p, q)| Some((p.trim().parse().ok()?, q.trim().parse().ok()?)));
     ends.ok_or_else(|| "expected two sample numbers such as 848,3796".to_owned())

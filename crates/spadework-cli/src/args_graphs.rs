@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use spadework::SpadeParams;
 use spadework::graph::{GraphKind, Weights};
 
 use crate::args::{GeneralArgs, TerminalArgs};
@@ -27,19 +26,16 @@ pub(crate) enum GraphFormat {
     Csv,
     /// A SciPy matrix, for scipy.sparse.load_npz
     Npz,
-    /// Matrix Market
-    Mtx,
     /// PETSc's binary layout, for MatLoad
     Petsc,
 }
 
-impl GraphFormat {
-    pub(crate) fn ending(self) -> &'static str {
-        match self {
-            GraphFormat::Csv => "csv",
-            GraphFormat::Npz => "npz",
-            GraphFormat::Mtx => "mtx",
-            GraphFormat::Petsc => "petsc",
+impl From<GraphFormat> for spadework_app::GraphFormat {
+    fn from(format: GraphFormat) -> Self {
+        match format {
+            GraphFormat::Csv => spadework_app::GraphFormat::Csv,
+            GraphFormat::Npz => spadework_app::GraphFormat::Npz,
+            GraphFormat::Petsc => spadework_app::GraphFormat::Petsc,
         }
     }
 }
@@ -92,11 +88,4 @@ pub(crate) struct GraphsArgs {
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) terminal: TerminalArgs,
-}
-
-impl GraphsArgs {
-    /// The parameters of one way of making graphs.
-    pub(crate) fn params(&self, graph: GraphKind, weights: Weights) -> SpadeParams {
-        self.general.params(self.neighbors).with_graph(graph).with_weights(weights)
-    }
 }

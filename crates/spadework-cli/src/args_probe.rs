@@ -26,9 +26,6 @@ pub(crate) struct ProbeArgs {
     /// With --probe: samples that are probed, drawn by the seed where there are more
     #[arg(long, value_name = "N", requires = "probe", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
-    /// With --probe and noise: also score samples and copies together, on graphs at the scale of the probes
-    #[arg(long, requires = "probe")]
-    pub(crate) probe_graph: bool,
 }
 
 const SAMPLES: NonZeroUsize = NonZeroUsize::new(ProbeParams::SAMPLES).unwrap();

@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use spadework::Monitor;
-use spadework::monitor::Stage;
+use spadework::monitor::{Monitor, Stage};
+use spadework_app::{Observer, Voice};
+use spadework_document::Note;
 
 use crate::args::OutputArgs;
 use crate::failure::Failure;
@@ -35,11 +36,6 @@ impl Console {
         Self { messages: false, progress: false }
     }
 
-    /// Whether notes are printed, so that nobody works for a note that is not.
-    pub(crate) fn takes_notes(self) -> bool {
-        self.messages
-    }
-
     /// Says something that the user should know, on stderr.
     pub(crate) fn note(self, message: &str) {
         if self.messages {
@@ -65,9 +61,9 @@ impl Console {
         }
     }
 
-    /// A monitor that draws progress on a terminal and stops on Ctrl-C.
+    /// Draws progress on a terminal, stops on Ctrl-C and prints notes.
     pub(crate) fn monitor(self) -> TerminalMonitor {
-        TerminalMonitor { bar: Mutex::new(None), progress: self.progress }
+        TerminalMonitor { bar: Mutex::new(None), console: self }
     }
 }
 
@@ -80,12 +76,12 @@ fn to_stderr(text: &str) {
 #[derive(Debug)]
 pub(crate) struct TerminalMonitor {
     bar: Mutex<Option<ProgressBar>>,
-    progress: bool,
+    console: Console,
 }
 
 impl TerminalMonitor {
     fn with_bar(&self, work: impl FnOnce(&mut Option<ProgressBar>)) {
-        if let (true, Ok(mut bar)) = (self.progress, self.bar.lock()) {
+        if let (true, Ok(mut bar)) = (self.console.progress, self.bar.lock()) {
             work(&mut bar);
         }
     }
@@ -122,12 +118,31 @@ impl Monitor for TerminalMonitor {
     }
 }
 
-impl Drop for TerminalMonitor {
-    fn drop(&mut self) {
+impl TerminalMonitor {
+    /// Nothing is drawn until the next stage begins.
+    fn clear(&self) {
         self.with_bar(|slot| {
             if let Some(bar) = slot.take() {
                 bar.finish_and_clear();
             }
         });
+    }
+}
+
+impl Observer for TerminalMonitor {
+    fn note(&self, note: &Note) {
+        // A bar that goes on would be drawn over the note.
+        self.clear();
+        self.console.note(&note.message);
+    }
+
+    fn voice(&self) -> Voice {
+        Voice::Command
+    }
+}
+
+impl Drop for TerminalMonitor {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

@@ -1,9 +1,6 @@
 //! Why a command did not end well, and with which exit code.
 
-use spadework::graph::Connectivity;
-use spadework::{Error as CoreError, SpadeParams};
-use spadework_io::Error as IoError;
-use spadework_model::ModelError;
+use spadework_app::{Kind, Voice};
 
 /// A gate failed.
 const GATE: u8 = 1;
@@ -15,20 +12,33 @@ const ILL_POSED: u8 = 3;
 /// A failure: what to say, what might help, and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    exit_code: u8,
-    message: Option<String>,
+    cause: Cause,
+    /// Advice that only this command has; what comes from elsewhere brings its own.
     hint: Option<&'static str>,
 }
 
+#[derive(Debug)]
+enum Cause {
+    /// A gate failed; what is to be said stands on stdout already.
+    Gate,
+    /// A request has no result.
+    App(spadework_app::Failure),
+    /// The call is wrong in a way that only this command knows.
+    Usage(String),
+    /// A network did not learn.
+    #[cfg(feature = "networks")]
+    Diverged(String),
+}
+
 impl Failure {
-    /// The gate of `check` failed; what is to be said stands on stdout already.
+    /// The gate of `check` or `data` failed.
     pub(crate) fn gate() -> Self {
-        Self { exit_code: GATE, message: None, hint: None }
+        Cause::Gate.into()
     }
 
-    /// The call is wrong in a way that only its files show.
+    /// The call is wrong in a way that only this command knows.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit_code: USAGE, message: Some(message.into()), hint: None }
+        Cause::Usage(message.into()).into()
     }
 
     /// A command of networks in a build without them.
@@ -38,157 +48,71 @@ impl Failure {
             .with_hint("get them with `cargo install --path crates/spadework-cli --features networks`")
     }
 
-    /// An evaluation with these parameters failed.
-    pub(crate) fn of_evaluation(error: CoreError, params: &SpadeParams) -> Self {
-        let apart = match &error {
-            CoreError::InModel { cause, .. } => matches!(**cause, CoreError::Disconnected { .. }),
-            error => matches!(error, CoreError::Disconnected { .. }),
-        };
-        let failure = Self::from(error);
-        // Growing has been tried, up to every other sample.
-        if apart && params.connectivity == Connectivity::Grow {
-            return failure.with_hint("try --connectivity bridge, or with cknn a larger DELTA");
-        }
-        failure
-    }
-
     /// Puts the file that is concerned before the message.
-    pub(crate) fn about(mut self, file: &str) -> Self {
-        self.message = self.message.map(|message| format!("{file}: {message}"));
-        self
+    #[cfg(feature = "networks")]
+    pub(crate) fn about(self, file: &str) -> Self {
+        let cause = match self.cause {
+            Cause::App(failure) => Cause::App(failure.about_place(file)),
+            Cause::Usage(message) => Cause::Usage(format!("{file}: {message}")),
+            Cause::Diverged(message) => Cause::Diverged(format!("{file}: {message}")),
+            Cause::Gate => Cause::Gate,
+        };
+        Self { cause, ..self }
     }
 
-    /// Puts the model that is concerned before the message.
-    pub(crate) fn about_model(self, name: &str) -> Self {
-        self.about(&format!("model `{name}`"))
-    }
-
-    pub(crate) fn with_hint(mut self, hint: &'static str) -> Self {
-        self.hint = Some(hint);
-        self
+    pub(crate) fn with_hint(self, hint: &'static str) -> Self {
+        Self { hint: Some(hint), ..self }
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        self.exit_code
+        match &self.cause {
+            Cause::Gate => GATE,
+            Cause::App(failure) => match failure.kind() {
+                Kind::IllPosed => ILL_POSED,
+                Kind::Usage | Kind::Cancelled => USAGE,
+            },
+            Cause::Usage(_) => USAGE,
+            #[cfg(feature = "networks")]
+            Cause::Diverged(_) => ILL_POSED,
+        }
     }
 
-    pub(crate) fn message(&self) -> Option<&str> {
-        self.message.as_deref()
+    pub(crate) fn message(&self) -> Option<String> {
+        match &self.cause {
+            Cause::Gate => None,
+            Cause::App(failure) => Some(failure.message(Voice::Command)),
+            Cause::Usage(message) => Some(message.clone()),
+            #[cfg(feature = "networks")]
+            Cause::Diverged(message) => Some(message.clone()),
+        }
     }
 
     pub(crate) fn hint(&self) -> Option<&'static str> {
-        self.hint
-    }
-}
-
-impl From<IoError> for Failure {
-    fn from(error: IoError) -> Self {
-        let hint = match error {
-            IoError::Folder { .. } => Some(
-                "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR",
-            ),
-            IoError::Pixel { .. } => Some("divide bytes by 255; undo a normalization of the images first"),
-            IoError::IndexColumn { .. } => {
-                Some("write the table without its index (pandas: index=False), or name the column to use it")
-            }
+        let of_app = || match &self.cause {
+            Cause::App(failure) => failure.hint()?.text(Voice::Command),
             _ => None,
         };
-        Self { exit_code: USAGE, message: Some(error.to_string()), hint }
+        self.hint.or_else(of_app)
     }
 }
 
-impl From<spadework_model::Error> for Failure {
-    fn from(error: spadework_model::Error) -> Self {
-        match error {
-            spadework_model::Error::File(error) => error.into(),
-            spadework_model::Error::Model { ref cause, .. } => {
-                Self { exit_code: USAGE, message: Some(error.to_string()), hint: model_hint(cause) }
-            }
-            error => Self::usage(error.to_string()),
-        }
+impl From<Cause> for Failure {
+    fn from(cause: Cause) -> Self {
+        Self { cause, hint: None }
     }
 }
 
-impl From<spadework_document::Error> for Failure {
-    fn from(error: spadework_document::Error) -> Self {
-        match error {
-            spadework_document::Error::File(error) => error.into(),
-            error => Self::usage(error.to_string()),
-        }
-    }
+macro_rules! from_causes {
+    ($($error:ty),*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Cause::App(error.into()).into()
+            }
+        })*
+    };
 }
 
-/// What may help where a model cannot be run.
-fn model_hint(cause: &ModelError) -> Option<&'static str> {
-    match cause {
-        ModelError::UnknownOperator { .. }
-        | ModelError::ManyInputs { .. }
-        | ModelError::InputType { .. }
-        | ModelError::Engine { .. } => {
-            Some("run the model where it was made, and give its outputs: --outputs Y.npy")
-        }
-        ModelError::InputShape { .. } | ModelError::NoSuchName { .. } => {
-            Some("`spadework model FILE` says what the model takes and returns")
-        }
-        ModelError::OutputShape { .. } => Some(
-            "--output-name takes another value; --batch-size 1 may help where the model mixes the samples of a batch",
-        ),
-        ModelError::Channels { .. } => {
-            Some("--input-layout says where the channels are, if the array does not")
-        }
-        _ => None,
-    }
-}
-
-impl From<CoreError> for Failure {
-    fn from(error: CoreError) -> Self {
-        // What is wrong with one model is judged as it would be with a single one.
-        let cause = match &error {
-            CoreError::InModel { cause, .. } => cause,
-            error => error,
-        };
-        let (exit_code, hint) = match cause {
-            CoreError::Disconnected { .. } => {
-                (ILL_POSED, Some("try --connectivity grow or bridge, or more --neighbors"))
-            }
-            CoreError::GrownTooFar { .. } => {
-                (ILL_POSED, Some("try --connectivity bridge, or with cknn a smaller DELTA"))
-            }
-            CoreError::GivenDisconnected { .. } => {
-                (ILL_POSED, Some("give --outputs in place of the graph, and --connectivity mends it"))
-            }
-            CoreError::MissedEigenvalue { .. } => {
-                (ILL_POSED, Some("try another --seed or a smaller --tolerance"))
-            }
-            CoreError::NotConverged { what: "the power iteration", .. } => {
-                (ILL_POSED, Some("try --solver davidson"))
-            }
-            CoreError::NotConverged { .. } => (ILL_POSED, Some("try a larger --tolerance or another --seed")),
-            CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
-                (ILL_POSED, Some("without --certify the upper bound holds with a stated probability"))
-            }
-            CoreError::AllEqual { .. } | CoreError::InputDisconnected { .. } => (ILL_POSED, None),
-            CoreError::SketchError { .. } => (USAGE, Some("set it with --sketch-error, e.g. 0.3")),
-            CoreError::TooManyNeighbors { .. } => (USAGE, Some("try a smaller --neighbors")),
-            CoreError::TooFewModels { .. } => {
-                (USAGE, Some("give --outputs or --model once a model; `spadework score` scores a single one"))
-            }
-            CoreError::SmallSubsample { .. } => (USAGE, Some("try a smaller --neighbors, or no --interval")),
-            CoreError::TooManyEigenpairs { .. } => (USAGE, Some("try a smaller --eigenpairs")),
-            _ => (USAGE, None),
-        };
-        Self { exit_code, message: Some(error.to_string()), hint }
-    }
-}
-
-impl From<spadework_probe::Error> for Failure {
-    fn from(error: spadework_probe::Error) -> Self {
-        match error {
-            spadework_probe::Error::Core(error) => error.into(),
-            error => Self::usage(error.to_string()),
-        }
-    }
-}
+from_causes!(spadework_app::Failure, spadework::Error, spadework_io::Error, spadework_model::Error);
 
 #[cfg(feature = "networks")]
 impl From<spadework_nn::Error> for Failure {
@@ -196,9 +120,7 @@ impl From<spadework_nn::Error> for Failure {
         match error {
             spadework_nn::Error::Io(error) => error.into(),
             spadework_nn::Error::Core(error) => error.into(),
-            spadework_nn::Error::Diverged { .. } => {
-                Self { exit_code: ILL_POSED, message: Some(error.to_string()), hint: None }
-            }
+            spadework_nn::Error::Diverged { .. } => Cause::Diverged(error.to_string()).into(),
             error => Self::usage(error.to_string()),
         }
     }

@@ -1,4 +1,4 @@
-//! The `spadework` command: parse, load, call the library, print.
+//! The `spadework` command: parse, ask the application for a result, print it.
 //!
 //! [`run`] is the whole of it: the binary and `python -m spadework` only hand over what was typed.
 
@@ -14,23 +14,13 @@ mod args_report;
 mod args_stages;
 mod commands;
 mod console;
-mod corruption;
 mod failure;
 mod interrupt;
-mod looks;
-mod model_runner;
-mod models;
-mod pages;
-mod probing;
 mod render;
 mod render_graphs;
 mod render_indices;
 mod render_many;
-mod run;
-mod sides;
-mod stages;
-mod stored;
-mod tables;
+mod requests;
 mod unused;
 
 use std::ffi::OsString;
@@ -44,7 +34,7 @@ use failure::Failure;
 
 /// Runs the command with these arguments, the name of the program first, and gives its exit code.
 ///
-/// Installs a handler for Ctrl-C, so it is for a process that does nothing else.
+/// Installs a handler for Ctrl-C and a panic hook, so it is for a process that does nothing else.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let parsed = Cli::command()
         .try_get_matches_from(arguments)
@@ -58,11 +48,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     interrupt::install();
+    silence_caught_panics();
     let checked = Kernels::requested().map_err(Failure::from).and_then(|_| unused::check(&matches));
     match checked.and_then(|()| dispatch(&cli.command)) {
         Ok(()) => 0,
         Err(failure) => report(&failure),
     }
+}
+
+/// Panics of decoders that are caught become errors with a line of their own. The library leaves the hook of the process alone;
+/// this process does nothing else, so its hook is ours.
+fn silence_caught_panics() {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !spadework_io::panics::is_caught() {
+            previous(panic);
+        }
+    }));
 }
 
 fn dispatch(command: &Command) -> Result<(), Failure> {
@@ -80,7 +82,6 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Check(args) => commands::check::run(args),
         Command::Distortion(args) => commands::distortion::run(args),
         Command::Embed(args) => commands::embed::run(args),
-        Command::Solvers(args) => commands::solvers::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
         Command::Graph(args) => commands::stages::graph::run(args),
@@ -102,7 +103,7 @@ fn report(failure: &Failure) -> u8 {
         return interrupt::EXIT_CODE;
     }
     if let Some(message) = failure.message() {
-        Console::error(message, failure.hint());
+        Console::error(&message, failure.hint());
     }
     failure.exit_code()
 }

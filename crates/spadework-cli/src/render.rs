@@ -1,12 +1,13 @@
 //! Results as text for people.
 
-use serde::Serialize;
 use spadework::monitor::Stage;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::result::{
     CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
     ReferencesDocument, ScoreDocument, TimingsDocument,
 };
+
+pub(crate) use spadework_app::{json, printable};
 
 use crate::render_graphs::{graph_lines, numbers_of};
 use crate::render_indices::{indices, margins};
@@ -100,20 +101,12 @@ fn probe(probe: &ProbeDocument) -> String {
             number(ratio)
         )
     });
-    let graph = probe.graph.map_or_else(String::new, |graph| {
-        format!(
-            "probed graph  {} nodes: model score {}, edge overlap {}\n",
-            graph.nodes,
-            number(graph.model_score),
-            percent(graph.edge_overlap)
-        )
-    });
     format!(
         "probes        {}, up to {} copies of {} samples, {} model evaluations\n\
          {robust}\
          held          {}   of the samples {stays} on every copy{right}\n\
          stability     {}   of the margin is left at the worst copy, on average\n\
-         {ratio}{graph}",
+         {ratio}",
         probe.probe,
         probe.probes,
         probe.samples,
@@ -288,11 +281,6 @@ fn timings(timings: &TimingsDocument) -> String {
     format!("seconds: {}; total {:.3}", parts.join(", "), timings.total_s)
 }
 
-/// A document as indented JSON, with a newline at its end.
-pub(crate) fn json(document: &impl Serialize) -> String {
-    serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON") + "\n"
-}
-
 /// A table with right-aligned columns.
 pub(crate) fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut lines: Vec<Vec<String>> = vec![header.iter().map(|&word| word.to_owned()).collect()];
@@ -351,20 +339,6 @@ pub(crate) fn interval(lower: f64, upper: f64) -> String {
     format!("[{:.decimals$}, {:.decimals$}]", (lower * unit).floor() / unit, (upper * unit).ceil() / unit)
 }
 
-/// Text from a file without control characters: a label must not be able to move the cursor.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-/// A field of a CSV file, quoted where it must be.
-pub(crate) fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,16 +368,5 @@ mod tests {
         assert_eq!(interval(41.466_795_338_6, 41.466_795_341_2), "[41.4667953386, 41.4667953412]");
         assert_eq!(interval(1.0, 1.034_12), "[1.000, 1.035]");
         assert_eq!(interval(2.0, 2.0), "[2.00000000000000, 2.00000000000000]");
-    }
-
-    #[test]
-    fn fields_are_quoted_where_they_must_be() {
-        assert_eq!(csv_field("cat"), "cat");
-        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
-    }
-
-    #[test]
-    fn labels_cannot_move_the_cursor() {
-        assert_eq!(printable("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
     }
 }

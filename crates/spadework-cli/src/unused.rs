@@ -4,10 +4,10 @@
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
+use spadework_app::is_model;
 
 use crate::args::{Cli, Eigenpairs};
 use crate::failure::Failure;
-use crate::model_runner::is_model;
 
 /// Refuses an option that the command makes no use of.
 pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
@@ -29,12 +29,6 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     }
     let all_eigenpairs = is_typed(matches, "eigenpairs")
         && matches!(matches.try_get_one("eigenpairs"), Ok(Some(Eigenpairs::All)));
-    if command == "solvers" && all_eigenpairs {
-        return refused(
-            "eigenpairs",
-            "all is a sketch of every eigenpair, but solvers find the largest: give a number",
-        );
-    }
     if is_typed(matches, "sketch_error") && !all_eigenpairs && !is_typed(matches, "all_edges") {
         let sketches =
             if command == "distortion" { "--eigenpairs all or --all-edges" } else { "--eigenpairs all" };
@@ -80,8 +74,6 @@ fn unused_by(command: &str) -> &'static [&'static str] {
         "distortion" => &["certify"],
         "graph" => &["eigenpairs", "sketch_error", "solver", "tolerance", "certify"],
         "embed" => &["eigenpairs", "sketch_error", "certify"],
-        "solvers" => &["solver", "sketch_error", "certify"],
-        "select" => &["probe_graph"],
         "sweep" => &["sketch_error"],
         _ => &[],
     }

@@ -13,14 +13,16 @@ use spadework_probe::SampleFacts;
 
 use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
+use crate::note::Note;
+use crate::request::RequestDocument;
 use crate::result::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, LabelDocument,
-    MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
+    ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
 };
 use spadework_io::Labels;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.compare/1";
+pub const SCHEMA: &str = "spadework.compare/2";
 
 /// Several models on the same inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,6 +62,10 @@ pub struct CompareDocument {
     /// The command that made a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The parameters asked for, from which the result can be made again.
+    pub request: RequestDocument,
+    /// What a reader of the result must know.
+    pub notes: Vec<Note>,
     /// Wall-clock seconds.
     pub timings: CompareTimings,
     /// Version of the program that wrote it.
@@ -201,6 +207,8 @@ impl CompareDocument {
             input_graph: GraphDocument::of_inputs(first),
             data: None,
             command: None,
+            request: (&diagnostics.params).into(),
+            notes: Vec::new(),
             timings: CompareTimings {
                 neighbors_input_s: comparison.neighbors_input.as_secs_f64(),
                 total_s: comparison.total.as_secs_f64(),
@@ -222,18 +230,7 @@ impl CompareDocument {
     /// # Errors
     /// When the document holds a word that this version does not know.
     pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
-        let words = MethodWords {
-            search: self.input_graph.search.as_ref().map(|search| search.method.clone()),
-            graph: &self.graph,
-            weights: &self.weights,
-            connectivity: &self.connectivity,
-        };
-        Ok(words
-            .params()?
-            .with_neighbors(self.neighbors.requested)
-            .with_eigenpairs(self.eigenpairs)
-            .with_tolerance(self.tolerance)
-            .with_seed(self.seed))
+        self.request.params()
     }
 
     /// The document as indented JSON.

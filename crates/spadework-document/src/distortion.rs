@@ -11,14 +11,16 @@ use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
 
+use crate::note::Note;
+use crate::request::RequestDocument;
 use crate::result::{FullSpectrumDocument, NeighborsDocument, indented_json};
 use spadework_io::Labels;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.distortion/1";
+pub const SCHEMA: &str = "spadework.distortion/2";
 
 /// Distances of pairs, boundaries, and the bounds of both.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DistortionDocument {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -65,12 +67,16 @@ pub struct DistortionDocument {
     /// Every edge of the input graph, where asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_edges: Option<AllEdgesDocument>,
+    /// The parameters asked for, from which the result can be made again.
+    pub request: RequestDocument,
+    /// What a reader of the result must know.
+    pub notes: Vec<Note>,
     /// Version of the program that wrote it.
     pub version: &'static str,
 }
 
 /// Top edges beside random ones, by one notion of distance.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ContrastDocument {
     /// `geodesic` or `resistance`.
     pub distance: &'static str,
@@ -94,7 +100,7 @@ pub struct MeanDocument {
 }
 
 /// A pair of large distortion, and the bound of all.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct LargestDocument {
     /// One sample.
     pub p: u32,
@@ -120,7 +126,7 @@ pub struct DistanceDocument {
 }
 
 /// A pair that was asked for.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct PairDocument {
     /// One sample.
     pub p: u32,
@@ -136,7 +142,7 @@ pub struct PairDocument {
 }
 
 /// A boundary.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct CutDocument {
     /// Samples on the smaller side.
     pub samples: usize,
@@ -153,7 +159,7 @@ pub struct CutDocument {
 }
 
 /// One label on either side of a boundary.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct CutLabelDocument {
     /// The label.
     pub label: i64,
@@ -167,7 +173,7 @@ pub struct CutLabelDocument {
 }
 
 /// The Riemannian distance.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct RiemannianDocument {
     /// δ.
     pub distance: f64,
@@ -178,7 +184,7 @@ pub struct RiemannianDocument {
 }
 
 /// Every edge of the input graph.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct AllEdgesDocument {
     /// Their number.
     pub edges: usize,
@@ -225,6 +231,8 @@ impl DistortionDocument {
                 all: riemannian.all,
             },
             all_edges: measured.all_edges.as_ref().map(AllEdgesDocument::new),
+            request: (&report.diagnostics.params).into(),
+            notes: Vec::new(),
             version: env!("CARGO_PKG_VERSION"),
         }
     }

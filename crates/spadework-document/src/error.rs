@@ -13,9 +13,9 @@ pub enum Error {
     /// The file itself.
     #[error(transparent)]
     File(#[from] spadework_io::Error),
-    /// A file that is no result of a score.
-    #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display(), schema = crate::result::SCHEMA)]
-    Result { path: PathBuf, reason: String },
+    /// A file that is no document of the layout asked for.
+    #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display())]
+    Result { path: PathBuf, schema: &'static str, reason: String },
     /// A file that is no stage of a score.
     #[error("{path}: {reason}", path = path.display())]
     Stage { path: PathBuf, reason: String },

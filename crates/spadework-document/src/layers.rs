@@ -9,10 +9,12 @@ use spadework::pipeline::{LayerScore, LayerScores};
 use spadework::{Samples, SpadeParams};
 
 use crate::Error;
+use crate::note::Note;
+use crate::request::RequestDocument;
 use crate::result::{EnclosureDocument, ModelFileDocument, NeighborsDocument, indented_json, read_document};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.layers/1";
+pub const SCHEMA: &str = "spadework.layers/2";
 
 /// A layer of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +63,10 @@ pub struct LayersDocument {
     /// The command that made a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The parameters asked for, from which the result can be made again.
+    pub request: RequestDocument,
+    /// What a reader of the result must know.
+    pub notes: Vec<Note>,
     /// Wall-clock seconds.
     pub timings: LayersTimings,
     /// Version of the program that wrote it.
@@ -160,6 +166,8 @@ impl LayersDocument {
                 total_s: scores.total.as_secs_f64(),
             },
             command: None,
+            request: params.into(),
+            notes: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

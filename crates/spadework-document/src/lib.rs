@@ -1,18 +1,29 @@
 //! Results as documents: what `--json` prints and a folder of results holds.
 //!
-//! One module per document, plain data for serde with versioned layouts (`spadework.score/1`, …), and what it takes to restore
-//! the parameters of a result. The fields and their names are an interface: they change only with the number in the name of
-//! the layout. [`stages`] holds the files between the stages of a score.
+//! One module per document, plain data for serde with versioned layouts (`spadework.score/2`, …). The fields and their names are
+//! an interface: they change only with the number in the name of the layout. A document says what was asked for
+//! ([`RequestDocument`], from which a result is made again), what was done, what came out, and what a reader must know of it
+//! ([`Note`]). [`stages`] are the documents inside the files between the stages of a score.
 
 pub mod beside;
+pub mod check;
 pub mod comparison;
 pub mod distortion;
+pub mod eigen;
+pub mod embed;
 mod error;
+pub mod graphs;
 pub mod indices;
 pub mod layers;
+pub mod new_samples;
+mod note;
 pub mod probe;
+mod request;
 pub mod result;
+pub mod select;
 pub mod stages;
 pub mod sweep;
 
 pub use error::{Error, Result};
+pub use note::Note;
+pub use request::RequestDocument;

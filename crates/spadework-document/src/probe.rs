@@ -1,12 +1,8 @@
 //! What probes have shown, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::edge_overlap;
-use spadework::{Error, SpadeReport};
-use spadework_probe::{ChannelOrder, Grid, ProbeSummary, Probed, ProbedSample};
-
-use crate::result::NeighborsDocument;
-use spadework_io::corrupt::{Channels, ImageShape};
+use spadework::Error;
+use spadework_probe::{ProbeSummary, Probed, ProbedSample};
 
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,9 +36,6 @@ pub struct ProbeDocument {
     /// Those of them with the largest margins.
     #[serde(default)]
     pub top_changed: Vec<ChangedDocument>,
-    /// The graphs of samples and copies together, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub graph: Option<ProbedGraphDocument>,
 }
 
 /// A sample that loses its class on a copy.
@@ -54,19 +47,6 @@ pub struct ChangedDocument {
     pub margin: f64,
     /// What is left of that at the worst copy: 0 or less.
     pub probe_margin: f64,
-}
-
-/// Scores of samples and copies together.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ProbedGraphDocument {
-    /// Samples and copies.
-    pub nodes: usize,
-    /// k.
-    pub neighbors: NeighborsDocument,
-    /// λ_1; larger is less robust.
-    pub model_score: f64,
-    /// The part of the input edges that are output edges too.
-    pub edge_overlap: f64,
 }
 
 impl ProbeDocument {
@@ -96,30 +76,6 @@ impl ProbeDocument {
             margin_ratio,
             changed: changed.len(),
             top_changed: changed.iter().take(top).map(document).collect(),
-            graph: None,
         })
-    }
-}
-
-/// The numbers of an image, as probes see them.
-pub fn grid_of(shape: ImageShape) -> Grid {
-    let ImageShape { channels, height, width, order, .. } = shape;
-    let order = match order {
-        Channels::First => ChannelOrder::First,
-        Channels::Last => ChannelOrder::Last,
-    };
-    Grid { channels, height, width, order }
-}
-
-impl ProbedGraphDocument {
-    /// The document of a report on samples and copies.
-    pub fn new(report: &SpadeReport) -> Self {
-        let connection = &report.diagnostics.connection;
-        Self {
-            nodes: report.graphs.nodes(),
-            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
-            model_score: report.model_score.0,
-            edge_overlap: edge_overlap(&report.graphs),
-        }
     }
 }

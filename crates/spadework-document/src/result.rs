@@ -6,25 +6,25 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use spadework::eigen::{EigenMethod, Enclosure};
+use spadework::eigen::Enclosure;
 use spadework::error::UnknownWord;
-use spadework::graph::{GraphKind, SideConnection, Weights};
+use spadework::graph::SideConnection;
 use spadework::laplacian::SketchInfo;
-use spadework::neighbors::{Recall, SearchMethod};
-use spadework::pipeline::{
-    Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Spectrum, Timings,
-};
+use spadework::neighbors::Recall;
+use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Timings};
 use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, disparity};
 use spadework::{Graph, SpadeParams, SpadeReport};
+use spadework_io::{Error as FileError, Labels};
 use spadework_probe::SampleFacts;
 
 use crate::Error;
 use crate::beside::{BesideDocument, NodeDocument};
+use crate::note::Note;
+use crate::request::RequestDocument;
 use crate::stages::Recipe;
-use spadework_io::{Error as FileError, Labels};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.score/1";
+pub const SCHEMA: &str = "spadework.score/2";
 
 /// A scored model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -47,11 +47,9 @@ pub struct ScoreDocument {
     pub output_dim: usize,
     /// k.
     pub neighbors: NeighborsDocument,
-    /// How the graphs are made of their samples; documents of older versions do not say.
-    #[serde(default = "default_graph")]
+    /// How the graphs are made of their samples.
     pub graph: String,
     /// What their edges weigh.
-    #[serde(default = "default_weights")]
     pub weights: String,
     /// Connectivity policy.
     pub connectivity: String,
@@ -99,6 +97,10 @@ pub struct ScoreDocument {
     /// What it was made from, where it was made stage by stage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_from: Option<Recipe>,
+    /// The parameters asked for, from which the result can be made again.
+    pub request: RequestDocument,
+    /// What a reader of the result must know.
+    pub notes: Vec<Note>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
     /// Version of the program that wrote it.
@@ -223,14 +225,6 @@ pub struct SparsifierDocument {
     pub largest: f64,
     /// λ_min of it.
     pub least: f64,
-}
-
-pub(crate) fn default_graph() -> String {
-    GraphKind::default().to_string()
-}
-
-pub(crate) fn default_weights() -> String {
-    Weights::default().to_string()
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -389,51 +383,47 @@ pub struct TimingsDocument {
     pub total_s: f64,
 }
 
-/// What a document says in words about how its graphs were made.
-pub(crate) struct MethodWords<'a> {
-    pub(crate) search: Option<String>,
-    pub(crate) graph: &'a str,
-    pub(crate) weights: &'a str,
-    pub(crate) connectivity: &'a str,
-}
-
-impl MethodWords<'_> {
-    /// The default parameters, but for these words.
-    pub(crate) fn params(&self) -> Result<SpadeParams, UnknownWord> {
-        Ok(SpadeParams::default()
-            .with_search(self.search.as_ref().map_or(Ok(SearchMethod::default()), |word| word.parse())?)
-            .with_graph(self.graph.parse()?)
-            .with_weights(self.weights.parse()?)
-            .with_connectivity(self.connectivity.parse()?))
-    }
-}
-
 /// The name of the layout of a document, such as [`SCHEMA`].
 ///
 /// # Errors
 /// When the file cannot be read or is no document of ours.
 pub fn schema_of(path: &Path) -> Result<String, Error> {
-    let document = read_json(path)?;
-    let schema = document.get("schema").and_then(serde_json::Value::as_str);
-    let missing = || Error::Result { path: path.to_owned(), reason: "it has no `schema`".to_owned() };
-    Ok(schema.ok_or_else(missing)?.to_owned())
+    schema_in(&read_json(path, SCHEMA)?, path, SCHEMA)
+}
+
+/// Whether a layout is another version of one that is known.
+pub fn is_other_version(found: &str, schema: &str) -> bool {
+    let name = |schema: &str| schema.rsplit_once('/').map(|(name, _)| name.to_owned());
+    found != schema && name(found) == name(schema)
 }
 
 /// Reads a document of that layout.
-pub(crate) fn read_document<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, Error> {
-    let malformed = |reason: String| Error::Result { path: path.to_owned(), reason };
-    let found = schema_of(path)?;
+pub(crate) fn read_document<T: DeserializeOwned>(path: &Path, schema: &'static str) -> Result<T, Error> {
+    let malformed = |reason: String| Error::Result { path: path.to_owned(), schema, reason };
+    let document = read_json(path, schema)?;
+    let found = schema_in(&document, path, schema)?;
+    if is_other_version(&found, schema) {
+        return Err(malformed(format!(
+            "its schema is `{found}`, of another version of spadework: make the result again"
+        )));
+    }
     if found != schema {
         return Err(malformed(format!("its schema is `{found}`")));
     }
-    serde_json::from_value(read_json(path)?).map_err(|source| malformed(source.to_string()))
+    serde_json::from_value(document).map_err(|source| malformed(source.to_string()))
 }
 
-fn read_json(path: &Path) -> Result<serde_json::Value, Error> {
+fn schema_in(document: &serde_json::Value, path: &Path, schema: &'static str) -> Result<String, Error> {
+    let found = document.get("schema").and_then(serde_json::Value::as_str);
+    let missing = || Error::Result { path: path.to_owned(), schema, reason: "it has no `schema`".to_owned() };
+    Ok(found.ok_or_else(missing)?.to_owned())
+}
+
+fn read_json(path: &Path, schema: &'static str) -> Result<serde_json::Value, Error> {
     let bytes = std::fs::read(path).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
     serde_json::from_slice(&bytes).map_err(|source| {
         let reason = format!("it is not a JSON document: {source}");
-        Error::Result { path: path.to_owned(), reason }
+        Error::Result { path: path.to_owned(), schema, reason }
     })
 }
 
@@ -485,6 +475,8 @@ impl ScoreDocument {
             model: None,
             command: None,
             made_from: None,
+            request: (&diagnostics.params).into(),
+            notes: Vec::new(),
             timings: diagnostics.timings.into(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
@@ -508,24 +500,7 @@ impl ScoreDocument {
     /// # Errors
     /// When the document holds a word that this version does not know.
     pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
-        let searched = |graph: &GraphDocument| graph.search.as_ref().map(|search| search.method.clone());
-        let words = MethodWords {
-            search: searched(&self.graphs.input).or(searched(&self.graphs.output)),
-            graph: &self.graph,
-            weights: &self.weights,
-            connectivity: &self.connectivity,
-        };
-        Ok(words
-            .params()?
-            .with_neighbors(self.neighbors.requested)
-            .with_eigenpairs(self.eigenpairs)
-            .with_spectrum(match self.full_spectrum {
-                Some(full) => Spectrum::Full { error: full.error },
-                None => Spectrum::Leading,
-            })
-            .with_solver(if self.solver == "power" { EigenMethod::Power } else { EigenMethod::Auto })
-            .with_tolerance(self.tolerance)
-            .with_seed(self.seed))
+        self.request.params()
     }
 
     /// The document as indented JSON.

@@ -11,10 +11,12 @@ use spadework::graph::SideConnection;
 use spadework::pipeline::{Sweep, SweepPoint, SweepScore, SweepScores};
 
 use crate::Error;
+use crate::note::Note;
+use crate::request::RequestDocument;
 use crate::result::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json, read_document};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.sweep/1";
+pub const SCHEMA: &str = "spadework.sweep/2";
 
 /// Scores of models over k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +57,10 @@ pub struct SweepDocument {
     /// The command that made a result that was written to a folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// The parameters asked for, k excepted, from which the result can be made again.
+    pub request: RequestDocument,
+    /// What a reader of the result must know.
+    pub notes: Vec<Note>,
     /// Wall-clock seconds.
     pub timings: SweepTimings,
     /// Version of the program that wrote it.
@@ -154,6 +160,8 @@ impl SweepDocument {
             tolerance: params.tolerance,
             seed: params.seed,
             command: None,
+            request: params.into(),
+            notes: Vec::new(),
             timings: SweepTimings {
                 neighbors_s: sweep.searching.as_secs_f64(),
                 total_s: sweep.total.as_secs_f64(),

@@ -205,7 +205,7 @@ pub enum Error {
     )]
     UnknownGraphFormat { name: String, begins: String },
     /// A name under which no graph can be written.
-    #[error("{path}: a graph is written as .csv, .npz, .mtx or .petsc", path = path.display())]
+    #[error("{path}: a graph is written as .csv, .npz or .petsc", path = path.display())]
     GraphEnding { path: PathBuf },
     /// An edge that no graph of samples has.
     #[error("{name}: {place}: {expected}, got {got}")]

@@ -45,8 +45,7 @@ mod load;
 mod mapping;
 mod named;
 pub mod output;
-#[doc(hidden)]
-pub mod quiet;
+pub mod panics;
 mod source;
 mod stream;
 mod table;

@@ -22,7 +22,7 @@ use tract_onnx::tract_hir::internal::{
 
 use super::error::ModelError;
 use super::outline::{Extent, Node, Outline, Port, bracketed};
-use spadework_io::quiet::catch_quietly;
+use spadework_io::panics;
 
 /// Bytes that a single tensor may take, those that lie in the file excepted.
 const MOST_TENSOR_BYTES: u64 = 1 << 31;
@@ -258,7 +258,7 @@ impl Worker<'_> {
 
 /// What `work` gives, or why it gave nothing, in one line.
 fn caught<T>(work: impl FnOnce() -> TractResult<T>) -> Result<T, String> {
-    match catch_quietly(work) {
+    match panics::catch(work) {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) => Err(one_line(&error)),
         None => Err("it failed within the engine".to_owned()),

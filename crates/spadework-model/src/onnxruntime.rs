@@ -12,7 +12,7 @@ use prost::Message;
 use tract_onnx::pb::tensor_proto::DataLocation;
 use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto};
 
-use spadework_io::quiet::catch_quietly;
+use spadework_io::panics;
 
 /// The library that this process has loaded; a second one cannot be loaded beside it.
 static LOADED: OnceLock<(PathBuf, Result<Environment, String>)> = OnceLock::new();
@@ -221,7 +221,7 @@ fn external_files(tensors: &[TensorProto], folder: &str) -> Result<Vec<WeightFil
 
 /// The library's functions panic where it is not what it seemed.
 fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_quietly(work).unwrap_or_else(|| Err("it failed within onnxruntime".to_owned()))
+    panics::catch(work).unwrap_or_else(|| Err("it failed within onnxruntime".to_owned()))
 }
 
 fn told<E>(error: &ort::Error<E>) -> String {

@@ -135,24 +135,6 @@ def test_probed_fragility(samples):
         spadework.score(samples, linear(samples), probed={}, verbose=False)
 
 
-def test_samples_and_copies_are_scored_together(samples):
-    seen = []
-
-    def model(x):
-        seen.append(x.reshape(len(x), -1).copy())
-        return linear(x)
-
-    found = spadework.probe(model, samples, "linf:0.1:pixel", probes=3, samples=100, graph=True, neighbors=8, verbose=False)
-    rows = np.concatenate(seen)
-    assert len(rows) == found.evaluations == 400
-    report = spadework.score(rows, linear(rows).astype(np.float32), neighbors=8, verbose=False)
-    assert found.graph["nodes"] == 400
-    assert found.graph["model_score"] == report.model_score
-    assert found.graph["edge_overlap"] == report.edge_overlap
-    with pytest.raises(ValueError, match="a probed manifold is made of random copies"):
-        spadework.probe(linear, samples, "linf:0.1", graph=True, verbose=False)
-
-
 def test_softmax_is_told(samples):
     def probabilities(x):
         powers = np.exp(linear(x) / 10)

@@ -35,9 +35,9 @@ pub(crate) struct Pair {
     pub(crate) distortion: Option<[f64; 2]>,
 }
 
-/// Everything that has to be computed for a page.
+/// Everything that has to be computed for a page and its figures.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub struct PageFacts {
     pub(crate) views: Vec<View>,
     pub(crate) eigenvalues: Vec<f64>,
     pub(crate) pairs: Vec<Pair>,
@@ -48,8 +48,12 @@ pub(crate) struct Facts {
     pub(crate) predictions: Option<Vec<usize>>,
 }
 
-impl Facts {
-    pub(crate) fn of(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Self> {
+impl PageFacts {
+    /// Computes it for a scored model.
+    ///
+    /// # Errors
+    /// When one of the numbers cannot be computed, or the monitor stops the work.
+    pub fn of(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Self> {
         let report = model.report;
         let params = &report.diagnostics.params;
         let most = report.graphs.nodes() - 1;

@@ -32,6 +32,7 @@ use spadework_probe::SampleFacts;
 pub use charts::Chart;
 pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
 pub use error::{Error, Result};
+pub use facts::PageFacts;
 pub use figure_file::FigureFormat;
 pub use layers::{layers_charts, layers_page};
 pub use provenance::Origin;

@@ -1,7 +1,6 @@
 //! The page of one scored model.
 
 use askama::Template;
-use spadework::Monitor;
 use spadework::scores::Cut;
 use spadework_document::beside::NodeDocument;
 use spadework_document::result::{LabelDocument, LabelPairDocument, ScoreDocument};
@@ -9,7 +8,7 @@ use spadework_io::Labels;
 
 use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals, number, scatter};
 use crate::error::Result;
-use crate::facts::{Facts, Pair};
+use crate::facts::{PageFacts, Pair};
 use crate::page::{Figure, Frame, Headline, Table, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, label_name, looks};
@@ -25,17 +24,16 @@ const OF_THE_CUT: usize = 12;
 ///
 /// # Errors
 /// When one of the numbers it shows cannot be computed, or the monitor stops the work.
-pub fn score_page(model: &ScoredModel<'_>, origin: &Origin, monitor: &dyn Monitor) -> Result<String> {
-    let facts = Facts::of(model, monitor)?;
-    let shown = shown(model, &facts)?;
-    let charts = charts(model.document, Some((model, &facts, shown.labels.as_ref())));
+pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -> Result<String> {
+    let shown = shown(model, facts)?;
+    let charts = charts(model.document, Some((model, facts, shown.labels.as_ref())));
     let document = model.document;
     let page = ScorePage {
         frame: Frame::new(title(origin), Some(&shown), provenance(document, origin), &document.version),
-        headlines: headlines(document, Some(&facts)),
+        headlines: headlines(document, Some(facts)),
         position: position(document.model_score, facts.permuted).inline(),
         meaning: meaning(document),
-        pairs: facts.pairs.iter().map(|pair| PairCard::new(pair, model.labels, &facts)).collect(),
+        pairs: facts.pairs.iter().map(|pair| PairCard::new(pair, model.labels, facts)).collect(),
         numbers: numbers_table(&document.beside),
         answers: &ANSWERS,
         probes: document.beside.probe.as_ref().map(ProbeStory::new),
@@ -76,13 +74,9 @@ pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &s
 }
 
 /// The figures of a scored model.
-///
-/// # Errors
-/// As [`score_page`].
-pub fn score_charts(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Chart>> {
-    let facts = Facts::of(model, monitor)?;
+pub fn score_charts(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<Chart> {
     let labels = model.labels.and_then(ShownLabels::of);
-    Ok(charts(model.document, Some((model, &facts, labels.as_ref()))))
+    charts(model.document, Some((model, facts, labels.as_ref())))
 }
 
 /// The figures that the document of a result has the numbers for.
@@ -130,7 +124,7 @@ struct EndCard {
 }
 
 impl PairCard {
-    fn new(pair: &Pair, labels: Option<&Labels>, facts: &Facts) -> Self {
+    fn new(pair: &Pair, labels: Option<&Labels>, facts: &PageFacts) -> Self {
         let end = |sample: u32| {
             let label = labels.map(|labels| label_name(labels, labels.ids()[sample as usize]));
             let class = facts.predictions.as_ref().map(|predictions| predictions[sample as usize]);
@@ -225,7 +219,7 @@ fn title(origin: &Origin) -> String {
     origin.title.clone().unwrap_or_else(|| "Robustness of a model".to_owned())
 }
 
-fn headlines(document: &ScoreDocument, facts: Option<&Facts>) -> Vec<Headline> {
+fn headlines(document: &ScoreDocument, facts: Option<&PageFacts>) -> Vec<Headline> {
     let mut headlines = vec![Headline {
         value: number(document.model_score),
         name: "model score",
@@ -339,7 +333,7 @@ fn label_text(label: &LabelDocument) -> String {
 }
 
 /// What goes beyond the document: the model, what was computed for the page, and labels as the page has them.
-type Details<'a> = (&'a ScoredModel<'a>, &'a Facts, Option<&'a ShownLabels>);
+type Details<'a> = (&'a ScoredModel<'a>, &'a PageFacts, Option<&'a ShownLabels>);
 
 fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> {
     let mut charts = Vec::new();
@@ -425,7 +419,7 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
 }
 
 /// What the script works on.
-fn shown(model: &ScoredModel<'_>, facts: &Facts) -> Result<Shown> {
+fn shown(model: &ScoredModel<'_>, facts: &PageFacts) -> Result<Shown> {
     let report = model.report;
     let labels = model.labels.and_then(ShownLabels::of);
     let ranking: Vec<u32> =

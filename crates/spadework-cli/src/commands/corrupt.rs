@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use spadework::samples::Values;
+use spadework_app::{CorruptionRequest, corrupted};
 use spadework_document::result::CorruptionDocument;
 use spadework_io::corrupt::{Corruption, change};
 use spadework_io::load;
@@ -9,7 +10,6 @@ use spadework_io::output::write_npy;
 
 use crate::args_data::CorruptArgs;
 use crate::console::Console;
-use crate::corruption;
 use crate::failure::Failure;
 use crate::render::{json, number_short};
 
@@ -32,9 +32,9 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
     }
     let console = args.terminal.console();
     let inputs = load(&args.inputs)?;
-    let wanted = Corruption { kind: args.kind, severity: args.severity };
-    let (corrupted, corruption) =
-        corruption::apply(&inputs, wanted, args.shape, args.seed, args.threads, console)?;
+    let corruption = Corruption { kind: args.kind, severity: args.severity };
+    let request = CorruptionRequest { corruption, shape: args.shape };
+    let (corrupted, corruption) = corrupted(&inputs, request, args.seed, args.threads, &console.monitor())?;
     let samples = corrupted.few_samples()?;
     let Values::F32(values) = samples.values() else {
         return Err(Failure::usage("corrupted images must have single precision"));

@@ -4,19 +4,21 @@
 //! `demo.json` with the accuracies and the credit.
 
 use serde::Deserialize;
-use spadework::pipeline::Comparison;
+use spadework::SpadeParams;
+use spadework::pipeline::SpadeReport;
 use spadework::samples::Values;
-use spadework::{ModelSet, Samples, SpadeParams, SpadeReport, compare};
-use spadework_document::comparison::CompareDocument;
-use spadework_io::{Labels, load_bytes, load_digits};
-use spadework_probe::{SampleFacts, predictions};
-use spadework_report::{ComparedModels, InputArray, SampleColumns, comparison_charts, comparison_page};
+use spadework_app::{
+    ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, Rows, compare,
+};
+use spadework_io::{Dataset, Labels, load_bytes, load_digits};
+use spadework_model::RunOptions;
+use spadework_probe::predictions;
 
 use crate::args::DemoArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::pages::{Places, this_call};
 use crate::render::number;
+use crate::requests::this_call;
 
 const STANDARD: &[u8] = include_bytes!("../../assets/demo_standard.npy");
 const ROBUST: &[u8] = include_bytes!("../../assets/demo_robust.npy");
@@ -68,62 +70,58 @@ struct Model<'a> {
 }
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let places = Places::from_args(&args.page)?;
     let facts: Facts = serde_json::from_str(FACTS).expect("the embedded facts are well formed");
-    let digits = Digits::load()?;
-    let params = SpadeParams::default().with_threads(args.threads);
-    let monitor = Console::quiet().monitor();
+    let (images, labels) = digits()?;
     let outputs =
         [load_bytes("standard.npy", STANDARD.to_vec())?, load_bytes("robust.npy", ROBUST.to_vec())?];
-    let inputs = Samples::from_f32(digits.labels.len(), SIDE * SIDE, digits.pixels.as_slice())?;
-    let named = facts.models.iter().zip(&outputs).map(|(facts, outputs)| {
-        Ok(spadework::Model { name: facts.name.clone(), outputs: outputs.samples()? })
+    let named = facts.models.iter().zip(&outputs);
+    let models = named.map(|(facts, outputs)| {
+        Ok((facts.name.clone(), OutputSource::Array(ArraySource::Rows(rows(&facts.name, outputs)?))))
     });
-    let set = ModelSet::new(inputs, named.collect::<Result<_, Failure>>()?)?;
-    let compared = compare(&set, &params, &monitor)?;
-    let models: Vec<Model<'_>> = compared
-        .models
-        .iter()
-        .map(|model| Model {
+    let request = CompareRequest {
+        data: ModelsData {
+            inputs: InputSource::Array(ArraySource::Rows(rows("digits", &images)?)),
+            models: models.collect::<Result<_, Failure>>()?,
+            labels: Some(LabelSource::Given(labels)),
+            corruption: None,
+            run: RunOptions::default(),
+        },
+        params: SpadeParams::default().with_threads(args.threads),
+        top: PICTURES,
+        extras: Extras::default(),
+        probe: None,
+        folder: None,
+        page: args.page.request(),
+        origin: this_call(),
+    };
+    let compared = compare(&request, &Console::quiet().monitor())?;
+    let digits = Digits::of(&images)?;
+    let models = compared.comparison.models.iter().map(|model| {
+        Ok(Model {
             facts: &facts.models[model.given],
-            predicted: predictions(&set.models()[model.given].outputs),
+            predicted: predictions(&outputs[model.given].samples()?),
             report: &model.report,
         })
-        .collect();
-    Console::data(&comparison(&models, facts.attack.epsilon, params.neighbors))?;
+    });
+    let models = models.collect::<Result<Vec<_>, Failure>>()?;
+    Console::data(&comparison(&models, facts.attack.epsilon, request.params.neighbors))?;
     Console::data(&gallery(&models[models.len() - 1], &digits))?;
-    write_page(places, &set, &compared, &digits)?;
     Console::data(&next_steps(&facts.data.credit))
 }
 
-/// The page of both models, where asked for.
-fn write_page(
-    places: Places<'_>,
-    set: &ModelSet<'_>,
-    comparison: &Comparison,
-    digits: &Digits,
-) -> Result<(), Failure> {
-    let labels = Labels::from_ids(digits.labels.iter().map(|&label| label as i64).collect());
-    let facts = SampleFacts::of_comparison(&comparison, set, Some(labels.ids()), &[])?;
-    let document = CompareDocument::new(comparison, &facts, Some(&labels), PICTURES)?;
-    let outputs: Vec<&Samples<'_>> =
-        comparison.models.iter().map(|model| &set.models()[model.given].outputs).collect();
-    let shape = [digits.labels.len(), SIDE, SIDE];
-    let models = ComparedModels {
-        document: &document,
-        comparison,
-        labels: Some(&labels),
-        inputs: set.inputs().samples().map(|samples| InputArray { samples, shape: &shape }),
-        outputs: &outputs,
-        columns: &facts.iter().map(SampleColumns::from).collect::<Vec<_>>(),
-    };
-    let page = || comparison_page(&models, &this_call(), &Console::quiet().monitor());
-    places.write(page, || Ok(comparison_charts(&document)))
+/// The embedded images, and their labels as numbers alone.
+fn digits() -> Result<(Dataset, Labels), Failure> {
+    let images = load_digits()?;
+    let ids = images.labels().map(Labels::ids).unwrap_or_default().to_vec();
+    Ok((images, Labels::from_ids(ids)))
+}
+
+fn rows<'a>(name: &'a str, array: &'a Dataset) -> Result<Rows<'a>, Failure> {
+    Ok(Rows { name, samples: array.samples()?, shape: array.shape().into() })
 }
 
 impl Digits {
-    fn load() -> Result<Self, Failure> {
-        let images = load_digits()?;
+    fn of(images: &Dataset) -> Result<Self, Failure> {
         let samples = images.samples()?;
         let Values::F32(pixels) = samples.values() else { unreachable!("pixels are of single precision") };
         let ids = images.labels().map(Labels::ids).unwrap_or_default();

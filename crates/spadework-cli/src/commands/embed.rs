@@ -2,195 +2,47 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
-use spadework::monitor::Stage;
-use spadework::threads::with_threads;
-use spadework::{Error as CoreError, GraphPair, Monitor};
-use spadework_io::Labels;
-use spadework_io::output::{OutputFile, write_bytes, write_npy};
+use spadework_app::{EmbedRequest, Embedded, EmbeddingFormat, embed, json};
 
+use crate::args_data::CorruptionArgs;
 use crate::args_distances::EmbedArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{csv_field, json, number, table};
-use crate::run::{Made, label_text};
-
-/// One way of placing the samples.
-#[derive(Debug)]
-struct Embedding {
-    of: &'static str,
-    eigenvalues: Vec<f64>,
-    residuals: Vec<f64>,
-    /// One vector a dimension.
-    coordinates: Vec<Vec<f64>>,
-}
-
-#[derive(Debug, Serialize)]
-struct EmbedDocument<'a> {
-    schema: &'static str,
-    samples: usize,
-    dims: usize,
-    seed: u64,
-    embeddings: Vec<EmbeddingDocument<'a>>,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct EmbeddingDocument<'a> {
-    of: &'static str,
-    eigenvalues: &'a [f64],
-    residuals: &'a [f64],
-    /// One row a sample; left out where they are in a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    coordinates: Option<Vec<Vec<f64>>>,
-}
-
-/// Formats of `--out`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Csv,
-    Npy,
-}
+use crate::render::{number, table};
 
 pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     let format = args.out.as_deref().map(format_of).transpose()?;
-    // Opened and given up again: a place that cannot be written is found out before the work begins.
-    args.out.as_deref().map(OutputFile::create).transpose()?;
-    let console = args.terminal.console();
-    let made = Made::from_args(&args.model, console)?;
-    let monitor = console.monitor();
-    let graphs = &made.graphs;
-    let embeddings = with_threads(args.model.method.general.threads, || embed(graphs, args, &monitor))
-        .map_err(in_words_of_embed)?;
-    drop(monitor);
-    let table = || csv(&embeddings, made.labels.as_ref());
-    match (&args.out, format) {
-        (Some(path), Some(Format::Csv)) => write_bytes(path, table().as_bytes())?,
-        (Some(path), Some(Format::Npy)) => {
-            write_npy(path, &[embeddings.len(), graphs.nodes(), args.dims.get()], &*rows(&embeddings))?;
-        }
-        _ => {}
-    }
+    let request = EmbedRequest {
+        data: args.model.data(&CorruptionArgs::default()),
+        params: args.model.params(),
+        dims: args.dims.get(),
+        file: args.out.as_deref().zip(format),
+    };
+    let embedded = embed(&request, &args.terminal.console().monitor())?;
     Console::data(&match (args.terminal.json, &args.out) {
-        (true, out) => to_json(&embeddings, args, out.is_none()),
-        (false, Some(path)) => to_text(&embeddings, path),
-        (false, None) => table(),
+        (true, _) => json(&embedded.document),
+        (false, Some(path)) => to_text(&embedded, path),
+        (false, None) => embedded.csv(),
     })
 }
 
-fn format_of(path: &Path) -> Result<Format, Failure> {
+fn format_of(path: &Path) -> Result<EmbeddingFormat, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("csv") => Ok(Format::Csv),
-        Some("npy") => Ok(Format::Npy),
+        Some("csv") => Ok(EmbeddingFormat::Csv),
+        Some("npy") => Ok(EmbeddingFormat::Npy),
         _ => Err(Failure::usage(format!("--out must end in .csv or .npy, got {}", path.display()))),
     }
 }
 
-fn embed(graphs: &GraphPair, args: &EmbedArgs, monitor: &dyn Monitor) -> Result<[Embedding; 3], CoreError> {
-    let params = EigenParams::default()
-        .with_eigenpairs(args.dims.get())
-        .with_tolerance(args.model.method.general.tolerance)
-        .with_seed(args.model.method.general.seed)
-        .with_method(args.model.method.general.solver.into());
-    monitor.begin(Stage::Modes);
-    let by_graph = |of: &'static str, graph| -> Result<Embedding, CoreError> {
-        let modes = lowest_modes(graph, &params, monitor)?;
-        Ok(Embedding {
-            of,
-            eigenvalues: modes.values().to_vec(),
-            residuals: modes.residuals().to_vec(),
-            coordinates: modes.vectors().to_vec(),
-        })
-    };
-    let input_graph = graphs.connected_input()?;
-    let input = by_graph("input", &input_graph)?;
-    let output = by_graph("output", graphs.connected_output())?;
-    monitor.begin(Stage::Eigenpairs);
-    let pairs = EigenProblem::new(graphs, params.seed).dominant_eigenpairs(&params, monitor)?;
-    let scaled = |(vector, value): (&Vec<f64>, &f64)| vector.iter().map(|v| v * value.sqrt()).collect();
-    let both = Embedding {
-        of: "generalized",
-        eigenvalues: pairs.values().to_vec(),
-        residuals: pairs.residuals().to_vec(),
-        coordinates: pairs.vectors().iter().zip(pairs.values()).map(scaled).collect(),
-    };
-    Ok([input, output, both])
-}
-
-/// A dimension is an eigenpair, but the user asked for dimensions.
-fn in_words_of_embed(error: CoreError) -> Failure {
-    match error {
-        CoreError::TooManyEigenpairs { eigenpairs, samples } => Failure::usage(format!(
-            "--dims must be smaller than the number of samples ({samples}), got {eigenpairs}"
-        )),
-        CoreError::TooFewEigenvalues { eigenpairs, positive } => Failure::usage(format!(
-            "--dims must be at most the number of positive eigenvalues ({positive}), got {eigenpairs}"
-        )),
-        error => error.into(),
-    }
-}
-
-impl Embedding {
-    fn row(&self, sample: usize) -> Vec<f64> {
-        self.coordinates.iter().map(|vector| vector[sample]).collect()
-    }
-
-    fn samples(&self) -> usize {
-        self.coordinates[0].len()
-    }
-}
-
-/// All coordinates, one embedding after the other, row after row.
-fn rows(embeddings: &[Embedding]) -> Vec<f64> {
-    let of_one = |embedding: &Embedding| -> Vec<f64> {
-        (0..embedding.samples()).flat_map(|sample| embedding.row(sample)).collect()
-    };
-    embeddings.iter().flat_map(of_one).collect()
-}
-
-fn csv(embeddings: &[Embedding], labels: Option<&Labels>) -> String {
-    let columns = embeddings.iter().flat_map(|embedding| {
-        (1..=embedding.coordinates.len()).map(move |dim| format!("{}_{dim}", embedding.of))
-    });
-    let mut table = format!("index,label,{}\n", columns.collect::<Vec<_>>().join(","));
-    for sample in 0..embeddings[0].samples() {
-        let label = labels.map(|labels| csv_field(&label_text(labels, sample))).unwrap_or_default();
-        let numbers = embeddings.iter().flat_map(|embedding| embedding.row(sample));
-        let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
-        table.push_str(&format!("{sample},{label},{}\n", numbers.join(",")));
-    }
-    table
-}
-
-fn to_text(embeddings: &[Embedding], path: &Path) -> String {
-    let rows = embeddings.iter().map(|embedding| {
+fn to_text(embedded: &Embedded, path: &Path) -> String {
+    let rows = embedded.embeddings.iter().map(|embedding| {
         let eigenvalues: Vec<String> = embedding.eigenvalues.iter().map(|value| number(*value)).collect();
         vec![embedding.of.to_owned(), eigenvalues.join("  ")]
     });
-    let samples = embeddings[0].samples();
     format!(
-        "{samples} samples, written to {}\n{}",
+        "{} samples, written to {}\n{}",
+        embedded.samples(),
         path.display(),
         table(&["embedding", "eigenvalues"], rows)
     )
-}
-
-fn to_json<'a>(embeddings: &'a [Embedding], args: &EmbedArgs, with_coordinates: bool) -> String {
-    let one = |embedding: &'a Embedding| EmbeddingDocument {
-        of: embedding.of,
-        eigenvalues: &embedding.eigenvalues,
-        residuals: &embedding.residuals,
-        coordinates: with_coordinates
-            .then(|| (0..embedding.samples()).map(|sample| embedding.row(sample)).collect()),
-    };
-    let document = EmbedDocument {
-        schema: "spadework.embed/1",
-        samples: embeddings[0].samples(),
-        dims: args.dims.get(),
-        seed: args.model.method.general.seed,
-        embeddings: embeddings.iter().map(one).collect(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    json(&document)
 }

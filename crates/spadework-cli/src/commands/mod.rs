@@ -17,6 +17,5 @@ pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod score;
 pub(crate) mod select;
-pub(crate) mod solvers;
 pub(crate) mod stages;
 pub(crate) mod sweep;

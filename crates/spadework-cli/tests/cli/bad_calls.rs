@@ -36,9 +36,6 @@ fn options_without_effect_are_refused() {
     run("embed --certify", "--certify is no option of `spadework embed`");
     run("embed --sketch-error 0.2", "--sketch-error is no option");
     run("embed -r 3", "--eigenpairs is no option");
-    run("solvers --solver power", "--solver is no option of `spadework solvers`");
-    run("solvers --certify", "--certify is no option");
-    run("solvers -r all", "--eigenpairs all");
     run("sweep --sketch-error 0.2", "--sketch-error is no option");
     run("distortion --certify", "--certify is no option");
     run("distortion --sketch-error 0.2", "needs --eigenpairs all or --all-edges");

@@ -70,7 +70,7 @@ fn json_tells_every_rule() {
     let scene = with_baseline();
     let outcome = check(&scene, "worse.npy", "--json --max-score 1e6 --baseline base/result.json");
     let json: serde_json::Value = serde_json::from_str(fails(&outcome)).unwrap();
-    assert_eq!(json["schema"], "spadework.check/1");
+    assert_eq!(json["schema"], "spadework.check/2");
     assert_eq!(json["passed"], false);
     assert_eq!(json["model_score"], json["result"]["model_score"]);
     assert_eq!((&json["rules"][0]["rule"], &json["rules"][0]["passed"]), (&"max-score".into(), &true.into()));
@@ -108,16 +108,16 @@ fn a_baseline_must_be_comparable() {
 fn a_baseline_must_be_a_result() {
     let scene = Scene::with_model();
     let cases = [
-        ("corrupt.json", "{ \"schema\": \"spadework.score/1\", "),
+        ("corrupt.json", "{ \"schema\": \"spadework.score/2\", "),
         ("foreign.json", "{ \"accuracy\": 0.9 }"),
         ("newer.json", "{ \"schema\": \"spadework.score/99\" }"),
-        ("partial.json", "{ \"schema\": \"spadework.score/1\", \"model_score\": 3.0 }"),
+        ("partial.json", "{ \"schema\": \"spadework.score/2\", \"model_score\": 3.0 }"),
         ("list.json", "[1, 2]"),
         ("empty.json", ""),
     ];
     for (file, content) in cases {
         scene.write(file, content);
-        check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/1"]);
+        check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/2"]);
     }
     check(&scene, "y.npy", "--baseline none.json").refuses(2, &["none.json"]);
     check(&scene, "y.npy", "--baseline x.npy").refuses(2, &["x.npy", "not a JSON document"]);

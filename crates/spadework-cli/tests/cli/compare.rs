@@ -13,7 +13,7 @@ const TWO: &str = "--outputs bad=worse.npy --outputs good=y.npy";
 fn ranks_the_models_most_robust_first() {
     let scene = Scene::with_model();
     let json = compare(&scene, &format!("{TWO} --json --labels labels.npy")).json();
-    assert_eq!(json["schema"], "spadework.compare/1");
+    assert_eq!(json["schema"], "spadework.compare/2");
     let models = json["models"].as_array().unwrap();
     assert_eq!((&models[0]["name"], &models[1]["name"]), (&"good".into(), &"bad".into()));
     assert!(models[0]["model_score"].as_f64() < models[1]["model_score"].as_f64());
@@ -183,7 +183,7 @@ fn tables_are_written() {
             .starts_with("a,b,top,overlap,spearman,kendall,subsamples_in_order\ngood,bad,100,")
     );
     let json = scene.read_json("result/result.json");
-    assert_eq!(json["schema"], "spadework.compare/1");
+    assert_eq!(json["schema"], "spadework.compare/2");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn rows(text: &str) -> Vec<std::collections::HashMap<String, String>> {
 #[test]
 fn the_document_keeps_the_bounds_of_both_theorems() {
     let json = distortion(&Scene::with_model(), "--json --top 50").json();
-    assert_eq!(json["schema"], "spadework.distortion/1");
+    assert_eq!(json["schema"], "spadework.distortion/2");
     let score = number(&json, &["model_score"]);
     assert!(number(&json, &["largest", "distortion"]) <= score);
     assert_eq!(number(&json, &["largest", "bound"]), score);
@@ -95,7 +95,7 @@ fn the_folder_holds_every_pair_and_the_set() {
     assert_eq!(json["cut"]["samples"], set);
     let edges = rows(&scene.read("result/edge_distances.csv"));
     assert_eq!(json["all_edges"]["edges"], edges.len());
-    assert_eq!(scene.read_json("result/distortion.json")["schema"], "spadework.distortion/1");
+    assert_eq!(scene.read_json("result/distortion.json")["schema"], "spadework.distortion/2");
     // The same edge, measured by solves in both tables: few samples need no projection.
     let first = &pairs[0];
     let same = edges.iter().find(|row| row["p"] == first["p"] && row["q"] == first["q"]).unwrap();

@@ -86,11 +86,6 @@ fn embed() {
 }
 
 #[test]
-fn solvers() {
-    matches_snapshot("solvers", "solvers --help");
-}
-
-#[test]
 fn graphs() {
     matches_snapshot("graphs", "graphs --help");
 }
@@ -163,7 +158,6 @@ fn help_is_no_wider_than_the_terminal() {
         "scores",
         "distortion",
         "embed",
-        "solvers",
         "layers",
         "predict",
         "model",

@@ -41,7 +41,7 @@ fn a_model_in_place_of_its_outputs_gives_the_same_scores() {
     let scene = scene(&["mlp"]);
     let text = predict(&scene, "--model mlp.onnx --out y.npy").prints();
     assert_eq!(text, "y.npy: shape [200, 3], `logits` of mlp.onnx\n");
-    for command in ["score", "check --max-score 1e9", "select", "distortion", "embed", "solvers", "graphs"] {
+    for command in ["score", "check --max-score 1e9", "select", "distortion", "embed", "graphs"] {
         let run = |outputs: &str| {
             let scene = &scene;
             scene.run(&format!("{command} --inputs x.npy {outputs} --json --quiet")).json()

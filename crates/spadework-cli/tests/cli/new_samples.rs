@@ -20,7 +20,7 @@ fn new(scene: &Scene, options: &str) -> Outcome {
 fn known_samples_get_their_own_scores() {
     let scene = scored();
     let json = new(&scene, "--inputs x.npy --outputs y.npy --json --labels labels.npy --out again").json();
-    assert_eq!(json["schema"], "spadework.new-samples/1");
+    assert_eq!(json["schema"], "spadework.new-samples/2");
     assert_eq!((&json["samples"], &json["known"]), (&300.into(), &300.into()));
     let column = |file: &str| -> Vec<f64> {
         let table = scene.read(file);

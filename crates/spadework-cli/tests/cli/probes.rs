@@ -156,9 +156,6 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
     assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
     scene.run(&format!("select {call} {probe}")).refuses(2, &["--probe", "by node", "--by fragility"]);
-    scene
-        .run(&format!("select {call} --by fragility --probe linf:0.1:pixel --probe-graph"))
-        .refuses(2, &["--probe-graph is no option of `spadework select`"]);
 }
 
 #[test]
@@ -224,18 +221,6 @@ fn another_order_by_probes_is_found() {
 }
 
 #[test]
-fn samples_and_copies_are_scored_together() {
-    let scene = scene();
-    let probe = probed(&scene, "linf:0.05:pixel --probes 3 --probe-samples 60 --probe-graph");
-    let graph = &probe["graph"];
-    assert_eq!((&graph["nodes"], &graph["neighbors"]["requested"]), (&240.into(), &10.into()));
-    // What went through the model once is scored, and nothing goes through it twice.
-    assert_eq!(probe["evaluations"], 240);
-    assert!(graph["model_score"].as_f64().unwrap() > 0.0);
-    assert!((0.0..=1.0).contains(&graph["edge_overlap"].as_f64().unwrap()));
-}
-
-#[test]
 fn what_cannot_be_probed_is_refused() {
     let scene = scene();
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
@@ -248,9 +233,6 @@ fn what_cannot_be_probed_is_refused() {
             .misused(&["--probe", "expected linf:RADIUS or l2:RADIUS"]);
     }
     scene.run(&format!("{INPUTS} --probes 8")).misused(&["--probe <NORM:RADIUS[:KIND]>"]);
-    scene
-        .run(&format!("{INPUTS} --probe linf:0.1 --probe-graph"))
-        .refuses(2, &["--probe-graph: a probed manifold is made of random copies", "--probe linf:0.1:pixel"]);
     scene.run(&format!("{INPUTS} --probe linf:0.1 --probes 0")).misused(&["--probes", "1 or more"]);
     // Before anything is loaded: the inputs are not there.
     let missing = "score --inputs missing.npy --model mlp.onnx --probe linf:0.1";

@@ -86,8 +86,8 @@ fn what_is_no_result_is_refused() {
     scene.run("report result").misused(&["--out"]);
     scene.run("report result --out x.npy/page.html").refuses(2, &["x.npy"]);
     scene.make_folder("other");
-    scene.write("other/result.json", b"{\"schema\": \"spadework.embed/1\"}");
-    scene.run("report other --out page.html").refuses(2, &["other/result.json", "spadework.embed/1"]);
+    scene.write("other/result.json", b"{\"schema\": \"spadework.embed/2\"}");
+    scene.run("report other --out page.html").refuses(2, &["other/result.json", "spadework.embed/2"]);
     scene.write("other/result.json", b"[]");
     scene.run("report other --out page.html").refuses(2, &["other/result.json", "schema"]);
     assert!(!scene.path().join("page.html").exists());
@@ -103,4 +103,21 @@ fn a_result_that_does_not_fit_its_arrays_is_refused() {
     scene
         .run("report result --out page.html")
         .refuses(2, &["result/result.json", "says model score 1.5", "anew"]);
+}
+
+/// What a result keeps is enough to make its page again: whatever was asked for, it is the same page.
+#[test]
+fn a_page_made_again_is_the_same_page() {
+    let scene = Scene::with_model();
+    let score = "score --inputs x.npy --outputs y.npy";
+    let compare = "compare --inputs x.npy --outputs a=y.npy --outputs b=x.npy";
+    for options in
+        ["", "--eigenpairs all", "--solver power -r 1", "--search approximate --connectivity bridge"]
+    {
+        for call in [score, compare] {
+            scene.run(&format!("{call} -q {options} --out r --report then.html")).prints();
+            scene.run("report r -q --out now.html").prints();
+            assert!(scene.read("then.html") == scene.read("now.html"), "{call} {options}");
+        }
+    }
 }

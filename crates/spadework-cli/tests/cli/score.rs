@@ -70,7 +70,7 @@ fn the_object_has_every_field_of_the_schema() {
         let value = json.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing"));
         assert!(is(value, &kind), "{pointer} should be a {kind:?}, got {value}");
     }
-    assert_eq!(json["schema"], "spadework.score/1");
+    assert_eq!(json["schema"], "spadework.score/2");
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
 }
 

@@ -64,7 +64,7 @@ fn scores_come_as_a_table() {
 fn json_lists_ids_and_scores() {
     let scene = Scene::with_model();
     let json = select(&scene, "--top 5 --json").json();
-    assert_eq!(json["schema"], "spadework.select/1");
+    assert_eq!(json["schema"], "spadework.select/2");
     assert_eq!((&json["top"], &json["samples"]), (&5.into(), &300.into()));
     let indices: Vec<usize> = serde_json::from_value(json["indices"].clone()).unwrap();
     assert_eq!(indices, ranking(&scene)[..5]);

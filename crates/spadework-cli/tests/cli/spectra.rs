@@ -1,4 +1,4 @@
-//! `spadework embed` and `solvers`, and the options that choose spectra: `--eigenpairs all`, `--solver power`.
+//! `spadework embed`, and the options that choose spectra: `--eigenpairs all`, `--solver power`.
 
 use crate::support::Scene;
 
@@ -22,7 +22,7 @@ fn embeddings_are_printed_as_csv() {
 fn embeddings_have_their_normal_form() {
     let scene = Scene::with_model();
     let json = scene.run("embed --inputs x.npy --outputs y.npy --json").json();
-    assert_eq!(json["schema"], "spadework.embed/1");
+    assert_eq!(json["schema"], "spadework.embed/2");
     for embedding in json["embeddings"].as_array().unwrap() {
         for dim in 0..2 {
             let column: Vec<f64> = embedding["coordinates"]
@@ -68,47 +68,6 @@ fn embeddings_refuse_what_they_cannot_do() {
     embed("--dims 300").refuses(2, &["300", "number of samples"]);
     scene.write("file", "");
     embed("--out file/emb.csv").refuses(2, &["file"]);
-}
-
-#[test]
-fn solvers_agree_and_say_how_long_they_took() {
-    let scene = Scene::with_model();
-    let json = scene.run("solvers --inputs x.npy --outputs y.npy --json").json();
-    assert_eq!(json["schema"], "spadework.solvers/1");
-    assert_eq!(json["reference"]["solver"], "dense");
-    let solvers = json["solvers"].as_array().unwrap();
-    let names: Vec<&str> = solvers.iter().map(|solver| solver["solver"].as_str().unwrap()).collect();
-    assert_eq!(names, ["davidson", "power", "dense"]);
-    for solver in solvers {
-        // The residual bounds the error.
-        assert!(solver["error"].as_f64().unwrap() <= 1e-6, "{solver}");
-        assert!(solver["residual"].as_f64().unwrap() <= 1e-6, "{solver}");
-    }
-    assert!(solvers[1]["iterations"].as_u64().unwrap() > solvers[2]["iterations"].as_u64().unwrap());
-    let text = scene.run("solvers --inputs x.npy --outputs y.npy").prints();
-    for part in ["reference ", "solver", "iterations", "seconds", "davidson", "power", "dense"] {
-        assert!(text.contains(part), "expected `{part}` in {text}");
-    }
-}
-
-/// Ten samples are too few for the basis of the one and the block of the other.
-#[test]
-fn solvers_that_were_replaced_say_so() {
-    let scene = Scene::with_model();
-    let rows = |from: usize| (from..from + 10).map(|i| format!("{}\n", i * i)).collect::<String>();
-    scene.write("few_x.csv", rows(0));
-    scene.write("few_y.csv", rows(3));
-    let arguments = "solvers -q --inputs few_x.csv --outputs few_y.csv -k 3 -r 5";
-    let json = scene.run(&format!("{arguments} --json")).json();
-    let of = |field: &str| -> Vec<Option<&str>> {
-        json["solvers"].as_array().unwrap().iter().map(|solver| solver.get(field)?.as_str()).collect()
-    };
-    assert_eq!(of("solver"), [Some("davidson"), Some("power"), Some("dense")]);
-    assert_eq!(of("replaced_by"), [Some("dense"), Some("dense"), None]);
-    let text = scene.run(arguments).prints();
-    assert_eq!(text.matches("too few samples: dense").count(), 2, "{text}");
-    let enough = scene.run("solvers -q --inputs x.npy --outputs y.npy").prints();
-    assert!(!enough.contains("too few"), "{enough}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ fn sweep(scene: &Scene, options: &str) -> Outcome {
 fn every_k_scores_as_alone() {
     let scene = Scene::with_model();
     let json = sweep(&scene, "--outputs y.npy -k 6..12:3 --json").json();
-    assert_eq!(json["schema"], "spadework.sweep/1");
+    assert_eq!(json["schema"], "spadework.sweep/2");
     assert_eq!(json["models"], serde_json::json!(["y"]));
     assert!(json.get("stable").is_none());
     let points = json["points"].as_array().unwrap();
@@ -28,8 +28,8 @@ fn every_k_scores_as_alone() {
 #[test]
 fn a_given_input_graph_is_the_same_for_every_k() {
     let scene = Scene::with_model();
-    scene.score("-q -k 9 --out r --save-graphs mtx").prints();
-    let given = "--input-graph r/input_graph.mtx --outputs y.npy --json";
+    scene.score("-q -k 9 --out r --save-graphs npz").prints();
+    let given = "--input-graph r/input_graph.npz --outputs y.npy --json";
     let json = scene.run(&format!("sweep {given} -k 9,12")).json();
     assert!(json.get("input_search").is_none(), "nobody searched");
     for point in json["points"].as_array().unwrap() {

@@ -1,29 +1,18 @@
 //! The graphs of both sides, made together: `grow` takes one k for both.
 
-use std::path::{Path, PathBuf};
-
 use serde::{Deserialize, Serialize};
 use spadework::error::UnknownWord;
 use spadework::graph::{Connection, SideConnection};
 use spadework::neighbors::Recall;
 use spadework::pipeline::{Construction, Diagnostics, SparsifierInfo, Timings};
-use spadework::{Graph, GraphPair, SpadeParams};
 
-use super::{DOCUMENT, Recipe, SCHEMA, document, document_text, duration};
-use crate::error::{Error, Result};
+use super::{Recipe, SCHEMA, StageDocument, duration};
+use crate::request::RequestDocument;
 use crate::result::{
-    CorruptionDocument, DataDocument, MethodWords, ModelFileDocument, NeighborsDocument, PlaceDocument,
-    TimingsDocument,
+    CorruptionDocument, DataDocument, ModelFileDocument, NeighborsDocument, PlaceDocument, TimingsDocument,
 };
-use spadework_io::archive::Archive;
-use spadework_io::output::{NpyValues, NpzMember, ScipyMatrix, write_npz};
 
 const STAGE: &str = "graph";
-
-/// Where the graphs lie in a folder of stages, input first.
-pub fn graph_files(folder: &Path) -> [PathBuf; 2] {
-    ["input_graph.npz", "output_graph.npz"].map(|file| folder.join(file))
-}
 
 /// How both graphs were made: the document inside each of the two files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,16 +25,8 @@ pub struct GraphStage {
     pub made_from: Recipe,
     /// k.
     pub neighbors: NeighborsDocument,
-    /// How neighbours were searched.
-    pub search: String,
-    /// How the graphs were made of their samples.
-    pub graph: String,
-    /// What their edges weigh.
-    pub weights: String,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// Seed.
-    pub seed: u64,
+    /// The parameters asked for; those of later stages are not used.
+    pub request: RequestDocument,
     /// The input side.
     pub input: SideFacts,
     /// The output side.
@@ -113,15 +94,8 @@ pub struct RecallFacts {
     pub of: usize,
 }
 
-/// The graphs of a folder of stages.
-#[derive(Debug, Clone)]
-pub struct StagedGraphs {
-    /// G_X.
-    pub input: Graph,
-    /// G_Y.
-    pub output: Graph,
-    /// How they were made; none where another program wrote a file.
-    pub stage: Option<GraphStage>,
+impl StageDocument for GraphStage {
+    const STAGE: &'static str = STAGE;
 }
 
 impl GraphStage {
@@ -151,11 +125,7 @@ impl GraphStage {
             stage: STAGE.to_owned(),
             made_from,
             neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
-            search: params.search.to_string(),
-            graph: params.graph.to_string(),
-            weights: params.weights.to_string(),
-            connectivity: params.connectivity.to_string(),
-            seed: params.seed,
+            request: params.into(),
             input: side(
                 diagnostics.input_dim,
                 connection.input,
@@ -178,21 +148,13 @@ impl GraphStage {
         }
     }
 
-    /// The diagnostics that graphs of this document come with; parameters of later stages are the default ones.
+    /// The diagnostics that graphs of this document come with.
     ///
     /// # Errors
     /// When the document holds a word that this version does not know.
-    pub fn diagnostics(&self) -> std::result::Result<Diagnostics, UnknownWord> {
-        let words = MethodWords {
-            search: Some(self.search.clone()),
-            graph: &self.graph,
-            weights: &self.weights,
-            connectivity: &self.connectivity,
-        };
+    pub fn diagnostics(&self) -> Result<Diagnostics, UnknownWord> {
         let NeighborsDocument { requested, used } = self.neighbors;
-        // Where both graphs were given, nobody asked for neighbours.
-        let neighbors = if requested == 0 { SpadeParams::default().neighbors } else { requested };
-        let params = words.params()?.with_neighbors(neighbors).with_seed(self.seed);
+        let params = self.request.params()?;
         let mut connection = Connection::default();
         connection.policy = params.connectivity;
         (connection.requested, connection.used) = (requested, used);
@@ -238,57 +200,4 @@ impl SideFacts {
             Some(RecallFacts { rows, found, of }) => Recall::Sampled { rows, found, of },
         }
     }
-}
-
-/// Writes both graphs into a folder of stages, which is made where there is none.
-///
-/// # Errors
-/// When a file cannot be written.
-pub fn write_graphs(folder: &Path, graphs: &GraphPair, stage: &GraphStage) -> Result<()> {
-    let text = document_text(stage);
-    let [input, output] = graph_files(folder);
-    write_graph(&input, graphs.input(), &text)?;
-    write_graph(&output, graphs.output(), &text)
-}
-
-fn write_graph(path: &Path, graph: &Graph, document: &str) -> Result<()> {
-    let matrix = ScipyMatrix::of(graph);
-    let mut members = matrix.members().to_vec();
-    members.push(NpzMember { key: DOCUMENT, shape: &[], values: NpyValues::Word(document.as_bytes()) });
-    Ok(write_npz(path, &members)?)
-}
-
-/// What each graph of a folder of stages was made from; none where a file is missing or another program wrote it.
-///
-/// # Errors
-/// When a file is not whole.
-pub fn recipes_of_graphs(folder: &Path) -> Result<[Option<Recipe>; 2]> {
-    let [input, output] = graph_files(folder);
-    let recipe = |path: &Path| -> Result<Option<Recipe>> {
-        let Some(archive) = Archive::open(path)? else { return Ok(None) };
-        Ok(document::<GraphStage>(&archive, path, STAGE)?.map(|stage| stage.made_from))
-    };
-    Ok([recipe(&input)?, recipe(&output)?])
-}
-
-/// Reads both graphs of a folder of stages; none where one of them is missing.
-///
-/// # Errors
-/// When a file is not whole or no graph, or when the two were not made together.
-pub fn read_graphs(folder: &Path) -> Result<Option<StagedGraphs>> {
-    let [input_path, output_path] = graph_files(folder);
-    let (Some(input), Some(output)) = (Archive::open(&input_path)?, Archive::open(&output_path)?) else {
-        return Ok(None);
-    };
-    let input_stage: Option<GraphStage> = document(&input, &input_path, STAGE)?;
-    let stage: Option<GraphStage> = document(&output, &output_path, STAGE)?;
-    if let (Some(input_stage), Some(output_stage)) = (&input_stage, &stage)
-        && let Some(difference) = output_stage.made_from.difference(&input_stage.made_from)
-    {
-        let reason = format!("must be made together with {}, got {difference}", input_path.display());
-        return Err(Error::Stage { path: output_path, reason });
-    }
-    // What is said of a pair holds for graphs that were made as a pair.
-    let stage = stage.filter(|_| input_stage.is_some());
-    Ok(Some(StagedGraphs { input: input.graph()?, output: output.graph()?, stage }))
 }

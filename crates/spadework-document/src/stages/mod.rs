@@ -1,20 +1,10 @@
-//! The files between the stages of a score: two graphs, then their eigenpairs.
-//!
-//! Each is a NumPy archive that other programs read and write too: a graph is what `scipy.sparse.save_npz` writes, eigenpairs
-//! are the arrays `values`, `vectors` (one row a sample) and `residuals`. One member more, `spadework`, is a JSON document
-//! that says what the file was made from, so that a stage is not computed twice and never mixed up with another. Files
-//! of others need not have it.
-//!
-//! A file has its name when it is whole: it is written under another and renamed, and every member has a checksum.
+//! The documents inside the files between the stages of a score: what each file was made from, and how.
 
 mod eigenpairs;
 mod graphs;
 
-pub use eigenpairs::{EigenStage, StagedEigenpairs, eigenpairs_file, read_eigenpairs, write_eigenpairs};
-pub use graphs::{
-    GraphStage, RecallFacts, SideFacts, SparsifierFacts, StagedGraphs, graph_files, read_graphs,
-    recipes_of_graphs, write_graphs,
-};
+pub use eigenpairs::EigenStage;
+pub use graphs::{GraphStage, RecallFacts, SideFacts, SparsifierFacts};
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -25,14 +15,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use spadework_io::archive::Archive;
 
 /// Name and version of the layout of the documents.
-pub const SCHEMA: &str = "spadework.stage/1";
-/// The folder of the stages inside that of the result.
-pub const FOLDER: &str = "stages";
-/// The member that holds the document.
-const DOCUMENT: &str = "spadework";
+pub const SCHEMA: &str = "spadework.stage/2";
 
 /// What a stage is made from, in words by name: digests of what goes in, and every parameter on which the numbers depend.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -84,29 +69,42 @@ impl Display for Difference {
     }
 }
 
-/// The document inside an archive; none where another program wrote it.
-fn document<T: DeserializeOwned>(archive: &Archive, path: &Path, stage: &str) -> Result<Option<T>> {
-    #[derive(Deserialize)]
-    struct Head {
-        schema: String,
-        stage: String,
-    }
-    let Some(text) = archive.text(DOCUMENT)? else { return Ok(None) };
-    let wrong = |reason: String| Error::Stage { path: path.to_owned(), reason };
-    let malformed = |error: serde_json::Error| wrong(format!("its document cannot be read: {error}"));
-    let head: Head = serde_json::from_str(&text).map_err(malformed)?;
-    if (head.schema.as_str(), head.stage.as_str()) != (SCHEMA, stage) {
-        return Err(wrong(format!(
-            "its document must be of schema `{SCHEMA}` and stage `{stage}`, got `{}` and `{}`",
-            head.schema, head.stage
-        )));
-    }
-    serde_json::from_str(&text).map(Some).map_err(malformed)
-}
+/// A document inside the file of a stage.
+pub trait StageDocument: Serialize + DeserializeOwned {
+    /// The word for the stage.
+    const STAGE: &'static str;
 
-/// A document as the member of an archive holds it.
-fn document_text(document: &impl Serialize) -> String {
-    serde_json::to_string(document).expect("numbers and words can be written as JSON")
+    /// The document as the file holds it.
+    ///
+    /// # Panics
+    /// Never: every field can be written.
+    fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("numbers and words can be written as JSON")
+    }
+
+    /// Reads the document of the file at `path`.
+    ///
+    /// # Errors
+    /// When it is no document of this stage and version.
+    fn of_text(text: &str, path: &Path) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+            stage: String,
+        }
+        let wrong = |reason: String| Error::Stage { path: path.to_owned(), reason };
+        let malformed = |error: serde_json::Error| wrong(format!("its document cannot be read: {error}"));
+        let head: Head = serde_json::from_str(text).map_err(malformed)?;
+        if (head.schema.as_str(), head.stage.as_str()) != (SCHEMA, Self::STAGE) {
+            return Err(wrong(format!(
+                "its document must be of schema `{SCHEMA}` and stage `{}`, got `{}` and `{}`",
+                Self::STAGE,
+                head.schema,
+                head.stage
+            )));
+        }
+        serde_json::from_str(text).map_err(malformed)
+    }
 }
 
 /// A time that a document claims.
@@ -122,9 +120,9 @@ mod tests {
     fn a_difference_is_named() {
         let was = Recipe::new().with("neighbors", 10).with("input_graph", "a");
         assert_eq!(was.difference(&was.clone()), None);
-        let told = |wanted: Recipe| was.difference(&wanted).map(|difference| difference.to_string());
-        assert_eq!(told(was.clone().with("neighbors", 12)).as_deref(), Some("neighbors 10, not 12"));
-        assert_eq!(told(was.clone().with("input_graph", "b")).as_deref(), Some("input graph a, not b"));
-        assert_eq!(told(was.clone().with("seed", 1)).as_deref(), Some("seed nothing, not 1"));
+        let difference = |wanted: Recipe| was.difference(&wanted).map(|difference| difference.to_string());
+        assert_eq!(difference(was.clone().with("neighbors", 12)).as_deref(), Some("neighbors 10, not 12"));
+        assert_eq!(difference(was.clone().with("input_graph", "b")).as_deref(), Some("input graph a, not b"));
+        assert_eq!(difference(was.clone().with("seed", 1)).as_deref(), Some("seed nothing, not 1"));
     }
 }

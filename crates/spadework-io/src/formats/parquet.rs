@@ -13,7 +13,7 @@ use crate::element::Numbers;
 use crate::error::{Error, Format, Result};
 use crate::keys::pick;
 use crate::labels::Labels;
-use crate::quiet::catch_quietly;
+use crate::panics;
 use crate::table::Table;
 
 /// What every Parquet file begins and ends with.
@@ -37,7 +37,7 @@ pub(crate) fn labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labe
 /// The decoder has panicked on damaged files before (see `parquet_pages`). Nothing outlives it here, so what we do not
 /// know of becomes an error too.
 fn guard<T>(name: &str, read: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_quietly(read).unwrap_or_else(|| {
+    panics::catch(read).unwrap_or_else(|| {
         let reason = "the decoder gave up on a damaged file".to_owned();
         Err(Error::Decoder { name: name.to_owned(), format: Format::Parquet, reason })
     })

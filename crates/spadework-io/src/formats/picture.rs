@@ -7,7 +7,7 @@ use std::io::Cursor;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 
 use crate::error::{Error, Result, begins};
-use crate::quiet::catch_quietly;
+use crate::panics;
 
 /// Pixels of a side; a larger picture is no sample among thousands.
 const MOST_PIXELS_A_SIDE: u32 = 4096;
@@ -71,7 +71,7 @@ fn decoder<'a>(bytes: &'a [u8], name: &str) -> Result<impl ImageDecoder + 'a> {
 
 fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     let broken = || Error::Image { name: name.to_owned(), reason: "its decoder gave up".to_owned() };
-    catch_quietly(work).unwrap_or_else(|| Err(broken()))
+    panics::catch(work).unwrap_or_else(|| Err(broken()))
 }
 
 fn refuse(name: &str, error: &image::ImageError) -> Error {

@@ -10,8 +10,8 @@ use super::npz::write_packed_npz;
 use super::{NpyValues, NpzMember, OutputFile};
 use crate::error::{Error, Result};
 
-/// Writes a graph; the ending of the path says how: `.csv` (edges), `.npz` (SciPy, csr), `.mtx` (Matrix Market) or
-/// `.petsc` (PETSc's binary layout with indices of 32 bits).
+/// Writes a graph; the ending of the path says how: `.csv` (edges), `.npz` (SciPy, csr) or `.petsc` (PETSc's binary
+/// layout with indices of 32 bits).
 ///
 /// # Errors
 /// When the ending is another, or the file cannot be written.
@@ -19,7 +19,6 @@ pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
     let ending = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
     match ending.as_deref() {
         Some("csv") => write_lines(path, |file| csv(graph, file)),
-        Some("mtx") => write_lines(path, |file| matrix_market(graph, file)),
         Some("petsc") => write_lines(path, |file| petsc(graph, file)),
         Some("npz") => write_packed_npz(path, &ScipyMatrix::of(graph).members()),
         _ => Err(Error::GraphEnding { path: path.to_owned() }),
@@ -39,22 +38,6 @@ fn csv(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
     }
     file.write_all(b"p,q,weight\n")?;
     graph.edges().try_for_each(|(p, q, weight)| writeln!(file, "{p},{q},{weight}"))
-}
-
-/// The lower triangle, counted from 1.
-fn matrix_market(graph: &Graph, file: &mut OutputFile) -> io::Result<()> {
-    let field = if graph.is_unit() { "pattern" } else { "real" };
-    writeln!(file, "%%MatrixMarket matrix coordinate {field} symmetric")?;
-    writeln!(file, "{0} {0} {1}", graph.nodes(), graph.edge_count())?;
-    for (p, q, weight) in graph.edges() {
-        let (p, q) = (p + 1, q + 1);
-        if graph.is_unit() {
-            writeln!(file, "{q} {p}")?;
-        } else {
-            writeln!(file, "{q} {p} {weight:e}")?;
-        }
-    }
-    Ok(())
 }
 
 /// What `MatView` writes to a binary viewer.

@@ -15,7 +15,7 @@ from ._report import Report, html_table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SCHEMA = "spadework.compare/1"
+SCHEMA = "spadework.compare/2"
 #: Between the position of a model and the name of its array in a file.
 _SEPARATOR = "/"
 #: What all models share, kept once.

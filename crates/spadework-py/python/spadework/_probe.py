@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _native, _notes
 from ._arrays import as_labels, as_rows, sample_shape
 from ._progress import progress_bars
-from ._settings import settings, whole_number, word
+from ._settings import whole_number, word
 from .onnx import feed
 
 #: Most perturbed copies of a sample, and most samples, that the library counts.
@@ -48,9 +48,6 @@ class Probed:
     margin_ratio: float | None
     #: How many of the samples that are right lose their class on a copy.
     changed: int
-    #: Scores of samples and copies together (``model_score``, ``edge_overlap``, ``nodes``, ``neighbors``), where ``graph=True``
-    #: asked for them.
-    graph: dict[str, Any] | None
     #: Which samples were probed, in ascending order.
     indices: npt.NDArray[np.int64] = field(repr=False)
     #: The position of the largest output of each.
@@ -80,8 +77,6 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
-    graph: bool = False,
-    neighbors: int = 10,
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -107,10 +102,6 @@ def probe(
         Copies of a sample, at most; by default 800 of a search, 8 of noise.
     samples : int, default=1000
         Samples that are probed, drawn by the seed where there are more.
-    graph : bool, default=False
-        With noise: also score samples and copies together, on graphs at the scale of the probes (`Probed.graph`).
-    neighbors : int, default=10
-        Neighbors per sample of these graphs, k.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose
@@ -148,7 +139,6 @@ def probe(
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
-        "graph": settings(neighbors=neighbors, seed=seed, threads=threads) if graph else None,
     }
     told = as_labels(labels, len(rows))
     ids = None if told is None else told.ids
@@ -171,7 +161,6 @@ def probe(
         stability=document["stability"],
         margin_ratio=document.get("margin_ratio"),
         changed=document["changed"],
-        graph=document.get("graph"),
         document=document,
         notes=tuple(notes),
         **found,

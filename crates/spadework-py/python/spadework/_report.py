@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-SCHEMA = "spadework.score/1"
+SCHEMA = "spadework.score/2"
 #: Samples and edges that a document names unless told otherwise.
 TOP = 10
 
@@ -264,7 +264,7 @@ class Report:
         return pandas.DataFrame(columns)
 
     def to_dict(self, top: int = TOP) -> dict[str, Any]:
-        """The result as ``spadework score --json`` prints it, schema ``spadework.score/1``.
+        """The result as ``spadework score --json`` prints it, schema ``spadework.score/2``.
 
         Parameters
         ----------

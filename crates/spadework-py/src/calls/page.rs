@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
 use spadework_document::result::ScoreDocument;
 use spadework_report::{
-    InputArray, Origin, SampleColumns, ScoredModel, comparison_page_of_document, score_page,
+    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, comparison_page_of_document, score_page,
     score_page_of_document, sweep_page,
 };
 
@@ -83,7 +83,8 @@ pub(crate) fn page_of_score<'py>(
             outputs: Some(&outputs),
             columns,
         };
-        Ok((score_page(&model, &origin, watch)?, report.model_score.0))
+        let facts = PageFacts::of(&model, watch)?;
+        Ok((score_page(&model, &facts, &origin)?, report.model_score.0))
     })
     .and_then(|(page, score)| {
         if score == document.model_score {

@@ -7,17 +7,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
-use spadework::{Samples, Silent, SpadeParams, evaluate};
-use spadework_document::probe::{ProbeDocument, ProbedGraphDocument, grid_of};
+use spadework::{Samples, Silent};
+use spadework_app::grid_of;
+use spadework_document::probe::ProbeDocument;
 use spadework_io::corrupt::ImageShape;
 use spadework_model::{OnnxModel, Prepared, RunOptions};
-use spadework_probe::{ProbeParams, Probed, ProbedSample, probe_model as probe, probed_manifold};
+use spadework_probe::{ProbeParams, Probed, ProbedSample, probe_model as probe};
 
 use super::TOP;
 use super::onnx::Feed;
 use crate::arrays::{Rows, column};
 use crate::errors::Failure;
-use crate::settings::Settings;
 use crate::watch::{Watch, watched};
 
 /// What is probed.
@@ -38,8 +38,6 @@ pub(crate) struct Chosen {
     samples: usize,
     seed: u64,
     threads: Option<NonZeroUsize>,
-    /// How samples and copies are scored together, where asked for.
-    graph: Option<Settings>,
 }
 
 impl Chosen {
@@ -76,56 +74,29 @@ pub(crate) fn probe_model<'py>(
         Model::File(_, feed) => Some(RunOptions { few_at_a_time: true, ..feed.options()? }),
         Model::Function(_) => None,
     };
-    let graph = chosen.graph.as_ref().map(Settings::params).transpose()?;
-    let (probed, graph, ends_in_softmax) = watched(py, chosen.threads, progress.as_ref(), |watch| {
+    let (probed, ends_in_softmax) = watched(py, chosen.threads, progress.as_ref(), |watch| {
         let samples = rows.few_samples("inputs")?;
-        let task = Task { samples: &samples, params: &params, graph: graph.as_ref(), watch };
         match (&model, &options) {
             (Model::File(path, feed), Some(options)) => {
                 let model = OnnxModel::open(path)?;
                 let values = feed.values(&model, options)?;
                 let prepared = model.prepare(&shape, &[&values[0]], options)?;
-                let (probed, graph) = task.run(|rows| by_file(&prepared, rows, watch))?;
-                Ok((probed, graph, model.outline().softmax_before(&values[0]).is_some()))
+                let probed = probe(&samples, |rows| by_file(&prepared, rows, watch), &params, watch)?;
+                Ok((probed, model.outline().softmax_before(&values[0]).is_some()))
             }
             (Model::Function(function), _) => {
-                let (probed, graph) = task.run(|rows| by_function(function, rows))?;
-                Ok((probed, graph, false))
+                Ok((probe(&samples, |rows| by_function(function, rows), &params, watch)?, false))
             }
             (Model::File(..), None) => unreachable!("a file has options"),
         }
     })?;
     let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
-    let mut summary = ProbeDocument::new(&probed, labels, TOP)
+    let summary = ProbeDocument::new(&probed, labels, TOP)
         .map_err(|error| Failure::about("labels", error).into_exception(py))?;
-    summary.graph = graph;
     let found = arrays(py, &probed)?;
     found.set_item("document", serde_json::to_string(&summary).expect("numbers and words"))?;
     found.set_item("ends_in_softmax", ends_in_softmax)?;
     Ok(found)
-}
-
-/// Samples to be probed.
-struct Task<'a> {
-    samples: &'a Samples<'a>,
-    params: &'a ProbeParams,
-    graph: Option<&'a SpadeParams>,
-    watch: &'a Watch,
-}
-
-impl Task<'_> {
-    /// Probes a model, and scores samples and copies together where asked for.
-    fn run(
-        &self,
-        model: impl FnMut(&Samples<'_>) -> Result<Samples<'static>, Failure>,
-    ) -> Result<(Probed, Option<ProbedGraphDocument>), Failure> {
-        let Some(graph) = self.graph else {
-            return Ok((probe(self.samples, model, self.params, self.watch)?, None));
-        };
-        let (probed, manifold) = probed_manifold(self.samples, model, self.params, self.watch)?;
-        let report = evaluate(&manifold, graph, self.watch)?;
-        Ok((probed, Some(ProbedGraphDocument::new(&report))))
-    }
 }
 
 /// Stops with the watch; the progress is that of the probes.

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use spadework_app::working_folder;
 use spadework_io::output::write_bytes;
 use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
@@ -20,7 +21,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::render::json;
-use crate::stored::{command_line, working_folder};
+use crate::requests::command_line;
 
 /// Epochs of standard training before samples are scored, where nothing else scores them.
 const DEFAULT_WARMUP: usize = 2;

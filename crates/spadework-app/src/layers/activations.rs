@@ -8,7 +8,7 @@ use spadework_io::Dataset;
 use spadework_model::{Node, OnnxModel, RunOptions};
 
 use crate::failure::Failure;
-use crate::model_runner::sample_shape;
+use crate::usage::Usage;
 
 /// Bytes of activations that are held together: layers that fit into it are made in one run of the model.
 const HELD_BYTES: usize = 1 << 30;
@@ -55,11 +55,11 @@ pub(super) fn chosen_layers(
         })
         .collect();
     if layers.is_empty() {
-        let message = match patterns {
-            [] => format!("{}: no layer depends on input `{input}` alone", model.name()),
-            patterns => format!("{}: no layer matches --layers {}", model.name(), patterns.join(",")),
+        let usage = match patterns {
+            [] => Usage::NoLayerOfInput { input: input.to_owned() },
+            patterns => Usage::NoLayerMatches { patterns: patterns.join(",") },
         };
-        return Err(Failure::usage(message).with_hint("`spadework model FILE` lists the layers"));
+        return Err(Failure::from(usage).about_place(model.name()));
     }
     Ok(layers)
 }
@@ -93,8 +93,8 @@ fn matches(pattern: &str, text: &str) -> bool {
 pub(super) struct Activations<'a> {
     model: &'a OnnxModel,
     layers: &'a [Layer],
-    inputs: &'a Dataset,
-    samples: Samples<'a>,
+    sample_shape: &'a [usize],
+    samples: &'a Samples<'a>,
     options: &'a RunOptions,
     monitor: &'a dyn Monitor,
     held: BTreeMap<usize, Dataset>,
@@ -104,12 +104,12 @@ impl<'a> Activations<'a> {
     pub(super) fn new(
         model: &'a OnnxModel,
         layers: &'a [Layer],
-        inputs: &'a Dataset,
+        sample_shape: &'a [usize],
+        samples: &'a Samples<'a>,
         options: &'a RunOptions,
         monitor: &'a dyn Monitor,
-    ) -> Result<Self, Failure> {
-        let samples = inputs.samples()?;
-        Ok(Self { model, layers, inputs, samples, options, monitor, held: BTreeMap::new() })
+    ) -> Self {
+        Self { model, layers, sample_shape, samples, options, monitor, held: BTreeMap::new() }
     }
 
     /// The activations of a layer, which are handed over and no longer held.
@@ -135,8 +135,8 @@ impl<'a> Activations<'a> {
         let count = more.count().max(1);
         let values: Vec<&str> =
             self.layers[first..first + count].iter().map(|layer| layer.value.as_str()).collect();
-        let prepared = self.model.prepare(sample_shape(self.inputs), &values, self.options)?;
-        let made = prepared.run(&self.samples, self.monitor)?;
+        let prepared = self.model.prepare(self.sample_shape, &values, self.options)?;
+        let made = prepared.run(self.samples, self.monitor)?;
         self.held = (first..).zip(made).collect();
         Ok(())
     }

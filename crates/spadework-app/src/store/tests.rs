@@ -7,9 +7,10 @@ use spadework::eigen::GeneralizedEigenpairs;
 use spadework::graph::Weights;
 use spadework::pipeline::{KeepNothing, ModelGraphs, graphs_of, scores_of, spectrum_of};
 use spadework::{ManifoldPair, Samples, Silent, SpadeParams, evaluate};
-use spadework_document::stages::{
-    EigenStage, GraphStage, Recipe, eigenpairs_file, graph_files, read_eigenpairs, read_graphs,
-    write_eigenpairs, write_graphs,
+use spadework_document::stages::{EigenStage, GraphStage, Recipe};
+
+use super::files::{
+    eigenpairs_file, graph_files, read_eigenpairs, read_graphs, write_eigenpairs, write_graphs,
 };
 
 /// A spiral in, its angle and its radius bent out.
@@ -107,5 +108,5 @@ fn what_is_no_document_of_ours_is_named() {
     staged_graphs(folder.path(), Recipe::new());
     fs::copy(&graph_files(folder.path())[0], eigenpairs_file(folder.path())).unwrap();
     let error = read_eigenpairs(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("and stage `eigen`, got `spadework.stage/1` and `graph`"), "{error}");
+    assert!(error.contains("and stage `eigen`, got `spadework.stage/2` and `graph`"), "{error}");
 }

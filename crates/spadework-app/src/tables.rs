@@ -1,4 +1,4 @@
-//! Tables in the formats that the user asked for.
+//! Tables in the formats that a request asks for.
 
 use std::path::Path;
 
@@ -6,9 +6,30 @@ use spadework_document::result::{LabelDocument, LabelPairDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_bytes, write_parquet};
 
-use crate::args::TableFormat;
 use crate::failure::Failure;
-use crate::render::csv_field;
+use crate::labels::word;
+
+/// Formats of the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// nodes.csv, edges.csv and so on.
+    Csv,
+    /// nodes.parquet, edges.parquet and so on.
+    Parquet,
+    /// Arrays without a table around them.
+    Npy,
+}
+
+impl TableFormat {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            TableFormat::Csv => "csv",
+            TableFormat::Parquet => "parquet",
+            TableFormat::Npy => "npy",
+        }
+    }
+}
 
 /// Writes named columns of one length as CSV and Parquet, where those are among the formats. A number that is not there
 /// (NaN) is an empty field of CSV.
@@ -38,6 +59,15 @@ fn to_csv(columns: &[(&str, Column<'_>)]) -> String {
         text.push_str(&line(columns.iter().map(|(_, column)| field(column, row)).collect()));
     }
     text
+}
+
+/// A field of CSV, quoted where it must be.
+pub fn csv_field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
 }
 
 fn field(column: &Column<'_>, row: usize) -> String {
@@ -84,9 +114,4 @@ pub(crate) fn write_label_pairs(
         ("edges", Column::I64(&edges)),
     ];
     write(folder, "label_pairs", formats, &columns)
-}
-
-/// A label in words: the name of its class where it has one, its number otherwise.
-fn word(labels: &Labels, id: i64) -> String {
-    labels.class_name(id).map_or_else(|| id.to_string(), str::to_owned)
 }

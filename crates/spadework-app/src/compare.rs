@@ -1,0 +1,387 @@
+//! Several models on one input graph, ranked.
+
+use std::path::Path;
+
+use spadework::pipeline::{
+    ComparedModel, Comparison, SUBSAMPLES, compare as compare_models, intervals, permuted_score,
+};
+use spadework::threads::with_threads;
+use spadework::{Samples, SpadeParams};
+use spadework_document::Note;
+use spadework_document::comparison::{CompareDocument, ModelDocument};
+use spadework_document::result::{IntervalDocument, ReferencesDocument};
+use spadework_io::Labels;
+use spadework_io::output::{Column, write_npy};
+use spadework_probe::{Probed, SampleFacts};
+use spadework_report::{
+    ComparedModels, InputArray, Origin, SampleColumns, comparison_charts, comparison_page,
+};
+
+use crate::data::{InputSource, ModelsData};
+use crate::failure::Failure;
+use crate::models::{ModelOutputs, ModelSides};
+use crate::observer::{Observer, Session};
+use crate::pages::PageRequest;
+use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
+use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::score::Extras;
+use crate::sides::Inputs;
+use crate::tables::{self, TableFormat};
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+use crate::{labels, notes};
+
+/// What is asked of several models.
+#[derive(Debug, Clone)]
+pub struct CompareRequest<'a> {
+    /// What they are scored on.
+    pub data: ModelsData<'a>,
+    /// How they are scored.
+    pub params: SpadeParams,
+    /// How many of the most fragile samples of each model the document lists.
+    pub top: usize,
+    /// What is found besides the scores.
+    pub extras: Extras,
+    /// Perturbed copies of the samples, for models that are files.
+    pub probe: Option<ProbeRequest>,
+    /// A folder for the result.
+    pub folder: Option<FolderRequest<'a>>,
+    /// A page and figures.
+    pub page: PageRequest<'a>,
+    /// What the page and the document say about where they come from.
+    pub origin: Origin,
+}
+
+/// Compared models. Lists are in the order of the comparison: most robust first.
+#[derive(Debug, Clone)]
+pub struct Compared {
+    /// The scores, and how they came about.
+    pub comparison: Comparison,
+    /// Accuracy, margins and fragility of the samples by every model.
+    pub facts: Vec<SampleFacts>,
+    /// What probes have shown of every model that was probed.
+    pub probes: Vec<Option<ModelProbes>>,
+    /// The labels of the samples.
+    pub labels: Option<Labels>,
+    /// All of it as a document.
+    pub document: CompareDocument,
+}
+
+impl Compared {
+    /// What a reader of the result must know.
+    pub fn notes(&self) -> &[Note] {
+        &self.document.notes
+    }
+}
+
+/// Scores several models and ranks them.
+///
+/// # Errors
+/// When the request makes no sense, its files cannot be read or written, or the problem has no answer as posed.
+pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<Compared, Failure> {
+    request.check()?;
+    let folder = request.folder.map(ResultFolder::create).transpose()?;
+    request.page.check()?;
+    let session = Session::new(observer);
+
+    let CompareRequest { data, params, .. } = request;
+    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let given = inputs.view()?;
+    let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
+    let sides = ModelSides::new(data, given, &outputs, &session)?;
+    request.check_outputs(&sides)?;
+
+    let comparison = compare_models(&sides.set, params, session.monitor())
+        .map_err(|error| Failure::of_evaluation(error, params))?;
+    note_graphs(&comparison, &session);
+
+    let probes = probe(request, &sides, &comparison, &session)?;
+    let probed: Vec<Option<&Probed>> =
+        probes.iter().map(|probes| probes.as_ref().map(|probes| &probes.probed)).collect();
+    let facts = SampleFacts::of_comparison(&comparison, &sides.set, sides.label_ids(), &probed)?;
+    let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
+    for ((model, compared), probes) in document.models.iter_mut().zip(&comparison.models).zip(&probes) {
+        model.file = sides.file(compared.given).cloned();
+        model.beside.probe = probes.as_ref().map(|probes| probes.document.clone());
+        let whose = format!("model `{}`: ", model.name);
+        notes::about_accuracy(model.beside.accuracy, model.output_dim, &whose, &session);
+    }
+    add_extras(request, &sides, &comparison, &session, &mut document)?;
+    document.corruption = inputs.corruption().cloned();
+    document.notes = session.notes();
+
+    if folder.is_some() {
+        document.command.clone_from(&request.origin.command);
+        document.data = sides.document(comparison.models.iter().map(|model| model.given));
+    }
+    let compared = Compared { comparison, facts, probes, labels: sides.labels.clone(), document };
+    if let Some(folder) = folder {
+        compared.write(&folder)?;
+        folder.commit()?;
+    }
+    write_page(request, &compared, &sides, &session)?;
+    Ok(compared)
+}
+
+impl CompareRequest<'_> {
+    /// Refuses what makes no sense.
+    fn check(&self) -> Result<(), Failure> {
+        self.params.check()?;
+        if let Some(probe) = &self.probe {
+            probe.check()?;
+        }
+        if self.extras.interval && matches!(self.data.inputs, InputSource::Graph(_)) {
+            return Err(Usage::IntervalOfInputGraph.into());
+        }
+        self.data.check()
+    }
+
+    /// Refuses outputs that cannot be probed before the work begins.
+    fn check_outputs(&self, sides: &ModelSides<'_>) -> Result<(), Failure> {
+        if self.probe.is_none() {
+            return Ok(());
+        }
+        for (at, model) in sides.set.models().iter().enumerate() {
+            if let Some(file) = sides.file(at) {
+                let checked = probing::check_outputs(&file.file, model.outputs.dim());
+                checked.map_err(|failure| failure.about_model(&model.name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How the graphs of all models came about.
+fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
+    let shared = &comparison.models[0].report.diagnostics;
+    notes::about_search("inputs", shared.input_recall, session);
+    for model in &comparison.models {
+        let whose = format!("outputs of `{}`", model.name);
+        notes::about_search(&whose, model.report.diagnostics.output_recall, session);
+    }
+    let connection = shared.connection;
+    let apart = comparison.models.iter().filter(|model| {
+        let output = model.report.diagnostics.connection.output;
+        output.components_found > 1
+    });
+    let apart: Vec<String> = apart.map(|model| format!("`{}`", model.name)).collect();
+    let given = shared.input_graph.given;
+    if given {
+        notes::about_given_graph(connection.input.components_found, session);
+    }
+    let input = (!given && connection.input.components_found > 1).then(|| "the inputs".to_owned());
+    let apart: Vec<String> = input.into_iter().chain(apart).collect();
+    if apart.is_empty() {
+        return;
+    }
+    let graphs = apart.join(", ");
+    if connection.used > connection.requested {
+        session.note(
+            NoteCode::NeighborsGrown,
+            format!(
+                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models",
+                connection.requested, connection.used
+            ),
+        );
+    } else {
+        session.note(
+            NoteCode::Bridges,
+            format!("bridges join what {} neighbors leave in pieces ({graphs})", connection.requested),
+        );
+    }
+}
+
+/// What perturbed copies show of every model that is a file, in the order of the comparison, where asked for.
+fn probe(
+    request: &CompareRequest<'_>,
+    sides: &ModelSides<'_>,
+    comparison: &Comparison,
+    session: &Session<'_>,
+) -> Result<Vec<Option<ModelProbes>>, Failure> {
+    let prober = request
+        .probe
+        .and_then(|probe| Prober::new(probe, &sides.input, &request.data.run, &request.params, session));
+    let Some(prober) = prober else { return Ok(vec![None; comparison.models.len()]) };
+    let probes = |model: &ComparedModel| {
+        let Some(file) = sides.file(model.given) else {
+            session.note(
+                NoteCode::NotProbed,
+                format!("model `{}` is given by its outputs, and is not probed", model.name),
+            );
+            return Ok(None);
+        };
+        let probes = prober.run(&file.file, sides.labels.as_ref(), request.top);
+        probes.map(Some).map_err(|failure| failure.about_model(&model.name))
+    };
+    comparison.models.iter().map(probes).collect()
+}
+
+/// Intervals, reference points and indices of every model, where asked for.
+fn add_extras(
+    request: &CompareRequest<'_>,
+    sides: &ModelSides<'_>,
+    comparison: &Comparison,
+    session: &Session<'_>,
+    document: &mut CompareDocument,
+) -> Result<(), Failure> {
+    let CompareRequest { extras, params, .. } = request;
+    let monitor = session.monitor();
+    let params = params.clone().with_neighbors(document.neighbors.used);
+    if extras.references {
+        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
+            let permuted = permuted_score(&compared.report.graphs, &params, monitor)
+                .map_err(|error| error.in_model(&compared.name))?;
+            model.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        }
+    }
+    if extras.interval {
+        let mut scores = vec![0.0; comparison.models.len()];
+        for model in &comparison.models {
+            scores[model.given] = model.report.model_score.0;
+        }
+        let found = intervals(&sides.set, &scores, SUBSAMPLES, &params, monitor)?;
+        notes::about_subsamples(found.grown, document.neighbors.used, session);
+        let given = |at: usize| comparison.models[at].given;
+        for (at, model) in document.models.iter_mut().enumerate() {
+            model.beside.interval = Some(IntervalDocument::of(&found, given(at)));
+        }
+        for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
+            pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
+        }
+    }
+    if extras.indices {
+        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
+            model.beside.indices = Some(compared.indices(&sides.set, monitor)?.into());
+        }
+    }
+    Ok(())
+}
+
+/// The page and the figures, where asked for.
+fn write_page(
+    request: &CompareRequest<'_>,
+    compared: &Compared,
+    sides: &ModelSides<'_>,
+    session: &Session<'_>,
+) -> Result<(), Failure> {
+    if !request.page.is_asked() {
+        return Ok(());
+    }
+    let models = compared.comparison.models.iter();
+    let outputs: Vec<&Samples<'_>> = models.map(|model| &sides.set.models()[model.given].outputs).collect();
+    let columns: Vec<SampleColumns<'_>> = compared.facts.iter().map(SampleColumns::from).collect();
+    let models = ComparedModels {
+        document: &compared.document,
+        comparison: &compared.comparison,
+        labels: compared.labels.as_ref(),
+        inputs: sides.input.samples().map(|samples| InputArray { samples, shape: sides.input.shape() }),
+        outputs: &outputs,
+        columns: &columns,
+    };
+    with_threads(request.params.threads, || {
+        let page = || comparison_page(&models, &request.origin, session.monitor());
+        request.page.write(page, || comparison_charts(&compared.document))
+    })
+}
+
+impl Compared {
+    /// result.json, and the tables of models, of pairs of models and of samples.
+    fn write(&self, folder: &ResultFolder<'_>) -> Result<(), Failure> {
+        let (path, formats) = (folder.path(), folder.tables());
+        folder.write_document(&self.document)?;
+        write_models(path, formats, &self.document)?;
+        write_agreement(path, formats, &self.document)?;
+        self.write_nodes(path, formats)
+    }
+
+    /// A sample per row, columns of every model, most robust model first.
+    fn write_nodes(&self, path: &Path, formats: &[TableFormat]) -> Result<(), Failure> {
+        let models = &self.comparison.models;
+        let samples = models[0].report.graphs.nodes();
+        let indices: Vec<i64> = (0..samples as i64).collect();
+        let words: Option<Vec<String>> = self
+            .labels
+            .as_ref()
+            .map(|labels| (0..samples).map(|index| labels::text(labels, index)).collect());
+        let mut columns = vec![("index", Column::I64(&indices))];
+        columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
+        let scores = models.iter().map(|model| ("score", model, model.report.node_scores.scores().to_vec()));
+        let beside = models.iter().zip(&self.facts).flat_map(|(model, facts)| {
+            let margins = facts.margins.as_ref().map(|margins| ("margin", model, margins.values().to_vec()));
+            margins.into_iter().chain([("fragility", model, facts.fragility.values().to_vec())])
+        });
+        let probes = models.iter().zip(&self.probes).flat_map(|(model, probes)| {
+            let columns = probes.as_ref().map(|probes| probing::columns(&probes.probed)).unwrap_or_default();
+            columns.into_iter().map(move |(name, column)| (name, model, column))
+        });
+        let named: Vec<(String, Vec<f64>)> = scores
+            .chain(beside)
+            .chain(probes)
+            .map(|(name, model, column)| (format!("{name}_{}", model.name), column))
+            .collect();
+        columns.extend(named.iter().map(|(name, column)| (name.as_str(), Column::F64(column))));
+        tables::write(path, "nodes", formats, &columns)?;
+        if formats.contains(&TableFormat::Npy) {
+            let rows = (0..samples)
+                .flat_map(|p| models.iter().map(move |model| model.report.node_scores.scores()[p]));
+            let values: Vec<f64> = rows.collect();
+            write_npy(&path.join("node_scores.npy"), &[samples, models.len()], values.as_slice())?;
+        }
+        Ok(())
+    }
+}
+
+fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
+    let of = |value: fn(&ModelDocument) -> f64| -> Vec<f64> { document.models.iter().map(value).collect() };
+    let ranks: Vec<i64> = (1..=document.models.len() as i64).collect();
+    let names: Vec<String> = document.models.iter().map(|model| model.name.clone()).collect();
+    let scores = of(|model| model.model_score);
+    let lower = of(|model| model.enclosure.lower);
+    let upper = of(|model| model.enclosure.upper);
+    let accuracies = of(|model| model.beside.accuracy.unwrap_or(f64::NAN));
+    let overlaps = of(|model| model.beside.edge_overlap.unwrap_or(f64::NAN));
+    let interval_lower = of(|model| model.beside.interval.map_or(f64::NAN, |interval| interval.lower));
+    let interval_upper = of(|model| model.beside.interval.map_or(f64::NAN, |interval| interval.upper));
+    let permuted = of(|model| model.beside.references.map_or(f64::NAN, |references| references.permuted));
+    let robust =
+        of(|model| model.beside.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
+    let stability = of(|model| model.beside.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
+    let held = of(|model| model.beside.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
+    let columns = [
+        ("rank", Column::I64(&ranks)),
+        ("name", Column::Utf8(&names)),
+        ("model_score", Column::F64(&scores)),
+        ("enclosure_lower", Column::F64(&lower)),
+        ("enclosure_upper", Column::F64(&upper)),
+        ("accuracy", Column::F64(&accuracies)),
+        ("edge_overlap", Column::F64(&overlaps)),
+        ("interval_lower", Column::F64(&interval_lower)),
+        ("interval_upper", Column::F64(&interval_upper)),
+        ("permuted", Column::F64(&permuted)),
+        ("robust_accuracy", Column::F64(&robust)),
+        ("held", Column::F64(&held)),
+        ("stability", Column::F64(&stability)),
+    ];
+    tables::write(path, "models", formats, &columns)
+}
+
+fn write_agreement(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
+    let pairs = &document.agreement;
+    let a: Vec<String> = pairs.iter().map(|pair| pair.a.clone()).collect();
+    let b: Vec<String> = pairs.iter().map(|pair| pair.b.clone()).collect();
+    let top: Vec<i64> = pairs.iter().map(|pair| pair.top as i64).collect();
+    let overlap: Vec<f64> = pairs.iter().map(|pair| pair.overlap).collect();
+    let spearman: Vec<f64> = pairs.iter().map(|pair| pair.spearman.unwrap_or(f64::NAN)).collect();
+    let kendall: Vec<f64> = pairs.iter().map(|pair| pair.kendall.unwrap_or(f64::NAN)).collect();
+    let in_order: Vec<f64> = pairs.iter().map(|pair| pair.subsamples_in_order.unwrap_or(f64::NAN)).collect();
+    let columns = [
+        ("a", Column::Utf8(&a)),
+        ("b", Column::Utf8(&b)),
+        ("top", Column::I64(&top)),
+        ("overlap", Column::F64(&overlap)),
+        ("spearman", Column::F64(&spearman)),
+        ("kendall", Column::F64(&kendall)),
+        ("subsamples_in_order", Column::F64(&in_order)),
+    ];
+    tables::write(path, "agreement", formats, &columns)
+}

@@ -1,0 +1,267 @@
+//! Why a request has no result.
+//!
+//! A [`Failure`] keeps its cause as a value: front ends look at its [`Kind`] for an exit code or a class of exceptions, at its
+//! [`Cause`] for the numbers, and at its [`Hint`] for advice. Nobody has to read its text.
+
+use std::path::Path;
+
+use spadework::graph::Connectivity;
+use spadework::{Error as CoreError, SpadeParams};
+use spadework_io::Error as FileError;
+use spadework_model::{Error as ModelFileError, ModelError};
+use spadework_probe::Error as ProbeError;
+
+use crate::usage::Usage;
+use crate::wording::{Hint, Voice};
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The request or its files are wrong.
+    Usage,
+    /// The problem has no answer as posed.
+    IllPosed,
+    /// The caller stopped the work.
+    Cancelled,
+}
+
+/// What a failure concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A file, an array or a place: what the user typed.
+    Place(String),
+    /// One model among several.
+    Model(String),
+    /// An argument of the call, in the spelling of Rust and Python.
+    Argument(&'static str),
+}
+
+/// What went wrong.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Cause {
+    /// The method refuses, or found no answer.
+    Core(CoreError),
+    /// A file cannot be read or written.
+    File(FileError),
+    /// A model cannot be opened or run.
+    Model(ModelFileError),
+    /// A document is not what was expected.
+    Document(spadework_document::Error),
+    /// A page or a figure cannot be made.
+    Page(spadework_report::Error),
+    /// The request makes no sense, or does not fit its files.
+    Usage(Usage),
+    /// A probe asks for what cannot be.
+    Probe(ProbeError),
+    /// What a function of the caller returned, as it was.
+    Caller(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub struct Failure {
+    /// What it concerns, outermost first.
+    subjects: Vec<Subject>,
+    cause: Cause,
+    hint: Option<Hint>,
+}
+
+impl Failure {
+    /// What kind of failure it is.
+    pub fn kind(&self) -> Kind {
+        match &self.cause {
+            Cause::Core(error) => kind_of(error),
+            Cause::File(FileError::Samples { cause: CoreError::Cancelled, .. }) => Kind::Cancelled,
+            Cause::Model(ModelFileError::Model { cause, .. }) if matches!(**cause, ModelError::Cancelled) => {
+                Kind::Cancelled
+            }
+            Cause::Page(spadework_report::Error::Core(error)) => kind_of(error),
+            _ => Kind::Usage,
+        }
+    }
+
+    /// What went wrong.
+    pub fn cause(&self) -> &Cause {
+        &self.cause
+    }
+
+    /// The same, taken out: an error of the caller's own goes back to the caller.
+    pub fn into_cause(self) -> Cause {
+        self.cause
+    }
+
+    /// The error of the method, where it is one, whichever way it came, and the model it concerns.
+    pub fn core(&self) -> Option<(&CoreError, Option<&str>)> {
+        let error = match &self.cause {
+            Cause::Core(error) | Cause::Page(spadework_report::Error::Core(error)) => error,
+            _ => return None,
+        };
+        Some(match error {
+            CoreError::InModel { model, cause } => (&**cause, Some(model)),
+            error => (error, None),
+        })
+    }
+
+    /// What may help.
+    pub fn hint(&self) -> Option<Hint> {
+        self.hint
+    }
+
+    /// What is wrong, in the words of a front end, without the hint.
+    pub fn message(&self, voice: Voice) -> String {
+        let mut text = String::new();
+        for subject in &self.subjects {
+            text.push_str(&voice.subject(subject));
+            text.push_str(": ");
+        }
+        text.push_str(&match &self.cause {
+            Cause::Core(error) => error.to_string(),
+            Cause::File(error) => error.to_string(),
+            Cause::Model(error) => error.to_string(),
+            Cause::Document(error) => error.to_string(),
+            Cause::Page(error) => error.to_string(),
+            Cause::Usage(usage) => usage.text(voice),
+            Cause::Probe(error) => error.to_string(),
+            Cause::Caller(error) => error.to_string(),
+        });
+        text
+    }
+
+    /// The same, about something.
+    #[must_use]
+    pub fn about(mut self, subject: Subject) -> Self {
+        self.subjects.insert(0, subject);
+        self
+    }
+
+    /// The same, about a file or an array.
+    #[must_use]
+    pub fn about_place(self, place: impl Into<String>) -> Self {
+        self.about(Subject::Place(place.into()))
+    }
+
+    /// The same, about a file.
+    #[must_use]
+    pub(crate) fn about_file(self, file: &Path) -> Self {
+        self.about_place(file.display().to_string())
+    }
+
+    /// The same, about one model among several.
+    #[must_use]
+    pub fn about_model(self, name: &str) -> Self {
+        self.about(Subject::Model(name.to_owned()))
+    }
+
+    /// The same with other advice.
+    #[must_use]
+    pub fn with_hint(self, hint: Hint) -> Self {
+        Self { hint: Some(hint), ..self }
+    }
+
+    /// An error that a function of the caller returned.
+    pub fn of_caller(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Cause::Caller(error.into()).into()
+    }
+
+    /// An evaluation with these parameters failed.
+    pub fn of_evaluation(error: CoreError, params: &SpadeParams) -> Self {
+        Self::from(error).with_params(params)
+    }
+
+    /// The same with advice that depends on the parameters.
+    pub(crate) fn with_params(self, params: &SpadeParams) -> Self {
+        let hint = match (self.hint, self.core()) {
+            // Growing has been tried, up to every other sample.
+            (Some(Hint::Disconnected), _) if params.connectivity == Connectivity::Grow => Hint::GrownInVain,
+            (_, Some((CoreError::NotConverged { .. }, _)))
+                if params.solver == spadework::eigen::EigenMethod::Power =>
+            {
+                Hint::PowerNotConverged
+            }
+            _ => return self,
+        };
+        self.with_hint(hint)
+    }
+}
+
+fn kind_of(error: &CoreError) -> Kind {
+    match error {
+        CoreError::InModel { cause, .. } => kind_of(cause),
+        CoreError::Cancelled => Kind::Cancelled,
+        CoreError::Disconnected { .. }
+        | CoreError::GrownTooFar { .. }
+        | CoreError::GivenDisconnected { .. }
+        | CoreError::MissedEigenvalue { .. }
+        | CoreError::NotConverged { .. }
+        | CoreError::CertificateTooLarge { .. }
+        | CoreError::NotCertified { .. }
+        | CoreError::AllEqual { .. }
+        | CoreError::InputDisconnected { .. } => Kind::IllPosed,
+        _ => Kind::Usage,
+    }
+}
+
+impl From<Cause> for Failure {
+    fn from(cause: Cause) -> Self {
+        let hint = match &cause {
+            Cause::Core(error) | Cause::Page(spadework_report::Error::Core(error)) => Hint::of_core(error),
+            Cause::File(error) => Hint::of_file(error),
+            Cause::Model(ModelFileError::Model { cause, .. }) => Hint::of_model(cause),
+            Cause::Usage(usage) => usage.hint(),
+            _ => None,
+        };
+        Self { subjects: Vec::new(), cause, hint }
+    }
+}
+
+impl From<CoreError> for Failure {
+    fn from(error: CoreError) -> Self {
+        Cause::Core(error).into()
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Cause::File(error).into()
+    }
+}
+
+impl From<ModelFileError> for Failure {
+    fn from(error: ModelFileError) -> Self {
+        match error {
+            ModelFileError::File(error) => error.into(),
+            error => Cause::Model(error).into(),
+        }
+    }
+}
+
+impl From<spadework_document::Error> for Failure {
+    fn from(error: spadework_document::Error) -> Self {
+        match error {
+            spadework_document::Error::File(error) => error.into(),
+            error => Cause::Document(error).into(),
+        }
+    }
+}
+
+impl From<spadework_report::Error> for Failure {
+    fn from(error: spadework_report::Error) -> Self {
+        Cause::Page(error).into()
+    }
+}
+
+impl From<ProbeError> for Failure {
+    fn from(error: ProbeError) -> Self {
+        match error {
+            ProbeError::Core(error) => error.into(),
+            error => Cause::Probe(error).into(),
+        }
+    }
+}
+
+impl From<Usage> for Failure {
+    fn from(usage: Usage) -> Self {
+        Cause::Usage(usage).into()
+    }
+}

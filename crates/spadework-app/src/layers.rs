@@ -1,0 +1,206 @@
+//! The score over the depth of a network (the paper's A.7).
+
+mod activations;
+
+use std::path::Path;
+
+use spadework::SpadeParams;
+use spadework::pipeline::{LayerScores, score_layers};
+use spadework_document::layers::{Layer, LayersDocument};
+use spadework_io::output::{Column, write_npy};
+use spadework_io::{Labels, load};
+use spadework_model::{OnnxModel, RunOptions};
+use spadework_report::{Origin, layers_charts, layers_page};
+
+use self::activations::{Activations, chosen_layers};
+use crate::failure::{Failure, Subject};
+use crate::model_runner;
+use crate::observer::{Observer, Session};
+use crate::pages::PageRequest;
+use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::sides::{Array, SideView};
+use crate::tables::{self, TableFormat};
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+use crate::{labels, notes, printable};
+
+/// Which layers of a network are scored.
+#[derive(Debug, Clone)]
+pub struct LayersRequest<'a> {
+    /// The model file.
+    pub model: &'a str,
+    /// What it is run on.
+    pub inputs: &'a str,
+    /// Patterns of names or operators; without any, all layers that change their numbers.
+    pub layers: &'a [String],
+    /// How rows go into the model.
+    pub run: RunOptions,
+    /// How the layers are scored.
+    pub params: SpadeParams,
+    /// A folder for the result.
+    pub folder: Option<FolderRequest<'a>>,
+    /// A page and figures.
+    pub page: PageRequest<'a>,
+    /// What the page and the document say about where they come from.
+    pub origin: Origin,
+}
+
+/// Scores the activations of every layer of a network against its inputs.
+///
+/// # Errors
+/// When the request makes no sense, its files cannot be read or written, or no layer has a score.
+pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<LayersDocument, Failure> {
+    let LayersRequest { params, run, .. } = request;
+    params.check()?;
+    let folder = request.folder.map(ResultFolder::create).transpose()?;
+    request.page.check()?;
+    let session = Session::new(observer);
+    let model = OnnxModel::open(request.model)?;
+    let array = Array::Dataset(load(request.inputs)?);
+    let inputs = SideView::of_array(&array)?;
+    let layers = layers_of(request, &model, &inputs, &session)?;
+    inputs.check_length()?;
+    let Some(samples) = inputs.samples() else { return Err(Usage::UnknownArrays.into()) };
+    let mut activations =
+        Activations::new(&model, &layers, inputs.sample_shape(), samples, run, session.monitor());
+    let scores =
+        score_layers(samples, layers.len(), |layer| activations.of(layer), params, session.monitor())?;
+    note_graphs(&scores, &layers, &session);
+    let last = layers.last().map(|layer| layer.value.clone()).unwrap_or_default();
+    let file = model_runner::document(&model, last, false, run);
+    let mut document = LayersDocument::new(&scores, &layers, file, samples, params);
+    document.notes = session.notes();
+    if scores.layers.iter().all(Result::is_err) {
+        return Err(no_scores(request, &layers, scores));
+    }
+    if let Some(folder) = folder {
+        document.command.clone_from(&request.origin.command);
+        folder.write_document(&document)?;
+        write_layers(folder.path(), folder.tables(), &document)?;
+        write_nodes(folder.path(), folder.tables(), &scores, &document, inputs.labels())?;
+        folder.commit()?;
+    }
+    request.page.write(|| layers_page(&document, &request.origin), || layers_charts(&document))?;
+    Ok(document)
+}
+
+/// The layers that were asked for.
+fn layers_of(
+    request: &LayersRequest<'_>,
+    model: &OnnxModel,
+    inputs: &SideView<'_>,
+    session: &Session<'_>,
+) -> Result<Vec<Layer>, Failure> {
+    let candidates = chosen_layers(model, request.layers, &request.run)?;
+    let values: Vec<&str> = candidates.iter().map(|layer| layer.value.as_str()).collect();
+    let prepared = model.prepare(inputs.sample_shape(), &values, &request.run)?;
+    if prepared.moves_channels() {
+        session.note(
+            NoteCode::ChannelsMoved,
+            format!("{}: the channels of the inputs are moved to where the model wants them", model.name()),
+        );
+    }
+    let with_dims = candidates.into_iter().zip(prepared.dims());
+    let (kept, left): (Vec<_>, Vec<_>) = with_dims.partition(|(_, dim)| dim.is_some());
+    if !left.is_empty() {
+        let names: Vec<String> =
+            left.iter().map(|(layer, _)| format!("`{}`", printable(&layer.name))).collect();
+        session.note(
+            NoteCode::LayersLeftOut,
+            format!("left out, since they do not make one row a sample: {}", names.join(", ")),
+        );
+    }
+    let layers: Vec<Layer> =
+        kept.into_iter().filter_map(|(layer, dim)| Some(Layer { dim: dim?, ..layer })).collect();
+    if layers.is_empty() {
+        return Err(Failure::from(Usage::NoLayerOfRows).about_place(model.name()));
+    }
+    Ok(layers)
+}
+
+fn no_scores(request: &LayersRequest<'_>, layers: &[Layer], scores: LayerScores) -> Failure {
+    let error = scores.layers.into_iter().find_map(Result::err);
+    let failure = error.map_or_else(
+        || Failure::from(Usage::NoLayer),
+        |error| Failure::of_evaluation(error, &request.params),
+    );
+    let first = layers.first().map(|layer| layer.name.as_str()).unwrap_or_default();
+    failure.about(Subject::Place(format!("{}: no layer has a score, the first (`{first}`)", request.model)))
+}
+
+fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
+    let scored =
+        || scores.layers.iter().zip(layers).filter_map(|(score, layer)| Some((score.as_ref().ok()?, layer)));
+    if let Some((first, _)) = scored().next() {
+        notes::about_search("inputs", first.diagnostics.input_recall, session);
+    }
+    for (score, layer) in scored() {
+        notes::about_search(&format!("layer `{}`", layer.name), score.diagnostics.output_recall, session);
+    }
+    if scores.used > scores.requested {
+        session.note(
+            NoteCode::NeighborsGrown,
+            format!(
+                "{} neighbors leave graphs in pieces; {} neighbors connect every graph and are used for all layers",
+                scores.requested, scores.used
+            ),
+        );
+    }
+    let bridged = scored().filter(|(score, _)| score.diagnostics.connection.output.bridges > 0).count();
+    if bridged > 0 {
+        session.note(
+            NoteCode::Bridges,
+            format!("bridges join what {} neighbors leave in pieces in {bridged} layers", scores.requested),
+        );
+    }
+}
+
+fn write_layers(path: &Path, formats: &[TableFormat], document: &LayersDocument) -> Result<(), Failure> {
+    let layers = &document.layers;
+    let depths: Vec<i64> = layers.iter().map(|layer| layer.depth as i64).collect();
+    let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
+    let operators: Vec<String> = layers.iter().map(|layer| layer.operator.clone()).collect();
+    let dims: Vec<i64> = layers.iter().map(|layer| layer.dim as i64).collect();
+    let scores: Vec<f64> = layers.iter().map(|layer| layer.model_score.unwrap_or(f64::NAN)).collect();
+    let errors: Vec<String> = layers.iter().map(|layer| layer.error.clone().unwrap_or_default()).collect();
+    let columns = [
+        ("depth", Column::I64(&depths)),
+        ("name", Column::Utf8(&names)),
+        ("operator", Column::Utf8(&operators)),
+        ("numbers", Column::I64(&dims)),
+        ("model_score", Column::F64(&scores)),
+        ("error", Column::Utf8(&errors)),
+    ];
+    tables::write(path, "layers", formats, &columns)
+}
+
+/// A sample per row, the score in every layer a column; layers without a score have none.
+fn write_nodes(
+    path: &Path,
+    formats: &[TableFormat],
+    scores: &LayerScores,
+    document: &LayersDocument,
+    labels: Option<&Labels>,
+) -> Result<(), Failure> {
+    let scored: Vec<(String, &[f64])> = document
+        .layers
+        .iter()
+        .zip(&scores.layers)
+        .filter_map(|(layer, score)| {
+            Some((format!("score_{}", layer.name), score.as_ref().ok()?.node_scores.scores()))
+        })
+        .collect();
+    let indices: Vec<i64> = (0..document.samples as i64).collect();
+    let words: Option<Vec<String>> =
+        labels.map(|labels| (0..document.samples).map(|index| labels::text(labels, index)).collect());
+    let mut columns = vec![("index", Column::I64(&indices))];
+    columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
+    columns.extend(scored.iter().map(|(name, scores)| (name.as_str(), Column::F64(scores))));
+    tables::write(path, "nodes", formats, &columns)?;
+    if formats.contains(&TableFormat::Npy) {
+        let rows = (0..document.samples).flat_map(|p| scored.iter().map(move |(_, scores)| scores[p]));
+        let values: Vec<f64> = rows.collect();
+        write_npy(&path.join("node_scores.npy"), &[document.samples, scored.len()], values.as_slice())?;
+    }
+    Ok(())
+}

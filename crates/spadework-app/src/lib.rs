@@ -1,0 +1,108 @@
+//! What the command and the Python package have in common: a request in, a result out.
+//!
+//! A request names arrays, graphs and models as files or hands them over in memory, and says what is asked of them. Its function
+//! loads, evaluates, finds what is known besides the scores, writes what is to be written, and returns a result: the report of
+//! the core, the facts of the samples, and the document that `--json` prints. [`score`] is the walk to read first; the others
+//! are the same with other work in the middle.
+//!
+//! - *Notes*, what a reader of a result must know, are found here. They go to the [`Observer`] as they come and into the document.
+//! - A [`Failure`] says of what [`Kind`] it is, keeps its cause as a value, and has a [`Hint`].
+//! - A [`Voice`] chooses between the words of the command (`--search exact`) and those of Python (`search="exact"`).
+//!
+//! The command parses and prints; Python converts arrays and raises exceptions. Neither computes anything of its own.
+#![forbid(unsafe_code)]
+
+mod check;
+mod compare;
+mod constructions;
+mod corruption;
+mod data;
+mod distortion;
+mod embed;
+mod failure;
+mod labels;
+mod layers;
+mod model_runner;
+mod models;
+mod new_samples;
+mod notes;
+mod observer;
+mod pages;
+mod places;
+mod predict;
+mod probing;
+mod report;
+mod result_folder;
+mod score;
+mod select;
+mod sides;
+mod stages;
+mod store;
+mod stored;
+mod sweep;
+mod tables;
+mod usage;
+mod wording;
+
+pub use check::{CheckRequest, Checked, check};
+pub use compare::{CompareRequest, Compared, compare};
+pub use constructions::{GraphsRequest, graphs};
+pub use corruption::corrupted;
+pub use data::{
+    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, ModelsData,
+    OutputSource, Rows,
+};
+pub use distortion::{Distorted, DistortionRequest, distortion};
+pub use embed::{EmbedRequest, Embedded, Embedding, EmbeddingFormat, embed};
+pub use failure::{Cause, Failure, Kind, Subject};
+pub use layers::{LayersRequest, layers};
+pub use model_runner::is_model;
+pub use new_samples::{NewSamplesRequest, NewlyScored, ReferenceSource, score_new_samples};
+pub use observer::Observer;
+pub use pages::PageRequest;
+pub use places::{folder_of, working_folder};
+pub use predict::{PredictRequest, Predicted, predict};
+pub use probing::{ModelProbes, ProbeModelRequest, ProbeRequest, ProbedModel, grid_of, probe};
+pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
+pub use result_folder::{FolderRequest, GraphFormat};
+pub use score::{Extras, Probes, ScoreRequest, Scored, score};
+pub use select::{By, SelectRequest, Selected, select};
+pub use stages::{
+    EigenStageRequest, GraphStageRequest, ScoresStageRequest, StagedEigenpairs, StagedGraphs, StagedScores,
+    find_eigenpairs, make_graphs, make_scores,
+};
+pub use sweep::{SweepRequest, Swept, sweep};
+pub use tables::{TableFormat, csv_field};
+pub use usage::{OtherStage, Usage};
+pub use wording::{Hint, NoteCode, Voice};
+
+use serde::Serialize;
+
+/// A document as it is printed and written: indented JSON with a line feed at its end.
+///
+/// # Panics
+/// Never: every field of a document can be written.
+pub fn json(document: &impl Serialize) -> String {
+    serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON") + "\n"
+}
+
+/// A text from a file without control characters: a label must not be able to move the cursor.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_where_they_must_be() {
+        assert_eq!(csv_field("cat"), "cat");
+        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+    }
+
+    #[test]
+    fn labels_cannot_move_the_cursor() {
+        assert_eq!(printable("a\u{1b}[2Jb"), "a\u{fffd}[2Jb");
+    }
+}

@@ -1,0 +1,149 @@
+//! Several models on one input, loaded and checked once, as `compare` and `sweep` take them.
+
+use spadework::samples::Side;
+use spadework::{Error as CoreError, Manifold, Model, ModelSet, SpadeParams};
+use spadework_document::comparison::CompareData;
+use spadework_document::result::ModelFileDocument;
+use spadework_io::Labels;
+
+use crate::data::{LabelSource, ModelsData};
+use crate::failure::{Failure, Subject};
+use crate::model_runner::ModelRunner;
+use crate::observer::Session;
+use crate::places::here;
+use crate::sides::{InputView, Inputs, Outputs, SideView};
+use crate::usage::Usage;
+use crate::{labels, notes};
+
+/// The outputs of every model, in the order given.
+#[derive(Debug)]
+pub(crate) struct ModelOutputs<'a> {
+    models: Vec<(&'a str, Outputs<'a>)>,
+}
+
+impl<'a> ModelOutputs<'a> {
+    /// Loads the outputs, or runs the models for them.
+    pub(crate) fn load(
+        data: &'a ModelsData<'a>,
+        inputs: &Inputs<'_>,
+        given: &InputView<'_>,
+        params: &SpadeParams,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let runner =
+            ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+        let models = data
+            .models
+            .iter()
+            .map(|(name, source)| match Outputs::load(source, given.array(), &runner) {
+                Ok(outputs) => Ok((name.as_str(), outputs)),
+                Err(failure) => Err(failure.about_model(name)),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        if models.iter().any(|(_, outputs)| outputs.model().is_none()) {
+            notes::about_corruption(inputs.corruption(), session);
+        }
+        Ok(Self { models })
+    }
+}
+
+impl ModelsData<'_> {
+    /// Refuses models of the same name.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let mut names: Vec<&str> = self.models.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Usage::RepeatedModel { name: pair[0].to_owned() }.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The inputs and the models with their numbers checked.
+#[derive(Debug)]
+pub(crate) struct ModelSides<'s> {
+    pub(crate) input: SideView<'s>,
+    outputs: Vec<SideView<'s>>,
+    files: Vec<Option<&'s ModelFileDocument>>,
+    pub(crate) set: ModelSet<'s>,
+    pub(crate) labels: Option<Labels>,
+    labels_name: Option<&'s str>,
+}
+
+impl<'s> ModelSides<'s> {
+    pub(crate) fn new(
+        data: &'s ModelsData<'_>,
+        given: InputView<'s>,
+        models: &'s ModelOutputs<'_>,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let outputs = models
+            .models
+            .iter()
+            .map(|(name, outputs)| outputs.view().map_err(|failure| failure.about_model(name)));
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let nodes = outputs.first().map_or(0, |first| first.manifold().len());
+        let input = given.into_side(nodes, session)?;
+        let labels = labels::load(data.labels.as_ref(), input.labels())?;
+        if let Some(labels) = &labels {
+            let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
+            labels::check_count(labels, input.manifold().len(), source)?;
+        }
+        let named = models.models.iter().zip(&outputs).map(|((name, _), view)| {
+            let Manifold::Samples(samples) = view.manifold() else {
+                unreachable!("the models of a set have outputs")
+            };
+            Model { name: (*name).to_owned(), outputs: samples.clone() }
+        });
+        let set = ModelSet::new(input.manifold().clone(), named.collect())
+            .map_err(|error| with_files(error, &input, &models.models, &outputs))?;
+        let files: Vec<_> = models.models.iter().map(|(_, outputs)| outputs.model()).collect();
+        for (model, file) in set.models().iter().zip(&files) {
+            // A softmax in a model that was run has been noted.
+            if !file.is_some_and(|file| file.softmax) {
+                notes::about_outputs(&model.outputs, &format!("model `{}`: ", model.name), session);
+            }
+        }
+        let labels_name = data.labels.as_ref().and_then(LabelSource::name);
+        Ok(Self { input, outputs, files, set, labels, labels_name })
+    }
+
+    /// The file of a model that was run.
+    pub(crate) fn file(&self, given: usize) -> Option<&'s ModelFileDocument> {
+        self.files[given]
+    }
+
+    pub(crate) fn label_ids(&self) -> Option<&[i64]> {
+        self.labels.as_ref().map(Labels::ids)
+    }
+
+    /// The arrays as a result remembers them, outputs in this order; none where the inputs are a graph.
+    pub(crate) fn document(&self, order: impl Iterator<Item = usize>) -> Option<CompareData> {
+        Some(CompareData {
+            inputs: self.input.document()?,
+            outputs: order.map(|given| self.outputs[given].document()).collect::<Option<_>>()?,
+            labels: self.labels_name.map(here),
+        })
+    }
+}
+
+/// An error about a side names its file too. Arrays in memory are named by the error itself.
+fn with_files(
+    error: CoreError,
+    input: &SideView<'_>,
+    models: &[(&str, Outputs<'_>)],
+    outputs: &[SideView<'_>],
+) -> Failure {
+    let place = match &error {
+        CoreError::AllEqual { side: Side::Input, .. } if input.is_file() => input.name().to_owned(),
+        CoreError::InModel { model, .. } => {
+            let at = models.iter().position(|(name, _)| name == model);
+            match at.map(|at| &outputs[at]) {
+                Some(output) if output.is_file() => format!("{} and {}", input.name(), output.name()),
+                _ => return error.into(),
+            }
+        }
+        _ => return error.into(),
+    };
+    Failure::from(error).about(Subject::Place(place))
+}

@@ -1,0 +1,235 @@
+//! What a reader of a result must know besides its numbers.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hasher};
+
+use spadework::Samples;
+use spadework::graph::Weights;
+use spadework::neighbors::{ApproximateSearch, Recall};
+use spadework::pipeline::{Diagnostics, SUBSAMPLES};
+use spadework::samples::Values;
+use spadework_document::result::CorruptionDocument;
+
+use crate::observer::Session;
+use crate::wording::{NoteCode, Voice};
+
+/// Sums of probabilities in single precision are off by less than this.
+const SUM_SLACK: f64 = 1e-3;
+
+/// Outputs that are probably not what the user meant: probabilities, labels or predictions instead of the values before the
+/// softmax. `whose` goes in front, where there are several models.
+pub(crate) fn about_outputs(outputs: &Samples<'_>, whose: &str, session: &Session<'_>) {
+    about_probabilities(outputs, whose, session);
+    let distinct = distinct_rows(outputs);
+    if distinct < outputs.len() / 2 {
+        session.note(
+            NoteCode::RepeatedOutputs,
+            format!(
+                "{whose}the outputs have only {distinct} different rows among {}: are these labels or predictions?",
+                outputs.len()
+            ),
+        );
+    }
+}
+
+/// Outputs that are probably those of a softmax.
+pub(crate) fn about_probabilities(outputs: &Samples<'_>, whose: &str, session: &Session<'_>) {
+    if look_like_probabilities(outputs) {
+        session.note(
+            NoteCode::Probabilities,
+            format!(
+                "{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores are \
+                 meant for the values before the softmax"
+            ),
+        );
+    }
+}
+
+/// Labels that say hardly more about the outputs than guesses would. `whose` goes in front, where there are several models.
+pub(crate) fn about_accuracy(accuracy: Option<f64>, classes: usize, whose: &str, session: &Session<'_>) {
+    /// As far above guesses as this, on the way to being always right.
+    const BARELY: f64 = 0.1;
+    let guessed = 1.0 / classes.max(1) as f64;
+    if let Some(accuracy) = accuracy.filter(|part| *part < guessed + BARELY * (1.0 - guessed)) {
+        session.note(
+            NoteCode::LowAccuracy,
+            format!(
+                "{whose}only {:.2} % of the samples have their largest output at their label: are the outputs classes, in the \
+                 order of the labels?",
+                100.0 * accuracy
+            ),
+        );
+    }
+}
+
+/// How the graphs of one model came about.
+pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &Session<'_>) {
+    let connection = &diagnostics.connection;
+    let (input, output) = (connection.input, connection.output);
+    if connection.used > connection.requested {
+        session.note(
+            NoteCode::NeighborsGrown,
+            format!(
+                "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used",
+                connection.requested, input.components_found, output.components_found, connection.used
+            ),
+        );
+    }
+    if input.bridges + output.bridges > 0 {
+        session.note(
+            NoteCode::Bridges,
+            format!(
+                "{} input and {} output bridges join what {} neighbors leave apart",
+                input.bridges, output.bridges, connection.requested
+            ),
+        );
+    }
+    about_search("inputs", diagnostics.input_recall, session);
+    about_search("outputs", diagnostics.output_recall, session);
+    if diagnostics.input_graph.given {
+        about_given_graph(input.components_found, session);
+    }
+    let raised = [("input", diagnostics.input_graph), ("output", diagnostics.output_graph)];
+    for (side, count) in raised.map(|(side, made)| (side, made.weights_raised)) {
+        if count > 0 {
+            session.note(
+                NoteCode::WeightsRaised,
+                format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST),
+            );
+        }
+    }
+    about_copies(diagnostics, samples, session);
+}
+
+/// An input graph that was given in several pieces.
+pub(crate) fn about_given_graph(components: usize, session: &Session<'_>) {
+    if components > 1 {
+        session.note(
+            NoteCode::InputGraphInPieces,
+            format!("the input graph given has {components} components; no edge between them is scored"),
+        );
+    }
+}
+
+/// Samples whose neighbors are exact copies, chosen among more of them.
+pub(crate) fn about_copies(diagnostics: &Diagnostics, samples: usize, session: &Session<'_>) {
+    let decided =
+        [("inputs", diagnostics.inputs_decided_by_index), ("outputs", diagnostics.outputs_decided_by_index)];
+    for (side, count) in decided.into_iter().filter(|&(_, count)| count > 0) {
+        session.note(
+            NoteCode::ExactCopies,
+            format!(
+                "{count} of {samples} {side} have at least {} exact copies: which of them are neighbors is decided by index",
+                diagnostics.connection.requested
+            ),
+        );
+    }
+}
+
+/// What an approximate search may have cost.
+pub(crate) fn about_search(side: &str, recall: Recall, session: &Session<'_>) {
+    let Recall::Sampled { rows, .. } = recall else { return };
+    let short = if recall.share() < ApproximateSearch::RECALL {
+        format!(", below the {} that it aims at: do not trust this score", ApproximateSearch::RECALL)
+    } else {
+        String::new()
+    };
+    let exact = match session.voice() {
+        Voice::Command => "`--search exact`".to_owned(),
+        Voice::Python => session.voice().argument("search", "exact"),
+    };
+    session.note(
+        NoteCode::ApproximateSearch,
+        format!(
+            "the neighbors of the {side} were searched approximately: recall {:.4}, measured on {rows} rows{short}. A few \
+             missing neighbors can move the model score by percents (5.6 % has been seen at recall 0.998); {exact} leaves \
+             none out",
+            recall.share()
+        ),
+    );
+}
+
+/// Subsamples that were hard to connect.
+pub(crate) fn about_subsamples(grown: usize, neighbors: usize, session: &Session<'_>) {
+    if grown > 0 {
+        session.note(
+            NoteCode::SubsamplesGrown,
+            format!(
+                "{grown} of {SUBSAMPLES} subsamples needed more than {neighbors} neighbors to be connected: the interval is \
+                 less certain"
+            ),
+        );
+    }
+}
+
+/// Reminds of what outputs must be that come from a file; those of a model that is run here are right anyway.
+pub(crate) fn about_corruption(corruption: Option<&CorruptionDocument>, session: &Session<'_>) {
+    if let Some(CorruptionDocument { kind, severity, seed, .. }) = corruption {
+        session.note(
+            NoteCode::CorruptedInputs,
+            format!(
+                "the inputs are corrupted ({kind}:{severity}, seed {seed}); the outputs must be those of the same images, as \
+                 `spadework corrupt` writes them"
+            ),
+        );
+    }
+}
+
+/// Whether every row is non-negative and sums to 1.
+fn look_like_probabilities(samples: &Samples<'_>) -> bool {
+    samples.dim() > 1
+        && match samples.values() {
+            Values::F32(values) => values
+                .chunks_exact(samples.dim())
+                .all(|row| is_distribution(row.iter().copied().map(f64::from))),
+            Values::F64(values) => {
+                values.chunks_exact(samples.dim()).all(|row| is_distribution(row.iter().copied()))
+            }
+        }
+}
+
+fn is_distribution(row: impl Iterator<Item = f64> + Clone) -> bool {
+    row.clone().all(|value| value >= 0.0) && (row.sum::<f64>() - 1.0).abs() <= SUM_SLACK
+}
+
+/// Number of different rows. Rows are told apart by a hash of 64 bits, so that none has to be kept: enough for a note.
+fn distinct_rows(samples: &Samples<'_>) -> usize {
+    match samples.values() {
+        Values::F32(values) => count_distinct(values, samples.dim(), |value| u64::from(value.to_bits())),
+        Values::F64(values) => count_distinct(values, samples.dim(), f64::to_bits),
+    }
+}
+
+fn count_distinct<T: Copy>(values: &[T], dim: usize, bits: impl Fn(T) -> u64) -> usize {
+    let hash = |row: &[T]| {
+        let mut hasher = DefaultHasher::new();
+        for &value in row {
+            hasher.write_u64(bits(value));
+        }
+        hasher.finish()
+    };
+    values.chunks_exact(dim).map(hash).collect::<HashSet<u64>>().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_probabilities_from_logits() {
+        let of = |values: [f32; 4]| Samples::from_f32(2, 2, values.to_vec()).unwrap();
+        assert!(look_like_probabilities(&of([0.25, 0.75, 1.0, 0.0])));
+        assert!(!look_like_probabilities(&of([0.25, 0.75, 1.5, -0.5])));
+        assert!(!look_like_probabilities(&of([0.25, 0.75, 1.0, 0.1])));
+        let column = Samples::from_f32(2, 1, vec![1.0, 1.0]).unwrap();
+        assert!(!look_like_probabilities(&column));
+    }
+
+    #[test]
+    fn counts_different_rows() {
+        let samples = Samples::from_f64(4, 1, vec![1.0, 2.0, 1.0, 2.0]).unwrap();
+        assert_eq!(distinct_rows(&samples), 2);
+        let samples = Samples::from_f32(4, 2, vec![1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 0.0, 3.0]).unwrap();
+        assert_eq!(distinct_rows(&samples), 3);
+    }
+}

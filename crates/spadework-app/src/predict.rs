@@ -1,0 +1,102 @@
+//! The outputs of a model file.
+
+use std::num::NonZeroUsize;
+
+use spadework::threads::with_threads;
+use spadework_document::Note;
+use spadework_document::result::ModelFileDocument;
+use spadework_io::{Dataset, Labels, load};
+use spadework_model::{OnnxModel, RunOptions};
+use spadework_probe::accuracy;
+
+use crate::data::ArraySource;
+use crate::failure::Failure;
+use crate::model_runner::{document, note_softmax};
+use crate::observer::{Observer, Session};
+use crate::sides::{Array, SideView};
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+
+/// Which outputs of which model are asked for.
+#[derive(Debug, Clone)]
+pub struct PredictRequest<'a> {
+    /// The model file.
+    pub model: &'a str,
+    /// What it is run on.
+    pub inputs: ArraySource<'a>,
+    /// How it is run; its `output_name` is taken where no outputs are named.
+    pub run: RunOptions,
+    /// Outputs, nodes or values within the model.
+    pub outputs: &'a [String],
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// The outputs of a model.
+#[derive(Debug)]
+pub struct Predicted {
+    /// Every value that was asked for.
+    pub outputs: Vec<Dataset>,
+    /// The model and how it was run; `output` is the first value.
+    pub model: ModelFileDocument,
+    /// Labels that come with the inputs.
+    pub labels: Option<Labels>,
+    /// Part of the samples whose largest output is that of their label, where the inputs come with labels.
+    pub accuracy: Option<f64>,
+    /// What a reader of the outputs must know.
+    pub notes: Vec<Note>,
+}
+
+/// Runs a model.
+///
+/// # Errors
+/// When the model or the inputs cannot be read, or the model does not fit them.
+pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<Predicted, Failure> {
+    let session = Session::new(observer);
+    let array = match &request.inputs {
+        ArraySource::Named(name) => Array::Dataset(load(name)?),
+        ArraySource::Rows(rows) => Array::Rows(rows),
+    };
+    let inputs = SideView::of_array(&array)?;
+    let Some(samples) = inputs.samples() else { return Err(Usage::UnknownArrays.into()) };
+    let model = OnnxModel::open(request.model)?;
+    let values = values(request, &model)?;
+    let softmax = note_softmax(&model, &values[0], &session);
+    let taken: Vec<&str> = values.iter().map(String::as_str).collect();
+    let sample = inputs.sample_shape();
+    let prepared = model.prepare(sample, &taken, &request.run)?;
+    if prepared.moves_channels() {
+        session.note(
+            NoteCode::ChannelsMoved,
+            format!(
+                "{}: the channels of the inputs are moved to where the model wants them (samples of shape {sample:?})",
+                model.name()
+            ),
+        );
+    }
+    let outputs =
+        with_threads(request.threads, || prepared.run(samples, session.monitor()).map_err(Failure::from))?;
+    let accuracy = match inputs.labels() {
+        Some(labels) => accuracy(&outputs[0].few_samples()?, labels.ids())?,
+        None => None,
+    };
+    Ok(Predicted {
+        model: document(&model, values[0].clone(), softmax, &request.run),
+        outputs,
+        labels: inputs.labels().cloned(),
+        accuracy,
+        notes: session.notes(),
+    })
+}
+
+/// The values to take: those named, or the one of the options.
+fn values(request: &PredictRequest<'_>, model: &OnnxModel) -> Result<Vec<String>, Failure> {
+    if request.outputs.is_empty() {
+        return Ok(vec![model.output(&request.run)?.to_owned()]);
+    }
+    let value = |name: &String| {
+        let options = RunOptions { output_name: Some(name.clone()), ..request.run.clone() };
+        Ok(model.output(&options)?.to_owned())
+    };
+    request.outputs.iter().map(value).collect()
+}

@@ -1,0 +1,269 @@
+//! Probes of models: what perturbed copies of the samples show.
+
+use std::num::NonZeroUsize;
+
+use spadework::threads::with_threads;
+use spadework::{Monitor, Samples, SpadeParams};
+use spadework_document::Note;
+use spadework_document::probe::ProbeDocument;
+use spadework_io::Labels;
+use spadework_io::corrupt::{Channels, ImageShape};
+use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
+use spadework_probe::{
+    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, probe_model,
+};
+
+use crate::data::Rows;
+use crate::failure::{Failure, Subject};
+use crate::model_runner::{ModelRunner, note_softmax};
+use crate::notes;
+use crate::observer::{Observer, Session};
+use crate::sides::SideView;
+use crate::wording::NoteCode;
+
+/// How a model is probed.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeRequest {
+    /// Size and kind of the perturbations.
+    pub probe: Probe,
+    /// Copies of a sample; the usual number by default.
+    pub probes: Option<usize>,
+    /// Samples to probe, at most.
+    pub samples: usize,
+}
+
+impl ProbeRequest {
+    /// Refuses what cannot be done before anything is loaded.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let of_samples = ProbeParams::new(self.probe).with_samples(self.samples);
+        of_samples.check().map_err(|error| Failure::from(error).about(Subject::Argument("probe_samples")))?;
+        self.params().check().map_err(|error| Failure::from(error).about(Subject::Argument("probes")))
+    }
+
+    fn params(&self) -> ProbeParams {
+        let usual = ProbeParams::new(self.probe).with_samples(self.samples);
+        match self.probes {
+            Some(probes) => usual.with_probes(probes),
+            None => usual,
+        }
+    }
+}
+
+/// Refuses a model with too few outputs before the work begins.
+pub(crate) fn check_outputs(file: &str, outputs: usize) -> Result<(), Failure> {
+    if outputs < 2 {
+        return Err(Failure::from(ProbeError::NoMargin { outputs }).about_place(file));
+    }
+    Ok(())
+}
+
+/// What the probes of a model have shown.
+#[derive(Debug, Clone)]
+pub struct ModelProbes {
+    /// Every probed sample.
+    pub probed: Probed,
+    /// What the document of a result says of them.
+    pub document: ProbeDocument,
+}
+
+/// How the models of a request are probed.
+pub(crate) struct Prober<'a> {
+    runner: ModelRunner<'a>,
+    inputs: &'a Samples<'a>,
+    params: ProbeParams,
+}
+
+impl<'a> Prober<'a> {
+    /// None where a graph is given instead of the inputs.
+    pub(crate) fn new(
+        request: ProbeRequest,
+        inputs: &'a SideView<'a>,
+        options: &'a RunOptions,
+        params: &SpadeParams,
+        session: &'a Session<'a>,
+    ) -> Option<Self> {
+        let grid = grid_of_inputs(inputs, request.probe, options, session);
+        let runner = ModelRunner { options, threads: params.threads, inputs: Some(inputs), session };
+        let params = request.params().with_grid(grid).with_seed(params.seed);
+        Some(Self { runner, inputs: inputs.samples()?, params })
+    }
+
+    /// Probes the model in a file; `labels` are those of all inputs. `top` samples that changed are listed.
+    pub(crate) fn run(
+        &self,
+        file: &str,
+        labels: Option<&Labels>,
+        top: usize,
+    ) -> Result<ModelProbes, Failure> {
+        let prepared = self.runner.prepare(file)?;
+        self.mention_cost(file);
+        let monitor = self.runner.session.monitor();
+        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let probe = || probe_model::<Failure, _>(self.inputs, model, &self.params, monitor);
+        let probed = with_threads(self.runner.threads, probe)?;
+        let document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
+        Ok(ModelProbes { probed, document })
+    }
+
+    fn mention_cost(&self, file: &str) {
+        let ProbeParams { probe, probes, samples, .. } = &self.params;
+        let inputs = self.inputs.len();
+        let samples = inputs.min(*samples);
+        let most = self.params.most_evaluations(inputs);
+        self.runner.session.mention(
+            NoteCode::ProbeCost,
+            format!(
+                "{file}: {probe} runs the model up to {most} times: {samples} of {inputs} samples with {probes} copies each \
+                 (--probes, --probe-samples)"
+            ),
+        );
+    }
+}
+
+/// The outputs of a model for some rows. It stops with the probes; the progress is theirs.
+fn outputs(
+    prepared: &Prepared,
+    rows: &Samples<'_>,
+    monitor: &dyn Monitor,
+) -> Result<Samples<'static>, Failure> {
+    let mut outputs = prepared.run(rows, &StopsWith(monitor))?;
+    Ok(outputs.swap_remove(0).into_few_samples()?)
+}
+
+/// Stops with another monitor, and tells it nothing.
+struct StopsWith<'a>(&'a dyn Monitor);
+
+impl Monitor for StopsWith<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+/// A model in memory or in a file that is probed by itself.
+pub enum ProbedModel<'a> {
+    /// A model file and how it is run.
+    File {
+        /// The file.
+        path: &'a str,
+        /// How it is run.
+        run: RunOptions,
+    },
+    /// A function from rows to outputs.
+    Function(&'a mut (dyn FnMut(&Samples<'_>) -> Result<Samples<'static>, Failure> + Send)),
+}
+
+/// Which model is probed, and on what.
+pub struct ProbeModelRequest<'a> {
+    /// The model.
+    pub model: ProbedModel<'a>,
+    /// The samples.
+    pub inputs: Rows<'a>,
+    /// The class of every sample as the position of its output.
+    pub labels: Option<&'a [i64]>,
+    /// How it is probed.
+    pub probe: ProbeRequest,
+    /// How many of the samples that changed the document lists.
+    pub top: usize,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// Probes one model by itself.
+///
+/// # Errors
+/// When the request makes no sense, the model cannot be run or has a single output, or there is not one label per sample.
+pub fn probe(
+    request: ProbeModelRequest<'_>,
+    observer: &dyn Observer,
+) -> Result<(ModelProbes, Vec<Note>), Failure> {
+    let session = Session::new(observer);
+    let Rows { samples, shape, .. } = &request.inputs;
+    let sample = shape.get(1..).filter(|sample| !sample.is_empty()).unwrap_or(&[1]);
+    let grid = ImageShape::of_extents(sample).map(grid_of);
+    let params = request.probe.params().with_grid(grid).with_seed(request.seed);
+    let monitor = session.monitor();
+    let probed = match request.model {
+        ProbedModel::File { path, run } => {
+            let model = OnnxModel::open(path)?;
+            let output = model.output(&run)?;
+            note_softmax(&model, output, &session);
+            let options = RunOptions { few_at_a_time: true, ..run.clone() };
+            let prepared = model.prepare(sample, &[output], &options)?;
+            let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+            with_threads(request.threads, || probe_model::<Failure, _>(samples, model, &params, monitor))?
+        }
+        ProbedModel::Function(function) => {
+            let mut is_first = true;
+            let model = |rows: &Samples<'_>| {
+                let outputs = function(rows)?;
+                if std::mem::replace(&mut is_first, false) {
+                    notes::about_probabilities(&outputs, "", &session);
+                }
+                Ok(outputs)
+            };
+            with_threads(request.threads, || probe_model::<Failure, _>(samples, model, &params, monitor))?
+        }
+    };
+    let document = ProbeDocument::new(&probed, request.labels, request.top)
+        .map_err(|error| Failure::from(error).about(Subject::Argument("labels")))?;
+    Ok((ModelProbes { probed, document }, session.notes()))
+}
+
+/// How the numbers of an input lie next to each other; none where they are not an image.
+fn grid_of_inputs(
+    inputs: &SideView<'_>,
+    probe: Probe,
+    options: &RunOptions,
+    session: &Session<'_>,
+) -> Option<Grid> {
+    let Some(shape) = ImageShape::of_extents(inputs.sample_shape()) else {
+        if matches!(probe.kind(), ProbeKind::Block { .. } | ProbeKind::Smooth { .. }) {
+            session.note(
+                NoteCode::NoImages,
+                format!(
+                    "{}: the samples are no images, so that {probe} perturbs neighboring numbers alike",
+                    inputs.name()
+                ),
+            );
+        }
+        return None;
+    };
+    let mut grid = grid_of(shape);
+    // Of a row of numbers, the options know more than its length does.
+    if inputs.sample_shape().len() == 1 && options.layout == Some(Layout::ChannelsLast) {
+        grid.order = ChannelOrder::Last;
+    }
+    Some(grid)
+}
+
+/// The numbers of an image, as probes see them.
+pub fn grid_of(shape: ImageShape) -> Grid {
+    let ImageShape { channels, height, width, order, .. } = shape;
+    let order = match order {
+        Channels::First => ChannelOrder::First,
+        Channels::Last => ChannelOrder::Last,
+    };
+    Grid { channels, height, width, order }
+}
+
+/// Columns of the table of samples, a number per input, NaN for those that were not probed.
+pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
+    let column = |value: &dyn Fn(&ProbedSample) -> Option<f64>| {
+        let mut column = vec![f64::NAN; probed.inputs()];
+        for sample in &probed.samples {
+            column[sample.index] = value(sample).unwrap_or(f64::NAN);
+        }
+        column
+    };
+    let mut columns = vec![
+        ("probe_margin", column(&|sample| Some(sample.lowest))),
+        ("stability", column(&|sample| Some(sample.stability()))),
+    ];
+    if probed.params.probe.kind() != ProbeKind::Search {
+        columns.push(("probe_change", column(&|sample| Some(sample.scatter?.change))));
+        columns.push(("probe_kept", column(&|sample| Some(sample.scatter?.kept))));
+    }
+    columns
+}

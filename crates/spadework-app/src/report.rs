@@ -1,0 +1,366 @@
+//! Pages and figures of results that were made earlier.
+//!
+//! A result in a folder remembers its arrays. They are read again, the graphs are made again, and the scores must come out the
+//! same; where an array is gone, the page shows what the result says by itself.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use spadework::error::UnknownWord;
+use spadework::pipeline::compare as compare_models;
+use spadework::samples::{Side, Values};
+use spadework::threads::with_threads;
+use spadework::{Model, ModelSet, PairedSamples, Samples, evaluate};
+use spadework_document::beside::BesideDocument;
+use spadework_document::comparison::{self, CompareDocument};
+use spadework_document::layers::{self, LayersDocument};
+use spadework_document::result::{self, ScoreDocument, schema_of};
+use spadework_document::sweep::{self, SweepDocument};
+use spadework_io::{Labels, load};
+use spadework_probe::{SampleFacts, SampleSignals};
+use spadework_report::{
+    ComparedModels, InputArray, Origin, PageFacts, SampleColumns, ScoredModel, comparison_charts,
+    comparison_page, comparison_page_of_document, layers_charts, layers_page, score_charts,
+    score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
+};
+
+use crate::data::Rows;
+use crate::failure::{Cause, Failure};
+use crate::observer::{Observer, Session};
+use crate::pages::PageRequest;
+use crate::places::folder_of;
+use crate::sides::{Array, SideView};
+use crate::stored::{self, OutputsAgain};
+use crate::usage::Usage;
+use crate::wording::{Hint, NoteCode};
+
+/// Which result becomes a page.
+#[derive(Debug, Clone)]
+pub struct ReportRequest<'a> {
+    /// The folder of a result, or the `result.json` in it.
+    pub result: &'a Path,
+    /// Title of the page.
+    pub title: Option<String>,
+    /// Where the inputs are now.
+    pub inputs: Option<&'a str>,
+    /// Where the outputs of every model are now.
+    pub outputs: Vec<&'a str>,
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+    /// The page and the figures.
+    pub page: PageRequest<'a>,
+}
+
+/// Writes the page and the figures of a result in a folder.
+///
+/// # Errors
+/// When the result cannot be read, a page cannot be written, or the arrays give another result.
+pub fn report(request: &ReportRequest<'_>, observer: &dyn Observer) -> Result<(), Failure> {
+    request.page.check()?;
+    let session = Session::new(observer);
+    let path = folder_of(request.result).join("result.json");
+    match schema_of(&path)?.as_str() {
+        result::SCHEMA => of_score(request, &path, &session),
+        comparison::SCHEMA => of_comparison(request, &path, &session),
+        sweep::SCHEMA => {
+            let document = SweepDocument::read(&path)?;
+            let origin = request.origin(document.command.as_ref());
+            request.page.write(|| sweep_page(&document, &origin), || sweep_charts(&document))
+        }
+        layers::SCHEMA => {
+            let document = LayersDocument::read(&path)?;
+            let origin = request.origin(document.command.as_ref());
+            request.page.write(|| layers_page(&document, &origin), || layers_charts(&document))
+        }
+        other => Err(Failure::from(Usage::NoPageOf { schema: other.to_owned() }).about_file(&path)),
+    }
+}
+
+impl ReportRequest<'_> {
+    fn origin(&self, command: Option<&String>) -> Origin {
+        Origin { title: self.title.clone(), command: command.cloned() }
+    }
+
+    /// Whether the user said where the arrays are; then a page without them is not what was asked for.
+    fn names_arrays(&self) -> bool {
+        self.inputs.is_some() || !self.outputs.is_empty()
+    }
+
+    /// Why a page has no arrays; an error where they were named.
+    fn without_arrays(&self, failure: Failure, session: &Session<'_>) -> Result<String, Failure> {
+        if self.names_arrays() {
+            return Err(failure.with_hint(Hint::WhereArrays));
+        }
+        let why = failure.message(session.voice());
+        let hint = Hint::WhereArrays.text(session.voice()).unwrap_or_default();
+        session.note(
+            NoteCode::ArraysNotFound,
+            format!("the page has no pictures and no scatter plots: {why}; {hint}"),
+        );
+        Ok(why)
+    }
+}
+
+fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> Result<(), Failure> {
+    let document = ScoreDocument::read(path)?;
+    let origin = request.origin(document.command.as_ref());
+    let arrays = match ScoreArrays::read(request, &document, session) {
+        Ok(arrays) => arrays,
+        Err(failure) => {
+            let why = request.without_arrays(failure, session)?;
+            let page = || score_page_of_document(&document, &origin, &why);
+            return request.page.write(page, || score_charts_of_document(&document));
+        }
+    };
+    let inputs = SideView::of_array(&arrays.inputs)?;
+    let (given, taken) = (arrays.inputs.checked_samples()?, arrays.outputs.checked_samples()?);
+    let params = known(path, document.request.params())?.with_threads(request.threads);
+    let pair = PairedSamples::new(given.view(), taken.view())?;
+    let report = evaluate(&pair, &params, session.monitor())?;
+    check_same(path, document.model_score, report.model_score.0)?;
+    let signals = SampleSignals {
+        inputs: Some(&given),
+        outputs: Some(&taken),
+        labels: arrays.labels.as_ref().map(Labels::ids),
+        ..SampleSignals::default()
+    };
+    let facts = SampleFacts::of(&report, &signals)?;
+    let kept = KeptFragility::of(path, "", &document.beside)?;
+    let model = ScoredModel {
+        document: &document,
+        report: &report,
+        labels: arrays.labels.as_ref(),
+        inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
+        outputs: Some(&taken),
+        columns: kept.or_found(&facts),
+    };
+    with_threads(request.threads, || {
+        let facts = PageFacts::of(&model, session.monitor())?;
+        request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
+    })
+}
+
+/// The arrays of a scored model.
+struct ScoreArrays {
+    inputs: Array<'static>,
+    outputs: Array<'static>,
+    labels: Option<Labels>,
+}
+
+impl ScoreArrays {
+    fn read(
+        request: &ReportRequest<'_>,
+        document: &ScoreDocument,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let data = document.data.as_ref().ok_or(Usage::UnknownArrays)?;
+        let corruption = document.corruption.as_ref();
+        let inputs = stored::array(request.inputs, &data.inputs, Side::Input, corruption, session)?;
+        let inputs = Array::Dataset(inputs);
+        let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
+        let now = request.outputs.first().copied();
+        let outputs = again.load(now, &data.outputs, document.model.as_ref())?;
+        let labels = stored::labels(data.labels.as_ref(), &inputs)?;
+        Ok(Self { inputs, outputs: Array::Dataset(outputs), labels })
+    }
+}
+
+fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> Result<(), Failure> {
+    let document = CompareDocument::read(path)?;
+    let origin = request.origin(document.command.as_ref());
+    let charts = || comparison_charts(&document);
+    let arrays = match ComparedArrays::read(request, &document, session) {
+        Ok(arrays) => arrays,
+        Err(failure) => {
+            let why = request.without_arrays(failure, session)?;
+            return request.page.write(|| comparison_page_of_document(&document, &origin, &why), charts);
+        }
+    };
+    let inputs = SideView::of_array(&arrays.inputs)?;
+    let given = arrays.inputs.checked_samples()?;
+    let outputs = arrays.outputs.iter().map(Array::checked_samples).collect::<Result<Vec<_>, _>>()?;
+    let params = known(path, document.request.params())?.with_threads(request.threads);
+    // In the order of the result, which is that of the scores: the comparison keeps it.
+    let models = document.models.iter().zip(&outputs);
+    let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.view() });
+    let set = ModelSet::new(given.view(), models.collect())?;
+    let comparison = compare_models(&set, &params, session.monitor())?;
+    for (then, now) in document.models.iter().zip(&comparison.models) {
+        check_same(path, then.model_score, now.report.model_score.0)?;
+    }
+    let outputs: Vec<&Samples<'_>> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
+    let labels = arrays.labels.as_ref().map(Labels::ids);
+    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[])?;
+    let kept = document.models.iter();
+    let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.beside));
+    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let columns: Vec<_> = kept.iter().zip(&facts).map(|(kept, facts)| kept.or_found(facts)).collect();
+    let models = ComparedModels {
+        document: &document,
+        comparison: &comparison,
+        labels: arrays.labels.as_ref(),
+        inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
+        outputs: &outputs,
+        columns: &columns,
+    };
+    with_threads(request.threads, || {
+        request.page.write(|| comparison_page(&models, &origin, session.monitor()), charts)
+    })
+}
+
+/// The arrays of a comparison, outputs in the order of its models.
+struct ComparedArrays {
+    inputs: Array<'static>,
+    outputs: Vec<Array<'static>>,
+    labels: Option<Labels>,
+}
+
+impl ComparedArrays {
+    fn read(
+        request: &ReportRequest<'_>,
+        document: &CompareDocument,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let data = document.data.as_ref().ok_or(Usage::UnknownArrays)?;
+        let corruption = document.corruption.as_ref();
+        let inputs = stored::array(request.inputs, &data.inputs, Side::Input, corruption, session)?;
+        let inputs = Array::Dataset(inputs);
+        let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
+        let outputs = data.outputs.iter().zip(&document.models).enumerate().map(|(at, (then, model))| {
+            again.load(request.outputs.get(at).copied(), then, model.file.as_ref()).map(Array::Dataset)
+        });
+        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let labels = stored::labels(data.labels.as_ref(), &inputs)?;
+        Ok(Self { inputs, outputs, labels })
+    }
+}
+
+/// How fragile samples are by probes, which are not made again, as a table of the result has it.
+enum KeptFragility {
+    /// There were no probes: it is found again.
+    Unprobed,
+    /// None where no table has it.
+    Probed(Option<Vec<f64>>),
+}
+
+impl KeptFragility {
+    /// The column `fragility`, and what follows in its name, next to the result at `path`.
+    fn of(path: &Path, suffix: &str, beside: &BesideDocument) -> Result<Self, Failure> {
+        if beside.probe.is_none() {
+            return Ok(Self::Unprobed);
+        }
+        let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
+        let places = [
+            format!("{folder}/nodes.csv:fragility{suffix}"),
+            format!("{folder}/nodes.parquet:fragility{suffix}"),
+            format!("{folder}/fragility{suffix}.npy"),
+        ];
+        let Some(found) = places.iter().find_map(|place| load(place).ok()) else {
+            return Ok(Self::Probed(None));
+        };
+        let values = match found.samples()?.values() {
+            Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
+            Values::F64(values) => values.to_vec(),
+        };
+        Ok(Self::Probed(Some(values)))
+    }
+
+    /// It, next to what is found again.
+    fn or_found<'a>(&'a self, facts: &'a SampleFacts) -> SampleColumns<'a> {
+        let found = SampleColumns::from(facts);
+        match self {
+            Self::Unprobed => found,
+            Self::Probed(kept) => {
+                let is_whole = |kept: &&[f64]| kept.len() == facts.fragility.values().len();
+                SampleColumns { fragility: kept.as_deref().filter(is_whole), ..found }
+            }
+        }
+    }
+}
+
+fn known<T>(path: &Path, params: Result<T, UnknownWord>) -> Result<T, Failure> {
+    params.map_err(|error| Failure::from(Usage::UnknownWord { reason: error.to_string() }).about_file(path))
+}
+
+/// The same arrays and parameters give the same score; another score comes from another version of the method.
+fn check_same(path: &Path, then: f64, now: f64) -> Result<(), Failure> {
+    if (then - now).abs() <= 1e-6 * then.abs() {
+        return Ok(());
+    }
+    Err(Failure::from(Usage::OtherScore { then, now }).about_file(path))
+}
+
+/// The page of what the document of a score, a comparison, a sweep or layers says; `missing` says why it has no arrays.
+///
+/// # Errors
+/// When the text is not such a document.
+pub fn page_of_document(document: &str, origin: &Origin, missing: &str) -> Result<String, Failure> {
+    let wrong = |error: serde_json::Error| Usage::NoDocument { reason: error.to_string() };
+    let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
+    let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
+    let page = match schema {
+        result::SCHEMA => {
+            score_page_of_document(&serde_json::from_value(value).map_err(wrong)?, origin, missing)
+        }
+        comparison::SCHEMA => {
+            comparison_page_of_document(&serde_json::from_value(value).map_err(wrong)?, origin, missing)
+        }
+        sweep::SCHEMA => sweep_page(&serde_json::from_value(value).map_err(wrong)?, origin),
+        layers::SCHEMA => layers_page(&serde_json::from_value(value).map_err(wrong)?, origin),
+        other => return Err(Usage::NoPageOf { schema: other.to_owned() }.into()),
+    };
+    Ok(page?)
+}
+
+/// A scored model in memory that becomes a page.
+#[derive(Debug, Clone)]
+pub struct ScorePageRequest<'a> {
+    /// Its document as JSON.
+    pub document: &'a str,
+    /// Title of the page.
+    pub title: Option<String>,
+    /// The inputs it was scored on.
+    pub inputs: Rows<'a>,
+    /// The outputs it was scored on.
+    pub outputs: Rows<'a>,
+    /// The labels of the samples.
+    pub labels: Option<Labels>,
+    /// Margins and fragility, as far as they are known.
+    pub columns: SampleColumns<'a>,
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// The page of a scored model with everything that can be said of it; it is scored again, as its document says.
+///
+/// # Errors
+/// When the text is not such a document, or the arrays give another score.
+pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) -> Result<String, Failure> {
+    let document: ScoreDocument = serde_json::from_str(request.document)
+        .map_err(|error| Usage::NoDocument { reason: error.to_string() })?;
+    let params = document
+        .request
+        .params()
+        .map_err(|error| Usage::NoDocument { reason: error.to_string() })?
+        .with_threads(request.threads);
+    let pair = PairedSamples::new(request.inputs.samples.view(), request.outputs.samples.view())?;
+    let report = evaluate(&pair, &params, observer)?;
+    let (then, now) = (document.model_score, report.model_score.0);
+    if then != now {
+        return Err(Usage::OtherArrays { then, now }.into());
+    }
+    let model = ScoredModel {
+        document: &document,
+        report: &report,
+        labels: request.labels.as_ref(),
+        inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
+        outputs: Some(&request.outputs.samples),
+        columns: request.columns,
+    };
+    let origin = Origin { title: request.title.clone(), command: None };
+    with_threads(request.threads, || {
+        let facts = PageFacts::of(&model, observer)?;
+        score_page(&model, &facts, &origin)
+    })
+    .map_err(|error| Cause::Page(error).into())
+}

@@ -1,0 +1,229 @@
+//! The folder of a result: `result.json` and the tables.
+
+use std::path::Path;
+
+use spadework::pipeline::SpadeReport;
+use spadework_document::result::ScoreDocument;
+use spadework_io::Labels;
+use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
+use spadework_probe::{Probed, SampleFacts};
+
+use crate::failure::Failure;
+use crate::tables::{self, TableFormat, csv_field};
+use crate::{json, labels, probing};
+
+/// A folder for a result.
+#[derive(Debug, Clone, Copy)]
+pub struct FolderRequest<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// Formats of the tables.
+    pub tables: &'a [TableFormat],
+    /// Formats in which both graphs are written.
+    pub graphs: &'a [GraphFormat],
+}
+
+/// Formats of graphs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Edges as text.
+    Csv,
+    /// A SciPy matrix.
+    Npz,
+    /// PETSc's binary layout.
+    Petsc,
+}
+
+impl GraphFormat {
+    /// The ending of such a file.
+    pub fn ending(self) -> &'static str {
+        match self {
+            GraphFormat::Csv => "csv",
+            GraphFormat::Npz => "npz",
+            GraphFormat::Petsc => "petsc",
+        }
+    }
+}
+
+/// A folder that is being filled. It is created before the work begins, so that a place that cannot be written is found early,
+/// and its files have their names once it is whole.
+#[derive(Debug)]
+pub(crate) struct ResultFolder<'a> {
+    folder: OutputDir,
+    request: FolderRequest<'a>,
+}
+
+impl<'a> ResultFolder<'a> {
+    pub(crate) fn create(request: FolderRequest<'a>) -> Result<Self, Failure> {
+        Ok(Self { folder: OutputDir::create(request.path)?, request })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Formats of the tables.
+    pub(crate) fn tables(&self) -> &'a [TableFormat] {
+        self.request.tables
+    }
+
+    /// Writes the document.
+    pub(crate) fn write_document(&self, document: &impl serde::Serialize) -> Result<(), Failure> {
+        Ok(write_bytes(&self.path().join("result.json"), json(document).as_bytes())?)
+    }
+
+    /// Gives the finished files their place.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        Ok(self.folder.commit()?)
+    }
+
+    /// Writes the document and all tables of a scored model.
+    pub(crate) fn write_score(
+        &self,
+        document: &ScoreDocument,
+        scored: &ScoredSamples<'_>,
+    ) -> Result<(), Failure> {
+        self.write_document(document)?;
+        self.write_embedding(scored.report)?;
+        if let Some(labels) = scored.labels {
+            tables::write_labels(self.path(), self.tables(), labels, &document.label_scores)?;
+            tables::write_label_pairs(self.path(), self.tables(), labels, &document.label_pairs)?;
+        }
+        for format in self.tables() {
+            match format {
+                TableFormat::Csv => self.write_csv(scored)?,
+                TableFormat::Parquet => self.write_parquet(scored)?,
+                TableFormat::Npy => self.write_npy(scored)?,
+            }
+        }
+        for format in self.request.graphs {
+            let file = |side: &str| self.path().join(format!("{side}_graph.{}", format.ending()));
+            write_graph(&file("input"), scored.report.graphs.input())?;
+            write_graph(&file("output"), scored.report.graphs.output())?;
+        }
+        Ok(())
+    }
+
+    fn write_csv(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {
+        let table = NodeTable::of(scored);
+        let mut nodes = table.header();
+        for (index, rank) in scored.report.node_scores.ranks().into_iter().enumerate() {
+            nodes.push_str(&table.row(index, rank));
+        }
+        let mut edges = String::from("p,q,score\n");
+        let edge_scores = &scored.report.edge_scores;
+        for ((p, q), score) in edge_scores.edges().iter().zip(edge_scores.scores()) {
+            edges.push_str(&format!("{p},{q},{score}\n"));
+        }
+        write_bytes(&self.path().join("nodes.csv"), nodes.as_bytes())?;
+        write_bytes(&self.path().join("edges.csv"), edges.as_bytes())?;
+        Ok(())
+    }
+
+    fn write_parquet(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {
+        let ScoredSamples { report, facts, .. } = scored;
+        let scores = report.node_scores.scores();
+        let indices: Vec<i64> = (0..scores.len() as i64).collect();
+        let ranks: Vec<i64> = report.node_scores.ranks().into_iter().map(|rank| rank as i64).collect();
+        let words: Option<Vec<String>> =
+            scored.labels.map(|labels| (0..scores.len()).map(|index| labels::text(labels, index)).collect());
+        let mut nodes = vec![("index", Column::I64(&indices))];
+        if let Some(words) = &words {
+            nodes.push(("label", Column::Utf8(words)));
+        }
+        // NaN, an empty field of CSV, where there are none.
+        let no_margins = || vec![f64::NAN; scores.len()];
+        let margins = facts.margins.as_ref().map_or_else(no_margins, |margins| margins.values().to_vec());
+        nodes.extend([
+            ("score", Column::F64(scores)),
+            ("rank", Column::I64(&ranks)),
+            ("margin", Column::F64(&margins)),
+            ("fragility", Column::F64(facts.fragility.values())),
+        ]);
+        let probes = scored.probe_columns();
+        nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
+        write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
+        let end = |pick: fn(&(u32, u32)) -> u32| -> Vec<i64> {
+            report.edge_scores.edges().iter().map(|edge| i64::from(pick(edge))).collect()
+        };
+        let (p, q) = (end(|edge| edge.0), end(|edge| edge.1));
+        let edges = [
+            ("p", Column::I64(&p)),
+            ("q", Column::I64(&q)),
+            ("score", Column::F64(report.edge_scores.scores())),
+        ];
+        write_parquet(&self.path().join("edges.parquet"), &edges)?;
+        Ok(())
+    }
+
+    fn write_npy(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {
+        let ScoredSamples { report, facts, .. } = scored;
+        let (nodes, edges) = (report.graphs.nodes(), report.edge_scores.len());
+        let ends: Vec<i64> =
+            report.edge_scores.edges().iter().flat_map(|&(p, q)| [i64::from(p), i64::from(q)]).collect();
+        let file = |name: &str| self.path().join(name);
+        write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
+        write_npy(&file("fragility.npy"), &[nodes], facts.fragility.values())?;
+        if let Some(margins) = &facts.margins {
+            write_npy(&file("margins.npy"), &[nodes], margins.values())?;
+        }
+        write_npy(&file("edges.npy"), &[edges, 2], ends.as_slice())?;
+        write_npy(&file("edge_scores.npy"), &[edges], report.edge_scores.scores())?;
+        Ok(())
+    }
+
+    /// What new samples are measured by.
+    fn write_embedding(&self, report: &SpadeReport) -> Result<(), Failure> {
+        let shape = [report.graphs.nodes(), report.embedding.dim()];
+        Ok(write_npy(&self.path().join("embedding.npy"), &shape, report.embedding.values())?)
+    }
+}
+
+/// What is known of the samples of a scored model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScoredSamples<'a> {
+    pub(crate) report: &'a SpadeReport,
+    pub(crate) labels: Option<&'a Labels>,
+    pub(crate) facts: &'a SampleFacts,
+    pub(crate) probed: Option<&'a Probed>,
+}
+
+impl ScoredSamples<'_> {
+    /// Columns that probes add to the table of samples.
+    fn probe_columns(&self) -> Vec<(&'static str, Vec<f64>)> {
+        self.probed.map(probing::columns).unwrap_or_default()
+    }
+}
+
+/// The table of samples as CSV, row by row.
+pub(crate) struct NodeTable<'a> {
+    scored: &'a ScoredSamples<'a>,
+    probes: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl<'a> NodeTable<'a> {
+    pub(crate) fn of(scored: &'a ScoredSamples<'a>) -> Self {
+        Self { scored, probes: scored.probe_columns() }
+    }
+
+    pub(crate) fn header(&self) -> String {
+        let probes: String = self.probes.iter().map(|(name, _)| format!(",{name}")).collect();
+        format!("index,label,score,rank,margin,fragility{probes}\n")
+    }
+
+    pub(crate) fn row(&self, index: usize, rank: usize) -> String {
+        let ScoredSamples { report, labels, facts, .. } = self.scored;
+        let label = labels.map(|labels| csv_field(&labels::text(labels, index))).unwrap_or_default();
+        let score = report.node_scores.scores()[index];
+        let margin =
+            optional_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index]));
+        let fragility = facts.fragility.values()[index];
+        let probes: String = self.probes.iter().map(|(_, column)| optional_field(column[index])).collect();
+        format!("{index},{label},{score},{rank}{margin},{fragility}{probes}\n")
+    }
+}
+
+/// A comma and a number, or nothing after it where there is none.
+fn optional_field(value: f64) -> String {
+    if value.is_nan() { ",".to_owned() } else { format!(",{value}") }
+}

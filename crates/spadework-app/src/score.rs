@@ -1,0 +1,321 @@
+//! One model: [`score`] is the walk from a request to everything that is known of the model.
+
+use spadework::pipeline::{
+    AverageIndices, ModelSet, SUBSAMPLES, SpadeReport, evaluate_with, intervals, permuted_score,
+};
+use spadework::threads::with_threads;
+use spadework::{SpadeParams, evaluate};
+use spadework_document::Note;
+use spadework_document::probe::ProbeDocument;
+use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_io::Labels;
+use spadework_probe::{SampleFacts, SampleSignals};
+use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts, score_page};
+
+use crate::data::{InputSource, ModelData, OutputSource};
+use crate::failure::Failure;
+use crate::model_runner::ModelRunner;
+use crate::notes;
+use crate::observer::{Observer, Session};
+use crate::pages::PageRequest;
+use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
+use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
+use crate::sides::{Inputs, Outputs, Sides};
+use crate::store::Store;
+use crate::usage::Usage;
+
+/// What is asked of one model.
+#[derive(Debug, Clone)]
+pub struct ScoreRequest<'a> {
+    /// What it is scored on.
+    pub data: ModelData<'a>,
+    /// How it is scored.
+    pub params: SpadeParams,
+    /// How many of the most fragile samples and edges the document lists.
+    pub top: usize,
+    /// What is found besides the scores.
+    pub extras: Extras,
+    /// Perturbed copies of the samples.
+    pub probes: Probes,
+    /// A folder for the result.
+    pub folder: Option<FolderRequest<'a>>,
+    /// A page and figures.
+    pub page: PageRequest<'a>,
+    /// What the page and the document say about where they come from.
+    pub origin: Origin,
+}
+
+/// What is found besides the scores, where asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Extras {
+    /// A confidence interval of the model score.
+    pub interval: bool,
+    /// Scores to compare with: of the identity, and of permuted outputs.
+    pub references: bool,
+    /// Indices of the model as a whole.
+    pub indices: bool,
+}
+
+/// Perturbed copies of the samples.
+#[derive(Debug, Clone, Default)]
+pub enum Probes {
+    /// None.
+    #[default]
+    None,
+    /// Probe the model file that is run for the outputs.
+    Run(ProbeRequest),
+    /// What was found earlier.
+    Known {
+        /// The smallest margin of every sample over its copies, where it was probed.
+        margins: Vec<Option<f64>>,
+        /// What the document says of the probes.
+        document: Box<ProbeDocument>,
+    },
+}
+
+/// A scored model.
+#[derive(Debug, Clone)]
+pub struct Scored {
+    /// The scores, and how they came about.
+    pub report: SpadeReport,
+    /// Accuracy, margins and fragility.
+    pub facts: SampleFacts,
+    /// The labels of the samples.
+    pub labels: Option<Labels>,
+    /// What probes have shown, where the model was probed.
+    pub probes: Option<ModelProbes>,
+    /// All of it as a document.
+    pub document: ScoreDocument,
+}
+
+impl Scored {
+    /// What a reader of the result must know.
+    pub fn notes(&self) -> &[Note] {
+        &self.document.notes
+    }
+
+    pub(crate) fn samples(&self) -> ScoredSamples<'_> {
+        ScoredSamples {
+            report: &self.report,
+            labels: self.labels.as_ref(),
+            facts: &self.facts,
+            probed: self.probes.as_ref().map(|probes| &probes.probed),
+        }
+    }
+}
+
+/// Scores one model.
+///
+/// # Errors
+/// When the request makes no sense, its files cannot be read or written, or the problem has no answer as posed.
+pub fn score(request: &ScoreRequest<'_>, observer: &dyn Observer) -> Result<Scored, Failure> {
+    score_and(request, Nothing, observer).map(|(scored, ())| scored)
+}
+
+/// What a request for more than scores adds to the walk.
+pub(crate) trait Addition {
+    /// What it finds.
+    type Found;
+
+    /// Refuses what does not fit so many samples, before the work begins.
+    fn check(&self, _samples: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Works with the scored model, and may add files to the folder of the result.
+    fn finish(self, scored: &Scored, folder: Option<&ResultFolder<'_>>) -> Result<Self::Found, Failure>;
+}
+
+/// Adds nothing.
+struct Nothing;
+
+impl Addition for Nothing {
+    type Found = ();
+
+    fn finish(self, _: &Scored, _: Option<&ResultFolder<'_>>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// The walk, from top to bottom. No step is done twice: arrays are read, checked and digested once, and so is what a page shows.
+pub(crate) fn score_and<A: Addition>(
+    request: &ScoreRequest<'_>,
+    addition: A,
+    observer: &dyn Observer,
+) -> Result<(Scored, A::Found), Failure> {
+    // What can be refused is refused before anything is read.
+    request.check()?;
+    let folder = request.folder.map(ResultFolder::create).transpose()?;
+    request.page.check()?;
+    let session = Session::new(observer);
+
+    // Arrays are read, checked and paired once.
+    let ScoreRequest { data, params, .. } = request;
+    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let given = inputs.view()?;
+    let runner =
+        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+    let sides = Sides::new(data, &inputs, given, &outputs, &session)?;
+    request.check_outputs(&sides)?;
+    addition.check(sides.pair.len())?;
+
+    // The scores; steps of a run that was interrupted are taken from the folder.
+    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session));
+    let report = match &store {
+        Some(store) => evaluate_with(&sides.pair, params, store, session.monitor()),
+        None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
+    };
+    let report = report.map_err(|failure| failure.with_params(params))?;
+    notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
+
+    // What is known of the samples and of the model besides them.
+    let probes = probe(request, &sides, &session)?;
+    let facts = sample_facts(&report, &sides, &request.probes, probes.as_ref())?;
+    let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
+    document.set_facts(&facts);
+    notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
+    document.beside.probe = probe_document(&request.probes, probes.as_ref());
+    add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
+    document.model = sides.model.cloned();
+    document.corruption = sides.corruption.cloned();
+    document.notes = session.notes();
+
+    // Everything is written.
+    if folder.is_some() {
+        document.command.clone_from(&request.origin.command);
+        document.data = sides.document();
+    }
+    let scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };
+    let found = addition.finish(&scored, folder.as_ref())?;
+    if let Some(folder) = folder {
+        folder.write_score(&scored.document, &scored.samples())?;
+        folder.commit()?;
+    }
+    if let Some(store) = store {
+        store.remove();
+    }
+    write_page(request, &scored, &sides, &session)?;
+    Ok((scored, found))
+}
+
+impl ScoreRequest<'_> {
+    /// Refuses what makes no sense.
+    fn check(&self) -> Result<(), Failure> {
+        self.params.check()?;
+        if let Probes::Run(probe) = &self.probes {
+            probe.check()?;
+        }
+        let graph_given = matches!(self.data.inputs, InputSource::Graph(_))
+            || matches!(self.data.outputs, OutputSource::Graph(_));
+        if self.extras.interval && graph_given {
+            return Err(Usage::IntervalOfGraph.into());
+        }
+        Ok(())
+    }
+
+    /// Refuses outputs that cannot be probed before the work begins.
+    fn check_outputs(&self, sides: &Sides<'_>) -> Result<(), Failure> {
+        match (&self.probes, sides.model, sides.output.samples()) {
+            (Probes::Run(_), Some(model), Some(outputs)) => {
+                probing::check_outputs(&model.file, outputs.dim())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Probes the model that was run for the outputs, where asked for.
+fn probe(
+    request: &ScoreRequest<'_>,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Option<ModelProbes>, Failure> {
+    let (Probes::Run(probe), Some(model)) = (&request.probes, sides.model) else { return Ok(None) };
+    let Some(prober) = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session) else {
+        return Ok(None);
+    };
+    prober.run(&model.file, sides.labels.as_ref(), request.top).map(Some)
+}
+
+/// Accuracy, margins and fragility of the samples.
+fn sample_facts(
+    report: &SpadeReport,
+    sides: &Sides<'_>,
+    known: &Probes,
+    probes: Option<&ModelProbes>,
+) -> Result<SampleFacts, Failure> {
+    let found = probes.map(|probes| probes.probed.lowest_margins());
+    let probe_margins = match known {
+        Probes::Known { margins, .. } => Some(margins.as_slice()),
+        _ => found.as_deref(),
+    };
+    let signals = SampleSignals {
+        inputs: sides.input.samples(),
+        outputs: sides.output.samples(),
+        labels: sides.label_ids(),
+        probe_margins,
+    };
+    Ok(SampleFacts::of(report, &signals)?)
+}
+
+fn probe_document(known: &Probes, probes: Option<&ModelProbes>) -> Option<ProbeDocument> {
+    match known {
+        Probes::Known { document, .. } => Some((**document).clone()),
+        _ => probes.map(|probes| probes.document.clone()),
+    }
+}
+
+/// The interval, the reference points and the indices, where asked for.
+fn add_extras(
+    extras: Extras,
+    params: &SpadeParams,
+    report: &SpadeReport,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+    document: &mut ScoreDocument,
+) -> Result<(), Failure> {
+    let monitor = session.monitor();
+    let params = params.clone().with_neighbors(document.neighbors.used);
+    if extras.references {
+        let permuted = permuted_score(&report.graphs, &params, monitor)?;
+        document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
+    }
+    let samples = sides.paired()?;
+    if let (true, Some(samples)) = (extras.interval, &samples) {
+        let set = ModelSet::from(samples.clone());
+        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, monitor)?;
+        notes::about_subsamples(found.grown, document.neighbors.used, session);
+        document.beside.interval = Some(IntervalDocument::of(&found, 0));
+    }
+    if extras.indices {
+        let found = AverageIndices::of(report, samples.as_ref(), monitor)?;
+        document.beside.indices = Some(found.into());
+    }
+    Ok(())
+}
+
+/// The page and the figures, where asked for. What they show is computed once for both.
+fn write_page(
+    request: &ScoreRequest<'_>,
+    scored: &Scored,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<(), Failure> {
+    if !request.page.is_asked() {
+        return Ok(());
+    }
+    let arrays = sides.input.samples().zip(sides.output.samples());
+    let model = ScoredModel {
+        document: &scored.document,
+        report: &scored.report,
+        labels: scored.labels.as_ref(),
+        inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
+        outputs: arrays.map(|(_, outputs)| outputs),
+        columns: (&scored.facts).into(),
+    };
+    with_threads(request.params.threads, || {
+        let facts = PageFacts::of(&model, session.monitor())?;
+        request.page.write(|| score_page(&model, &facts, &request.origin), || score_charts(&model, &facts))
+    })
+}

@@ -1,0 +1,147 @@
+//! The samples to look at first.
+
+use spadework_document::beside::NodeDocument;
+use spadework_document::select::{SCHEMA, SelectDocument};
+use spadework_io::output::write_bytes;
+
+use crate::failure::Failure;
+use crate::observer::Observer;
+use crate::result_folder::{NodeTable, ResultFolder};
+use crate::score::{Addition, Probes, ScoreRequest, Scored, score_and};
+use crate::usage::Usage;
+
+/// Samples selected where the request names no number.
+const DEFAULT_TOP: usize = 100;
+
+/// By what samples are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The node score.
+    Node,
+    /// What an attack breaks first.
+    Fragility,
+    /// The margin, smallest first.
+    Margin,
+}
+
+impl By {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            By::Node => "node",
+            By::Fragility => "fragility",
+            By::Margin => "margin",
+        }
+    }
+}
+
+/// Which samples are asked for.
+#[derive(Debug, Clone)]
+pub struct SelectRequest<'a> {
+    /// The model; its `top` is not used.
+    pub score: ScoreRequest<'a>,
+    /// How many samples; 100, or all where there are fewer, by default.
+    pub top: Option<usize>,
+    /// By what they are ranked.
+    pub by: By,
+}
+
+/// Selected samples.
+#[derive(Debug, Clone)]
+pub struct Selected {
+    /// The model.
+    pub scored: Scored,
+    /// The samples, most fragile first.
+    pub indices: Vec<usize>,
+    /// The samples with score, label, margin and fragility, as CSV with a header.
+    pub table: String,
+    /// All of it as a document.
+    pub document: SelectDocument,
+}
+
+/// Selects the most fragile samples.
+///
+/// # Errors
+/// As [`score`](crate::score), and when there are fewer samples than asked for, or no margins to rank by.
+pub fn select(request: &SelectRequest<'_>, observer: &dyn Observer) -> Result<Selected, Failure> {
+    let SelectRequest { by, top, .. } = *request;
+    // Probes are a part of the fragility, and of nothing else that samples are selected by.
+    if !matches!(request.score.probes, Probes::None) && by != By::Fragility {
+        return Err(Usage::ProbeWithoutFragility { by: by.word() }.into());
+    }
+    let score = ScoreRequest { top: top.unwrap_or(DEFAULT_TOP), ..request.score.clone() };
+    let (scored, (indices, table)) = score_and(&score, Selection { by, top }, observer)?;
+    let document = document(&scored, by, &indices);
+    Ok(Selected { scored, indices, table, document })
+}
+
+struct Selection {
+    by: By,
+    top: Option<usize>,
+}
+
+impl Addition for Selection {
+    type Found = (Vec<usize>, String);
+
+    fn check(&self, samples: usize) -> Result<(), Failure> {
+        match self.top {
+            Some(top) if top > samples => Err(Usage::TooManySelected { samples, top }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(
+        self,
+        scored: &Scored,
+        folder: Option<&ResultFolder<'_>>,
+    ) -> Result<(Vec<usize>, String), Failure> {
+        let mut indices = ranking(scored, self.by)?;
+        indices.truncate(self.top.unwrap_or(DEFAULT_TOP));
+        let samples = scored.samples();
+        let table = NodeTable::of(&samples);
+        let rows = indices.iter().enumerate().map(|(at, &index)| table.row(index, at + 1));
+        let table = table.header() + &rows.collect::<String>();
+        if let Some(folder) = folder {
+            write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;
+        }
+        Ok((indices, table))
+    }
+}
+
+/// All samples, most fragile first.
+fn ranking(scored: &Scored, by: By) -> Result<Vec<usize>, Failure> {
+    let Scored { report, facts, .. } = scored;
+    match (by, &facts.margins) {
+        (By::Node, _) => {
+            let top = report.node_scores.top(report.graphs.nodes());
+            Ok(top.into_iter().map(|node| node.index).collect())
+        }
+        (By::Fragility, _) => Ok(facts.fragility.ranking()),
+        (By::Margin, Some(margins)) => Ok(margins.ranking()),
+        (By::Margin, None) => Err(Usage::NoMargins.into()),
+    }
+}
+
+fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
+    let Scored { report, facts, labels, document, .. } = scored;
+    let node = |&index: &usize| {
+        let mut node = NodeDocument::new(report.node_scores.of(index), labels.as_ref());
+        node.set_facts(facts);
+        node
+    };
+    SelectDocument {
+        schema: SCHEMA.to_owned(),
+        model_score: document.model_score,
+        samples: document.samples,
+        top: indices.len(),
+        by: by.word().to_owned(),
+        indices: indices.to_vec(),
+        nodes: indices.iter().map(node).collect(),
+        fragility_basis: document.beside.fragility_basis.clone(),
+        probe: document.beside.probe.clone(),
+        model: document.model.clone(),
+        request: document.request.clone(),
+        notes: document.notes.clone(),
+        version: document.version.clone(),
+    }
+}

@@ -1,0 +1,444 @@
+//! The two sides of a model, loaded and checked once.
+//!
+//! [`Inputs::load`] reads the inputs, [`Inputs::view`] checks their numbers, [`Outputs::load`] reads the outputs or runs the model
+//! for them, and [`Sides::new`] checks those and pairs the sides. Whoever needs an array, its name, its shape or its digest later
+//! asks the [`SideView`], so that nothing is read, checked or digested twice.
+
+use std::sync::OnceLock;
+
+use spadework::graph::GraphKind;
+use spadework::samples::Side;
+use spadework::{Error as CoreError, Manifold, ManifoldPair, PairedSamples, Samples, SpadeParams};
+use spadework_document::result::{
+    ArrayDocument, CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument,
+};
+use spadework_io::{
+    Dataset, Error as FileError, Labels, LoadedGraph, digest, graph_digest, load, load_graph,
+};
+
+use crate::corruption;
+use crate::data::{
+    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, Rows,
+};
+use crate::failure::{Failure, Subject};
+use crate::model_runner::{ModelRunner, is_model};
+use crate::observer::Session;
+use crate::places::{here, working_folder};
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+use crate::{labels, notes};
+
+/// An array that was loaded, or handed over.
+#[derive(Debug)]
+pub(crate) enum Array<'a> {
+    Dataset(Dataset),
+    Rows(&'a Rows<'a>),
+}
+
+impl Array<'_> {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Array::Dataset(dataset) => dataset.name(),
+            Array::Rows(rows) => rows.name,
+        }
+    }
+
+    pub(crate) fn labels(&self) -> Option<&Labels> {
+        match self {
+            Array::Dataset(dataset) => dataset.labels(),
+            Array::Rows(_) => None,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Array::Dataset(dataset) => dataset.shape(),
+            Array::Rows(rows) => &rows.shape,
+        }
+    }
+
+    /// The samples of a reference: at least two of them.
+    pub(crate) fn checked_samples(&self) -> Result<Samples<'_>, Failure> {
+        match self {
+            Array::Dataset(dataset) => Ok(dataset.samples()?),
+            Array::Rows(rows) => Ok(rows.samples.view()),
+        }
+    }
+
+    /// The samples. The numbers of a file are checked here.
+    fn samples(&self) -> Result<Samples<'_>, Failure> {
+        match self {
+            Array::Dataset(dataset) => Ok(dataset.few_samples()?),
+            Array::Rows(rows) => Ok(rows.samples.view()),
+        }
+    }
+}
+
+/// An array whose numbers were checked, or a graph.
+#[derive(Debug)]
+pub(crate) struct SideView<'s> {
+    name: &'s str,
+    /// Whether the user typed that name, or it is the one of an argument.
+    is_file: bool,
+    /// Empty where it is a graph.
+    shape: &'s [usize],
+    labels: Option<&'s Labels>,
+    manifold: Manifold<'s>,
+    digest: OnceLock<String>,
+}
+
+impl<'s> SideView<'s> {
+    pub(crate) fn of_array(array: &'s Array<'_>) -> Result<Self, Failure> {
+        Ok(Self {
+            name: array.name(),
+            is_file: matches!(array, Array::Dataset(_)),
+            shape: array.shape(),
+            labels: array.labels(),
+            manifold: array.samples()?.into(),
+            digest: OnceLock::new(),
+        })
+    }
+
+    fn of_graph(name: &'s str, is_file: bool, graph: LoadedGraph) -> Self {
+        let manifold = graph.graph.into();
+        Self { name, is_file, shape: &[], labels: None, manifold, digest: OnceLock::new() }
+    }
+
+    /// What the user typed.
+    pub(crate) fn name(&self) -> &'s str {
+        self.name
+    }
+
+    /// Whether the user typed that name, or it is the one of an argument.
+    pub(crate) fn is_file(&self) -> bool {
+        self.is_file
+    }
+
+    /// The shape in the file; empty where it is a graph.
+    pub(crate) fn shape(&self) -> &'s [usize] {
+        self.shape
+    }
+
+    /// The shape of one sample; one number per sample is a shape too.
+    pub(crate) fn sample_shape(&self) -> &'s [usize] {
+        match self.shape {
+            [] | [_] => &[1],
+            [_, sample @ ..] => sample,
+        }
+    }
+
+    /// Labels that come with the array.
+    pub(crate) fn labels(&self) -> Option<&'s Labels> {
+        self.labels
+    }
+
+    pub(crate) fn manifold(&self) -> &Manifold<'s> {
+        &self.manifold
+    }
+
+    /// The samples, where it is not a graph.
+    pub(crate) fn samples(&self) -> Option<&Samples<'s>> {
+        self.manifold.samples()
+    }
+
+    /// The digest of the array or graph, found when somebody asks for it.
+    pub(crate) fn digest(&self) -> &str {
+        self.digest.get_or_init(|| match &self.manifold {
+            Manifold::Samples(samples) => digest(samples),
+            Manifold::Graph(graph) => graph_digest(graph),
+        })
+    }
+
+    /// The array as a result remembers it; none where it is a graph.
+    pub(crate) fn document(&self) -> Option<ArrayDocument> {
+        self.samples()?;
+        let (array, digest) = (self.name.to_owned(), self.digest().to_owned());
+        Some(ArrayDocument { array, folder: working_folder(), digest })
+    }
+
+    /// Refuses a single sample, which has no neighbors.
+    pub(crate) fn check_length(&self) -> Result<(), Failure> {
+        match self.samples() {
+            Some(samples) if samples.len() < 2 => {
+                let cause = CoreError::TooFewSamples { samples: samples.len() };
+                Err(FileError::Samples { name: self.name.to_owned(), cause }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The inputs of a model: an array, or a graph that is read once the number of samples is known.
+#[derive(Debug)]
+pub(crate) enum Inputs<'a> {
+    Array { array: Array<'a>, corruption: Option<CorruptionDocument> },
+    Graph(&'a GraphSource<'a>),
+}
+
+impl<'a> Inputs<'a> {
+    /// Loads an array, and corrupts it where asked for.
+    pub(crate) fn load(
+        source: &'a InputSource<'a>,
+        corruption: Option<CorruptionRequest>,
+        params: &SpadeParams,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let array = match source {
+            InputSource::Graph(_) if corruption.is_some() => return Err(Usage::CorruptionOfGraph.into()),
+            InputSource::Graph(_) if matches!(params.graph, GraphKind::Pca(_)) => {
+                return Err(Usage::ProjectionOfGraph.into());
+            }
+            InputSource::Graph(graph) => return Ok(Self::Graph(graph)),
+            InputSource::Array(ArraySource::Rows(rows)) => {
+                return Ok(Self::Array { array: Array::Rows(rows), corruption: None });
+            }
+            InputSource::Array(ArraySource::Named(name)) => load(name)?,
+        };
+        let Some(request) = corruption else {
+            return Ok(Self::Array { array: Array::Dataset(array), corruption: None });
+        };
+        let (array, made) = corruption::apply(&array, request, params.seed, params.threads, session)?;
+        Ok(Self::Array { array: Array::Dataset(array), corruption: Some(made) })
+    }
+
+    /// The array with its numbers checked; none where a graph is given instead.
+    pub(crate) fn view(&self) -> Result<InputView<'_>, Failure> {
+        Ok(match self {
+            Inputs::Array { array, .. } => InputView::Array(SideView::of_array(array)?),
+            Inputs::Graph(graph) => InputView::Graph(graph),
+        })
+    }
+
+    /// What was done to the inputs.
+    pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
+        match self {
+            Inputs::Array { corruption, .. } => corruption.as_ref(),
+            Inputs::Graph(_) => None,
+        }
+    }
+}
+
+/// Inputs that were checked, or the graph that is given instead of them.
+#[derive(Debug)]
+pub(crate) enum InputView<'s> {
+    Array(SideView<'s>),
+    Graph(&'s GraphSource<'s>),
+}
+
+impl<'s> InputView<'s> {
+    pub(crate) fn array(&self) -> Option<&SideView<'s>> {
+        match self {
+            InputView::Array(array) => Some(array),
+            InputView::Graph(_) => None,
+        }
+    }
+
+    /// The side itself; a graph is read now, over as many nodes as the outputs have.
+    pub(crate) fn into_side(self, nodes: usize, session: &Session<'_>) -> Result<SideView<'s>, Failure> {
+        match self {
+            InputView::Array(array) => {
+                array.check_length()?;
+                Ok(array)
+            }
+            InputView::Graph(source) => {
+                let (name, graph) = load_graph_source(source, Some(nodes), session)?;
+                Ok(SideView::of_graph(name, matches!(source, GraphSource::File(_)), graph))
+            }
+        }
+    }
+}
+
+/// The outputs of a model.
+#[derive(Debug)]
+pub(crate) enum Outputs<'a> {
+    Array { array: Array<'a>, model: Option<ModelFileDocument> },
+    Graph { source: &'a GraphSource<'a>, graph: LoadedGraph },
+}
+
+impl<'a> Outputs<'a> {
+    /// Loads an array or a graph, or runs the model.
+    pub(crate) fn load(
+        source: &'a OutputSource<'a>,
+        inputs: Option<&SideView<'_>>,
+        runner: &ModelRunner<'_>,
+    ) -> Result<Self, Failure> {
+        Ok(match source {
+            OutputSource::Array(ArraySource::Rows(rows)) => {
+                Self::Array { array: Array::Rows(rows), model: None }
+            }
+            OutputSource::Model(file) => Self::of_model(file, runner)?,
+            OutputSource::Array(ArraySource::Named(file)) if is_model(file) => Self::of_model(file, runner)?,
+            OutputSource::Array(ArraySource::Named(name)) => {
+                Self::Array { array: Array::Dataset(load(name)?), model: None }
+            }
+            OutputSource::Graph(source) => {
+                let nodes = inputs.and_then(|inputs| inputs.shape().first().copied());
+                let (_, graph) = load_graph_source(source, nodes, runner.session)?;
+                Self::Graph { source, graph }
+            }
+        })
+    }
+
+    fn of_model(file: &str, runner: &ModelRunner<'_>) -> Result<Self, Failure> {
+        let (outputs, model) = runner.run(file)?;
+        Ok(Self::Array { array: Array::Dataset(outputs), model: Some(model) })
+    }
+
+    /// The outputs with their numbers checked.
+    pub(crate) fn view(&self) -> Result<SideView<'_>, Failure> {
+        let view = self.few_view()?;
+        view.check_length()?;
+        Ok(view)
+    }
+
+    /// The same, of which there may be a single one: for samples that are looked up among others.
+    pub(crate) fn few_view(&self) -> Result<SideView<'_>, Failure> {
+        match self {
+            Outputs::Array { array, .. } => SideView::of_array(array),
+            Outputs::Graph { source, graph } => {
+                Ok(SideView::of_graph(source.name(), matches!(source, GraphSource::File(_)), graph.clone()))
+            }
+        }
+    }
+
+    /// The model that was run for them.
+    pub(crate) fn model(&self) -> Option<&ModelFileDocument> {
+        match self {
+            Outputs::Array { model, .. } => model.as_ref(),
+            Outputs::Graph { .. } => None,
+        }
+    }
+}
+
+/// Both sides of a model with the labels of its samples.
+#[derive(Debug)]
+pub(crate) struct Sides<'s> {
+    pub(crate) input: SideView<'s>,
+    pub(crate) output: SideView<'s>,
+    pub(crate) pair: ManifoldPair<'s>,
+    pub(crate) labels: Option<Labels>,
+    /// What the user typed for the labels.
+    labels_name: Option<&'s str>,
+    /// The model that was run for the outputs.
+    pub(crate) model: Option<&'s ModelFileDocument>,
+    /// What was done to the inputs.
+    pub(crate) corruption: Option<&'s CorruptionDocument>,
+}
+
+impl<'s> Sides<'s> {
+    /// Pairs the sides of a model.
+    pub(crate) fn new(
+        data: &'s ModelData<'_>,
+        inputs: &'s Inputs<'_>,
+        given: InputView<'s>,
+        outputs: &'s Outputs<'_>,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        if outputs.model().is_none() {
+            notes::about_corruption(inputs.corruption(), session);
+        }
+        let output = outputs.view()?;
+        let input = given.into_side(output.manifold().len(), session)?;
+        let labels = labels::load(data.labels.as_ref(), input.labels())?;
+        let pair = ManifoldPair::new(input.manifold().clone(), output.manifold().clone())
+            .map_err(|error| with_files(error, &input, &output))?;
+        if let Some(labels) = &labels {
+            let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
+            labels::check_count(labels, pair.len(), source)?;
+        }
+        // A softmax in the model itself has been noted.
+        let ends_in_softmax = outputs.model().is_some_and(|model| model.softmax);
+        if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
+            notes::about_outputs(outputs, "", session);
+        }
+        Ok(Self {
+            input,
+            output,
+            pair,
+            labels,
+            labels_name: data.labels.as_ref().and_then(LabelSource::name),
+            model: outputs.model(),
+            corruption: inputs.corruption(),
+        })
+    }
+
+    /// The labels' numbers.
+    pub(crate) fn label_ids(&self) -> Option<&[i64]> {
+        self.labels.as_ref().map(Labels::ids)
+    }
+
+    /// The samples of both sides; none where a side is a graph.
+    pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
+        let Some((inputs, outputs)) = self.input.samples().zip(self.output.samples()) else {
+            return Ok(None);
+        };
+        Ok(Some(PairedSamples::new(inputs.view(), outputs.view())?))
+    }
+
+    /// Where the labels are, named or with the inputs.
+    pub(crate) fn labels_place(&self) -> Option<PlaceDocument> {
+        match (self.labels_name, self.input.labels()) {
+            (Some(labels), _) => Some(here(labels)),
+            (None, Some(_)) => Some(here(self.input.name())),
+            (None, None) => None,
+        }
+    }
+
+    /// The arrays as a result remembers them; none where a side is a graph.
+    pub(crate) fn document(&self) -> Option<DataDocument> {
+        let (inputs, outputs) = self.input.document().zip(self.output.document())?;
+        Some(DataDocument { inputs, outputs, labels: self.labels_name.map(here) })
+    }
+}
+
+/// Loads the sides of a model and works with them: the beginning of [`score`](crate::score), for everybody else.
+pub(crate) fn with_sides<T>(
+    data: &ModelData<'_>,
+    params: &SpadeParams,
+    session: &Session<'_>,
+    work: impl FnOnce(&Sides<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let inputs = Inputs::load(&data.inputs, data.corruption, params, session)?;
+    let given = inputs.view()?;
+    let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+    work(&Sides::new(data, &inputs, given, &outputs, session)?)
+}
+
+/// A mismatch of the pair concerns both files; a side without shape one of them. Arrays in memory are named by the error itself.
+fn with_files(error: CoreError, input: &SideView<'_>, output: &SideView<'_>) -> Failure {
+    if !(input.is_file && output.is_file) {
+        return error.into();
+    }
+    let place = match &error {
+        CoreError::AllEqual { side, .. } | CoreError::GivenDisconnected { side, .. } => match side {
+            Side::Input => input.name().to_owned(),
+            Side::Output => output.name().to_owned(),
+        },
+        _ => format!("{} and {}", input.name(), output.name()),
+    };
+    Failure::from(error).about(Subject::Place(place))
+}
+
+/// Loads a graph; a list of edges need not name every one of its `nodes`.
+fn load_graph_source<'a>(
+    source: &'a GraphSource<'_>,
+    nodes: Option<usize>,
+    session: &Session<'_>,
+) -> Result<(&'a str, LoadedGraph), Failure> {
+    let name = source.name();
+    let loaded = match source {
+        GraphSource::File(path) => load_graph(path, nodes)?,
+        GraphSource::Loaded { graph, .. } => graph.clone(),
+    };
+    for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
+        if count > 0 {
+            let entries = match count {
+                1 => format!("1 entry {what} is no edge and is"),
+                _ => format!("{count} entries {what} are no edges and are"),
+            };
+            session.note(NoteCode::EntriesLeftOut, format!("{name}: {entries} left out"));
+        }
+    }
+    Ok((name, loaded))
+}

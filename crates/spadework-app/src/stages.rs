@@ -1,0 +1,337 @@
+//! The stages of `score`, one by one, with files between them: graphs, then eigenpairs, then scores.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use spadework::eigen::{Certainty, EigenMethod};
+use spadework::pipeline::{ModelGraphs, SolvedSpectrum, graphs_of, scores_of, spectrum_of};
+use spadework::samples::Side;
+use spadework::scores::SpectralEmbedding;
+use spadework::{Samples, SpadeParams};
+use spadework_document::eigen::{EigenDocument, SCHEMA};
+use spadework_document::result::ScoreDocument;
+use spadework_document::stages::{GraphStage, Recipe};
+use spadework_io::output::write_graph;
+use spadework_io::{Labels, digest, graph_digest};
+use spadework_probe::{SampleFacts, SampleSignals};
+
+use crate::data::{LabelSource, ModelData};
+use crate::failure::Failure;
+use crate::observer::{Observer, Session};
+use crate::result_folder::{FolderRequest, GraphFormat, ResultFolder};
+use crate::score::Scored;
+use crate::sides::{Array, with_sides};
+use crate::store::{FoundGraphs, Store, eigenpairs_file, graph_files};
+use crate::stored::{self, OutputsAgain};
+use crate::tables::TableFormat;
+use crate::usage::{OtherStage, Usage};
+use crate::wording::NoteCode;
+use crate::{labels, notes};
+
+/// Which graphs are made.
+#[derive(Debug, Clone)]
+pub struct GraphStageRequest<'a> {
+    /// What they are made of; graphs of other programs are taken as they are.
+    pub data: ModelData<'a>,
+    /// How they are made; parameters of later stages are not used.
+    pub params: SpadeParams,
+    /// The folder of the result.
+    pub result: &'a Path,
+    /// Formats in which both graphs are written for others.
+    pub formats: &'a [GraphFormat],
+    /// Whether a stage that was made from something else is replaced.
+    pub force: bool,
+}
+
+/// Graphs in the folder of a result.
+#[derive(Debug)]
+pub struct StagedGraphs {
+    /// The graphs.
+    pub graphs: ModelGraphs,
+    /// How they were made; none where another program made them.
+    pub document: Option<GraphStage>,
+    /// Where they are, input first.
+    pub files: [PathBuf; 2],
+}
+
+/// First stage: makes both graphs and keeps them in files.
+///
+/// # Errors
+/// As [`score`](crate::score), and when the folder holds graphs that were made from something else.
+pub fn make_graphs(
+    request: &GraphStageRequest<'_>,
+    observer: &dyn Observer,
+) -> Result<StagedGraphs, Failure> {
+    let GraphStageRequest { data, params, .. } = request;
+    params.check()?;
+    let session = Session::new(observer);
+    let (graphs, document, files) = with_sides(data, params, &session, |sides| {
+        let store = Store::of_result(request.result, request.force, &session).with_sides(sides);
+        let graphs = graphs_of(&sides.pair, params, &store, session.monitor())
+            .map_err(|failure| failure.with_params(params))?;
+        let files = graph_files(store.path());
+        Ok((graphs, store.into_graph_stage(), files))
+    })?;
+    notes::about_graphs(&graphs.diagnostics, graphs.graphs.nodes(), &session);
+    for format in request.formats {
+        let file = |side: &str| request.result.join(format!("{side}_graph.{}", format.ending()));
+        write_graph(&file("input"), graphs.graphs.input())?;
+        write_graph(&file("output"), graphs.graphs.output())?;
+    }
+    Ok(StagedGraphs { graphs, document, files })
+}
+
+/// Which eigenpairs are found.
+#[derive(Debug, Clone)]
+pub struct EigenStageRequest<'a> {
+    /// The folder of the result.
+    pub result: &'a Path,
+    /// r.
+    pub eigenpairs: usize,
+    /// How they are found.
+    pub solver: EigenMethod,
+    /// Relative residual that every eigenpair must reach.
+    pub tolerance: f64,
+    /// How the upper bound of the model score is obtained.
+    pub certainty: Certainty,
+    /// Seed; that of the graphs by default.
+    pub seed: Option<u64>,
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+    /// Whether a stage that was made from something else is replaced.
+    pub force: bool,
+}
+
+/// Eigenpairs in the folder of a result.
+#[derive(Debug)]
+pub struct StagedEigenpairs {
+    /// The eigenpairs, and bounds of the first.
+    pub spectrum: SolvedSpectrum,
+    /// The same as a document.
+    pub document: EigenDocument,
+    /// Where they are.
+    pub file: PathBuf,
+}
+
+/// Second stage: finds the eigenpairs of the graphs and keeps them in a file.
+///
+/// # Errors
+/// When there are no graphs, the eigenpairs do not converge, or the folder holds eigenpairs that were made from something else.
+pub fn find_eigenpairs(
+    request: &EigenStageRequest<'_>,
+    observer: &dyn Observer,
+) -> Result<StagedEigenpairs, Failure> {
+    let session = Session::new(observer);
+    let store = Store::of_result(request.result, request.force, &session);
+    let FoundGraphs { graphs: ModelGraphs { graphs, diagnostics, .. }, .. } = store.any_graphs()?;
+    let seed = request.seed.unwrap_or(diagnostics.params.seed);
+    let params = diagnostics
+        .params
+        .with_eigenpairs(request.eigenpairs)
+        .with_solver(request.solver)
+        .with_tolerance(request.tolerance)
+        .with_certainty(request.certainty)
+        .with_seed(seed)
+        .with_threads(request.threads);
+    let spectrum = spectrum_of(&graphs, &params, &store, session.monitor())
+        .map_err(|failure| failure.with_params(&params))?;
+    let pairs = &spectrum.eigenpairs;
+    let document = EigenDocument {
+        schema: SCHEMA.to_owned(),
+        eigenvalues: pairs.values().to_vec(),
+        residuals: pairs.residuals().to_vec(),
+        enclosure: spectrum.enclosure.into(),
+        solver: pairs.info().method.to_string(),
+        iterations: pairs.info().iterations,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    Ok(StagedEigenpairs { document, file: eigenpairs_file(store.path()), spectrum })
+}
+
+/// Which files of scores are written.
+#[derive(Debug, Clone)]
+pub struct ScoresStageRequest<'a> {
+    /// The folder of the result.
+    pub result: &'a Path,
+    /// Labels; those that came with the graphs by default.
+    pub labels: Option<LabelSource<'a>>,
+    /// How many of the most fragile samples and edges the document lists.
+    pub top: usize,
+    /// Formats of the tables.
+    pub tables: &'a [TableFormat],
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+    /// The command, which the document remembers.
+    pub command: Option<String>,
+    /// Whether a result that was made from something else is replaced.
+    pub force: bool,
+}
+
+/// Scores in the folder of a result.
+#[derive(Debug)]
+pub enum StagedScores {
+    /// They were there, made from the same.
+    Kept(Box<ScoreDocument>),
+    /// They were made now.
+    Made(Box<Scored>),
+}
+
+/// Third stage: scores edges and samples by the eigenpairs, and writes the files that `score --out` writes.
+///
+/// # Errors
+/// When a stage is missing or does not fit, or the folder holds a result that was made from something else.
+pub fn make_scores(
+    request: &ScoresStageRequest<'_>,
+    observer: &dyn Observer,
+) -> Result<StagedScores, Failure> {
+    let session = Session::new(observer);
+    let store = Store::of_result(request.result, request.force, &session);
+    let FoundGraphs { graphs: ModelGraphs { graphs, mut diagnostics, .. }, stage } = store.any_graphs()?;
+    let params = diagnostics.params.clone().with_threads(request.threads);
+    let (spectrum, params) = store.any_spectrum(&graphs, params)?;
+    let labels = match (&request.labels, stage.as_ref().and_then(|stage| stage.labels.as_ref())) {
+        (None, Some(place)) => Some(stored::labels_at(place)?),
+        (source, _) => labels::load(source.as_ref(), None)?,
+    };
+    if let Some(labels) = &labels {
+        let source = request.labels.as_ref().and_then(LabelSource::name);
+        let source = source.unwrap_or("the labels that came with the graphs");
+        labels::check_count(labels, graphs.nodes(), Some(source))?;
+    }
+    let without_samples = recipe(request, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
+    let recipe = |found| without_samples.clone().with("samples", if found { "found" } else { "none" });
+    let earlier = Earlier::read(request)?;
+    // To read the samples, or to run the model for them, is not worth it for a result that has them or that is refused anyway.
+    if let Some(earlier) = &earlier {
+        earlier.check(&recipe(earlier.has_samples()))?;
+    }
+    let is_there = earlier.as_ref().is_some_and(Earlier::has_samples);
+    let arrays = if is_there { None } else { arrays_of(stage.as_ref(), request, &session) };
+    let recipe = recipe(is_there || arrays.is_some());
+    if let Some(earlier) = earlier {
+        earlier.check(&recipe)?;
+        let Earlier { path, document } = earlier;
+        session.mention(
+            NoteCode::StageTaken,
+            format!("{}: the scores are there and are not made again", path.display()),
+        );
+        return Ok(StagedScores::Kept(Box::new(document)));
+    }
+    let folder = FolderRequest { path: request.result, tables: request.tables, graphs: &[] };
+    let folder = ResultFolder::create(folder)?;
+    diagnostics.params = params;
+    let report = scores_of(ModelGraphs::new(graphs, diagnostics), spectrum, session.monitor())?;
+    notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
+    let samples = arrays
+        .as_ref()
+        .map(|(inputs, outputs)| Ok::<_, Failure>((inputs.checked_samples()?, outputs.checked_samples()?)))
+        .transpose()?;
+    let signals = SampleSignals {
+        inputs: samples.as_ref().map(|(inputs, _)| inputs),
+        outputs: samples.as_ref().map(|(_, outputs)| outputs),
+        labels: labels.as_ref().map(Labels::ids),
+        ..SampleSignals::default()
+    };
+    let facts = SampleFacts::of(&report, &signals)?;
+    let mut document = ScoreDocument::new(&report, labels.as_ref(), request.top)?;
+    document.set_facts(&facts);
+    document.command.clone_from(&request.command);
+    if let Some(stage) = stage {
+        document.model = stage.model;
+        document.corruption = stage.corruption;
+        document.data = stage.data;
+    }
+    document.made_from = Some(recipe);
+    document.notes = session.notes();
+    let scored = Scored { report, facts, labels, probes: None, document };
+    folder.write_score(&scored.document, &scored.samples())?;
+    folder.commit()?;
+    Ok(StagedScores::Made(Box::new(scored)))
+}
+
+/// The arrays that the graphs were made of, for margins and fragility; none where they are not found any more.
+fn arrays_of(
+    stage: Option<&GraphStage>,
+    request: &ScoresStageRequest<'_>,
+    session: &Session<'_>,
+) -> Option<(Array<'static>, Array<'static>)> {
+    let stage = stage?;
+    let data = stage.data.as_ref()?;
+    let found = stored::array(None, &data.inputs, Side::Input, stage.corruption.as_ref(), session).and_then(
+        |inputs| {
+            let inputs = Array::Dataset(inputs);
+            let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
+            let outputs = again.load(None, &data.outputs, stage.model.as_ref())?;
+            Ok((inputs, Array::Dataset(outputs)))
+        },
+    );
+    found
+        .inspect_err(|failure| {
+            let reason = failure.message(session.voice());
+            session.note(
+                NoteCode::ArraysNotFound,
+                format!("the samples are not found again, and there are no margins without them: {reason}"),
+            );
+        })
+        .ok()
+}
+
+/// On what the files of the result depend.
+fn recipe(
+    request: &ScoresStageRequest<'_>,
+    input_graph: &str,
+    spectrum: &SolvedSpectrum,
+    labels: Option<&Labels>,
+) -> Result<Recipe, Failure> {
+    let embedding = SpectralEmbedding::from_eigenpairs(&spectrum.eigenpairs);
+    let dim = embedding.dim();
+    let of_numbers = |rows: usize, dim: usize, values: &[f64]| Samples::from_f64(rows, dim, values.to_vec());
+    let embedded = digest(&of_numbers(embedding.values().len() / dim, dim, embedding.values())?);
+    let labels = match labels {
+        Some(labels) => {
+            let ids: Vec<f64> = labels.ids().iter().map(|&id| id as f64).collect();
+            digest(&of_numbers(ids.len(), 1, &ids)?)
+        }
+        None => "none".to_owned(),
+    };
+    let tables: Vec<&str> = request.tables.iter().map(|format| format.word()).collect();
+    Ok(Recipe::new()
+        .with("input_graph", input_graph)
+        .with("eigenpairs", embedded)
+        .with("labels", labels)
+        .with("top", request.top)
+        .with("tables", tables.join(",")))
+}
+
+/// A result that is there already.
+struct Earlier {
+    path: PathBuf,
+    document: ScoreDocument,
+}
+
+impl Earlier {
+    /// None where there is none, or where it is to be replaced.
+    fn read(request: &ScoresStageRequest<'_>) -> Result<Option<Self>, Failure> {
+        let path = request.result.join("result.json");
+        if !path.exists() || request.force {
+            return Ok(None);
+        }
+        let document = ScoreDocument::read(&path)?;
+        Ok(Some(Self { path, document }))
+    }
+
+    /// Whether the samples were there when it was made.
+    fn has_samples(&self) -> bool {
+        self.document.made_from.as_ref().and_then(|made_from| made_from.get("samples")) == Some("found")
+    }
+
+    /// Refuses one that was made from something else.
+    fn check(&self, recipe: &Recipe) -> Result<(), Failure> {
+        let reason = match self.document.made_from.as_ref().map(|made_from| made_from.difference(recipe)) {
+            Some(None) => return Ok(()),
+            Some(Some(difference)) => OtherStage::Differs(difference),
+            None => OtherStage::OfScore,
+        };
+        Err(Failure::from(Usage::OtherStage { reason }).about_file(&self.path))
+    }
+}

@@ -1,0 +1,112 @@
+//! The arrays that a stored result was made of, found again.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use spadework::samples::Side;
+use spadework_document::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
+use spadework_io::{Dataset, Labels, digest, load, load_labels};
+use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
+
+use crate::corruption::apply_again;
+use crate::failure::Failure;
+use crate::model_runner::ModelRunner;
+use crate::observer::Session;
+use crate::places::array_in;
+use crate::sides::{Array, SideView};
+use crate::usage::Usage;
+
+/// An array that a result was made of: the one named now, or the one named then; its digest must be the same.
+///
+/// Inputs that were corrupted are corrupted again.
+pub(crate) fn array(
+    now: Option<&str>,
+    then: &ArrayDocument,
+    side: Side,
+    corruption: Option<&CorruptionDocument>,
+    session: &Session<'_>,
+) -> Result<Dataset, Failure> {
+    let load = |argument: &str| match corruption {
+        Some(corruption) => apply_again(&load(argument)?, corruption, session),
+        None => Ok(load(argument)?),
+    };
+    let first = load(now.unwrap_or(&then.array));
+    let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
+    if !first.as_ref().is_ok_and(is_the_one)
+        && let (None, Some(folder)) = (now, &then.folder)
+        && let Ok(data) = load(&array_in(Path::new(folder), &then.array))
+        && is_the_one(&data)
+    {
+        return Ok(data);
+    }
+    let data = first?;
+    let found = digest(&data.samples()?);
+    if found == then.digest {
+        return Ok(data);
+    }
+    let (array, digest) = (then.array.clone(), then.digest.clone());
+    Err(Failure::from(Usage::OtherArray { side, array, digest, found }).about_place(data.name()))
+}
+
+/// How the outputs of a stored result are made again.
+pub(crate) struct OutputsAgain<'a> {
+    pub(crate) inputs: &'a Array<'a>,
+    pub(crate) threads: Option<NonZeroUsize>,
+    pub(crate) session: &'a Session<'a>,
+}
+
+impl OutputsAgain<'_> {
+    /// The outputs that a result was made of: an array, or those of the model that was run for them, as it was run then.
+    pub(crate) fn load(
+        &self,
+        now: Option<&str>,
+        then: &ArrayDocument,
+        model: Option<&ModelFileDocument>,
+    ) -> Result<Dataset, Failure> {
+        match (now, model) {
+            (None, Some(model)) => self.of_model(model),
+            _ => array(now, then, Side::Output, None, self.session),
+        }
+    }
+
+    /// The model's digest must be the same; that of its outputs may differ in the last digits, on another machine.
+    fn of_model(&self, then: &ModelFileDocument) -> Result<Dataset, Failure> {
+        let elsewhere =
+            then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
+        let opened = |file: &String| OnnxModel::open(file).ok().filter(|model| model.digest() == then.digest);
+        let places = [Some(then.file.clone()), elsewhere];
+        let Some(model) = places.iter().flatten().find_map(opened) else {
+            let failure = Failure::from(Usage::OtherModel { digest: then.digest.clone() });
+            return Err(failure.about_place(&then.file));
+        };
+        let options = RunOptions {
+            output_name: Some(then.output.clone()),
+            layout: then.layout.as_deref().and_then(Layout::from_word),
+            // The library may not be on this machine; the built-in engine gives the same up to the last digits.
+            onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
+            normalization: then.normalize.as_deref().and_then(Normalization::new),
+            ..RunOptions::default()
+        };
+        let inputs = SideView::of_array(self.inputs)?;
+        let (threads, session) = (self.threads, self.session);
+        let runner = ModelRunner { options: &options, threads, inputs: Some(&inputs), session };
+        Ok(runner.run_model(&model)?.0)
+    }
+}
+
+/// The labels that a result was made with: those named then, or those that come with its inputs.
+pub(crate) fn labels(then: Option<&PlaceDocument>, inputs: &Array<'_>) -> Result<Option<Labels>, Failure> {
+    match then {
+        Some(place) => labels_at(place).map(Some),
+        None => Ok(inputs.labels().cloned()),
+    }
+}
+
+/// Labels that were named in some folder.
+pub(crate) fn labels_at(place: &PlaceDocument) -> Result<Labels, Failure> {
+    let PlaceDocument { array, folder } = place;
+    Ok(match (load_labels(array), folder) {
+        (Err(_), Some(folder)) => load_labels(&array_in(Path::new(folder), array))?,
+        (labels, _) => labels?,
+    })
+}

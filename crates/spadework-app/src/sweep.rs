@@ -1,0 +1,146 @@
+//! The score of one or more models over k.
+
+use spadework::SpadeParams;
+use spadework::pipeline::{Spectrum, Sweep, sweep as sweep_models};
+use spadework_document::Note;
+use spadework_document::sweep::{PointScore, SweepDocument};
+use spadework_io::output::{Column, write_npy};
+use spadework_report::{Origin, sweep_charts, sweep_page};
+
+use crate::data::ModelsData;
+use crate::failure::Failure;
+use crate::models::{ModelOutputs, ModelSides};
+use crate::notes;
+use crate::observer::{Observer, Session};
+use crate::pages::PageRequest;
+use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::sides::Inputs;
+use crate::tables::{self, TableFormat};
+use crate::usage::Usage;
+
+/// What is asked of a sweep.
+#[derive(Debug, Clone)]
+pub struct SweepRequest<'a> {
+    /// What the models are scored on.
+    pub data: ModelsData<'a>,
+    /// Every k, ascending.
+    pub neighbors: Vec<usize>,
+    /// How they are scored, k excepted.
+    pub params: SpadeParams,
+    /// A folder for the result.
+    pub folder: Option<FolderRequest<'a>>,
+    /// A page and figures.
+    pub page: PageRequest<'a>,
+    /// What the page and the document say about where they come from.
+    pub origin: Origin,
+}
+
+/// The scores of models over k.
+#[derive(Debug)]
+pub struct Swept {
+    /// The scores, and how they came about.
+    pub sweep: Sweep,
+    /// All of it as a document.
+    pub document: SweepDocument,
+}
+
+impl Swept {
+    /// What a reader of the result must know.
+    pub fn notes(&self) -> &[Note] {
+        &self.document.notes
+    }
+}
+
+/// Scores one or more models for every k.
+///
+/// # Errors
+/// When the request makes no sense, its files cannot be read or written, or no k has an answer.
+pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swept, Failure> {
+    request.check()?;
+    let folder = request.folder.map(ResultFolder::create).transpose()?;
+    request.page.check()?;
+    let session = Session::new(observer);
+
+    let SweepRequest { data, params, neighbors, .. } = request;
+    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let given = inputs.view()?;
+    let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
+    let sides = ModelSides::new(data, given, &outputs, &session)?;
+
+    let sweep = sweep_models(&sides.set, neighbors, params, session.monitor())
+        .map_err(|error| Failure::of_evaluation(error, params))?;
+    note_graphs(&sweep, &session);
+
+    let mut document = SweepDocument::new(&sweep, params, sides.set.len());
+    let names = document.models.iter().enumerate();
+    let files = names.filter_map(|(at, name)| Some((name.clone(), sides.file(at)?.clone())));
+    document.files = files.collect();
+    document.notes = session.notes();
+    if let Some(folder) = folder {
+        document.command.clone_from(&request.origin.command);
+        write(&folder, &document)?;
+        folder.commit()?;
+    }
+    request.page.write(|| sweep_page(&document, &request.origin), || sweep_charts(&document))?;
+    Ok(Swept { sweep, document })
+}
+
+impl SweepRequest<'_> {
+    fn check(&self) -> Result<(), Failure> {
+        self.params.check()?;
+        if self.params.spectrum != Spectrum::Leading {
+            return Err(Usage::FullSpectrumOfSweep.into());
+        }
+        self.data.check()
+    }
+}
+
+fn note_graphs(sweep: &Sweep, session: &Session<'_>) {
+    if let Some(recall) = sweep.input_recall {
+        notes::about_search("inputs", recall, session);
+    } else {
+        // The graph is the same for every k.
+        let scores = sweep.points.iter().find_map(|point| point.scores.as_ref().ok());
+        notes::about_given_graph(scores.map_or(1, |scores| scores.input.components_found), session);
+    }
+    for (name, &recall) in sweep.models.iter().zip(&sweep.output_recalls) {
+        notes::about_search(&format!("outputs of `{name}`"), recall, session);
+    }
+}
+
+/// result.json, and a table with a row for every k and model.
+fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Failure> {
+    let (path, formats) = (folder.path(), folder.tables());
+    folder.write_document(document)?;
+    let cells: Vec<_> = document
+        .points
+        .iter()
+        .flat_map(|point| document.models.iter().enumerate().map(move |(at, name)| (point, at, name)))
+        .collect();
+    let score = |of: fn(&PointScore) -> f64| -> Vec<f64> {
+        cells.iter().map(|(point, at, _)| point.scores.get(*at).map_or(f64::NAN, of)).collect()
+    };
+    let neighbors: Vec<i64> = cells.iter().map(|(point, ..)| point.neighbors as i64).collect();
+    let used: Vec<f64> =
+        cells.iter().map(|(point, ..)| point.used.map_or(f64::NAN, |used| used as f64)).collect();
+    let names: Vec<String> = cells.iter().map(|(.., name)| (*name).clone()).collect();
+    let (scores, lower, upper) = (
+        score(|score| score.model_score),
+        score(|score| score.enclosure.lower),
+        score(|score| score.enclosure.upper),
+    );
+    let columns = [
+        ("neighbors", Column::I64(&neighbors)),
+        ("used", Column::F64(&used)),
+        ("name", Column::Utf8(&names)),
+        ("model_score", Column::F64(&scores)),
+        ("enclosure_lower", Column::F64(&lower)),
+        ("enclosure_upper", Column::F64(&upper)),
+    ];
+    tables::write(path, "sweep", formats, &columns)?;
+    if formats.contains(&TableFormat::Npy) {
+        let shape = [document.points.len(), document.models.len()];
+        write_npy(&path.join("scores.npy"), &shape, scores.as_slice())?;
+    }
+    Ok(())
+}

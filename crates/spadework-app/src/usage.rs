@@ -1,0 +1,234 @@
+//! Requests that make no sense, or that do not fit their files.
+
+use std::path::PathBuf;
+
+use spadework::samples::Side;
+use spadework_document::stages::Difference;
+
+use crate::wording::{Hint, Voice};
+
+/// What is wrong with a request.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
+pub enum Usage {
+    /// An interval where a side is a graph.
+    IntervalOfGraph,
+    /// An interval where the inputs of several models are a graph.
+    IntervalOfInputGraph,
+    /// A corruption of inputs that are a graph.
+    CorruptionOfGraph,
+    /// A projection of inputs that are a graph.
+    ProjectionOfGraph,
+    /// A model that would be run on a graph.
+    ModelOnGraph { file: String },
+    /// Models of the same name.
+    RepeatedModel { name: String },
+    /// Probes that have no part in what samples are selected by.
+    ProbeWithoutFragility { by: &'static str },
+    /// A selection by margins that are not known.
+    NoMargins,
+    /// More samples than there are.
+    TooManySelected { samples: usize, top: usize },
+    /// A sweep of edge and node scores, which it does not have.
+    FullSpectrumOfSweep,
+    /// More edges than there are others to compare with.
+    TooManyEdges { edges: usize, top: usize },
+    /// A pair that is not a pair of samples.
+    NoPair { samples: usize, p: u32, q: u32 },
+    /// More dimensions than samples allow.
+    TooManyDimensions { samples: usize, dims: usize },
+    /// More dimensions than there are eigenvalues.
+    TooFewEigenvalues { positive: usize, dims: usize },
+    /// No layer matches.
+    NoLayerMatches { patterns: String },
+    /// No layer depends on the input alone.
+    NoLayerOfInput { input: String },
+    /// No layer has one row per sample.
+    NoLayerOfRows,
+    /// No layer at all.
+    NoLayer,
+    /// A baseline that is not comparable.
+    Baseline { reason: String },
+    /// Another array than the one that a result was made of.
+    OtherArray { side: Side, array: String, digest: String, found: String },
+    /// Another model than the one that a result was made of.
+    OtherModel { digest: String },
+    /// A corruption that this version does not know.
+    UnknownCorruption { reason: String },
+    /// A result that does not say which arrays it was made of.
+    UnknownArrays,
+    /// A document that is not a result of the commands that have pages.
+    NoPageOf { schema: String },
+    /// A document with a word that this version does not know.
+    UnknownWord { reason: String },
+    /// A result that its own arrays do not give.
+    OtherScore { then: f64, now: f64 },
+    /// Arrays that are not those of a result in memory.
+    OtherArrays { then: f64, now: f64 },
+    /// A text that is not a document.
+    NoDocument { reason: String },
+    /// A result folder that would overwrite its reference.
+    OverwritesReference { out: PathBuf, reference: PathBuf },
+    /// A reference that is not a folder.
+    NoResultFolder,
+    /// A reference that does not say what was scored.
+    NoDataOfReference,
+    /// A result that new samples cannot be measured by.
+    NoReference { reason: String },
+    /// An embedding of another shape.
+    EmbeddingShape { expected: [usize; 2], got: Vec<usize> },
+    /// A stage that was made from something else.
+    OtherStage { reason: OtherStage },
+    /// A stage file that is not whole.
+    BrokenStage { reason: String },
+    /// A folder without graphs.
+    NoGraphs { input: PathBuf, output: PathBuf },
+    /// A folder without eigenpairs.
+    NoEigenpairs,
+    /// Eigenpairs of other graphs.
+    EigenpairsOfOtherGraphs,
+}
+
+/// In what a stage differs from the one asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OtherStage {
+    /// In something that it was made from.
+    Differs(Difference),
+    /// Another program wrote it.
+    OfAnotherProgram,
+    /// `spadework score` wrote it in one go.
+    OfScore,
+}
+
+impl Usage {
+    pub(crate) fn hint(&self) -> Option<Hint> {
+        Some(match self {
+            Usage::RepeatedModel { .. } => Hint::NameModels,
+            Usage::ProbeWithoutFragility { .. } => Hint::ByFragility,
+            Usage::Baseline { .. } => Hint::MakeBaseline,
+            Usage::NoDataOfReference | Usage::NoReference { .. } | Usage::EmbeddingShape { .. } => {
+                Hint::MakeReference
+            }
+            Usage::OtherStage { .. } | Usage::BrokenStage { .. } => Hint::ReplaceStage,
+            Usage::NoLayerMatches { .. } | Usage::NoLayerOfInput { .. } => Hint::ListLayers,
+            Usage::NoGraphs { .. } => Hint::MakeGraphs,
+            Usage::NoEigenpairs => Hint::FindEigenpairs,
+            Usage::EigenpairsOfOtherGraphs => Hint::FindEigenpairsAgain,
+            _ => return None,
+        })
+    }
+
+    /// The message in the words of a front end.
+    pub fn text(&self, voice: Voice) -> String {
+        let command = voice == Voice::Command;
+        match self {
+            Usage::IntervalOfGraph if command => {
+                "--interval draws from the samples of both sides, but a graph is given in place of one".to_owned()
+            }
+            Usage::IntervalOfInputGraph if command => {
+                "--interval draws from the samples of both sides, but --input-graph is given in place of the inputs"
+                    .to_owned()
+            }
+            Usage::IntervalOfGraph | Usage::IntervalOfInputGraph => {
+                "`interval` draws from the samples of both sides, but a graph is given in place of one".to_owned()
+            }
+            Usage::CorruptionOfGraph => {
+                "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
+            }
+            Usage::ProjectionOfGraph if command => {
+                "--graph pca: projects the inputs, but --input-graph is given in their place".to_owned()
+            }
+            Usage::ProjectionOfGraph => {
+                "graph=\"pca:…\" projects the inputs, but `input_graph` is given in their place".to_owned()
+            }
+            Usage::ModelOnGraph { file } => {
+                format!("{file}: a model is run on the inputs, but a graph is given in their place")
+            }
+            Usage::RepeatedModel { name } => {
+                format!("models must have names that differ, got `{name}` twice")
+            }
+            Usage::ProbeWithoutFragility { by } => {
+                format!("--probe makes the fragility better, but samples are selected by {by}")
+            }
+            Usage::NoMargins => {
+                "--by margin needs --outputs or --model with at least two numbers a sample, one a class".to_owned()
+            }
+            Usage::TooManySelected { samples, top } => {
+                format!("--top must be at most the number of samples ({samples}), got {top}")
+            }
+            Usage::FullSpectrumOfSweep => {
+                "--eigenpairs all makes edge and node scores, but a sweep has model scores alone".to_owned()
+            }
+            Usage::TooManyEdges { edges, top } => format!(
+                "--top must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
+            ),
+            Usage::NoPair { samples, p, q } => {
+                format!("--pair must name two different samples below {samples}, got {p},{q}")
+            }
+            Usage::TooManyDimensions { samples, dims } => {
+                format!("--dims must be smaller than the number of samples ({samples}), got {dims}")
+            }
+            Usage::TooFewEigenvalues { positive, dims } => {
+                format!("--dims must be at most the number of positive eigenvalues ({positive}), got {dims}")
+            }
+            Usage::NoLayerMatches { patterns } => format!("no layer matches --layers {patterns}"),
+            Usage::NoLayerOfInput { input } => format!("no layer depends on input `{input}` alone"),
+            Usage::NoLayerOfRows => "no layer makes one row a sample".to_owned(),
+            Usage::NoLayer => "there is no layer".to_owned(),
+            Usage::Baseline { reason } => format!("the baseline must have {reason}"),
+            Usage::OtherArray { side, array, digest, found } => format!(
+                "must be the {side}s that the result was made of ({array}, digest {digest}), got digest {found}"
+            ),
+            Usage::OtherModel { digest } => {
+                format!("must be the model that the result was made of (digest {digest}), got none or another")
+            }
+            Usage::UnknownCorruption { reason } => {
+                format!("the corruption of the result cannot be made again: {reason}")
+            }
+            Usage::UnknownArrays => {
+                "the result does not say which arrays it was made of, or was made of graphs".to_owned()
+            }
+            Usage::NoPageOf { schema } => {
+                format!("expected a result of score, compare, sweep or layers, got schema `{schema}`")
+            }
+            Usage::UnknownWord { reason } => reason.clone(),
+            Usage::OtherScore { then, now } => {
+                format!("says model score {then}, but its arrays give {now}: make the result anew")
+            }
+            Usage::OtherArrays { then, now } => format!(
+                "inputs and outputs must be those of the report, whose model score is {then}, got {now}"
+            ),
+            Usage::NoDocument { reason } => format!("not a document: {reason}"),
+            Usage::OverwritesReference { out, reference } => format!(
+                "--out {} is the folder of --reference {}, which would be overwritten",
+                out.display(),
+                reference.display()
+            ),
+            Usage::NoResultFolder => "expected a folder made with `score --out`".to_owned(),
+            Usage::NoDataOfReference => "result.json does not say what was scored".to_owned(),
+            Usage::NoReference { reason } => format!("is no reference for new samples: {reason}"),
+            Usage::EmbeddingShape { expected, got } => format!(
+                "expected {} × {} numbers of double precision, got shape {got:?}",
+                expected[0], expected[1]
+            ),
+            Usage::OtherStage { reason } => format!("was made from something else: {reason}"),
+            Usage::BrokenStage { reason } => reason.clone(),
+            Usage::NoGraphs { input, output } => {
+                format!("{} and {}: expected two graphs", input.display(), output.display())
+            }
+            Usage::NoEigenpairs => "expected eigenpairs".to_owned(),
+            Usage::EigenpairsOfOtherGraphs => "was found for other graphs than those beside it".to_owned(),
+        }
+    }
+}
+
+impl std::fmt::Display for OtherStage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            OtherStage::Differs(difference) => difference.fmt(f),
+            OtherStage::OfAnotherProgram => f.write_str("another program wrote it"),
+            OtherStage::OfScore => f.write_str("`spadework score` wrote it"),
+        }
+    }
+}

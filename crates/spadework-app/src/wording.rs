@@ -1,0 +1,277 @@
+//! What people read, in the words of each front end.
+//!
+//! The command writes `--connectivity bridge` where Python writes `connectivity="bridge"`. Both wordings of everything that
+//! depends on it stand side by side here, so that neither drifts from the other. Messages that name no option are the same in
+//! both, and are written where they belong.
+
+use std::fmt;
+
+use spadework::Error as CoreError;
+use spadework_io::Error as FileError;
+use spadework_model::ModelError;
+
+use crate::failure::Subject;
+
+/// Whose words messages use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// The command line: `--search exact`.
+    Command,
+    /// Python: `search="exact"`.
+    Python,
+}
+
+impl Voice {
+    /// An argument with a word as its value.
+    pub(crate) fn argument(self, name: &str, value: &str) -> String {
+        match self {
+            Voice::Command => format!("{} {value}", option(name)),
+            Voice::Python => format!("{name}=\"{value}\""),
+        }
+    }
+
+    pub(crate) fn subject(self, subject: &Subject) -> String {
+        match (subject, self) {
+            (Subject::Place(place), _) => place.clone(),
+            (Subject::Model(name), _) => format!("model `{name}`"),
+            (Subject::Argument(name), Voice::Command) => option(name),
+            (Subject::Argument(name), Voice::Python) => (*name).to_owned(),
+        }
+    }
+}
+
+/// An argument as an option of the command.
+fn option(name: &str) -> String {
+    format!("--{}", name.replace('_', "-"))
+}
+
+macro_rules! note_codes {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
+        /// What a note is about: a word that programs can look for, whatever the message says.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum NoteCode { $($(#[$doc])* $name),* }
+
+        impl fmt::Display for NoteCode {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(NoteCode::$name => $word),* })
+            }
+        }
+    };
+}
+
+note_codes! {
+    /// The outputs look like probabilities.
+    Probabilities = "probabilities",
+    /// Few rows of the outputs differ.
+    RepeatedOutputs = "repeated-outputs",
+    /// The outputs hardly say more about the labels than guesses would.
+    LowAccuracy = "low-accuracy",
+    /// A model ends in a softmax.
+    SoftmaxOutput = "softmax-output",
+    /// The channels of the inputs are moved for a model.
+    ChannelsMoved = "channels-moved",
+    /// The inputs are corrupted, and the outputs come from a file.
+    CorruptedInputs = "corrupted-inputs",
+    /// Rows of numbers are taken for images.
+    ImageShapeGuessed = "image-shape-guessed",
+    /// Samples are not images, which a probe would use.
+    NoImages = "no-images",
+    /// Entries of a given graph are not edges.
+    EntriesLeftOut = "entries-left-out",
+    /// The input graph given is in several pieces.
+    InputGraphInPieces = "input-graph-in-pieces",
+    /// More neighbors than asked for.
+    NeighborsGrown = "neighbors-grown",
+    /// Edges were added to connect a graph.
+    Bridges = "bridges",
+    /// Neighbors were searched approximately.
+    ApproximateSearch = "approximate-search",
+    /// Weights were raised to the smallest there is.
+    WeightsRaised = "weights-raised",
+    /// Neighbors among exact copies are chosen by index.
+    ExactCopies = "exact-copies",
+    /// Subsamples needed more neighbors.
+    SubsamplesGrown = "subsamples-grown",
+    /// A model that is given by its outputs is not probed.
+    NotProbed = "not-probed",
+    /// What probes cost.
+    ProbeCost = "probe-cost",
+    /// Layers that do not make one row per sample.
+    LayersLeftOut = "layers-left-out",
+    /// Entries of eigenvectors of new samples are means.
+    MeansOfNeighbors = "means-of-neighbors",
+    /// New samples lie far from the reference.
+    FarFromReference = "far-from-reference",
+    /// Bridges of the reference do not count for new samples.
+    ReferenceBridges = "reference-bridges",
+    /// A stage is there and is taken.
+    StageTaken = "stage-taken",
+    /// A stage is there and is replaced.
+    StageReplaced = "stage-replaced",
+    /// Bounds of eigenpairs of another program are found now.
+    BoundsFoundNow = "bounds-found-now",
+    /// The arrays of a result are not found.
+    ArraysNotFound = "arrays-not-found",
+}
+
+/// What may help. Front ends have their own words for it ([`Hint::text`]), and no words where it is of no use there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the texts say what each is")]
+pub enum Hint {
+    Disconnected,
+    GrownInVain,
+    GrownTooFar,
+    GivenDisconnected,
+    MissedEigenvalue,
+    PowerNotConverged,
+    NotConverged,
+    NotCertified,
+    SketchError,
+    TooManyNeighbors,
+    TooFewModels,
+    SmallSubsample,
+    TooManyEigenpairs,
+    FolderOfArrays,
+    Pixels,
+    IndexColumn,
+    RunElsewhere,
+    DescribeModel,
+    OtherOutput,
+    ChannelLayout,
+    ImageShape,
+    ListLayers,
+    NameModels,
+    ByFragility,
+    MakeBaseline,
+    WhereArrays,
+    WhereReferenceInputs,
+    WhereReferenceOutputs,
+    MakeReference,
+    ReplaceStage,
+    MakeGraphs,
+    FindEigenpairs,
+    FindEigenpairsAgain,
+}
+
+impl Hint {
+    /// The hint in the words of a front end.
+    pub fn text(self, voice: Voice) -> Option<&'static str> {
+        match voice {
+            Voice::Command => Some(self.on_the_command_line()),
+            Voice::Python => self.in_python(),
+        }
+    }
+
+    fn on_the_command_line(self) -> &'static str {
+        match self {
+            Hint::Disconnected => "try --connectivity grow or bridge, or more --neighbors",
+            Hint::GrownInVain => "try --connectivity bridge, or with cknn a larger DELTA",
+            Hint::GrownTooFar => "try --connectivity bridge, or with cknn a smaller DELTA",
+            Hint::GivenDisconnected => "give --outputs in place of the graph, and --connectivity mends it",
+            Hint::MissedEigenvalue => "try another --seed or a smaller --tolerance",
+            Hint::PowerNotConverged => "try --solver davidson",
+            Hint::NotConverged => "try a larger --tolerance or another --seed",
+            Hint::NotCertified => "without --certify the upper bound holds with a stated probability",
+            Hint::SketchError => "set it with --sketch-error, e.g. 0.3",
+            Hint::TooManyNeighbors => "try a smaller --neighbors",
+            Hint::TooFewModels => {
+                "give --outputs or --model once a model; `spadework score` scores a single one"
+            }
+            Hint::SmallSubsample => "try a smaller --neighbors, or no --interval",
+            Hint::TooManyEigenpairs => "try a smaller --eigenpairs",
+            Hint::FolderOfArrays => {
+                "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR"
+            }
+            Hint::Pixels => "divide bytes by 255; undo a normalization of the images first",
+            Hint::IndexColumn => {
+                "write the table without its index (pandas: index=False), or name the column to use it"
+            }
+            Hint::RunElsewhere => "run the model where it was made, and give its outputs: --outputs Y.npy",
+            Hint::DescribeModel => "`spadework model FILE` says what the model takes and returns",
+            Hint::OtherOutput => {
+                "--output-name takes another value; --batch-size 1 may help where the model mixes the samples of a batch"
+            }
+            Hint::ChannelLayout => "--input-layout says where the channels are, if the array does not",
+            Hint::ImageShape => "--shape says how the numbers make an image, e.g. --shape 3x32x32",
+            Hint::ListLayers => "`spadework model FILE` lists the layers",
+            Hint::NameModels => "name each model: --outputs NAME=ARRAY, --model NAME=FILE",
+            Hint::ByFragility => "--by fragility",
+            Hint::MakeBaseline => {
+                "make the baseline anew with `spadework score --out DIR`, the same inputs, --neighbors, --graph, --weights and --connectivity"
+            }
+            Hint::WhereArrays => "--inputs and --outputs say where the arrays of the result are now",
+            Hint::WhereReferenceInputs => "--reference-inputs says where the inputs of the reference are now",
+            Hint::WhereReferenceOutputs => {
+                "--reference-outputs says where the outputs of the reference are now"
+            }
+            Hint::MakeReference => "make the folder anew with `spadework score --out DIR`",
+            Hint::ReplaceStage => "--force makes it anew; another folder keeps both",
+            Hint::MakeGraphs => {
+                "`spadework graph --out RESULT` makes them, or takes those of another program"
+            }
+            Hint::FindEigenpairs => {
+                "`spadework eigen RESULT` finds them, on a cluster `mpirun -n N python -m spadework.slepc RESULT`"
+            }
+            Hint::FindEigenpairsAgain => "find the eigenpairs again, with --force",
+        }
+    }
+
+    /// Python's messages name the argument already where it is a single one.
+    fn in_python(self) -> Option<&'static str> {
+        Some(match self {
+            Hint::Disconnected | Hint::GrownInVain => {
+                "try connectivity=\"grow\" or \"bridge\", or more neighbors"
+            }
+            Hint::GrownTooFar => "try connectivity=\"bridge\"",
+            Hint::GivenDisconnected => "give outputs in place of the graph, and `connectivity` mends it",
+            Hint::MissedEigenvalue => "try another seed or a smaller tolerance",
+            Hint::PowerNotConverged => "try solver=\"davidson\"",
+            Hint::NotConverged => "try a larger tolerance or another seed",
+            Hint::NotCertified => "with certify=False the upper bound holds with a stated probability",
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn of_core(error: &CoreError) -> Option<Self> {
+        Some(match error {
+            // What is wrong with one model is judged as it would be with a single one.
+            CoreError::InModel { cause, .. } => return Self::of_core(cause),
+            CoreError::Disconnected { .. } => Hint::Disconnected,
+            CoreError::GrownTooFar { .. } => Hint::GrownTooFar,
+            CoreError::GivenDisconnected { .. } => Hint::GivenDisconnected,
+            CoreError::MissedEigenvalue { .. } => Hint::MissedEigenvalue,
+            CoreError::NotConverged { .. } => Hint::NotConverged,
+            CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => Hint::NotCertified,
+            CoreError::SketchError { .. } => Hint::SketchError,
+            CoreError::TooManyNeighbors { .. } => Hint::TooManyNeighbors,
+            CoreError::TooFewModels { .. } => Hint::TooFewModels,
+            CoreError::SmallSubsample { .. } => Hint::SmallSubsample,
+            CoreError::TooManyEigenpairs { .. } => Hint::TooManyEigenpairs,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn of_file(error: &FileError) -> Option<Self> {
+        Some(match error {
+            FileError::Folder { .. } => Hint::FolderOfArrays,
+            FileError::Pixel { .. } => Hint::Pixels,
+            FileError::IndexColumn { .. } => Hint::IndexColumn,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn of_model(cause: &ModelError) -> Option<Self> {
+        Some(match cause {
+            ModelError::UnknownOperator { .. }
+            | ModelError::ManyInputs { .. }
+            | ModelError::InputType { .. }
+            | ModelError::Engine { .. } => Hint::RunElsewhere,
+            ModelError::InputShape { .. } | ModelError::NoSuchName { .. } => Hint::DescribeModel,
+            ModelError::OutputShape { .. } => Hint::OtherOutput,
+            ModelError::Channels { .. } => Hint::ChannelLayout,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! What a user typed, as a request.
+
+use std::path::Path;
+
+use spadework_app::{
+    ArraySource, CorruptionRequest, Extras, FolderRequest, GraphFormat, GraphSource, InputSource,
+    LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeRequest, Probes, ScoreRequest,
+    TableFormat,
+};
+use spadework_io::{default_name, names_array};
+use spadework_report::Origin;
+
+use crate::args::{ModelArgs, OutputArgs};
+use crate::args_data::CorruptionArgs;
+use crate::args_graphs::SaveGraphsArgs;
+use crate::args_many::{CertaintyArgs, ModelsArgs};
+use crate::args_model::NetworkArgs;
+use crate::args_probe::ProbeArgs;
+use crate::args_report::{PageArgs, PlotsArgs};
+use crate::failure::Failure;
+
+/// The inputs by the two options that name them.
+fn inputs<'a>(array: Option<&'a str>, graph: Option<&'a str>) -> InputSource<'a> {
+    match (array, graph) {
+        (Some(array), _) => InputSource::Array(ArraySource::Named(array)),
+        (None, Some(graph)) => InputSource::Graph(GraphSource::File(graph)),
+        (None, None) => unreachable!("the command line demands one of the two"),
+    }
+}
+
+/// The outputs by the options that name them.
+pub(crate) fn outputs<'a>(
+    network: &'a NetworkArgs,
+    array: Option<&'a str>,
+    graph: Option<&'a str>,
+) -> OutputSource<'a> {
+    match (network.model.as_deref(), array, graph) {
+        (Some(model), ..) => OutputSource::Model(model),
+        (None, Some(array), _) => OutputSource::Array(ArraySource::Named(array)),
+        (None, None, Some(graph)) => OutputSource::Graph(GraphSource::File(graph)),
+        (None, None, None) => unreachable!("the command line demands one of them"),
+    }
+}
+
+impl ModelArgs {
+    /// What is scored.
+    pub(crate) fn data(&self, corruption: &CorruptionArgs) -> ModelData<'_> {
+        ModelData {
+            inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
+            outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
+            labels: self.labels.as_deref().map(LabelSource::Named),
+            corruption: corruption.request(),
+            run: self.network.run.options(),
+        }
+    }
+
+    /// A request for scores alone.
+    pub(crate) fn score<'a>(
+        &'a self,
+        corruption: &CorruptionArgs,
+        folder: Option<FolderRequest<'a>>,
+        top: usize,
+    ) -> ScoreRequest<'a> {
+        ScoreRequest {
+            data: self.data(corruption),
+            params: self.params(),
+            top,
+            extras: Extras::default(),
+            probes: Probes::None,
+            folder,
+            page: PageRequest::NONE,
+            origin: this_call(),
+        }
+    }
+}
+
+impl ModelsArgs {
+    /// What is compared or swept.
+    pub(crate) fn data<'a>(
+        &'a self,
+        labels: Option<&'a str>,
+        corruption: &CorruptionArgs,
+    ) -> Result<ModelsData<'a>, Failure> {
+        let of_array = |argument: &'a String| {
+            let (name, array) = named(argument)?;
+            Ok((name, OutputSource::Array(ArraySource::Named(array))))
+        };
+        let of_model = |argument: &'a String| {
+            let (name, file) = named(argument)?;
+            Ok((name, OutputSource::Model(file)))
+        };
+        let models = self.outputs.iter().map(of_array);
+        let models = models.chain(self.model.iter().map(of_model)).chain(self.models.iter().map(of_array));
+        Ok(ModelsData {
+            inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
+            models: models.collect::<Result<_, Failure>>()?,
+            labels: labels.map(LabelSource::Named),
+            corruption: corruption.request(),
+            run: self.run.options(),
+        })
+    }
+}
+
+/// `NAME=ARRAY`, or an array alone. Like a colon, an = may be part of a path, so what exists under the whole argument
+/// goes before any other reading of it.
+fn named(argument: &str) -> Result<(String, &str), Failure> {
+    match argument.split_once('=') {
+        Some((name, array)) if !names_array(argument) => {
+            if name.is_empty() || array.is_empty() {
+                return Err(Failure::usage(format!(
+                    "--outputs must be NAME=ARRAY or an array, and --model NAME=FILE or a file, got `{argument}`"
+                )));
+            }
+            Ok((name.to_owned(), array))
+        }
+        _ => Ok((default_name(argument), argument)),
+    }
+}
+
+impl CorruptionArgs {
+    fn request(&self) -> Option<CorruptionRequest> {
+        self.corruption.map(|corruption| CorruptionRequest { corruption, shape: self.shape })
+    }
+}
+
+impl ProbeArgs {
+    pub(crate) fn request(&self) -> Option<ProbeRequest> {
+        let probes = self.probes.map(Into::into);
+        self.probe.map(|probe| ProbeRequest { probe, probes, samples: self.probe_samples.get() })
+    }
+
+    /// Probes of the model that is run for the outputs.
+    pub(crate) fn probes(&self) -> Probes {
+        self.request().map_or(Probes::None, Probes::Run)
+    }
+}
+
+impl CertaintyArgs {
+    pub(crate) fn extras(&self) -> Extras {
+        Extras { interval: self.interval, references: self.references, indices: self.indices }
+    }
+}
+
+impl PageArgs {
+    pub(crate) fn request(&self) -> PageRequest<'_> {
+        self.plots.request(self.report.as_deref())
+    }
+}
+
+impl PlotsArgs {
+    /// A page at this place, and the figures.
+    pub(crate) fn request<'a>(&'a self, page: Option<&'a Path>) -> PageRequest<'a> {
+        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into() }
+    }
+}
+
+/// Formats of what goes into a folder.
+#[derive(Debug)]
+pub(crate) struct Formats {
+    tables: Vec<TableFormat>,
+    graphs: Vec<GraphFormat>,
+}
+
+impl OutputArgs {
+    pub(crate) fn formats(&self, graphs: Option<&SaveGraphsArgs>) -> Formats {
+        Formats {
+            tables: self.tables.iter().map(|&format| format.into()).collect(),
+            graphs: graphs
+                .map(|args| args.save_graphs.iter().map(|&format| format.into()).collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// The folder of `--out`, where it was given.
+    pub(crate) fn folder<'a>(&'a self, formats: &'a Formats) -> Option<FolderRequest<'a>> {
+        let Formats { tables, graphs } = formats;
+        self.out.as_deref().map(|path| FolderRequest { path, tables, graphs })
+    }
+}
+
+/// The call at hand as the origin of a page.
+pub(crate) fn this_call() -> Origin {
+    Origin { title: None, command: Some(command_line()) }
+}
+
+/// The command line, as a shell would take it again.
+pub(crate) fn command_line() -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_./:=,%+@".contains(character);
+    let quoted = |word: String| {
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("spadework".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

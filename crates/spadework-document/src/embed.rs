@@ -1,0 +1,44 @@
+//! Embeddings of the samples as a document: what `embed --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+use crate::note::Note;
+use crate::request::RequestDocument;
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.embed/2";
+
+/// The samples as both graphs and the model place them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmbedDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Number of samples.
+    pub samples: usize,
+    /// Dimensions of every embedding.
+    pub dims: usize,
+    /// Seed.
+    pub seed: u64,
+    /// By the input graph, by the output graph, and by both.
+    pub embeddings: Vec<EmbeddingDocument>,
+    /// The parameters asked for.
+    pub request: RequestDocument,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// One way of placing the samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EmbeddingDocument {
+    /// `input`, `output` or `generalized`.
+    pub of: String,
+    /// One eigenvalue per dimension.
+    pub eigenvalues: Vec<f64>,
+    /// Relative residual of each eigenpair.
+    pub residuals: Vec<f64>,
+    /// One row per sample; left out where they are in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordinates: Option<Vec<Vec<f64>>>,
+}

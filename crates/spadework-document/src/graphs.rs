@@ -1,0 +1,89 @@
+//! One model on graphs made in every way, as a document: what `graphs --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+use crate::note::Note;
+use crate::request::RequestDocument;
+use crate::result::{EnclosureDocument, GraphsDocument, ModelFileDocument};
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.graphs/2";
+
+/// A model on graphs made in every way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConstructionsDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Number of samples.
+    pub samples: usize,
+    /// Numbers per input.
+    pub input_dim: usize,
+    /// Numbers per output.
+    pub output_dim: usize,
+    /// k.
+    pub neighbors: usize,
+    /// r.
+    pub eigenpairs: usize,
+    /// Connectivity policy.
+    pub connectivity: String,
+    /// Seed.
+    pub seed: u64,
+    /// Samples compared by `top_overlap`.
+    pub top: usize,
+    /// One row for every way, knn with unit weights first.
+    pub constructions: Vec<ConstructionDocument>,
+    /// The model that was run for the outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFileDocument>,
+    /// The parameters asked for, kind of graph and weights excepted.
+    pub request: RequestDocument,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// One way of making graphs: what came of it, or why nothing did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConstructionDocument {
+    /// How the graphs are made of their samples.
+    pub graph: String,
+    /// What their edges weigh.
+    pub weights: String,
+    /// What came of it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// What came of one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// Scores.
+    Scored(Box<ConstructionScores>),
+    /// None, and why.
+    Failed {
+        /// What went wrong.
+        error: String,
+    },
+}
+
+/// The scores of one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConstructionScores {
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// Bounds of the model score.
+    pub enclosure: EnclosureDocument,
+    /// k that was used.
+    pub neighbors_used: usize,
+    /// Both graphs.
+    pub graphs: GraphsDocument,
+    /// Agreement of the node scores with those on knn graphs; none where these have no score, and no order where all scores of
+    /// one side are equal.
+    pub kendall_tau: Option<f64>,
+    /// The share of the most fragile samples in common with those.
+    pub top_overlap: Option<f64>,
+}

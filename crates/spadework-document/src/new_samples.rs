@@ -1,0 +1,64 @@
+//! New samples against a scored model, as a document: what `score --reference --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+use crate::note::Note;
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.new-samples/2";
+
+/// New samples that were scored by a reference.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewSamplesDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Number of new samples.
+    pub samples: usize,
+    /// What they were measured by.
+    pub reference: ReferenceDocument,
+    /// New samples that are samples of the reference.
+    pub known: usize,
+    /// Entries of eigenvectors that are means over output neighbors.
+    pub averaged: usize,
+    /// New samples that lie apart from the reference by their inputs.
+    pub far_inputs: usize,
+    /// The same by their outputs.
+    pub far_outputs: usize,
+    /// Most fragile new samples.
+    pub top_nodes: Vec<NewNodeDocument>,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Wall-clock seconds.
+    pub total_s: f64,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// The scored model that new samples were measured by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReferenceDocument {
+    /// Its folder.
+    pub result: String,
+    /// λ_1.
+    pub model_score: f64,
+    /// Number of its samples.
+    pub samples: usize,
+    /// k.
+    pub neighbors: usize,
+    /// r.
+    pub eigenpairs: usize,
+}
+
+/// A new sample and its score.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NewNodeDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// Its score.
+    pub score: f64,
+    /// Part of the reference samples with a lower score.
+    pub quantile: f64,
+    /// Its label in words, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}

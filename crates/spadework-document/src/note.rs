@@ -1,0 +1,12 @@
+//! What a reader of a result must know besides its numbers.
+
+use serde::{Deserialize, Serialize};
+
+/// One note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What it is about, for programs: `approximate-search`, `neighbors-grown` and the like.
+    pub code: String,
+    /// What it says, for people.
+    pub message: String,
+}

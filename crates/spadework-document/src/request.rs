@@ -1,0 +1,87 @@
+//! The parameters of a request, as every document keeps them.
+//!
+//! A result is made again from these and from nothing else: what was *done* stands elsewhere in its document, and one side may
+//! have been searched otherwise than the other.
+
+use serde::{Deserialize, Serialize};
+use spadework::SpadeParams;
+use spadework::eigen::{Certainty, EigenMethod};
+use spadework::error::UnknownWord;
+use spadework::pipeline::Spectrum;
+
+/// Every parameter on which the numbers of a result depend, as it was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RequestDocument {
+    /// k.
+    pub neighbors: usize,
+    /// r.
+    pub eigenpairs: usize,
+    /// The relative error of edge and node scores, where these are made of all eigenpairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sketch_error: Option<f64>,
+    /// How eigenpairs are found: `auto`, `davidson`, `power` or `dense`.
+    pub solver: String,
+    /// How neighbors are searched: `auto`, `exact` or `approximate`.
+    pub search: String,
+    /// How graphs are made of samples.
+    pub graph: String,
+    /// What their edges weigh.
+    pub weights: String,
+    /// What is done about a disconnected graph.
+    pub connectivity: String,
+    /// Relative residual that every eigenpair must reach.
+    pub tolerance: f64,
+    /// Whether the upper bound of the model score is proved.
+    pub certify: bool,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl From<&SpadeParams> for RequestDocument {
+    fn from(params: &SpadeParams) -> Self {
+        Self {
+            neighbors: params.neighbors,
+            eigenpairs: params.eigenpairs,
+            sketch_error: match params.spectrum {
+                Spectrum::Leading => None,
+                Spectrum::Full { error } => Some(error),
+            },
+            solver: params.solver.to_string(),
+            search: params.search.to_string(),
+            graph: params.graph.to_string(),
+            weights: params.weights.to_string(),
+            connectivity: params.connectivity.to_string(),
+            tolerance: params.tolerance,
+            certify: params.certainty == Certainty::Certified,
+            seed: params.seed,
+        }
+    }
+}
+
+impl RequestDocument {
+    /// The parameters with which the same arrays give the same numbers.
+    ///
+    /// # Errors
+    /// When the document holds a word that this version does not know.
+    pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
+        let spectrum = self.sketch_error.map_or(Spectrum::Leading, |error| Spectrum::Full { error });
+        Ok(SpadeParams::default()
+            .with_neighbors(self.neighbors)
+            .with_eigenpairs(self.eigenpairs)
+            .with_spectrum(spectrum)
+            .with_solver(self.solver()?)
+            .with_search(self.search.parse()?)
+            .with_graph(self.graph.parse()?)
+            .with_weights(self.weights.parse()?)
+            .with_connectivity(self.connectivity.parse()?)
+            .with_tolerance(self.tolerance)
+            .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_seed(self.seed))
+    }
+
+    fn solver(&self) -> Result<EigenMethod, UnknownWord> {
+        let known = [EigenMethod::Auto, EigenMethod::Dense, EigenMethod::Davidson, EigenMethod::Power];
+        let found = known.into_iter().find(|method| method.to_string() == self.solver);
+        found.ok_or(UnknownWord::new("auto, dense, davidson or power"))
+    }
+}

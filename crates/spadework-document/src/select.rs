@@ -1,0 +1,45 @@
+//! Selected samples as a document: what `select --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+use crate::beside::NodeDocument;
+use crate::note::Note;
+use crate::probe::ProbeDocument;
+use crate::request::RequestDocument;
+use crate::result::ModelFileDocument;
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.select/2";
+
+/// The samples that were selected, most fragile first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SelectDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// Number of samples.
+    pub samples: usize,
+    /// How many were selected.
+    pub top: usize,
+    /// By what they are ranked: `node`, `fragility` or `margin`.
+    pub by: String,
+    /// The samples, counted from 0.
+    pub indices: Vec<usize>,
+    /// The same with what is known of each.
+    pub nodes: Vec<NodeDocument>,
+    /// What the fragility is made of.
+    pub fragility_basis: Option<String>,
+    /// What probes have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeDocument>,
+    /// The model that was run, where outputs were not given as an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelFileDocument>,
+    /// The parameters asked for.
+    pub request: RequestDocument,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}

@@ -1,0 +1,42 @@
+//! Panics of third-party decoders, caught.
+//!
+//! Parquet, image and ONNX decoders have panicked on damaged files. What they work on is dropped with them, so a panic becomes an
+//! error. The hook of the process, which prints the message of a panic before it can be caught, is not ours to change: a
+//! program that wants no such message installs a hook of its own and asks [`is_caught`].
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `work` returns, or `None` where it panics. Nothing that `work` changes may be used after that.
+pub fn catch<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let before = CAUGHT.replace(true);
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    CAUGHT.set(before);
+    outcome.ok()
+}
+
+/// Whether a panic of this thread becomes an error, so that its message says nothing to a user.
+pub fn is_caught() -> bool {
+    CAUGHT.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_thread_that_catches_is_marked() {
+        assert_eq!(catch(|| catch(|| panic!("inner"))), Some(None::<()>));
+        assert_eq!(
+            catch(|| (is_caught(), std::thread::spawn(is_caught).join().unwrap())),
+            Some((true, false))
+        );
+        assert!(!is_caught());
+        assert_eq!(catch(|| -> u8 { panic!("outer") }), None);
+        assert!(!is_caught());
+    }
+}
