@@ -356,15 +356,6 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// A field of a CSV file, quoted where it must be.
-pub(crate) fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,12 +385,6 @@ mod tests {
         assert_eq!(interval(41.466_795_338_6, 41.466_795_341_2), "[41.4667953386, 41.4667953412]");
         assert_eq!(interval(1.0, 1.034_12), "[1.000, 1.035]");
         assert_eq!(interval(2.0, 2.0), "[2.00000000000000, 2.00000000000000]");
-    }
-
-    #[test]
-    fn fields_are_quoted_where_they_must_be() {
-        assert_eq!(csv_field("cat"), "cat");
-        assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What `score`, `select` and `check` have in common: load, evaluate, write.
 
 use std::cell::OnceCell;
+use std::fmt::Display;
 use std::path::Path;
 
 use spadework::scores::{SampleFacts, SampleSignals};
@@ -9,7 +10,9 @@ use spadework::{
     PairedSamples, Recall, Samples, SpadeParams, SpadeReport, Weights, evaluate_manifolds, graphs_of,
 };
 use spadework_io::beside::BesideDocument;
-use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
+use spadework_io::output::{
+    Column, CsvTable, OutputDir, optional_field, write_bytes, write_graph, write_npy, write_parquet,
+};
 use spadework_io::result::{
     CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument, ScoreDocument,
 };
@@ -24,7 +27,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::looks;
 use crate::probing::{self, Probing, Shown};
-use crate::render::{csv_field, json, percent};
+use crate::render::{json, percent};
 use crate::sides::Sides;
 use crate::stages::{StageFolder, evaluate_in_stages};
 use crate::stored::{command_line, remembered, working_folder};
@@ -465,16 +468,13 @@ impl<'a> ResultFolder<'a> {
     fn write_csv(&self, scored: &Scored) -> Result<(), Failure> {
         let report = &scored.report;
         let table = NodeTable::of(scored)?;
-        let mut nodes = table.header();
-        for (index, rank) in report.node_scores.ranks().into_iter().enumerate() {
-            nodes.push_str(&table.row(index, rank));
-        }
-        let mut edges = String::from("p,q,score\n");
+        let nodes = table.text(report.node_scores.ranks().into_iter().enumerate());
+        let mut edges = CsvTable::new(["p", "q", "score"]);
         for ((p, q), score) in report.edge_scores.edges().iter().zip(report.edge_scores.scores()) {
-            edges.push_str(&format!("{p},{q},{score}\n"));
+            edges.row([p as &dyn Display, q, score]);
         }
         write_bytes(&self.path().join("nodes.csv"), nodes.as_bytes())?;
-        write_bytes(&self.path().join("edges.csv"), edges.as_bytes())?;
+        write_bytes(&self.path().join("edges.csv"), edges.into_text().as_bytes())?;
         Ok(())
     }
 
@@ -550,7 +550,7 @@ impl<'a> ResultFolder<'a> {
     }
 }
 
-/// The table of samples as CSV, row by row.
+/// The table of samples as CSV.
 pub(crate) struct NodeTable<'a> {
     scored: &'a Scored,
     facts: &'a SampleFacts,
@@ -562,26 +562,29 @@ impl<'a> NodeTable<'a> {
         Ok(Self { scored, facts: scored.facts()?, probes: scored.probe_columns() })
     }
 
-    pub(crate) fn header(&self) -> String {
-        let probes: String = self.probes.iter().map(|(name, _)| format!(",{name}")).collect();
-        format!("index,label,score,rank,margin,fragility{probes}\n")
+    /// Rows for these samples, each with its rank.
+    pub(crate) fn text(&self, samples: impl IntoIterator<Item = (usize, usize)>) -> String {
+        let columns = ["index", "label", "score", "rank", "margin", "fragility"];
+        let mut table = CsvTable::new(columns.into_iter().chain(self.probes.iter().map(|(name, _)| *name)));
+        for (index, rank) in samples {
+            table.row(self.fields(index, rank));
+        }
+        table.into_text()
     }
 
-    pub(crate) fn row(&self, index: usize, rank: usize) -> String {
+    fn fields(&self, index: usize, rank: usize) -> Vec<String> {
         let Self { scored: Scored { report, labels, .. }, facts, probes } = self;
-        let label = labels.as_ref().map(|labels| csv_field(&label_text(labels, index))).unwrap_or_default();
-        let score = report.node_scores.scores()[index];
-        let margin =
-            optional_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index]));
-        let fragility = facts.fragility.values()[index];
-        let probes: String = probes.iter().map(|(_, column)| optional_field(column[index])).collect();
-        format!("{index},{label},{score},{rank}{margin},{fragility}{probes}\n")
+        let mut fields = vec![
+            index.to_string(),
+            optional_field(labels.as_ref().map(|labels| label_text(labels, index))),
+            report.node_scores.scores()[index].to_string(),
+            rank.to_string(),
+            tables::number_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index])),
+            facts.fragility.values()[index].to_string(),
+        ];
+        fields.extend(probes.iter().map(|(_, column)| tables::number_field(column[index])));
+        fields
     }
-}
-
-/// A comma and a number, or nothing after it where there is none.
-fn optional_field(value: f64) -> String {
-    if value.is_nan() { ",".to_owned() } else { format!(",{value}") }
 }
 
 /// A sample's label in words: the name of its class where it has one, its number otherwise.

@@ -12,7 +12,7 @@ use spadework_io::stages::{
     EigenStage, FOLDER, GraphStage, Recipe, StagedGraphs, eigenpairs_file, graph_files, read_eigenpairs,
     read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
 };
-use spadework_io::{digest, graph_digest};
+use spadework_io::{digest, graph_digest, outdated_digest};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -210,7 +210,9 @@ impl StageFolder {
         for (name, graph) in [("input_graph", graphs.input()), ("output_graph", graphs.output())] {
             let then = made_from.and_then(|made_from| made_from.get(name));
             if then.is_some_and(|then| then != graph_digest(graph)) {
-                let message = "was found for other graphs than those beside it";
+                let message = then
+                    .and_then(outdated_digest)
+                    .unwrap_or_else(|| "was found for other graphs than those beside it".to_owned());
                 return Err(
                     about(Failure::usage(message)).with_hint("find the eigenpairs again, with --force")
                 );

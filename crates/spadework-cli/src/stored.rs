@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use spadework::Side;
 use spadework_io::model::{Layout, Normalization, OnnxModel, RunOptions};
 use spadework_io::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Dataset, Labels, digest, load, load_labels};
+use spadework_io::{Dataset, Labels, digest, load, load_labels, outdated_digest};
 
 use crate::console::Console;
 use crate::corruption::apply_again;
@@ -67,6 +67,7 @@ pub(crate) fn stored_array(
     side: Side,
     corruption: Option<&CorruptionDocument>,
 ) -> Result<Dataset, Failure> {
+    comparable(&then.array, &then.digest)?;
     let load = |argument: &str| match corruption {
         Some(corruption) => apply_again(&load(argument)?, corruption),
         None => Ok(load(argument)?),
@@ -93,6 +94,15 @@ pub(crate) fn stored_array(
     )))
 }
 
+/// Fails where a digest of another version stands for an array or a model: nothing could be told the same.
+fn comparable(name: &str, kept: &str) -> Result<(), Failure> {
+    match outdated_digest(kept) {
+        None => Ok(()),
+        Some(reason) => Err(Failure::usage(format!("{name}: the result was made of it, but {reason}"))
+            .with_hint("score it again with this version")),
+    }
+}
+
 /// How the outputs of a stored result are had again.
 pub(crate) struct RunAgain<'a> {
     pub(crate) inputs: &'a Dataset,
@@ -116,6 +126,7 @@ impl RunAgain<'_> {
 
     /// The model's digest must be the same; that of its outputs may differ in the last digits, on another machine.
     fn of_model(&self, then: &ModelFileDocument) -> Result<Dataset, Failure> {
+        comparable(&then.file, &then.digest)?;
         let elsewhere =
             then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
         let opened = |file: &String| OnnxModel::open(file).ok().filter(|model| model.digest() == then.digest);

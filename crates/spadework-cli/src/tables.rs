@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use spadework_io::Labels;
-use spadework_io::output::{Column, write_bytes, write_parquet};
+use spadework_io::output::{Column, CsvTable, optional_field, write_bytes, write_parquet};
 use spadework_io::result::{LabelDocument, LabelPairDocument};
 
 use crate::args::TableFormat;
 use crate::failure::Failure;
-use crate::render::csv_field;
 
 /// Writes named columns of one length as CSV and Parquet, where those are among the formats. A number that is not there
 /// (NaN) is an empty field of CSV.
@@ -31,21 +30,24 @@ pub(crate) fn write(
 }
 
 fn to_csv(columns: &[(&str, Column<'_>)]) -> String {
-    let line = |fields: Vec<String>| format!("{}\n", fields.join(","));
     let rows = columns.first().map_or(0, |(_, column)| column.len());
-    let mut text = line(columns.iter().map(|(name, _)| csv_field(name)).collect());
+    let mut table = CsvTable::new(columns.iter().map(|(name, _)| name));
     for row in 0..rows {
-        text.push_str(&line(columns.iter().map(|(_, column)| field(column, row)).collect()));
+        table.row(columns.iter().map(|(_, column)| field(column, row)));
     }
-    text
+    table.into_text()
+}
+
+/// A number, or nothing where there is none (NaN).
+pub(crate) fn number_field(value: f64) -> String {
+    optional_field(Some(value).filter(|value| !value.is_nan()))
 }
 
 fn field(column: &Column<'_>, row: usize) -> String {
     match column {
         Column::I64(values) => values[row].to_string(),
-        Column::F64(values) if values[row].is_nan() => String::new(),
-        Column::F64(values) => values[row].to_string(),
-        Column::Utf8(values) => csv_field(&values[row]),
+        Column::F64(values) => number_field(values[row]),
+        Column::Utf8(values) => values[row].clone(),
         // A kind that this program does not write.
         _ => String::new(),
     }

@@ -62,7 +62,7 @@ pub mod sweep;
 mod table;
 
 pub use dataset::Dataset;
-pub use digest::{digest, graph_digest};
+pub use digest::{digest, graph_digest, outdated_digest};
 pub use digits::load as load_digits;
 pub use error::{Error, Format, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};

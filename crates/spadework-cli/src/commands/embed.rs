@@ -6,12 +6,12 @@ use serde::Serialize;
 use spadework::eigen::{EigenParams, lowest_modes};
 use spadework::{EigenProblem, Error as CoreError, GraphPair, Monitor, Stage, with_threads};
 use spadework_io::Labels;
-use spadework_io::output::{OutputFile, write_bytes, write_npy};
+use spadework_io::output::{CsvTable, OutputFile, optional_field, write_bytes, write_npy};
 
 use crate::args_distances::EmbedArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{csv_field, json, number, table};
+use crate::render::{json, number, table};
 use crate::run::{Made, label_text};
 
 /// One way of placing the samples.
@@ -153,14 +153,13 @@ fn csv(embeddings: &[Embedding], labels: Option<&Labels>) -> String {
     let columns = embeddings.iter().flat_map(|embedding| {
         (1..=embedding.coordinates.len()).map(move |dim| format!("{}_{dim}", embedding.of))
     });
-    let mut table = format!("index,label,{}\n", columns.collect::<Vec<_>>().join(","));
+    let mut table = CsvTable::new(["index", "label"].map(str::to_owned).into_iter().chain(columns));
     for sample in 0..embeddings[0].samples() {
-        let label = labels.map(|labels| csv_field(&label_text(labels, sample))).unwrap_or_default();
+        let label = optional_field(labels.map(|labels| label_text(labels, sample)));
         let numbers = embeddings.iter().flat_map(|embedding| embedding.row(sample));
-        let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
-        table.push_str(&format!("{sample},{label},{}\n", numbers.join(",")));
+        table.row([sample.to_string(), label].into_iter().chain(numbers.map(|number| number.to_string())));
     }
-    table
+    table.into_text()
 }
 
 fn to_text(embeddings: &[Embedding], path: &Path) -> String {

@@ -8,14 +8,14 @@ use spadework::{
     Error as CoreError, GraphKind, PairedSamples, SharedSearch, SpadeParams, SpadeReport, Weights,
 };
 use spadework_io::load;
-use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::output::{CsvTable, OutputDir, optional_field, write_bytes};
 use spadework_io::result::{EnclosureDocument, GraphsDocument, ModelFileDocument, ScoreDocument};
 
 use crate::args_graphs::GraphsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::model_runner::{Outputs, Runner};
-use crate::render::{csv_field, json, number, table};
+use crate::render::{json, number, table};
 use crate::render_graphs::brief;
 use crate::render_many::correlation;
 use crate::run::tell_of_copies;
@@ -278,12 +278,26 @@ fn to_text(document: &Document) -> String {
 }
 
 fn to_csv(document: &Document) -> String {
-    let mut text = String::from(
-        "graph,weights,model_score,neighbors_used,input_edges,output_edges,input_components,output_components,\
-         input_bridges,output_bridges,input_dimensions,input_kappa,output_kappa,kendall_tau,top_overlap,seconds,error\n",
-    );
+    let mut table = CsvTable::new([
+        "graph",
+        "weights",
+        "model_score",
+        "neighbors_used",
+        "input_edges",
+        "output_edges",
+        "input_components",
+        "output_components",
+        "input_bridges",
+        "output_bridges",
+        "input_dimensions",
+        "input_kappa",
+        "output_kappa",
+        "kendall_tau",
+        "top_overlap",
+        "seconds",
+        "error",
+    ]);
     for row in &document.constructions {
-        let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
         let (cells, error) = match &row.outcome {
             Outcome::Scored(scores) => {
                 let (input, output) = (&scores.graphs.input, &scores.graphs.output);
@@ -296,17 +310,18 @@ fn to_csv(document: &Document) -> String {
                     output.components_found.to_string(),
                     input.bridges.to_string(),
                     output.bridges.to_string(),
-                    input.dimensions.map(|dimensions| dimensions.to_string()).unwrap_or_default(),
-                    optional(input.sparsifier.map(|sparsifier| sparsifier.kappa)),
-                    optional(output.sparsifier.map(|sparsifier| sparsifier.kappa)),
-                    optional(scores.kendall_tau),
-                    optional(scores.top_overlap),
+                    optional_field(input.dimensions),
+                    optional_field(input.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    optional_field(output.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    optional_field(scores.kendall_tau),
+                    optional_field(scores.top_overlap),
                 ];
-                (cells.join(","), String::new())
+                (cells, String::new())
             }
-            Outcome::Failed { error } => (",".repeat(12), csv_field(error)),
+            Outcome::Failed { error } => (Default::default(), error.clone()),
         };
-        text.push_str(&format!("{},{},{cells},{},{error}\n", row.graph, row.weights, row.seconds));
+        let made = [row.graph.clone(), row.weights.clone()];
+        table.row(made.into_iter().chain(cells).chain([row.seconds.to_string(), error]));
     }
-    text
+    table.into_text()
 }

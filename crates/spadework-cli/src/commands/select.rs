@@ -83,8 +83,7 @@ fn number_to_select(top: Option<NonZeroUsize>, samples: usize) -> Result<usize, 
 
 fn with_scores(scored: &Scored, selected: &[usize]) -> Result<String, Failure> {
     let table = NodeTable::of(scored)?;
-    let rows = selected.iter().enumerate().map(|(at, &index)| table.row(index, at + 1));
-    Ok(table.header() + &rows.collect::<String>())
+    Ok(table.text(selected.iter().enumerate().map(|(at, &index)| (index, at + 1))))
 }
 
 fn to_json(scored: &Scored, document: &ScoreDocument, by: By, selected: &[usize]) -> Result<String, Failure> {

@@ -24,6 +24,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::digest::{is_digest, outdated_digest};
 use crate::error::{Error, Result};
 use crate::formats::npz;
 use crate::mapping::{FileBytes, MAP_FROM};
@@ -81,7 +82,10 @@ pub struct Difference {
 
 impl Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}, not {}", self.name, self.was, self.wanted)
+        match outdated_digest(&self.was).filter(|_| is_digest(&self.wanted)) {
+            Some(reason) => write!(f, "{}: {reason}", self.name),
+            None => write!(f, "{} {}, not {}", self.name, self.was, self.wanted),
+        }
     }
 }
 
@@ -136,5 +140,15 @@ mod tests {
         assert_eq!(told(was.clone().with("neighbors", 12)).as_deref(), Some("neighbors 10, not 12"));
         assert_eq!(told(was.clone().with("input_graph", "b")).as_deref(), Some("input graph a, not b"));
         assert_eq!(told(was.clone().with("seed", 1)).as_deref(), Some("seed nothing, not 1"));
+    }
+
+    #[test]
+    fn a_digest_of_another_version_is_named_as_such() {
+        let wanted = Recipe::new().with("inputs", "blake3:9e047acaeed9e52ec6f8fa97d8c5586f");
+        let told = |was: &str| Recipe::new().with("inputs", was).difference(&wanted).unwrap().to_string();
+        let outdated =
+            "inputs: the digest is of another version (fnv64x8; this version compares blake3 digests)";
+        assert_eq!(told("fnv64x8:5041ea11e9b91555"), outdated);
+        assert_eq!(told("none"), "inputs none, not blake3:9e047acaeed9e52ec6f8fa97d8c5586f");
     }
 }

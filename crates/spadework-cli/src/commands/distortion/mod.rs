@@ -2,6 +2,7 @@
 
 mod text;
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
@@ -10,12 +11,12 @@ use spadework::{
     DistortionParams, EdgeDistances, Error as CoreError, MeasuredDistortion, MeasuredPair, measure_distortion,
 };
 use spadework_io::distortion::DistortionDocument;
-use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::output::{CsvTable, OutputDir, optional_field, write_bytes};
 
 use crate::args_distances::DistortionArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::{csv_field, json};
+use crate::render::json;
 use crate::run::{Scored, label_text};
 
 pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
@@ -71,38 +72,52 @@ fn write(
 }
 
 fn pairs_csv(measured: &MeasuredDistortion) -> String {
-    let mut table = String::from(
-        "group,p,q,score,input_hops,output_hops,geodesic_distortion,\
-         input_resistance,output_resistance,resistance_distortion\n",
-    );
+    let mut table = CsvTable::new([
+        "group",
+        "p",
+        "q",
+        "score",
+        "input_hops",
+        "output_hops",
+        "geodesic_distortion",
+        "input_resistance",
+        "output_resistance",
+        "resistance_distortion",
+    ]);
     for MeasuredPair { group, score, geodesic, resistance } in &measured.pairs {
-        let score = score.map(|score| score.to_string()).unwrap_or_default();
-        table.push_str(&format!("{group},{},{},{score}", geodesic.p, geodesic.q));
-        for distance in [geodesic, resistance] {
-            table.push_str(&format!(",{},{},{}", distance.input, distance.output, distance.ratio()));
-        }
-        table.push('\n');
+        let distances =
+            [geodesic, resistance].map(|distance| [distance.input, distance.output, distance.ratio()]);
+        let distances = distances.as_flattened().iter().map(f64::to_string);
+        let pair =
+            [group.to_string(), geodesic.p.to_string(), geodesic.q.to_string(), optional_field(*score)];
+        table.row(pair.into_iter().chain(distances));
     }
-    table
+    table.into_text()
 }
 
 fn cut_csv(scored: &Scored, cut: &Cut) -> String {
-    let mut table = String::from("index,label\n");
+    let mut table = CsvTable::new(["index", "label"]);
     for &index in cut.samples() {
-        let label = scored.labels.as_ref().map(|labels| csv_field(&label_text(labels, index as usize)));
-        table.push_str(&format!("{index},{}\n", label.unwrap_or_default()));
+        let label = scored.labels.as_ref().map(|labels| label_text(labels, index as usize));
+        table.row([index.to_string(), optional_field(label)]);
     }
-    table
+    table.into_text()
 }
 
 fn edges_csv(scored: &Scored, edges: &EdgeDistances) -> String {
-    let mut table = String::from(
-        "p,q,score,geodesic_distortion,input_resistance,output_resistance,resistance_distortion\n",
-    );
+    let mut table = CsvTable::new([
+        "p",
+        "q",
+        "score",
+        "geodesic_distortion",
+        "input_resistance",
+        "output_resistance",
+        "resistance_distortion",
+    ]);
     let scores = scored.report.edge_scores.scores();
     for ((distance, hops), score) in edges.resistances.iter().zip(&edges.hops).zip(scores) {
         let Distortion { p, q, input, output } = distance;
-        table.push_str(&format!("{p},{q},{score},{hops},{input},{output},{}\n", distance.ratio()));
+        table.row([p as &dyn Display, q, score, hops, input, output, &distance.ratio()]);
     }
-    table
+    table.into_text()
 }

@@ -1,11 +1,12 @@
 //! `spadework train`: train a network, save it, go on after a stop.
 
+use std::fmt::Display;
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use spadework_io::output::write_bytes;
+use spadework_io::output::{CsvTable, optional_field, write_bytes};
 use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
 use spadework_nn::train::{
@@ -410,11 +411,11 @@ fn line(record: &EpochRecord) -> String {
 }
 
 fn log(records: &[EpochRecord]) -> String {
-    let mut text = String::from("epoch,learning_rate,loss,accuracy,test_accuracy,seconds\n");
+    let mut table = CsvTable::new(["epoch", "learning_rate", "loss", "accuracy", "test_accuracy", "seconds"]);
     for record in records {
         let EpochRecord { epoch, learning_rate, loss, accuracy, test_accuracy, seconds } = record;
-        let test = test_accuracy.map(|accuracy| accuracy.to_string()).unwrap_or_default();
-        text.push_str(&format!("{epoch},{learning_rate},{loss},{accuracy},{test},{seconds}\n"));
+        let test = optional_field(*test_accuracy);
+        table.row([epoch as &dyn Display, learning_rate, loss, accuracy, &test, seconds]);
     }
-    text
+    table.into_text()
 }
