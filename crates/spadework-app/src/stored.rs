@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use spadework::samples::Side;
 use spadework_document::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Dataset, Labels, digest, load, load_labels};
+use spadework_io::{Dataset, Labels, digest, load, load_labels, outdated_digest};
 use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
 
 use crate::corruption::apply_again;
@@ -30,6 +30,7 @@ pub(crate) fn array(
         Some(corruption) => apply_again(&load(argument)?, corruption, session),
         None => Ok(load(argument)?),
     };
+    check_comparable(&then.array, &then.digest)?;
     let first = load(now.unwrap_or(&then.array));
     let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
     if !first.as_ref().is_ok_and(is_the_one)
@@ -46,6 +47,14 @@ pub(crate) fn array(
     }
     let (array, digest) = (then.array.clone(), then.digest.clone());
     Err(Failure::from(Usage::OtherArray { side, array, digest, found }).about_place(data.name()))
+}
+
+/// Fails where a digest of another version stands for an array or a model: nothing could show that it is the same.
+fn check_comparable(name: &str, kept: &str) -> Result<(), Failure> {
+    match outdated_digest(kept) {
+        None => Ok(()),
+        Some(reason) => Err(Failure::from(Usage::OutdatedDigest { reason }).about_place(name)),
+    }
 }
 
 /// How the outputs of a stored result are made again.
@@ -74,6 +83,7 @@ impl OutputsAgain<'_> {
         let elsewhere =
             then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
         let opened = |file: &String| OnnxModel::open(file).ok().filter(|model| model.digest() == then.digest);
+        check_comparable(&then.file, &then.digest)?;
         let places = [Some(then.file.clone()), elsewhere];
         let Some(model) = places.iter().flatten().find_map(opened) else {
             let failure = Failure::from(Usage::OtherModel { digest: then.digest.clone() });

@@ -54,6 +54,8 @@ pub enum Usage {
     OtherArray { side: Side, array: String, digest: String, found: String },
     /// Another model than the one that a result was made of.
     OtherModel { digest: String },
+    /// A digest of another version stands for an array or a model, so nothing tells whether it is the same.
+    OutdatedDigest { reason: String },
     /// A corruption that this version does not know.
     UnknownCorruption { reason: String },
     /// A result that does not say which arrays it was made of.
@@ -88,6 +90,8 @@ pub enum Usage {
     NoEigenpairs,
     /// Eigenpairs of other graphs.
     EigenpairsOfOtherGraphs,
+    /// Eigenpairs of graphs whose digest is of another version.
+    OutdatedEigenpairs { reason: String },
 }
 
 /// In what a stage differs from the one asked for.
@@ -114,7 +118,8 @@ impl Usage {
             Usage::NoLayerMatches { .. } | Usage::NoLayerOfInput { .. } => Hint::ListLayers,
             Usage::NoGraphs { .. } => Hint::MakeGraphs,
             Usage::NoEigenpairs => Hint::FindEigenpairs,
-            Usage::EigenpairsOfOtherGraphs => Hint::FindEigenpairsAgain,
+            Usage::EigenpairsOfOtherGraphs | Usage::OutdatedEigenpairs { .. } => Hint::FindEigenpairsAgain,
+            Usage::OutdatedDigest { .. } => Hint::ScoreAgain,
             _ => return None,
         })
     }
@@ -183,6 +188,8 @@ impl Usage {
             Usage::OtherModel { digest } => {
                 format!("must be the model that the result was made of (digest {digest}), got none or another")
             }
+            Usage::OutdatedDigest { reason } => format!("the result was made of it, but {reason}"),
+            Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::UnknownCorruption { reason } => {
                 format!("the corruption of the result cannot be made again: {reason}")
             }

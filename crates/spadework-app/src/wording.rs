@@ -153,6 +153,7 @@ pub enum Hint {
     MakeGraphs,
     FindEigenpairs,
     FindEigenpairsAgain,
+    ScoreAgain,
 }
 
 impl Hint {
@@ -215,6 +216,7 @@ impl Hint {
                 "`spadework eigen RESULT` finds them, on a cluster `mpirun -n N python -m spadework.slepc RESULT`"
             }
             Hint::FindEigenpairsAgain => "find the eigenpairs again, with --force",
+            Hint::ScoreAgain => "score it again with this version",
         }
     }
 

@@ -42,7 +42,7 @@ impl Failure {
     }
 
     /// A command of networks in a build without them.
-    #[cfg(not(feature = "networks"))]
+    #[cfg(any(test, not(feature = "networks")))]
     pub(crate) fn without_networks() -> Self {
         Self::usage("train, attack and clever are not in this build of spadework")
             .with_hint("get them with `cargo install --path crates/spadework-cli --features networks`")
@@ -123,5 +123,19 @@ impl From<spadework_nn::Error> for Failure {
             spadework_nn::Error::Diverged { .. } => Cause::Diverged(error.to_string()).into(),
             error => Self::usage(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Here, since the tests are compiled with networks.
+    #[test]
+    fn a_build_without_networks_says_how_to_get_them() {
+        let failure = Failure::without_networks();
+        assert_eq!(failure.exit_code(), USAGE);
+        assert!(failure.message().is_some_and(|message| message.contains("not in this build")));
+        assert!(failure.hint().is_some_and(|hint| hint.contains("--features networks")));
     }
 }

@@ -75,11 +75,6 @@ impl<'a> RawArray<'a> {
         &self.description.shape
     }
 
-    /// The values as they lie in the file.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// The values as the core takes them, row after row.
     pub(crate) fn numbers(&self) -> Numbers {
         let numbers = self.description.element.numbers(&self.bytes, self.description.endian);

@@ -1,7 +1,6 @@
 //! The data sets that are known by name: where they come from, and whether files are what they should be.
 //!
-//! A file is known by the SHA-256 of what it holds: of an IDX file unpacked, and of a CIFAR-10 batch in the binary layout,
-//! whichever version it is of. So repacking a file does not make it another one.
+//! A file is known by the SHA-256 of what it holds, unpacked, so compressing a file does not make it a different one.
 
 use std::fs;
 use std::io::Read;
@@ -11,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::cinic;
 use crate::error::{Error, Result};
-use crate::formats::{cifar, cifar_pickle};
+use crate::formats::cifar;
 use crate::image_folder::count_images;
 use crate::mapping::{FileBytes, MAP_FROM};
-use crate::named::NamedSet;
+use crate::named::{NamedSet, find_here};
 use crate::stream::{GZIP_MAGIC, Gunzip};
 
 /// A data set that can be named.
@@ -47,7 +46,7 @@ pub struct KnownSet {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct KnownFile {
-    /// Its name, unpacked and in the binary version.
+    /// Its name, unpacked.
     pub name: &'static str,
     /// Size of what it holds.
     pub bytes: u64,
@@ -141,7 +140,7 @@ pub static KNOWN_SETS: [KnownSet; 5] = [
     },
     KnownSet {
         name: "cifar10",
-        title: "CIFAR-10, photographs (A. Krizhevsky), binary or Python version",
+        title: "CIFAR-10, photographs (A. Krizhevsky), binary version",
         argument: "cifar10:DIR:test",
         samples: "50,000 train, 10,000 test",
         shape: "3x32x32",
@@ -305,26 +304,35 @@ fn check_set(folder: &Path, set: NamedSet) -> Option<CheckedSet> {
 }
 
 fn check_file(folder: &Path, set: NamedSet, known: &KnownFile) -> CheckedFile {
-    let path = set.find_here(folder, known.name);
-    let state = match &path {
-        None => FileState::Missing,
-        Some(path) => match content_digest(path, set, known.bytes) {
-            Ok(digest) if digest == known.sha256 => FileState::Verified,
-            Ok(digest) => FileState::Differs {
-                reason: format!("its content has SHA-256 {digest}, expected {}", known.sha256),
-            },
-            Err(reason) => FileState::Differs { reason },
+    let (path, state) = match find_here(folder, known.name) {
+        Some(path) => {
+            let state = content_state(&path, known);
+            (Some(path), state)
+        }
+        None => match set.find_pickled_here(folder, known.name) {
+            Some(pickled) => {
+                let reason = "it is pickled, and pickled files are not read; use the binary version";
+                (Some(pickled), FileState::Differs { reason: reason.to_owned() })
+            }
+            None => (None, FileState::Missing),
         },
     };
     CheckedFile { name: known.name.to_owned(), path, state }
 }
 
-/// SHA-256 of what a file holds, or what is wrong with it.
-fn content_digest(path: &Path, set: NamedSet, expected: u64) -> Result<String, String> {
-    let bytes = FileBytes::open(path, MAP_FROM).map_err(|error| error.to_string())?;
-    if set == NamedSet::Cifar10 && path.extension().is_none() {
-        return pickled_digest(&bytes, path).map_err(|error| error.to_string());
+fn content_state(path: &Path, known: &KnownFile) -> FileState {
+    match content_digest(path, known.bytes) {
+        Ok(digest) if digest == known.sha256 => FileState::Verified,
+        Ok(digest) => FileState::Differs {
+            reason: format!("its content has SHA-256 {digest}, expected {}", known.sha256),
+        },
+        Err(reason) => FileState::Differs { reason },
     }
+}
+
+/// SHA-256 of what a file holds, or what is wrong with it.
+fn content_digest(path: &Path, expected: u64) -> Result<String, String> {
+    let bytes = FileBytes::open(path, MAP_FROM).map_err(|error| error.to_string())?;
     let packed: &[u8] = &bytes;
     // A label may look like the beginning of packed data; a packed batch does not have the size of a plain one.
     if packed.starts_with(GZIP_MAGIC) && packed.len() as u64 != expected {
@@ -350,17 +358,6 @@ fn stream_digest(stream: impl Read, expected: u64) -> Result<String, String> {
         total if total < expected => Err(format!("it holds {total} bytes, expected {expected}")),
         _ => Ok(hexadecimal(hash)),
     }
-}
-
-/// Of a batch of the Python version as it would lie in the binary one.
-fn pickled_digest(bytes: &[u8], path: &Path) -> Result<String> {
-    let (images, labels) = cifar_pickle::parse(bytes, &path.display().to_string())?;
-    let mut hash = Sha256::new();
-    for (image, &label) in images.bytes().chunks(cifar::PIXELS).zip(labels.ids()) {
-        hash.update([label as u8]);
-        hash.update(image);
-    }
-    Ok(hexadecimal(hash))
 }
 
 fn hexadecimal(hash: Sha256) -> String {
@@ -411,12 +408,25 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_of_a_batch_have_one_digest() {
-        let fixture =
-            |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pickled").join(name);
-        let expected = 3 * 3073;
-        let binary = content_digest(&fixture("same.bin"), NamedSet::Cifar10, expected).unwrap();
-        assert_eq!(content_digest(&fixture("test_batch"), NamedSet::Cifar10, expected), Ok(binary));
+    fn a_packed_file_has_the_digest_of_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, packed) = (folder.path().join("x.bin"), folder.path().join("x.bin.gz"));
+        fs::write(&plain, [7; 3073]).unwrap();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, &[7; 3073]).unwrap();
+        fs::write(&packed, encoder.finish().unwrap()).unwrap();
+        let expected = content_digest(&plain, 3073).unwrap();
+        assert_eq!(content_digest(&packed, 3073), Ok(expected));
+    }
+
+    #[test]
+    fn the_python_version_of_cifar10_is_found_and_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("test_batch"), b"\x80\x02}q\x01.").unwrap();
+        let found = check_folder(folder.path()).unwrap();
+        let batch = found[0].files.iter().find(|file| file.name == "test_batch.bin").unwrap();
+        assert!(!found[0].is_complete());
+        assert!(format!("{:?}", batch.state).contains("it is pickled"), "{:?}", batch.state);
     }
 
     #[test]

@@ -1,61 +1,79 @@
-//! A fingerprint of an array, to tell it again.
+//! Digests of arrays, graphs and files, by which a result recognizes what it was made from.
+//!
+//! The text of a digest is the name of its method, a colon, and 32 hexadecimal digits: the first 128 bits of BLAKE3
+//! (docs/decisions/021-crates.md).
 
+use blake3::Hasher;
 use spadework::samples::Values;
 use spadework::{Graph, Samples};
 
-/// FNV-1a's offset and prime, for words of 64 bits.
-const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0000_0100_0000_01b3;
-/// Words are dealt out to this many sums, so that one multiplication need not wait for the other.
-const LANES: usize = 8;
+/// The method, as the text of a digest names it.
+const METHOD: &str = "blake3";
+/// Bytes of a digest that are kept.
+const KEPT: usize = 16;
+/// Numbers that are converted at a time, 16 KiB of them: the method takes as many blocks at once.
+const CHUNK: usize = 2048;
 
-/// A digest of the shape and the numbers of samples, 16 hexadecimal digits behind the name of the method.
+/// A digest of the shape and the numbers of samples.
 ///
-/// Every number is taken in double precision, so the same array in another precision or file format has the same digest.
-/// It finds mix-ups, not forgeries.
+/// Hashed are the number of samples and the numbers per sample as 64-bit integers, then every number in double precision,
+/// all with the lowest byte first. So the same array in another precision or file format has the same digest.
 pub fn digest(samples: &Samples<'_>) -> String {
-    let shape = [samples.len() as u64, samples.dim() as u64];
-    let sum = match samples.values() {
-        Values::F32(values) => words(shape, values, |value| f64::from(value).to_bits()),
-        Values::F64(values) => words(shape, values, f64::to_bits),
-    };
-    format!("fnv64x8:{sum:016x}")
-}
-
-/// A digest of the edges of a graph and their weights, in the manner of [`digest`].
-pub fn graph_digest(graph: &Graph) -> String {
-    let edges =
-        graph.edges().flat_map(|(p, q, weight)| [u64::from(p) << 32 | u64::from(q), weight.to_bits()]);
-    let sum = std::iter::once(graph.nodes() as u64).chain(edges).fold(OFFSET, mixed);
-    format!("fnv64:{sum:016x}")
-}
-
-/// The same of the bytes of a file, eight to a word; its length stands for the shape.
-pub fn digest_bytes(bytes: &[u8]) -> String {
-    let (chunks, rest) = bytes.as_chunks::<8>();
-    let word = |chunk: [u8; 8]| u64::from_le_bytes(chunk);
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let shape = [bytes.len() as u64, word(last)];
-    format!("fnv64x8:{:016x}", words(shape, chunks, word))
-}
-
-fn words<T: Copy>(shape: [u64; 2], values: &[T], bits: impl Fn(T) -> u64) -> u64 {
-    let mut lanes = [OFFSET; LANES];
-    let (chunks, rest) = values.as_chunks::<LANES>();
-    for chunk in chunks {
-        for (lane, &value) in lanes.iter_mut().zip(chunk) {
-            *lane = mixed(*lane, bits(value));
-        }
+    let mut hasher = Hasher::new();
+    for extent in [samples.len(), samples.dim()] {
+        hasher.update(&(extent as u64).to_le_bytes());
     }
-    let ends = rest.iter().map(|&value| bits(value));
-    shape.into_iter().chain(lanes).chain(ends).fold(OFFSET, mixed)
+    match samples.values() {
+        Values::F32(values) => update(&mut hasher, values, |value| f64::from(value).to_le_bytes()),
+        Values::F64(values) => update(&mut hasher, values, f64::to_le_bytes),
+    }
+    text(&hasher)
 }
 
-/// One step. The high half goes into the low one, since a product carries only upwards.
-fn mixed(sum: u64, word: u64) -> u64 {
-    let product = (sum ^ word).wrapping_mul(PRIME);
-    product ^ (product >> 32)
+/// A digest of a graph: the number of nodes, then the two ends of each edge and its weight, as in [`digest`].
+pub fn graph_digest(graph: &Graph) -> String {
+    let mut hasher = Hasher::new();
+    hasher.update(&(graph.nodes() as u64).to_le_bytes());
+    let edges: Vec<[u64; 3]> =
+        graph.edges().map(|(p, q, weight)| [u64::from(p), u64::from(q), weight.to_bits()]).collect();
+    update(&mut hasher, edges.as_flattened(), u64::to_le_bytes);
+    text(&hasher)
+}
+
+/// A digest of the bytes of a file; `b3sum --length 16` prints the same digits.
+pub fn digest_bytes(bytes: &[u8]) -> String {
+    text(Hasher::new().update(bytes))
+}
+
+/// Whether a text is a digest of this version.
+pub fn is_digest(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(method, _)| method == METHOD)
+}
+
+/// What to say of a digest in a file where another method made it, so that it cannot be compared; none where it can.
+pub fn outdated_digest(kept: &str) -> Option<String> {
+    let (method, digits) = kept.split_once(':')?;
+    let is_outdated =
+        method != METHOD && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_outdated.then(|| {
+        format!("the digest is of another version ({method}; this version compares {METHOD} digests)")
+    })
+}
+
+fn update<T: Copy>(hasher: &mut Hasher, values: &[T], bytes: impl Fn(T) -> [u8; 8]) {
+    let mut buffer = [[0; 8]; CHUNK];
+    for chunk in values.chunks(CHUNK) {
+        for (into, &value) in buffer.iter_mut().zip(chunk) {
+            *into = bytes(value);
+        }
+        hasher.update(buffer[..chunk.len()].as_flattened());
+    }
+}
+
+fn text(hasher: &Hasher) -> String {
+    let digits: String =
+        hasher.finalize().as_bytes()[..KEPT].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{METHOD}:{digits}")
 }
 
 #[cfg(test)]
@@ -96,15 +114,29 @@ mod tests {
     }
 
     #[test]
-    fn precision_does_not_count() {
-        let single: Vec<f32> = (0..12_u8).map(|i| f32::from(i) / 7.0).collect();
+    fn the_same_numbers_have_the_same_digest_in_either_precision() {
+        let single: Vec<f32> = vec![0.1, -0.0, 2.5, 1e-30, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 0.25];
         let double: Vec<f64> = single.iter().map(|&value| f64::from(value)).collect();
         assert_eq!(digest(&Samples::from_f64(4, 3, double).unwrap()), of(4, &single));
     }
 
-    /// A digest that is kept in files must stay what it is. The value is by a few lines of Python.
+    /// By the Python package `blake3`: `blake3(np.array(x.shape, "<u8").tobytes() + x.astype("<f8").tobytes())` and so on.
     #[test]
-    fn stays_what_it_is() {
-        assert_eq!(of(2, &[1.0, 2.0, 3.0, 4.0]), "fnv64x8:5041ea11e9b91555");
+    fn digests_are_those_of_another_program() {
+        assert_eq!(of(2, &[1.0, 2.0, 3.0, 4.0]), "blake3:9e047acaeed9e52ec6f8fa97d8c5586f");
+        // More than one chunk.
+        let values: Vec<f32> = (0..10_000_u16).map(f32::from).collect();
+        assert_eq!(of(100, &values), "blake3:c6d3cb0fa894a85cb11fc2db6e8d7ff4");
+        let path = Graph::from_edges(3, &[(0, 1), (1, 2)]).unwrap();
+        assert_eq!(graph_digest(&path), "blake3:d937bd94ac2f87e65a9e68dfbba15835");
+        assert_eq!(digest_bytes(b"abc"), "blake3:6437b3ac38465133ffb63b75273a8db5");
+    }
+
+    #[test]
+    fn a_digest_of_another_version_is_not_compared() {
+        assert_eq!(outdated_digest(&digest_bytes(b"abc")), None);
+        let said = "the digest is of another version (fnv64x8; this version compares blake3 digests)";
+        assert_eq!(outdated_digest("fnv64x8:5041ea11e9b91555").as_deref(), Some(said));
+        assert_eq!(outdated_digest("nothing"), None);
     }
 }

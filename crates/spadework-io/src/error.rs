@@ -39,7 +39,7 @@ pub enum Error {
 
     /// Neither extension nor content is known.
     #[error(
-        "{name}: expected .npy, .npz, .csv, .tsv, .parquet, .safetensors, IDX (*-ubyte) or CIFAR-10 (.bin, pickled), got a file that begins with {begins}"
+        "{name}: expected .npy, .npz, .csv, .tsv, .parquet, .safetensors, IDX (*-ubyte) or CIFAR-10 (.bin), got a file that begins with {begins}"
     )]
     UnknownFormat { name: String, begins: String },
     /// A key for a file that holds one unnamed array.
@@ -122,12 +122,11 @@ pub enum Error {
     /// A CIFAR-10 label beyond the ten classes.
     #[error("{name}: a CIFAR-10 label must be below 10, got {label} at record {record}")]
     CifarLabel { name: String, record: usize, label: u8 },
-    /// A pickle that is no CIFAR-10 batch.
-    #[error("{name}: a pickled CIFAR-10 batch must have {expected}, got {got}, at byte {at}")]
-    Pickle { name: String, expected: &'static str, got: String, at: usize },
-    /// A pickled dictionary that is no CIFAR-10 batch.
-    #[error("{name}: a pickled CIFAR-10 batch must have {expected}, got {got}")]
-    CifarPickle { name: String, expected: &'static str, got: String },
+    /// A pickle: the Python version of CIFAR-10, or another object of a Python program.
+    #[error(
+        "{name}: pickled files are not read; for CIFAR-10 use the binary version (data_batch_1.bin), or save the array with numpy.save"
+    )]
+    Pickled { name: String },
     /// A split that the data set does not have.
     #[error("{name}: expected `{set}:FOLDER:SPLIT` with split {splits}, got {got}")]
     UnknownSplit { name: String, set: &'static str, splits: &'static str, got: String },
@@ -239,8 +238,6 @@ pub enum Format {
     Idx,
     /// A CIFAR-10 binary batch.
     Cifar,
-    /// A CIFAR-10 batch of the Python version.
-    CifarPickle,
 }
 
 impl fmt::Display for Format {
@@ -253,7 +250,6 @@ impl fmt::Display for Format {
             Format::Safetensors => "safetensors",
             Format::Idx => "IDX",
             Format::Cifar => "CIFAR-10",
-            Format::CifarPickle => "CIFAR-10 (Python)",
         })
     }
 }

@@ -4,8 +4,7 @@ use crate::Dataset;
 use crate::array::{RawArray, checked_product};
 use crate::error::Result;
 use crate::formats::{
-    cifar, cifar_pickle, csv, graph_csv, graph_mtx, graph_npz, graph_petsc, idx, npy, npz, parquet, picture,
-    safetensors,
+    cifar, csv, graph_csv, graph_mtx, graph_npz, graph_petsc, idx, npy, npz, parquet, picture, safetensors,
 };
 use crate::graph_file::EdgeList;
 use crate::table::Table;
@@ -47,14 +46,6 @@ pub fn idx(bytes: &[u8]) {
 /// Reads bytes as a CIFAR-10 batch.
 pub fn cifar(bytes: &[u8]) {
     if let Ok((images, labels)) = cifar::parse(bytes, "fuzz") {
-        assert_eq!(images.shape().first(), Some(&labels.len()), "one label per image");
-        check_raw(Ok(images));
-    }
-}
-
-/// Reads bytes as a CIFAR-10 batch of the Python version.
-pub fn cifar_pickle(bytes: &[u8]) {
-    if let Ok((images, labels)) = cifar_pickle::parse(bytes, "fuzz") {
         assert_eq!(images.shape().first(), Some(&labels.len()), "one label per image");
         check_raw(Ok(images));
     }

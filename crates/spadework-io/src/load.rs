@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::array::RawArray;
 use crate::dataset::Dataset;
 use crate::error::{Error, Format, Result, begins};
-use crate::formats::{cifar, cifar_pickle, csv, idx, npy, npz, parquet, safetensors};
+use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
 use crate::image_folder::ImageFolder;
 use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
@@ -73,10 +73,6 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
             let (images, labels) = cifar::parse(&file, name)?;
             Dataset::from_raw(&images, name).with_labels(labels)
         }
-        Format::CifarPickle => {
-            let (images, labels) = cifar_pickle::parse(&file, name)?;
-            Dataset::from_raw(&images, name).with_labels(labels)
-        }
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
             Dataset::from_raw(&raw_array(format, &file, key, name)?, name)
         }
@@ -91,7 +87,6 @@ fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> 
         Format::Csv => csv::labels(&file, key, name),
         Format::Parquet => parquet::labels(&file, key, name),
         Format::Cifar => cifar::parse(&file, name).map(|(_, labels)| labels),
-        Format::CifarPickle => cifar_pickle::parse(&file, name).map(|(_, labels)| labels),
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
             raw_array(format, &file, key, name)?.labels(name)
         }
@@ -113,7 +108,7 @@ fn raw_array<'a>(format: Format, bytes: &'a [u8], key: Option<&str>, name: &str)
 
 fn refuse_key(format: Format, key: Option<&str>, name: &str) -> Result<()> {
     match (format, key) {
-        (Format::Npy | Format::Idx | Format::Cifar | Format::CifarPickle, Some(key)) => {
+        (Format::Npy | Format::Idx | Format::Cifar, Some(key)) => {
             Err(Error::NoKeys { name: name.to_owned(), format, key: key.to_owned() })
         }
         _ => Ok(()),
@@ -125,7 +120,15 @@ fn detect(path: &Path, bytes: &[u8], name: &str) -> Result<Format> {
     let file_name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     by_name(file_name.strip_suffix(".gz").unwrap_or(&file_name))
         .or_else(|| by_content(bytes))
-        .ok_or_else(|| Error::UnknownFormat { name: name.to_owned(), begins: begins(bytes) })
+        .ok_or_else(|| unknown_format(bytes, name))
+}
+
+fn unknown_format(bytes: &[u8], name: &str) -> Error {
+    match bytes {
+        // Protocols 2 to 5 begin with their number; a pickle of an older protocol looks like any text.
+        [0x80, 2..=5, ..] => Error::Pickled { name: name.to_owned() },
+        _ => Error::UnknownFormat { name: name.to_owned(), begins: begins(bytes) },
+    }
 }
 
 fn by_name(file_name: &str) -> Option<Format> {
@@ -156,7 +159,6 @@ fn by_content(bytes: &[u8]) -> Option<Format> {
         _ if bytes.starts_with(b"PK\x03\x04") => Some(Format::Npz),
         _ if bytes.starts_with(parquet::MAGIC) => Some(Format::Parquet),
         _ if idx::is_idx(bytes) => Some(Format::Idx),
-        _ if cifar_pickle::is_pickled_dictionary(bytes) => Some(Format::CifarPickle),
         // Eight bytes of header length, of which no real file uses the last four, then JSON.
         [_, _, _, _, 0, 0, 0, 0, b'{', ..] => Some(Format::Safetensors),
         _ => None,
@@ -232,7 +234,7 @@ mod tests {
         assert_eq!(by_content(b"PAR1"), Some(Format::Parquet));
         assert_eq!(by_content(&[0, 0, 8, 3]), Some(Format::Idx));
         assert_eq!(by_content(b"\x10\0\0\0\0\0\0\0{\"a\""), Some(Format::Safetensors));
-        assert_eq!(by_content(b"\x80\x02}q\x01("), Some(Format::CifarPickle));
+        assert_eq!(by_content(b"\x80\x02}q\x01("), None);
         assert_eq!(by_content(b""), None);
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::dataset::Dataset;
 use crate::error::{Error, Result};
-use crate::formats::{cifar, cifar_pickle, idx};
+use crate::formats::{cifar, idx};
 use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
 
@@ -79,21 +79,20 @@ impl NamedSet {
         match self {
             NamedSet::Mnist => &["MNIST/raw"],
             NamedSet::FashionMnist => &["FashionMNIST/raw"],
-            NamedSet::Cifar10 => &["cifar-10-batches-bin", "cifar-10-batches-py"],
+            NamedSet::Cifar10 => &["cifar-10-batches-bin"],
         }
     }
 
     /// Where a file of the set is, in the folder or where archives leave it below.
     fn find(self, folder: &Path, file: &str) -> Option<PathBuf> {
-        let below = || self.subfolders().iter().find_map(|below| self.find_here(&folder.join(below), file));
-        self.find_here(folder, file).or_else(below)
+        let below = || self.subfolders().iter().find_map(|below| find_here(&folder.join(below), file));
+        find_here(folder, file).or_else(below)
     }
 
-    /// A file of the set in a folder: plain, packed, or, for CIFAR-10, in the Python version, without an ending.
-    pub(crate) fn find_here(self, folder: &Path, file: &str) -> Option<PathBuf> {
-        let pickled = (self == NamedSet::Cifar10).then(|| file.trim_end_matches(".bin").to_owned());
-        let names = [file.to_owned(), format!("{file}.gz")].into_iter().chain(pickled);
-        names.map(|name| folder.join(name)).find(|path| path.is_file())
+    /// A file of the Python version of CIFAR-10 in a folder, which is pickled and not read. Its name has no ending.
+    pub(crate) fn find_pickled_here(self, folder: &Path, file: &str) -> Option<PathBuf> {
+        let name = file.strip_suffix(".bin").filter(|_| self == NamedSet::Cifar10)?;
+        Some(folder.join(name)).filter(|path| path.is_file())
     }
 
     /// Files of a split, part by part: for IDX sets images and labels, for CIFAR-10 batches that hold both.
@@ -115,6 +114,12 @@ impl NamedSet {
             Split::All => train.into_iter().chain(test).collect(),
         }
     }
+}
+
+/// A file of a set in a folder, plain or packed.
+pub(crate) fn find_here(folder: &Path, file: &str) -> Option<PathBuf> {
+    let names = [file.to_owned(), format!("{file}.gz")];
+    names.into_iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
 enum Part {
@@ -178,14 +183,9 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
     }
 }
 
-/// A batch of the binary version or of the Python version, whose files have no ending.
 fn read_batch(path: &Path, name: &str) -> Result<Dataset> {
-    let (file, path_name) = (FileBytes::open(path, MAP_FROM)?, path.display().to_string());
-    let (images, labels) = if path.extension().is_some() {
-        cifar::parse(&file, &path_name)?
-    } else {
-        cifar_pickle::parse(&file, &path_name)?
-    };
+    let file = FileBytes::open(path, MAP_FROM)?;
+    let (images, labels) = cifar::parse(&file, &path.display().to_string())?;
     Ok(Dataset::from_raw(&images, name).with_labels(labels))
 }
 
@@ -199,15 +199,19 @@ fn read_labels(path: &Path, set: NamedSet) -> Result<Labels> {
 fn checked_parts(set: NamedSet, folder: &Path, split: Split, name: &str) -> Result<Vec<Part>> {
     let parts = set.parts(split);
     let expected: Vec<String> = parts.iter().flat_map(Part::files).collect();
-    match expected.iter().find(|file| set.find(folder, file).is_none()) {
-        None => Ok(parts),
-        Some(missing) => Err(Error::MissingFiles {
-            name: name.to_owned(),
-            folder: folder.to_owned(),
-            missing: if folder.is_dir() { missing.clone() } else { "such folder".to_owned() },
-            expected,
-        }),
+    let Some(missing) = expected.iter().find(|file| set.find(folder, file).is_none()) else {
+        return Ok(parts);
+    };
+    let folders = [folder.to_owned(), folder.join("cifar-10-batches-py")];
+    if let Some(pickled) = folders.iter().find_map(|folder| set.find_pickled_here(folder, missing)) {
+        return Err(Error::Pickled { name: pickled.display().to_string() });
     }
+    Err(Error::MissingFiles {
+        name: name.to_owned(),
+        folder: folder.to_owned(),
+        missing: if folder.is_dir() { missing.clone() } else { "such folder".to_owned() },
+        expected,
+    })
 }
 
 fn find_or_fail(set: NamedSet, folder: &Path, file: &str, name: &str) -> Result<PathBuf> {

@@ -1,4 +1,4 @@
-//! Folders of images and pickled batches, against what Pillow and Python read (scripts/make_image_fixtures.py).
+//! Folders of images, against what Pillow reads (scripts/make_image_fixtures.py).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -150,29 +150,24 @@ fn cinic_10_has_the_classes_of_cifar_10_by_split() {
 }
 
 #[test]
-fn a_pickled_batch_is_the_binary_batch() {
-    let (pickled, binary) =
-        (load(&fixture("pickled/test_batch")).unwrap(), load(&fixture("pickled/same.bin")).unwrap());
-    assert_eq!((pickled.shape(), bytes(&pickled)), (binary.shape(), bytes(&binary)));
-    assert_eq!(pickled.labels(), binary.labels());
-    let named = load(&format!("cifar10:{}:test", fixture("pickled"))).unwrap();
-    assert_eq!((named.labels(), bytes(&named)), (binary.labels(), bytes(&binary)));
-    assert_eq!(load_labels(&fixture("pickled/test_batch")).unwrap().ids(), [3, 8, 0]);
-}
-
-#[test]
-fn pickles_of_other_kinds_are_refused() {
-    let text = message(&fixture("pickled/command"));
-    assert!(text.contains("command: a pickled CIFAR-10 batch must have"), "{text}");
-    // Python wrote its text in another way, so reading ends there; nothing was called in any case.
-    assert!(text.contains("opcodes of a CIFAR-10 batch alone"), "{text}");
-    let text = message(&fixture("pickled/newer"));
-    assert!(text.contains("begins with `\\x80\\x04"), "{text}");
-    // As a batch by name there is no doubt about what it should be.
+fn pickled_files_are_refused_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
-    fs::copy(fixture("pickled/newer"), folder.path().join("test_batch")).unwrap();
-    let text = message(&format!("cifar10:{}:test", folder.path().display()));
-    assert!(text.contains("to begin with protocol 2, got \\x80\\x04"), "{text}");
+    let says = "pickled files are not read; for CIFAR-10 use the binary version (data_batch_1.bin), or save the array with numpy.save";
+    for protocol in 2..=5 {
+        let path = folder.path().join("x.pkl").display().to_string();
+        fs::write(&path, [0x80, protocol, b'}', b'.']).unwrap();
+        assert_eq!(message(&path), format!("{path}: {says}"));
+        assert_eq!(load_labels(&path).unwrap_err().to_string(), format!("{path}: {says}"));
+    }
+    // By name too, in the folder itself and where the archive of the Python version leaves its files.
+    for place in ["", "cifar-10-batches-py"] {
+        let folder = tempfile::tempdir().unwrap();
+        let batch = folder.path().join(place).join("test_batch");
+        fs::create_dir_all(batch.parent().unwrap()).unwrap();
+        fs::write(&batch, b"\x80\x02}q\x01.").unwrap();
+        let text = message(&format!("cifar10:{}:test", folder.path().display()));
+        assert_eq!(text, format!("{}: {says}", batch.display()));
+    }
 }
 
 /// A gray PNG of 8 bits, stored without packing. Rows beyond the pixels given are not there.

@@ -19,7 +19,7 @@ use spadework::pipeline::{KeepNothing, Keeper, ModelGraphs, SolvedSpectrum, grap
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, GraphPair, ManifoldPair, SpadeParams};
 use spadework_document::stages::{EigenStage, GraphStage, Recipe};
-use spadework_io::graph_digest;
+use spadework_io::{graph_digest, outdated_digest};
 
 use self::files::{
     StoredGraphs, read_eigenpairs, read_graphs, recipes_of_graphs, write_eigenpairs, write_graphs,
@@ -205,8 +205,9 @@ impl<'a> Store<'a> {
         let made_from = found.stage.as_ref().map(|stage| &stage.made_from);
         for (name, graph) in [("input_graph", graphs.input()), ("output_graph", graphs.output())] {
             let then = made_from.and_then(|made_from| made_from.get(name));
-            if then.is_some_and(|then| then != graph_digest(graph)) {
-                return Err(about(Usage::EigenpairsOfOtherGraphs.into()));
+            if let Some(then) = then.filter(|then| *then != graph_digest(graph)) {
+                let outdated = outdated_digest(then).map(|reason| Usage::OutdatedEigenpairs { reason });
+                return Err(about(outdated.unwrap_or(Usage::EigenpairsOfOtherGraphs).into()));
             }
         }
         let pairs = GeneralizedEigenpairs::restore(graphs, found.eigenpairs)

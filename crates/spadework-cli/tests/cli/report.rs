@@ -18,7 +18,7 @@ fn a_page_says_what_the_result_says() {
     let shown = format!("{score:.*}", 3 - score.log10().floor() as usize);
     assert!(page.contains(&format!("<strong>{}</strong>", shown.trim_end_matches('0'))), "{shown}");
     for part in
-        ["most fragile pairs", "The thin boundary", "digest fnv64x8:", "--labels labels.npy --out result"]
+        ["most fragile pairs", "The thin boundary", "digest blake3:", "--labels labels.npy --out result"]
     {
         assert!(page.contains(part), "{part}");
     }
@@ -63,6 +63,21 @@ fn figures_come_in_three_formats() {
         let bytes = std::fs::read(scene.path().join(format).join(format!("spectrum.{format}"))).unwrap();
         assert!(String::from_utf8_lossy(&bytes).starts_with(begins), "{format}");
     }
+}
+
+/// Digests of versions before BLAKE3: nothing says whether the arrays are the same, and that is what the user reads.
+#[test]
+fn a_result_with_digests_of_another_version_is_told_in_one_line() {
+    let scene = scored();
+    let result = scene.read("result/result.json");
+    let (before, rest) = result.split_once("blake3:").unwrap();
+    let older = format!("{before}fnv64x8:5041ea11e9b91555{}", &rest[32..]);
+    assert!(older.contains("\"fnv64x8:5041ea11e9b91555\""), "{older}");
+    std::fs::write(scene.path().join("result/result.json"), older).unwrap();
+    let said = "x.npy: the result was made of it, but the digest is of another version (fnv64x8; this version compares blake3 digests)";
+    scene.run("report result --out page.html").notes(&[said]);
+    let new = "score --inputs x.npy --outputs y.npy --reference result";
+    scene.run(new).refuses(2, &[said, "hint: "]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_stage_of_something_else_is_refused_unless_forced() {
     scene
         .run(&format!("{graph} --outputs y.npy -k 12"))
         .refuses(2, &[refused, "neighbors 10, not 12", "--force"]);
-    scene.run(&format!("{graph} --outputs worse.npy")).refuses(2, &[refused, "outputs fnv64x8:"]);
+    scene.run(&format!("{graph} --outputs worse.npy")).refuses(2, &[refused, "outputs blake3:"]);
     scene
         .run("eigen result -r 3")
         .refuses(2, &["eigenpairs.npz: was made", "eigenpairs 2, not 3", "--force"]);

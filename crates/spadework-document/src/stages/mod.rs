@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use spadework_io::{is_digest, outdated_digest};
 
 /// Name and version of the layout of the documents.
 pub const SCHEMA: &str = "spadework.stage/2";
@@ -65,7 +66,10 @@ pub struct Difference {
 
 impl Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}, not {}", self.name, self.was, self.wanted)
+        match outdated_digest(&self.was).filter(|_| is_digest(&self.wanted)) {
+            Some(reason) => write!(f, "{}: {reason}", self.name),
+            None => write!(f, "{} {}, not {}", self.name, self.was, self.wanted),
+        }
     }
 }
 
@@ -115,6 +119,17 @@ fn duration(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_digest_of_another_version_is_named_as_such() {
+        let wanted = Recipe::new().with("inputs", "blake3:9e047acaeed9e52ec6f8fa97d8c5586f");
+        let difference =
+            |was: &str| Recipe::new().with("inputs", was).difference(&wanted).unwrap().to_string();
+        let outdated =
+            "inputs: the digest is of another version (fnv64x8; this version compares blake3 digests)";
+        assert_eq!(difference("fnv64x8:5041ea11e9b91555"), outdated);
+        assert_eq!(difference("none"), "inputs none, not blake3:9e047acaeed9e52ec6f8fa97d8c5586f");
+    }
 
     #[test]
     fn a_difference_is_named() {

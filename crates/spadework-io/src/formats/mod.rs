@@ -1,7 +1,6 @@
 //! One file per format. Every reader takes bytes, or a stream of them, and the name to put into errors.
 
 pub(crate) mod cifar;
-pub(crate) mod cifar_pickle;
 pub(crate) mod csv;
 mod csv_header;
 mod csv_lines;
@@ -16,6 +15,5 @@ pub(crate) mod npz;
 pub(crate) mod parquet;
 mod parquet_column;
 mod parquet_pages;
-pub(crate) mod pickle;
 pub(crate) mod picture;
 pub(crate) mod safetensors;

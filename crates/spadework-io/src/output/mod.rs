@@ -3,12 +3,14 @@
 //! Everything is written to a temporary sibling and renamed when it is complete. What is dropped before is removed, and
 //! [`remove_unfinished`] removes what a program that is interrupted leaves behind.
 
+mod csv;
 mod graph;
 mod npy;
 mod npz;
 mod parquet;
 mod temporary;
 
+pub use self::csv::{CsvTable, optional_field};
 pub use graph::{ScipyMatrix, write_graph};
 pub use npy::{NpyValues, write_npy};
 pub use npz::{NpzMember, write_npz};

@@ -1,7 +1,7 @@
 //! Networks as ONNX files: read as PyTorch writes them, written so that others can run them.
 //!
-//! Only what networks are made of here is known: [`read`] lists the operators. The format is small enough to be read and
-//! written by hand, field by field (`wire.rs`), and that saves a compiler of schemas.
+//! Only what networks are made of here is known: [`read`] lists the operators. `wire.rs` has the messages of the format that
+//! are needed, defined for `prost`, so that no compiler of schemas is.
 
 mod model;
 mod read;

@@ -1,10 +1,11 @@
-//! The messages of an ONNX file, as far as they are needed.
-//!
-//! Numbers of fields are those of `onnx.proto`.
+//! The graph of an ONNX file, with its names looked up and its constants unpacked.
 
 use std::collections::HashMap;
 
-use super::wire::{Field, Malformed, read};
+use super::wire::{
+    self, AttributeProto, FLOAT32, FLOAT64, GraphProto, INT64, Malformed, NodeProto, TensorProto,
+    ValueInfoProto,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct Model {
@@ -49,54 +50,33 @@ pub(super) struct Constant {
 
 impl Model {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut model = Self::default();
-        read(bytes, |number, field| {
-            if number == 7 {
-                model.graph = Graph::parse(field.bytes()?)?;
-            }
-            Ok(())
-        })?;
-        Ok(model)
+        let graph = wire::decode(bytes)?.graph.map(Graph::new).transpose()?;
+        Ok(Self { graph: graph.unwrap_or_default() })
     }
 }
 
 impl Graph {
-    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut graph = Self::default();
-        read(bytes, |number, field| {
-            match number {
-                1 => graph.nodes.push(Node::parse(field.bytes()?)?),
-                5 => {
-                    let constant = Constant::parse(field.bytes()?)?;
-                    graph.constants.insert(constant.name.clone(), constant);
-                }
-                11 => graph.inputs.push(value_info(field.bytes()?)?),
-                12 => graph.outputs.push(value_info(field.bytes()?)?.0),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(graph)
+    fn new(graph: GraphProto) -> Result<Self, Malformed> {
+        let constants = graph.initializer.into_iter().map(Constant::new);
+        let constants = constants.map(|constant| constant.map(|constant| (constant.name.clone(), constant)));
+        Ok(Self {
+            nodes: graph.node.into_iter().map(Node::new).collect::<Result<_, _>>()?,
+            constants: constants.collect::<Result<_, _>>()?,
+            inputs: graph.input.into_iter().map(name_and_shape).collect(),
+            outputs: graph.output.into_iter().map(|output| output.name).collect(),
+        })
     }
 }
 
 impl Node {
-    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let mut node = Self::default();
-        read(bytes, |number, field| {
-            match number {
-                1 => node.inputs.push(field.text()?),
-                2 => node.outputs.push(field.text()?),
-                4 => node.operator = field.text()?,
-                5 => {
-                    let (name, attribute) = Attribute::parse(field.bytes()?)?;
-                    node.attributes.insert(name, attribute);
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(node)
+    fn new(node: NodeProto) -> Result<Self, Malformed> {
+        let attributes = node.attribute.into_iter().map(Attribute::new);
+        Ok(Self {
+            operator: node.op_type,
+            inputs: node.input,
+            outputs: node.output,
+            attributes: attributes.collect::<Result<_, _>>()?,
+        })
     }
 
     pub(super) fn integer(&self, name: &str, default: i64) -> i64 {
@@ -113,101 +93,61 @@ impl Node {
 }
 
 impl Attribute {
-    fn parse(bytes: &[u8]) -> Result<(String, Self), Malformed> {
-        let (mut name, mut attribute) = (String::new(), Self::default());
-        read(bytes, |number, field| {
-            match number {
-                1 => name = field.text()?,
-                2 => attribute.float = Some(field.float()?),
-                3 => attribute.integer = Some(field.integer()?),
-                4 => attribute.text = Some(field.text()?),
-                5 => attribute.tensor = Some(Constant::parse(field.bytes()?)?),
-                8 => field.integers(&mut attribute.integers)?,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok((name, attribute))
+    fn new(attribute: AttributeProto) -> Result<(String, Self), Malformed> {
+        let AttributeProto { name, f, i, s, t, ints, .. } = attribute;
+        let tensor = t.map(Constant::new).transpose()?;
+        Ok((name, Self { float: f, integer: i, integers: ints, text: s, tensor }))
     }
 }
 
 impl Constant {
-    fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let (mut constant, mut kind, mut raw) = (Self::default(), 0, None);
-        read(bytes, |number, field| {
-            match number {
-                1 => {
-                    let mut extents = Vec::new();
-                    field.integers(&mut extents)?;
-                    for extent in extents {
-                        constant.shape.push(usize::try_from(extent).map_err(|_| Malformed)?);
-                    }
-                }
-                2 => kind = field.integer()?,
-                4 => field.floats(&mut constant.floats)?,
-                7 => field.integers(&mut constant.integers)?,
-                8 => constant.name = field.text()?,
-                9 => raw = Some(field.bytes()?),
-                14 if field != Field::Integer(0) => constant.unreadable = Some("values in another file"),
-                _ => {}
-            }
-            Ok(())
-        })?;
-        constant.unpack(kind, raw);
+    fn new(tensor: TensorProto) -> Result<Self, Malformed> {
+        let shape = tensor.dims.iter().map(|&extent| usize::try_from(extent).map_err(|_| Malformed));
+        let mut constant = Self {
+            shape: shape.collect::<Result<_, _>>()?,
+            name: tensor.name,
+            floats: tensor.float_data,
+            integers: tensor.int64_data,
+            unreadable: (tensor.data_location != 0).then_some("values in another file"),
+        };
+        constant.unpack(tensor.data_type, &tensor.raw_data);
         Ok(constant)
     }
 
-    /// Types 1 and 11 are 32 and 64 bit floats, 7 is a 64 bit integer.
-    fn unpack(&mut self, kind: i64, raw: Option<&[u8]>) {
-        let raw = raw.unwrap_or_default();
+    fn unpack(&mut self, kind: i32, raw: &[u8]) {
         let eight = || raw.as_chunks::<8>().0.iter();
-        match kind {
-            1 => self.floats.extend(raw.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes))),
-            11 => self.floats.extend(eight().map(|bytes| f64::from_le_bytes(*bytes) as f32)),
-            7 => self.integers.extend(eight().map(|bytes| i64::from_le_bytes(*bytes))),
-            _ => {
-                self.unreadable =
-                    self.unreadable.or(Some("values that are neither floats nor 64 bit integers"));
+        let values = match kind {
+            FLOAT32 => {
+                self.floats.extend(raw.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+                self.floats.len()
             }
-        }
+            FLOAT64 => {
+                self.floats.extend(eight().map(|bytes| f64::from_le_bytes(*bytes) as f32));
+                self.floats.len()
+            }
+            INT64 => {
+                self.integers.extend(eight().map(|bytes| i64::from_le_bytes(*bytes)));
+                self.integers.len()
+            }
+            _ => 0,
+        };
         let expected = self.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
-        if self.unreadable.is_none() && expected != Some(self.floats.len().max(self.integers.len())) {
-            self.unreadable = Some("another number of values than its shape says");
-        }
+        let problem = match kind {
+            FLOAT32 | FLOAT64 | INT64 if expected != Some(values) => {
+                Some("another number of values than its shape says")
+            }
+            // A network would be as large as the other extents say, which no values vouch for.
+            FLOAT32 | FLOAT64 | INT64 if values == 0 => Some("no values"),
+            FLOAT32 | FLOAT64 | INT64 => None,
+            _ => Some("values that are neither floats nor 64 bit integers"),
+        };
+        self.unreadable = self.unreadable.or(problem);
     }
 }
 
-/// Name and shape of an input or output of a graph.
-fn value_info(bytes: &[u8]) -> Result<(String, Vec<i64>), Malformed> {
-    let (mut name, mut shape) = (String::new(), Vec::new());
-    read(bytes, |number, field| {
-        match number {
-            1 => name = field.text()?,
-            2 => inside(field, 1, &mut |tensor| {
-                inside(tensor, 2, &mut |extents| {
-                    inside(extents, 1, &mut |extent| {
-                        let mut value = 0;
-                        inside(extent, 1, &mut |known| {
-                            value = known.integer()?;
-                            Ok(())
-                        })?;
-                        shape.push(value);
-                        Ok(())
-                    })
-                })
-            })?,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok((name, shape))
-}
-
-/// Calls `take` with every field `wanted` of a message in a field.
-fn inside<'a>(
-    field: Field<'a>,
-    wanted: u64,
-    take: &mut dyn FnMut(Field<'a>) -> Result<(), Malformed>,
-) -> Result<(), Malformed> {
-    read(field.bytes()?, |number, field| if number == wanted { take(field) } else { Ok(()) })
+/// Name and shape of an input or output of a graph; zero stands for an extent that is left open.
+fn name_and_shape(value: ValueInfoProto) -> (String, Vec<i64>) {
+    let shape = value.r#type.and_then(|kind| kind.tensor_type).and_then(|tensor| tensor.shape);
+    let extents = shape.into_iter().flat_map(|shape| shape.dim).map(|extent| extent.dim_value.unwrap_or(0));
+    (value.name, extents.collect())
 }

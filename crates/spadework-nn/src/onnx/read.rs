@@ -182,6 +182,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A constant of numbers that are computed with; integers are none.
+    fn weights(&self, node: &Node, at: usize) -> Outcome<&'a Constant> {
+        let constant = self.constant(node, at)?;
+        if constant.floats.is_empty() {
+            return refuse(node, &format!("must have floats as its input {at}"));
+        }
+        Ok(constant)
+    }
+
     fn same(&mut self, node: &'a Node) -> Outcome<()> {
         let source = self.value(node, 0)?;
         self.values.extend(node.outputs.first().map(|name| (name.as_str(), source)));
@@ -192,13 +201,12 @@ impl<'a> Reader<'a> {
         if node.integer("group", 1) != 1 {
             return refuse(node, "must have one group");
         }
-        let weight = self.constant(node, 1)?;
+        let weight = self.weights(node, 1)?;
         let &[out, _, height, width] = weight.shape.as_slice() else {
             return refuse(node, "must have a weight of four dimensions");
         };
         let Window { stride, padding, .. } = sides(node, [height, width])?;
-        let bias =
-            if node.inputs.len() > 2 { self.constant(node, 2)?.floats.clone() } else { vec![0.0; out] };
+        let bias = if node.inputs.len() > 2 { self.weights(node, 2)?.floats.clone() } else { vec![0.0; out] };
         let parameters = vec![(weight.shape.clone(), weight.floats.clone()), (vec![bias.len()], bias)];
         self.add(node, Operation::Convolution { stride, padding }, &[self.value(node, 0)?], parameters)
     }
@@ -209,7 +217,7 @@ impl<'a> Reader<'a> {
             return refuse(node, "must have alpha = beta = 1 and transA = 0");
         }
         let weight = self.matrix(node, node.integer("transB", 0) == 0)?;
-        let bias = if node.inputs.len() > 2 { Some(self.constant(node, 2)?.floats.clone()) } else { None };
+        let bias = if node.inputs.len() > 2 { Some(self.weights(node, 2)?.floats.clone()) } else { None };
         self.linear(node, weight, bias)
     }
 
@@ -242,7 +250,7 @@ impl<'a> Reader<'a> {
 
     /// A weight as `[out, in]`.
     fn matrix(&self, node: &Node, transposed: bool) -> Outcome<(Vec<usize>, Vec<f32>)> {
-        let weight = self.constant(node, 1)?;
+        let weight = self.weights(node, 1)?;
         let &[rows, columns] = weight.shape.as_slice() else {
             return refuse(node, "must have a weight of two dimensions");
         };
@@ -256,7 +264,7 @@ impl<'a> Reader<'a> {
     fn batch_norm(&mut self, node: &'a Node) -> Outcome<()> {
         let mut parameters = Vec::new();
         for at in 1..5 {
-            let constant = self.constant(node, at)?;
+            let constant = self.weights(node, at)?;
             parameters.push((constant.shape.clone(), constant.floats.clone()));
         }
         let epsilon = f64::from(node.float("epsilon", 1e-5));
@@ -274,7 +282,7 @@ impl<'a> Reader<'a> {
             return refuse(node, "must have its constant second");
         }
         let (value, constant) =
-            (self.value(node, usize::from(turned))?, self.constant(node, usize::from(!turned))?);
+            (self.value(node, usize::from(turned))?, self.weights(node, usize::from(!turned))?);
         // [1, C, 1, 1] and [C, 1, 1] for images, [C] and [1, C] for rows.
         let along = constant.shape.iter().filter(|&&extent| extent != 1).count();
         let images = self.builder.shape(value).len() == 3;
@@ -300,7 +308,8 @@ impl<'a> Reader<'a> {
         let whole = |axis: usize, end: i64| {
             self.builder.shape(source).get(axis - 1).is_some_and(|&extent| end >= extent as i64)
         };
-        if starts != [0, 0] || axes != [2, 3] || steps != [2, 2] || !whole(2, ends[0]) || !whole(3, ends[1]) {
+        let all = matches!(ends.as_slice(), &[down, right] if whole(2, down) && whole(3, right));
+        if starts != [0, 0] || axes != [2, 3] || steps != [2, 2] || !all {
             return refuse(node, "must take every second pixel");
         }
         let Some((at, pad)) = self.only_user(node).filter(|(_, user)| user.operator == "Pad") else {
@@ -367,5 +376,71 @@ fn sides(node: &Node, size: [usize; 2]) -> Outcome<Window> {
             Ok(Window { size, stride: [down, right], padding: [above, left] })
         }
         _ => refuse(node, "must have positive steps and paddings"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wire::{
+        DimensionProto, FLOAT32, GraphProto, INT64, ModelProto, NodeProto, ShapeProto, TensorProto,
+        TensorTypeProto, TypeProto, ValueInfoProto, encode,
+    };
+    use super::*;
+
+    fn value(name: &str, extents: &[i64]) -> ValueInfoProto {
+        let dim = extents.iter().map(|&e| DimensionProto { dim_value: Some(e), dim_param: None }).collect();
+        let tensor = TensorTypeProto { elem_type: FLOAT32, shape: Some(ShapeProto { dim }) };
+        ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
+    }
+
+    fn integers(dims: &[i64], values: &[i64]) -> TensorProto {
+        let (dims, int64_data) = (dims.to_vec(), values.to_vec());
+        TensorProto { dims, data_type: INT64, int64_data, ..TensorProto::default() }
+    }
+
+    /// What is said of a file with one operator and these constants behind its input.
+    fn message(operator: &str, input: &[i64], constants: Vec<TensorProto>) -> String {
+        let named = |(at, tensor): (usize, TensorProto)| TensorProto { name: format!("c{at}"), ..tensor };
+        let initializer: Vec<_> = constants.into_iter().enumerate().map(named).collect();
+        let names = initializer.iter().map(|tensor| tensor.name.clone());
+        let node = NodeProto {
+            input: std::iter::once("x".to_owned()).chain(names).collect(),
+            output: vec!["y".to_owned()],
+            op_type: operator.to_owned(),
+            ..NodeProto::default()
+        };
+        let graph = GraphProto {
+            node: vec![node],
+            initializer,
+            input: vec![value("x", input)],
+            output: vec![value("y", &[0, 2])],
+            ..GraphProto::default()
+        };
+        let bytes = encode(&ModelProto { graph: Some(graph), ..ModelProto::default() });
+        read(Path::new("net.onnx"), &bytes).unwrap_err().to_string()
+    }
+
+    /// As many integers as the shape says, and no float at all.
+    #[test]
+    fn weights_that_are_integers_are_refused() {
+        let text = message("MatMul", &[0, 2], vec![integers(&[2, 2], &[1, 0, 0, 1])]);
+        assert!(text.contains("must have floats as its input 1"), "{text}");
+    }
+
+    /// No value is missing, but a bias for every row would fill the memory.
+    #[test]
+    fn weights_without_values_are_refused() {
+        let dims = vec![1 << 40, 0, 1, 1];
+        let weight = TensorProto { dims, data_type: FLOAT32, ..TensorProto::default() };
+        let text = message("Conv", &[0, 1, 4, 4], vec![weight]);
+        assert!(text.contains("has a constant with no values"), "{text}");
+    }
+
+    #[test]
+    fn a_slice_with_fewer_ends_than_axes_is_refused() {
+        let constants =
+            [&[0, 0][..], &[4], &[2, 3], &[2, 2]].map(|list| integers(&[list.len() as i64], list));
+        let text = message("Slice", &[0, 1, 4, 4], constants.to_vec());
+        assert!(text.contains("must take every second pixel"), "{text}");
     }
 }

@@ -1,169 +1,188 @@
-//! The few shapes of Protocol Buffers that an ONNX file is made of.
+//! The messages of an ONNX file, as far as they are needed, read and written by `prost`.
 //!
-//! A message is a row of fields, each a number and a value: a variable-length integer, four or eight bytes, or a counted run
-//! of bytes that may be text, packed numbers or another message. Nothing here trusts a length that the bytes do not hold.
+//! Numbers of fields are those of `onnx.proto`; fields that are not listed here are skipped. A field that may be 0 or empty
+//! and must be written all the same is optional. This is the only file that knows `prost`.
 
-/// The value of a field.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Field<'a> {
-    Integer(u64),
-    Four([u8; 4]),
-    Eight([u8; 8]),
-    Bytes(&'a [u8]),
+use prost::Message;
+
+/// Types of attributes, by their number in `onnx.proto`.
+pub(super) const FLOAT: i32 = 1;
+pub(super) const INT: i32 = 2;
+pub(super) const INTS: i32 = 7;
+/// Types of elements, likewise.
+pub(super) const FLOAT32: i32 = 1;
+pub(super) const INT64: i32 = 7;
+pub(super) const FLOAT64: i32 = 11;
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ModelProto {
+    #[prost(int64, tag = "1")]
+    pub(super) ir_version: i64,
+    #[prost(string, tag = "2")]
+    pub(super) producer_name: String,
+    #[prost(string, tag = "3")]
+    pub(super) producer_version: String,
+    #[prost(message, optional, tag = "7")]
+    pub(super) graph: Option<GraphProto>,
+    #[prost(message, repeated, tag = "8")]
+    pub(super) opset_import: Vec<OperatorSetIdProto>,
 }
 
-impl<'a> Field<'a> {
-    pub(super) fn bytes(self) -> Result<&'a [u8], Malformed> {
-        if let Field::Bytes(bytes) = self { Ok(bytes) } else { Err(Malformed) }
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct OperatorSetIdProto {
+    #[prost(string, optional, tag = "1")]
+    pub(super) domain: Option<String>,
+    #[prost(int64, tag = "2")]
+    pub(super) version: i64,
+}
 
-    pub(super) fn text(self) -> Result<String, Malformed> {
-        String::from_utf8(self.bytes()?.to_vec()).map_err(|_| Malformed)
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct GraphProto {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) node: Vec<NodeProto>,
+    #[prost(string, tag = "2")]
+    pub(super) name: String,
+    #[prost(message, repeated, tag = "5")]
+    pub(super) initializer: Vec<TensorProto>,
+    #[prost(message, repeated, tag = "11")]
+    pub(super) input: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "12")]
+    pub(super) output: Vec<ValueInfoProto>,
+}
 
-    pub(super) fn integer(self) -> Result<i64, Malformed> {
-        if let Field::Integer(value) = self { Ok(value as i64) } else { Err(Malformed) }
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct NodeProto {
+    #[prost(string, repeated, tag = "1")]
+    pub(super) input: Vec<String>,
+    #[prost(string, repeated, tag = "2")]
+    pub(super) output: Vec<String>,
+    #[prost(string, tag = "3")]
+    pub(super) name: String,
+    #[prost(string, tag = "4")]
+    pub(super) op_type: String,
+    #[prost(message, repeated, tag = "5")]
+    pub(super) attribute: Vec<AttributeProto>,
+}
 
-    pub(super) fn float(self) -> Result<f32, Malformed> {
-        if let Field::Four(bytes) = self { Ok(f32::from_le_bytes(bytes)) } else { Err(Malformed) }
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct AttributeProto {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(float, optional, tag = "2")]
+    pub(super) f: Option<f32>,
+    #[prost(int64, optional, tag = "3")]
+    pub(super) i: Option<i64>,
+    #[prost(string, optional, tag = "4")]
+    pub(super) s: Option<String>,
+    #[prost(message, optional, tag = "5")]
+    pub(super) t: Option<TensorProto>,
+    #[prost(int64, repeated, packed = "false", tag = "8")]
+    pub(super) ints: Vec<i64>,
+    #[prost(int32, tag = "20")]
+    pub(super) r#type: i32,
+}
 
-    /// A repeated integer: one by one or packed.
-    pub(super) fn integers(self, into: &mut Vec<i64>) -> Result<(), Malformed> {
-        match self {
-            Field::Bytes(mut packed) => {
-                while !packed.is_empty() {
-                    into.push(varint(&mut packed)? as i64);
-                }
-            }
-            other => into.push(other.integer()?),
-        }
-        Ok(())
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorProto {
+    #[prost(int64, repeated, packed = "false", tag = "1")]
+    pub(super) dims: Vec<i64>,
+    #[prost(int32, tag = "2")]
+    pub(super) data_type: i32,
+    #[prost(float, repeated, tag = "4")]
+    pub(super) float_data: Vec<f32>,
+    #[prost(int64, repeated, tag = "7")]
+    pub(super) int64_data: Vec<i64>,
+    #[prost(string, tag = "8")]
+    pub(super) name: String,
+    #[prost(bytes = "vec", tag = "9")]
+    pub(super) raw_data: Vec<u8>,
+    #[prost(int32, tag = "14")]
+    pub(super) data_location: i32,
+}
 
-    /// A repeated float: one by one or packed.
-    pub(super) fn floats(self, into: &mut Vec<f32>) -> Result<(), Malformed> {
-        match self {
-            Field::Bytes(packed) => {
-                let (values, rest) = packed.as_chunks::<4>();
-                into.extend(values.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-                if rest.is_empty() { Ok(()) } else { Err(Malformed) }
-            }
-            other => {
-                into.push(other.float()?);
-                Ok(())
-            }
-        }
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ValueInfoProto {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(message, optional, tag = "2")]
+    pub(super) r#type: Option<TypeProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TypeProto {
+    #[prost(message, optional, tag = "1")]
+    pub(super) tensor_type: Option<TensorTypeProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TensorTypeProto {
+    #[prost(int32, tag = "1")]
+    pub(super) elem_type: i32,
+    #[prost(message, optional, tag = "2")]
+    pub(super) shape: Option<ShapeProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ShapeProto {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) dim: Vec<DimensionProto>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DimensionProto {
+    /// Either this, or a name for an extent that is left open.
+    #[prost(int64, optional, tag = "1")]
+    pub(super) dim_value: Option<i64>,
+    #[prost(string, optional, tag = "2")]
+    pub(super) dim_param: Option<String>,
 }
 
 /// Bytes that are no such message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// Calls `take` with the number and value of every field.
-pub(super) fn read<'a>(
-    mut bytes: &'a [u8],
-    mut take: impl FnMut(u64, Field<'a>) -> Result<(), Malformed>,
-) -> Result<(), Malformed> {
-    while !bytes.is_empty() {
-        let key = varint(&mut bytes)?;
-        let field = match key & 7 {
-            0 => Field::Integer(varint(&mut bytes)?),
-            1 => Field::Eight(*bytes.split_off(..8).and_then(<[u8]>::as_array).ok_or(Malformed)?),
-            2 => {
-                let length = usize::try_from(varint(&mut bytes)?).map_err(|_| Malformed)?;
-                Field::Bytes(bytes.split_off(..length).ok_or(Malformed)?)
-            }
-            5 => Field::Four(*bytes.split_off(..4).and_then(<[u8]>::as_array).ok_or(Malformed)?),
-            _ => return Err(Malformed),
-        };
-        take(key >> 3, field)?;
-    }
-    Ok(())
+pub(super) fn decode(bytes: &[u8]) -> Result<ModelProto, Malformed> {
+    ModelProto::decode(bytes).map_err(|_| Malformed)
 }
 
-fn varint(bytes: &mut &[u8]) -> Result<u64, Malformed> {
-    let mut value = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.split_off_first().ok_or(Malformed)?;
-        value |= u64::from(byte & 127) << shift;
-        if byte < 128 {
-            return Ok(value);
-        }
-    }
-    Err(Malformed)
-}
-
-/// A message being written.
-#[derive(Debug, Default)]
-pub(super) struct Message(pub(super) Vec<u8>);
-
-impl Message {
-    pub(super) fn integer(mut self, field: u64, value: i64) -> Self {
-        self.key(field, 0);
-        self.varint(value as u64);
-        self
-    }
-
-    pub(super) fn float(mut self, field: u64, value: f32) -> Self {
-        self.key(field, 5);
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    pub(super) fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
-        self.key(field, 2);
-        self.varint(bytes.len() as u64);
-        self.0.extend(bytes);
-        self
-    }
-
-    pub(super) fn text(self, field: u64, text: &str) -> Self {
-        self.bytes(field, text.as_bytes())
-    }
-
-    pub(super) fn message(self, field: u64, message: &Message) -> Self {
-        self.bytes(field, &message.0)
-    }
-
-    fn key(&mut self, field: u64, kind: u64) {
-        self.varint(field << 3 | kind);
-    }
-
-    fn varint(&mut self, mut value: u64) {
-        while value > 127 {
-            self.0.push(value as u8 | 128);
-            value >>= 7;
-        }
-        self.0.push(value as u8);
-    }
+pub(super) fn encode(model: &ModelProto) -> Vec<u8> {
+    model.encode_to_vec()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// By hand from the rules of Protocol Buffers: key = number · 8 + kind, then the value.
     #[test]
-    fn what_is_written_is_read_back() {
-        let inner = Message::default().text(1, "name").float(2, 0.5);
-        let message = Message::default().integer(1, 300).integer(3, -1).message(7, &inner);
-        let mut seen = Vec::new();
-        read(&message.0, |number, field| {
-            seen.push((number, field));
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(seen[0], (1, Field::Integer(300)));
-        assert_eq!(seen[1].1.integer(), Ok(-1));
-        assert_eq!(seen[2].1.bytes().unwrap(), inner.0);
+    fn fields_have_the_numbers_of_the_format() {
+        let attribute =
+            AttributeProto { name: "a".to_owned(), i: Some(0), r#type: INT, ..Default::default() };
+        let node = NodeProto { op_type: "Relu".to_owned(), attribute: vec![attribute], ..Default::default() };
+        let graph = GraphProto { node: vec![node], ..Default::default() };
+        let model = ModelProto { ir_version: 300, graph: Some(graph), ..Default::default() };
+        let attribute = [0x0a, 1, b'a', 0x18, 0, 0xa0, 1, 2];
+        let node = [&[0x22, 4][..], b"Relu", &[0x2a, 8], &attribute].concat();
+        let graph = [&[0x0a, 16][..], &node].concat();
+        let bytes = [&[0x08, 0xac, 2, 0x3a, 18][..], &graph].concat();
+        assert_eq!(encode(&model), bytes);
+        assert_eq!(decode(&bytes), Ok(model));
+    }
+
+    /// As older writers have it: numbers one by one, or packed.
+    #[test]
+    fn repeated_numbers_are_read_packed_or_not() {
+        for bytes in [&[0x42, 2, 5, 6][..], &[0x40, 5, 0x40, 6]] {
+            assert_eq!(AttributeProto::decode(bytes).unwrap().ints, [5, 6]);
+        }
     }
 
     #[test]
     fn lengths_that_are_not_there_are_refused() {
-        for bytes in [&[0x12, 200, 1, 0][..], &[0x0d, 1, 2], &[0x80; 12], &[0x08], &[0x0b]] {
-            assert_eq!(read(bytes, |_, _| Ok(())), Err(Malformed), "{bytes:?}");
+        for bytes in
+            [&[0x12, 200, 1, 0][..], &[0x0d, 1, 2], &[0x80; 12], &[0x08], &[0x0b], &[0x3a, 255, 255, 3]]
+        {
+            assert_eq!(decode(bytes), Err(Malformed), "{bytes:?}");
         }
     }
 }

@@ -1,48 +1,42 @@
 //! From layers to an ONNX file, operator set 17.
 
-use super::wire::Message;
+use super::wire::{
+    AttributeProto, DimensionProto, FLOAT, FLOAT32, GraphProto, INT, INT64, INTS, ModelProto, NodeProto,
+    OperatorSetIdProto, ShapeProto, TensorProto, TensorTypeProto, TypeProto, ValueInfoProto, encode,
+};
 use super::{INPUT, OUTPUT};
 use crate::network::{Layer, Network, Operation, Source, Window};
 
-/// Types of attributes and elements, by their number in `onnx.proto`.
-const FLOAT: i64 = 1;
-const INT: i64 = 2;
-const INTS: i64 = 7;
-const FLOAT32: i64 = 1;
-const INT64: i64 = 7;
-
 /// The bytes of an ONNX file: one input `input` `[n, …]`, one output `logits` `[n, classes]`, n left open.
 pub fn write(network: &Network) -> Vec<u8> {
-    let mut graph = Message::default().text(2, "network");
-    for (index, layer) in network.layers().iter().enumerate() {
-        for node in nodes(network, index, layer) {
-            graph = graph.message(1, &node);
-        }
-    }
-    for parameter in network.parameters() {
-        let raw: Vec<u8> = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let layers = || network.layers().iter().enumerate();
+    let weights = network.parameters().iter().map(|parameter| {
+        let raw = parameter.values.iter().flat_map(|value| value.to_le_bytes()).collect();
         let shape = constant_shape(network, &parameter.name, &parameter.shape);
-        graph = graph.message(5, &tensor(&parameter.name, &shape, FLOAT32, &raw));
-    }
-    for (index, layer) in network.layers().iter().enumerate() {
-        if let Operation::Subsample { before, after } = layer.operation {
-            for (name, values) in shortcut_constants(index, before, after) {
-                let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-                graph = graph.message(5, &tensor(&name, &[values.len()], INT64, &raw));
-            }
-        }
-    }
-    graph = graph
-        .message(11, &value_info(INPUT, network.input_shape()))
-        .message(12, &value_info(OUTPUT, &[network.outputs()]));
-    let operators = Message::default().text(1, "").integer(2, 17);
-    Message::default()
-        .integer(1, 8)
-        .text(2, "spadework")
-        .text(3, env!("CARGO_PKG_VERSION"))
-        .message(7, &graph)
-        .message(8, &operators)
-        .0
+        tensor(&parameter.name, &shape, FLOAT32, raw)
+    });
+    let shortcuts = layers().filter_map(|(index, layer)| match layer.operation {
+        Operation::Subsample { before, after } => Some(shortcut_constants(index, before, after)),
+        _ => None,
+    });
+    let extents = shortcuts.flatten().map(|(name, values)| {
+        let raw = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        tensor(&name, &[values.len()], INT64, raw)
+    });
+    let graph = GraphProto {
+        name: "network".to_owned(),
+        node: layers().flat_map(|(index, layer)| nodes(network, index, layer)).collect(),
+        initializer: weights.chain(extents).collect(),
+        input: vec![value_info(INPUT, network.input_shape())],
+        output: vec![value_info(OUTPUT, &[network.outputs()])],
+    };
+    encode(&ModelProto {
+        ir_version: 8,
+        producer_name: "spadework".to_owned(),
+        producer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: 17 }],
+    })
 }
 
 /// Constants for channels of images are as broadcasting needs them, `[1, C, 1, 1]`.
@@ -55,11 +49,12 @@ fn constant_shape(network: &Network, name: &str, shape: &[usize]) -> Vec<usize> 
     if of_images { vec![1, shape[0], 1, 1] } else { shape.to_vec() }
 }
 
-fn nodes(network: &Network, index: usize, layer: &Layer) -> Vec<Message> {
+fn nodes(network: &Network, index: usize, layer: &Layer) -> Vec<NodeProto> {
     let (output, mut inputs) = (value_name(network, Source::Layer(index)), Vec::new());
     inputs.extend(layer.inputs.iter().map(|&source| value_name(network, source)));
     inputs.extend(layer.parameters.iter().map(|&at| network.parameters()[at].name.clone()));
-    let one = |operator: &str, attributes: Vec<Message>| vec![node(operator, &inputs, &output, attributes)];
+    let one =
+        |operator: &str, attributes: Vec<AttributeProto>| vec![node(operator, &inputs, &output, attributes)];
     match &layer.operation {
         Operation::Convolution { stride, padding } => {
             let shape = &network.parameters()[layer.parameters[0]].shape;
@@ -117,16 +112,17 @@ fn value_name(network: &Network, source: Source) -> String {
     }
 }
 
-fn node(operator: &str, inputs: &[String], output: &str, attributes: Vec<Message>) -> Message {
-    let mut node = Message::default();
-    for input in inputs {
-        node = node.text(1, input);
+fn node(operator: &str, inputs: &[String], output: &str, attribute: Vec<AttributeProto>) -> NodeProto {
+    NodeProto {
+        input: inputs.to_vec(),
+        output: vec![output.to_owned()],
+        name: output.to_owned(),
+        op_type: operator.to_owned(),
+        attribute,
     }
-    node = node.text(2, output).text(3, output).text(4, operator);
-    attributes.into_iter().fold(node, |node, attribute| node.message(5, &attribute))
 }
 
-fn window_attributes(window: Window) -> Vec<Message> {
+fn window_attributes(window: Window) -> Vec<AttributeProto> {
     let Window { size, stride, padding: [above, left] } = window;
     vec![
         integers("kernel_shape", &size),
@@ -135,29 +131,28 @@ fn window_attributes(window: Window) -> Vec<Message> {
     ]
 }
 
-fn integer(name: &str, value: i64) -> Message {
-    Message::default().text(1, name).integer(3, value).integer(20, INT)
+fn integer(name: &str, value: i64) -> AttributeProto {
+    AttributeProto { name: name.to_owned(), i: Some(value), r#type: INT, ..AttributeProto::default() }
 }
 
-fn float(name: &str, value: f32) -> Message {
-    Message::default().text(1, name).float(2, value).integer(20, FLOAT)
+fn float(name: &str, value: f32) -> AttributeProto {
+    AttributeProto { name: name.to_owned(), f: Some(value), r#type: FLOAT, ..AttributeProto::default() }
 }
 
-fn integers(name: &str, values: &[usize]) -> Message {
-    let message = Message::default().text(1, name);
-    values.iter().fold(message, |message, &value| message.integer(8, value as i64)).integer(20, INTS)
+fn integers(name: &str, values: &[usize]) -> AttributeProto {
+    let ints = values.iter().map(|&value| value as i64).collect();
+    AttributeProto { name: name.to_owned(), ints, r#type: INTS, ..AttributeProto::default() }
 }
 
-fn tensor(name: &str, shape: &[usize], element: i64, raw: &[u8]) -> Message {
-    let message = shape.iter().fold(Message::default(), |message, &extent| message.integer(1, extent as i64));
-    message.integer(2, element).text(8, name).bytes(9, raw)
+fn tensor(name: &str, shape: &[usize], data_type: i32, raw_data: Vec<u8>) -> TensorProto {
+    let dims = shape.iter().map(|&extent| extent as i64).collect();
+    TensorProto { dims, data_type, name: name.to_owned(), raw_data, ..TensorProto::default() }
 }
 
-fn value_info(name: &str, sample: &[usize]) -> Message {
-    let open = Message::default().text(2, "n");
-    let extents = sample.iter().fold(Message::default().message(1, &open), |extents, &extent| {
-        extents.message(1, &Message::default().integer(1, extent as i64))
-    });
-    let kind = Message::default().integer(1, FLOAT32).message(2, &extents);
-    Message::default().text(1, name).message(2, &Message::default().message(1, &kind))
+fn value_info(name: &str, sample: &[usize]) -> ValueInfoProto {
+    let open = DimensionProto { dim_value: None, dim_param: Some("n".to_owned()) };
+    let fixed = |&extent: &usize| DimensionProto { dim_value: Some(extent as i64), dim_param: None };
+    let shape = ShapeProto { dim: std::iter::once(open).chain(sample.iter().map(fixed)).collect() };
+    let tensor = TensorTypeProto { elem_type: FLOAT32, shape: Some(shape) };
+    ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use burn_tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use spadework::Samples;
-use spadework_io::{digest, output::write_bytes};
+use spadework_io::{digest, outdated_digest, output::write_bytes};
 
 use super::TrainParams;
 use super::optimizer::{Memory, Optimizer};
@@ -155,6 +155,13 @@ impl Checkpoint {
             return Ok(());
         }
         let expected = "the data that the checkpoint was made with";
+        if let Some(reason) = self.data.split(' ').next().and_then(outdated_digest) {
+            return Err(Error::parameter(
+                "the data",
+                expected,
+                format!("a checkpoint that cannot tell: {reason}"),
+            ));
+        }
         Err(Error::parameter("the data", expected, format!("others ({} samples)", examples.len())))
     }
 

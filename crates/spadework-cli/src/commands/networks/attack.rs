@@ -1,9 +1,10 @@
 //! `spadework attack`: clean and robust accuracy, and what became of each sample.
 
+use std::fmt::Display;
 use std::time::Instant;
 
 use serde::Serialize;
-use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::output::{CsvTable, OutputDir, write_bytes};
 use spadework_nn::attack::{AttackParams, AttackReport, Budget, Climb, Outcome, attack};
 
 use super::{Judged, one_each};
@@ -118,19 +119,36 @@ fn document<'a>(
 
 /// index, label, clean_class, epsilon, robust, margin, and where and as what it was broken.
 fn table(report: &AttackReport, budget: &Budget) -> String {
-    let mut text = String::from(
-        "index,label,clean_class,epsilon,robust,margin,broken_restart,broken_step,broken_class\n",
-    );
+    let mut table = CsvTable::new([
+        "index",
+        "label",
+        "clean_class",
+        "epsilon",
+        "robust",
+        "margin",
+        "broken_restart",
+        "broken_step",
+        "broken_class",
+    ]);
     for (index, (outcome, epsilon)) in report.outcomes.iter().zip(budget.epsilons()).enumerate() {
         let Outcome { label, clean_class, broken, margin } = outcome;
-        let broken =
-            broken.map_or_else(|| ",,".to_owned(), |b| format!("{},{},{}", b.restart, b.step, b.class));
-        text.push_str(&format!(
-            "{index},{label},{clean_class},{epsilon},{},{margin},{broken}\n",
-            outcome.robust()
-        ));
+        let [restart, step, class] = broken.map_or_else(Default::default, |broken| {
+            [broken.restart.to_string(), broken.step.to_string(), broken.class.to_string()]
+        });
+        let robust = outcome.robust();
+        table.row([
+            &index as &dyn Display,
+            label,
+            clean_class,
+            epsilon,
+            &robust,
+            margin,
+            &restart,
+            &step,
+            &class,
+        ]);
     }
-    text
+    table.into_text()
 }
 
 fn text(document: &AttackDocument<'_>, report: &AttackReport) -> String {

@@ -1,9 +1,10 @@
 //! `spadework clever`: CLEVER scores of chosen samples.
 
+use std::fmt::Display;
 use std::time::Instant;
 
 use serde::Serialize;
-use spadework_io::output::{OutputDir, write_bytes};
+use spadework_io::output::{CsvTable, OutputDir, optional_field, write_bytes};
 use spadework_nn::clever::{CleverParams, CleverScore, Estimate, clever};
 use spadework_nn::{highest, random_places};
 
@@ -182,29 +183,39 @@ fn document<'a>(
 }
 
 fn table(scores: &[SampleDocument]) -> String {
-    let mut text = String::from(
-        "index,label,class,score,target,lead,lipschitz,largest,estimate,shape,distance,p_value,seconds\n",
-    );
-    let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let mut table = CsvTable::new([
+        "index",
+        "label",
+        "class",
+        "score",
+        "target",
+        "lead",
+        "lipschitz",
+        "largest",
+        "estimate",
+        "shape",
+        "distance",
+        "p_value",
+        "seconds",
+    ]);
     for sample in scores {
-        text.push_str(&format!(
-            "{},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-            sample.index,
-            sample.label,
-            sample.class,
-            sample.score,
-            sample.target,
-            sample.lead,
-            sample.lipschitz,
-            sample.largest,
-            sample.estimate,
-            optional(sample.shape),
-            optional(sample.distance),
-            optional(sample.p_value),
-            sample.seconds,
-        ));
+        table.row([
+            &sample.index as &dyn Display,
+            &sample.label,
+            &sample.class,
+            &sample.score,
+            &sample.target,
+            &sample.lead,
+            &sample.lipschitz,
+            &sample.largest,
+            &sample.estimate,
+            &optional_field(sample.shape),
+            &optional_field(sample.distance),
+            &optional_field(sample.p_value),
+            &sample.seconds,
+        ]);
     }
-    text
+    table.into_text()
 }
 
 fn text(document: &CleverDocument<'_>) -> String {

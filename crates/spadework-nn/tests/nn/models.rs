@@ -1,12 +1,10 @@
 //! Networks as files: what others wrote is read, what we write is read back and runs elsewhere.
 
-mod support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::support::folder;
 use spadework_nn::{Architecture, Compute, Frozen, Network, Normalization, onnx, to_floats};
-use support::folder;
 
 /// Every architecture with samples that it takes.
 const ARCHITECTURES: [(&str, &[usize]); 8] = [

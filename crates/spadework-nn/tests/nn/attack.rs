@@ -1,12 +1,10 @@
 //! Attacks: where they may go, what they must not touch, and whether their gradients are right.
 
-mod support;
-
+use crate::support::digits;
 use spadework::Silent;
 use spadework_nn::attack::{AttackParams, Budget, Climb, Norm, Objective, attack};
 use spadework_nn::network::{NetworkBuilder, Operation};
 use spadework_nn::{Architecture, Compute, Examples, Frozen, Network};
-use support::digits;
 
 fn frozen(network: &Network) -> Frozen {
     Frozen::new(network, &Compute::cpu())

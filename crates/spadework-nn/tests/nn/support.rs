@@ -1,5 +1,4 @@
 //! Data that several tests use.
-#![allow(dead_code, reason = "not every test uses everything")]
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,16 +1,14 @@
 //! Training from end to end on small data: it learns, it defends, it resumes.
 
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{digits, split};
 use spadework::{Monitor, Silent};
 use spadework_nn::attack::{AttackParams, Budget, Climb, attack};
 use spadework_nn::train::{
     Augmentation, Checkpoint, Ending, Guides, Method, OptimizerKind, Schedule, TrainParams, Trainer,
 };
 use spadework_nn::{Architecture, Compute, Error, Examples, Frozen, Network};
-use support::{digits, split};
 
 fn mlp(hidden: usize) -> Network {
     Architecture::Mlp { hidden }.build(&[64], 10, None, 5).unwrap()

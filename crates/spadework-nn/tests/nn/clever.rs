@@ -27,7 +27,7 @@ struct Case {
 /// `scripts/make_clever_fixtures.py` made these with `scipy.stats.weibull_max`.
 #[test]
 fn fits_are_those_of_scipy() {
-    let text = include_str!("fixtures/weibull.json");
+    let text = include_str!("../fixtures/weibull.json");
     let fixtures: Fixtures = serde_json::from_str(text).unwrap();
     for case in fixtures.cases {
         let fitted = ReverseWeibull::fit(&case.maxima).unwrap();

@@ -1,12 +1,9 @@
 //! Training by libtorch beside training by the CPU's own kernels.
-#![cfg(feature = "libtorch")]
 
-mod support;
-
+use crate::support::digits;
 use spadework::Silent;
 use spadework_nn::train::{Guides, OptimizerKind, TrainParams, Trainer};
 use spadework_nn::{Architecture, Compute, Error, Network};
-use support::digits;
 
 /// After four steps. Not by Adam, which makes a step of full size of a gradient that is nothing but rounding, as those of the
 /// biases before a batch norm are.
