@@ -63,20 +63,20 @@ pub enum Cause {
 pub struct Failure {
     /// What it concerns, outermost first.
     subjects: Vec<Subject>,
-    cause: Cause,
+    /// Boxed, since every result of the layer carries room for it.
+    cause: Box<Cause>,
     hint: Option<Hint>,
 }
 
 impl Failure {
     /// What kind of failure it is.
     pub fn kind(&self) -> Kind {
-        match &self.cause {
-            Cause::Core(error) => kind_of(error),
+        match &*self.cause {
+            Cause::Core(error) | Cause::Page(spadework_report::Error::Core(error)) => kind_of(error),
             Cause::File(FileError::Samples { cause: CoreError::Cancelled, .. }) => Kind::Cancelled,
             Cause::Model(ModelFileError::Model { cause, .. }) if matches!(**cause, ModelError::Cancelled) => {
                 Kind::Cancelled
             }
-            Cause::Page(spadework_report::Error::Core(error)) => kind_of(error),
             _ => Kind::Usage,
         }
     }
@@ -88,14 +88,13 @@ impl Failure {
 
     /// The same, taken out: an error of the caller's own goes back to the caller.
     pub fn into_cause(self) -> Cause {
-        self.cause
+        *self.cause
     }
 
     /// The error of the method, where it is one, whichever way it came, and the model it concerns.
     pub fn core(&self) -> Option<(&CoreError, Option<&str>)> {
-        let error = match &self.cause {
-            Cause::Core(error) | Cause::Page(spadework_report::Error::Core(error)) => error,
-            _ => return None,
+        let (Cause::Core(error) | Cause::Page(spadework_report::Error::Core(error))) = &*self.cause else {
+            return None;
         };
         Some(match error {
             CoreError::InModel { model, cause } => (&**cause, Some(model)),
@@ -115,7 +114,7 @@ impl Failure {
             text.push_str(&voice.subject(subject));
             text.push_str(": ");
         }
-        text.push_str(&match &self.cause {
+        text.push_str(&match &*self.cause {
             Cause::Core(error) => error.to_string(),
             Cause::File(error) => error.to_string(),
             Cause::Model(error) => error.to_string(),
@@ -211,7 +210,7 @@ impl From<Cause> for Failure {
             Cause::Usage(usage) => usage.hint(),
             _ => None,
         };
-        Self { subjects: Vec::new(), cause, hint }
+        Self { subjects: Vec::new(), cause: Box::new(cause), hint }
     }
 }
 

@@ -251,7 +251,7 @@ impl<'s> InputView<'s> {
 /// The outputs of a model.
 #[derive(Debug)]
 pub(crate) enum Outputs<'a> {
-    Array { array: Array<'a>, model: Option<ModelFileDocument> },
+    Array { array: Array<'a>, model: Option<Box<ModelFileDocument>> },
     Graph { source: &'a GraphSource<'a>, graph: LoadedGraph },
 }
 
@@ -281,7 +281,7 @@ impl<'a> Outputs<'a> {
 
     fn of_model(file: &str, runner: &ModelRunner<'_>) -> Result<Self, Failure> {
         let (outputs, model) = runner.run(file)?;
-        Ok(Self::Array { array: Array::Dataset(outputs), model: Some(model) })
+        Ok(Self::Array { array: Array::Dataset(outputs), model: Some(Box::new(model)) })
     }
 
     /// The outputs with their numbers checked.
@@ -304,7 +304,7 @@ impl<'a> Outputs<'a> {
     /// The model that was run for them.
     pub(crate) fn model(&self) -> Option<&ModelFileDocument> {
         match self {
-            Outputs::Array { model, .. } => model.as_ref(),
+            Outputs::Array { model, .. } => model.as_deref(),
             Outputs::Graph { .. } => None,
         }
     }

@@ -125,6 +125,7 @@ impl Usage {
     }
 
     /// The message in the words of a front end.
+    #[expect(clippy::too_many_lines, reason = "one line or two per variant, all of one kind")]
     pub fn text(&self, voice: Voice) -> String {
         let command = voice == Voice::Command;
         match self {
@@ -189,7 +190,6 @@ impl Usage {
                 format!("must be the model that the result was made of (digest {digest}), got none or another")
             }
             Usage::OutdatedDigest { reason } => format!("the result was made of it, but {reason}"),
-            Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::UnknownCorruption { reason } => {
                 format!("the corruption of the result cannot be made again: {reason}")
             }
@@ -199,7 +199,7 @@ impl Usage {
             Usage::NoPageOf { schema } => {
                 format!("expected a result of score, compare, sweep or layers, got schema `{schema}`")
             }
-            Usage::UnknownWord { reason } => reason.clone(),
+            Usage::UnknownWord { reason } | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
                 format!("says model score {then}, but its arrays give {now}: make the result anew")
             }
