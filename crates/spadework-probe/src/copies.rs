@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// Neighbours in a block move together; in smooth noise they nearly do, in pixel noise they do not.
+    /// Neighbors in a block move together; in smooth noise they nearly do, in pixel noise they do not.
     #[test]
     fn frequencies_differ() {
         let grid = Grid { channels: 1, height: 16, width: 16, order: ChannelOrder::First };

@@ -6,13 +6,13 @@
 //! ```text
 //! reach(p) = min_j (y_c(p) − y_j(p)) / (s_cj^½ · ℓ_p^¼)
 //! s_cj = mean over the input edges (p,q) of |(y_c − y_j)(p) − (y_c − y_j)(q)| / ‖x_p − x_q‖
-//! ℓ_p  = mean over the neighbours q of p of ‖y_p − y_q‖ / ‖x_p − x_q‖
+//! ℓ_p  = mean over the neighbors q of p of ‖y_p − y_q‖ / ‖x_p − x_q‖
 //! ```
 //!
 //! s_cj says which two classes are easily exchanged, ℓ_p where in the data outputs are steep. With exponents that add up to 1 the
 //! reach would be a distance at the input, but edges between samples show less of a slope than that claims: an attacker leaves
 //! their directions. The exponents were chosen once, over networks of several sources, and are the same for all; so were the
-//! signals: node scores and the labels of neighbours did not add to these. `docs/what-the-scores-mean.md` has the figures. Where
+//! signals: node scores and the labels of neighbors did not add to these. `docs/what-the-scores-mean.md` has the figures. Where
 //! there are no leads, the node score stands in for the reach.
 //!
 //! Where samples were probed, the reach is multiplied by the part of the lead that the worst probe left; where some were not,
@@ -45,12 +45,12 @@ const LEAST_EDGES: usize = 1000;
 /// Part of its reach that a sample keeps which was not probed, at least.
 const LEAST_PART: f64 = 1e-9;
 
-/// What is known of the samples beside their graph and node scores; each may be missing.
+/// What is known of the samples in addition to their graph and node scores; each may be missing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SampleSignals<'a> {
     /// The inputs: without them edges have no length, and the slope around a sample is left out.
     pub inputs: Option<&'a Samples<'a>>,
-    /// The outputs, one number a class: without them, or with one number a sample or more than 2,048, there are no leads.
+    /// The outputs, one number per class: without them, or with one number per sample or more than 2,048, there are no leads.
     pub outputs: Option<&'a Samples<'a>>,
     /// The class of every sample; without labels that are classes of the outputs ([`accuracy`](crate::accuracy())), the class
     /// predicted.
@@ -81,7 +81,7 @@ impl std::fmt::Display for FragilityBasis {
     }
 }
 
-/// How fragile every sample is beside the others, from 0 to 1: the part of the samples that are less fragile, those that are
+/// How fragile every sample is compared with the others, from 0 to 1: the part of the samples that are less fragile, those that are
 /// equally so counted half.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragility {

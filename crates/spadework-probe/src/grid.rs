@@ -37,7 +37,7 @@ pub(crate) struct PixelBlock {
 }
 
 impl Grid {
-    /// Numbers in a row, of which only neighbouring ones go together.
+    /// Numbers in a row, of which only neighboring ones go together.
     pub fn line(dim: usize) -> Self {
         Self { channels: 1, height: 1, width: dim, order: ChannelOrder::First }
     }

@@ -41,7 +41,7 @@ impl Margins {
     /// `None` where the outputs have a single column.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     ///
     /// ```
     /// use spadework::Samples;

@@ -1,7 +1,7 @@
 //! Probes: how much of its margin does a sample keep when it is moved a little?
 //!
 //! Graphs see the samples that there are, and the directions between them; an attacker leaves these directions. Probes look
-//! beside the samples: seeded copies x' of a sample x with ‖x' − x‖ ≤ ε are given to the model, which stays a black box, and
+//! around the samples: seeded copies x' of a sample x with ‖x' − x‖ ≤ ε are given to the model, which stays a black box, and
 //! the margin m(x) = y_c − max_{j ≠ c} y_j of the class c = argmax y(x) is measured on each. Copies are either drawn at random
 //! ([`ProbeKind::Pixel`], [`Block`](ProbeKind::Block), [`Smooth`](ProbeKind::Smooth)) or made by a search in which each learns
 //! from those before ([`ProbeKind::Search`]). All copies stay where the data lie: between 0 and 1 where all inputs do, between
@@ -47,7 +47,7 @@ pub struct ProbeParams {
     pub probes: usize,
     /// Samples that are probed, drawn where there are more.
     pub samples: usize,
-    /// How the numbers of a sample lie beside each other; as in a row where `None`.
+    /// How the numbers of a sample are arranged; as in a row where `None`.
     pub grid: Option<Grid>,
     /// Seed of everything random.
     pub seed: u64,
@@ -183,7 +183,7 @@ impl Probed {
     /// first; `labels` are those of all inputs.
     ///
     /// # Errors
-    /// When there is not one label an input.
+    /// When there is not one label per input.
     pub fn changed(&self, labels: Option<&[i64]>) -> Result<Vec<ProbedSample>, CoreError> {
         let mut changed: Vec<ProbedSample> =
             self.right(labels)?.samples.into_iter().filter(|sample| !sample.holds()).copied().collect();
@@ -194,7 +194,7 @@ impl Probed {
     /// The whole in a few numbers; `labels` are those of all inputs.
     ///
     /// # Errors
-    /// When there is not one label an input.
+    /// When there is not one label per input.
     pub fn summary(&self, labels: Option<&[i64]>) -> Result<ProbeSummary, CoreError> {
         let Right { samples, is_labeled } = self.right(labels)?;
         let share = |part: f64| part / self.samples.len() as f64;

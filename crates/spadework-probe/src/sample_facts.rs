@@ -17,7 +17,7 @@ pub struct SampleFacts {
     pub accuracy: Option<f64>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
-    /// How fragile every sample is beside the others.
+    /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
 

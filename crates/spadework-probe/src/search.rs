@@ -1,6 +1,6 @@
 //! Copies that learn from each other: which corner of the box around a sample takes most of its margin?
 //!
-//! Within the box |x' − x| ≤ ε a model that is nearly linear is worst at a corner, a sign a number. The search begins with all
+//! Within the box |x' − x| ≤ ε a model that is nearly linear is worst at a corner, a sign per number. The search begins with all
 //! signs positive and turns the signs of one block of numbers round at a time, first all of a channel, then quarters of it,
 //! quarters of these and so on; a turn that makes the margin smaller is kept. Large blocks find what low frequencies do with
 //! few copies, small ones refine it. Going from large blocks to small ones is the hierarchy of Moon, An and Song (2019),

@@ -59,7 +59,7 @@ fn noise(rng: &mut impl Rng) -> f32 {
     rng.random_range(-1.0..1.0) + rng.random_range(-1.0..1.0)
 }
 
-/// Neighbour graphs of two sets of clusters that have nothing to do with each other.
+/// Neighbor graphs of two sets of clusters that have nothing to do with each other.
 fn graphs(nodes: usize) -> GraphPair {
     let graph = |seed| {
         let lists = ExactSearch.search(&logits(nodes, 8, seed), NEIGHBORS, &Silent).expect("enough samples");

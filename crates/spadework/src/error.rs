@@ -17,7 +17,7 @@ pub enum Error {
         /// Columns of the array.
         columns: usize,
     },
-    /// A single sample has no neighbours.
+    /// A single sample has no neighbors.
     #[error("at least 2 samples are needed, got {samples}")]
     TooFewSamples {
         /// Number of samples given.
@@ -81,7 +81,7 @@ pub enum Error {
         /// Number of labels.
         labels: usize,
     },
-    /// All rows of one side are the same point, so it has no neighbours to speak of.
+    /// All rows of one side are the same point, so it has no neighbors to speak of.
     #[error("the {side}s must differ between samples, but all {samples} rows are equal")]
     AllEqual {
         /// The side.
@@ -95,7 +95,7 @@ pub enum Error {
     /// `neighbors` does not fit the data.
     #[error("`neighbors` must be smaller than the number of samples ({samples}), got {neighbors}")]
     TooManyNeighbors {
-        /// Neighbours asked for.
+        /// Neighbors asked for.
         neighbors: usize,
         /// Number of samples.
         samples: usize,
@@ -197,7 +197,7 @@ pub enum Error {
         /// Top edges asked for.
         top: usize,
     },
-    /// What was asked for needs resistances in the input graph, and that falls apart.
+    /// What was asked for needs resistances in the input graph, which is disconnected.
     #[error(
         "distances in the input graph need it connected, but it has {components} components (the largest has {largest} of {nodes} nodes)"
     )]
@@ -236,7 +236,7 @@ pub enum Error {
         "the {side} graph must be connected, but with {neighbors} neighbors it has {components} components (the largest has {largest} of {samples} samples)"
     )]
     Disconnected {
-        /// The side that falls apart.
+        /// The side that is disconnected.
         side: Side,
         /// Number of components.
         components: usize,
@@ -244,7 +244,7 @@ pub enum Error {
         largest: usize,
         /// Number of samples.
         samples: usize,
-        /// Neighbours with which this was found.
+        /// Neighbors with which this was found.
         neighbors: usize,
     },
     /// A graph given by the caller is disconnected, and there are no samples to connect it with.
@@ -252,7 +252,7 @@ pub enum Error {
         "the {side} graph must be connected, but the graph given has {components} components (the largest has {largest} of {nodes} nodes)"
     )]
     GivenDisconnected {
-        /// The side that falls apart.
+        /// The side that is disconnected.
         side: Side,
         /// Number of components.
         components: usize,
@@ -261,14 +261,14 @@ pub enum Error {
         /// Number of nodes.
         nodes: usize,
     },
-    /// A graph would need neighbour lists beyond the memory that is allowed for them.
+    /// A graph would need neighbor lists beyond the memory that is allowed for them.
     #[error(
         "the {side} graph needs more than {neighbors} neighbors, and longer neighbor lists of {samples} samples would hold more than {limit} entries"
     )]
     GrownTooFar {
         /// The side.
         side: Side,
-        /// Neighbours tried last.
+        /// Neighbors tried last.
         neighbors: usize,
         /// Number of samples.
         samples: usize,
@@ -367,7 +367,7 @@ pub enum Error {
         /// Models given.
         got: usize,
     },
-    /// The numbers of neighbours of a sweep are not in order.
+    /// The numbers of neighbors of a sweep are not in order.
     #[error("the numbers of neighbors of a sweep must ascend from at least 1, got {next} after {previous}")]
     SweepOrder {
         /// The number before; 0 at the start.
@@ -378,14 +378,14 @@ pub enum Error {
     /// An interval of models whose inputs are a graph.
     #[error("an interval draws from the samples of both sides, but the inputs are given as a graph")]
     SubsampledGraph,
-    /// Half of the samples are too few for their neighbours.
+    /// Half of the samples are too few for their neighbors.
     #[error(
         "an interval draws half of the samples, which must be more than `neighbors` ({neighbors}), got {size}"
     )]
     SmallSubsample {
         /// Samples in a subsample.
         size: usize,
-        /// Neighbours asked for.
+        /// Neighbors asked for.
         neighbors: usize,
     },
     /// New samples against graphs that they do not know how to join.

@@ -1,6 +1,6 @@
 //! The instruction set that the kernels run on. It is chosen here and nowhere else.
 //!
-//! Every kernel is compiled for each instruction set in this list and asks [`arch`] which one to run. That is the best
+//! Every kernel is compiled for each instruction set in this list and asks `arch` which one to run. That is the best
 //! one of the machine, unless the environment variable [`Kernels::VARIABLE`] or [`with_kernels`] names another. Both
 //! exist for tests: a machine with AVX-512 would otherwise never run the kernels of other machines.
 //!

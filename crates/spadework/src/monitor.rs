@@ -8,11 +8,11 @@ use crate::error::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stage {
-    /// Neighbours among the inputs.
+    /// Neighbors among the inputs.
     NeighborsInput,
-    /// Neighbours among the outputs.
+    /// Neighbors among the outputs.
     NeighborsOutput,
-    /// Projection before, or sparsification after the neighbour graphs.
+    /// Projection before, or sparsification after the neighbor graphs.
     Graphs,
     /// Generalized eigenpairs.
     Eigenpairs,
@@ -26,7 +26,7 @@ pub enum Stage {
     Modes,
     /// Scores of subsamples, for an interval.
     Subsamples,
-    /// Neighbours and scores of new samples.
+    /// Neighbors and scores of new samples.
     NewSamples,
     /// Work of another crate, by its name.
     Named(&'static str),

@@ -24,7 +24,7 @@ fn search(samples: &Samples<'_>, neighbors: usize) -> NeighborLists {
         .expect("the samples are fit to be searched")
 }
 
-/// The part of the true neighbours that the lists contain.
+/// The part of the true neighbors that the lists contain.
 fn true_recall(samples: &Samples<'_>, lists: &NeighborLists) -> f64 {
     let truth =
         BruteForce.search(samples, lists.neighbors(), &Silent).expect("brute force always finds them");
@@ -64,7 +64,7 @@ fn of_twelve_coordinates(dim: usize, noise: f32) -> Vec<f32> {
     (0..SAMPLES * dim).map(|at| product(at / dim, at % dim) + noise * noises[at]).collect()
 }
 
-/// Neighbours that thirty coordinates tell, with noise in the others, and such that they do not tell.
+/// Neighbors that thirty coordinates tell, with noise in the others, and such that they do not tell.
 #[test]
 fn recall_is_reached_however_many_coordinates_tell_neighbors() {
     for noise in [0.1, 4.0] {
@@ -133,7 +133,7 @@ fn copies_are_found() {
 
 #[test]
 fn samples_that_only_the_exact_search_tells_apart_are_left_to_it() {
-    // Nearly all rows are equal: which of them are neighbours is decided by index, and no descent finds the lowest.
+    // Nearly all rows are equal: which of them are neighbors is decided by index, and no descent finds the lowest.
     let noise = clusters(20, 16, 9);
     let mut values = vec![0.0_f32; SAMPLES * 16];
     for (at, value) in noise.into_iter().enumerate() {

@@ -96,7 +96,7 @@ fn scored(samples: usize, seed: u64, params: &SpadeParams) -> spadework::Result<
     evaluate(&paired(samples, &inputs, &outputs), params, &Silent)
 }
 
-/// Two groups far apart, five samples each: no mutual or continuous graph with few neighbours joins them.
+/// Two groups far apart, five samples each: no mutual or continuous graph with few neighbors joins them.
 fn two_groups() -> Vec<f64> {
     (0..10).map(|i| f64::from(i % 5) * f64::from(i % 5) / 7.0 + if i < 5 { 0.0 } else { 1000.0 }).collect()
 }
@@ -143,7 +143,7 @@ fn continuous(values: &[f64], dim: usize, neighbors: usize) -> Graph {
     construct(&samples, &lists, neighbors, GraphKind::Continuous { delta: 1.0 }, Weights::Unit)
 }
 
-/// No distance is below that of the nearest neighbour, so k = 1 and δ = 1 join nothing: of samples that are each other's
+/// No distance is below that of the nearest neighbor, so k = 1 and δ = 1 join nothing: of samples that are each other's
 /// nearest the distance equals the bound, which is not below it.
 #[test]
 fn a_continuous_edge_is_strictly_below_its_bound() {
@@ -275,7 +275,7 @@ fn all_eigenvalues(input: &Graph, output: &Graph) -> Vec<f64> {
     solve(&graphs, EigenMethod::Dense, input.nodes() - 1, 1e-8).values().to_vec()
 }
 
-/// A neighbour graph of smooth samples, unit or Gaussian weights.
+/// A neighbor graph of smooth samples, unit or Gaussian weights.
 fn neighbor_graph(samples: usize, seed: u64, weights: Weights) -> ConnectedGraph {
     let report = scored(samples, seed, &SpadeParams::default().with_weights(weights)).unwrap();
     ConnectedGraph::new(report.graphs.input().clone()).unwrap()
@@ -408,7 +408,7 @@ fn given_graphs_score_as_the_samples_they_were_made_of() {
         (Manifold::from(whole.graphs.shared_input()), Manifold::from(data.output())),
         (data.input().into(), whole.graphs.output().clone().into()),
     ] {
-        let mixed = evaluate(&ManifoldPair::new(input, output).unwrap(), &params, &Silent).unwrap();
+        let mixed = evaluate(ManifoldPair::new(input, output).unwrap(), &params, &Silent).unwrap();
         assert_eq!(bits(mixed.node_scores.scores()), bits(whole.node_scores.scores()));
         assert_eq!(mixed.diagnostics.connection.used, 10);
         assert_ne!(mixed.diagnostics.input_graph.given, mixed.diagnostics.output_graph.given);
@@ -430,7 +430,7 @@ fn given_graphs_must_fit() {
     );
     // An input graph in two pieces leaves the problem well posed: 0–1 and 2–3 on a path keep their resistance.
     let params = SpadeParams::default().with_eigenpairs(1);
-    let report = evaluate(&pair(halves, generators::path(4)).unwrap(), &params, &Silent).unwrap();
+    let report = evaluate(pair(halves, generators::path(4)).unwrap(), &params, &Silent).unwrap();
     assert_relative(report.model_score.0, 1.0, 1e-9, "two edges of a path");
     assert_eq!(report.diagnostics.connection.input.components_found, 2);
 }

@@ -37,7 +37,7 @@ fn try_model_set<'a>(inputs: &'a [f64], outputs: &[(&str, &'a [f64])]) -> spadew
     ModelSet::new(side(inputs, 6)?, models)
 }
 
-/// A smooth model, one that tears some neighbours apart, and one whose outputs are in two far pieces at k = 5.
+/// A smooth model, one that tears some neighbors apart, and one whose outputs are in two far pieces at k = 5.
 struct Scene {
     inputs: Vec<f64>,
     smooth: Vec<f64>,
@@ -92,7 +92,7 @@ fn a_comparison_is_every_model_alone_at_one_k() {
     let scene = Scene::new();
     let comparison = compare(&scene.all(), &params(5), &Silent).unwrap();
     let used = comparison.models[0].report.diagnostics.connection.used;
-    // Eight samples are far away from the others: with fewer than eight neighbours they stay among themselves.
+    // Eight samples are far away from the others: with fewer than eight neighbors they stay among themselves.
     assert!(used >= 8, "grown to {used}");
     for model in &comparison.models {
         let connection = model.report.diagnostics.connection;
@@ -265,7 +265,7 @@ fn ways_of_making_graphs_share_their_searches() {
     }
     // Projected inputs are others.
     assert_eq!((searches.inputs.into_inner(), searches.outputs.into_inner()), (2, 1));
-    // Fewer neighbours are the beginning of those that are known, and of copies too; more must be searched.
+    // Fewer neighbors are the beginning of those that are known, and of copies too; more must be searched.
     let searches = Searches::default();
     for neighbors in [3, 9] {
         let params = params(neighbors).with_connectivity(Connectivity::Bridge);
@@ -522,7 +522,7 @@ fn label_pairs_are_what_matrices_say() {
 proptest! {
     #![proptest_config(laws(16))]
 
-    /// A model that returns its input, scaled and turned over, has the same neighbours: every eigenvalue is 1.
+    /// A model that returns its input, scaled and turned over, has the same neighbors: every eigenvalue is 1.
     #[test]
     fn the_identity_scores_one(samples in 30_usize..120, k in 2_usize..8, scale in 0.1_f64..10.0, seed in 0_u64..1000) {
         let inputs = gaussians(samples * 4, &mut rng(seed));

@@ -1,4 +1,4 @@
-//! One suite for every neighbour search: it must return the true neighbours, with the very bits of the reference.
+//! One suite for every neighbor search: it must return the true neighbors, with the very bits of the reference.
 //!
 //! The reference is [`BruteForce`]; on integers it is itself compared with a count in integer arithmetic, where nothing
 //! rounds.
@@ -21,7 +21,7 @@ const SEARCHES: [(&str, &dyn NeighborSearch); 4] =
 /// The one that the others are compared with.
 const REFERENCE: &str = "brute force";
 
-/// Some samples, and the numbers of neighbours to ask for.
+/// Some samples, and the numbers of neighbors to ask for.
 struct Case {
     what: String,
     samples: Samples<'static>,
@@ -43,7 +43,7 @@ fn in_both(what: &str, dim: usize, values: Vec<f64>, neighbors: &[usize]) -> [Ca
     [in_f32(what, dim, &values, neighbors), in_f64(what, dim, values, neighbors)]
 }
 
-/// The suite: every implementation, every number of neighbours, bit by bit.
+/// The suite: every implementation, every number of neighbors, bit by bit.
 fn assert_conforms(case: &Case) {
     for &k in &case.neighbors {
         let want = BruteForce.search(&case.samples, k, &Silent).unwrap();
@@ -58,7 +58,7 @@ fn assert_conforms(case: &Case) {
 fn assert_same(got: &NeighborLists, want: &NeighborLists, what: &str) {
     assert_eq!((got.len(), got.neighbors()), (want.len(), want.neighbors()), "{what}");
     for p in 0..want.len() {
-        assert_eq!(got.of(p), want.of(p), "{what}: neighbours of {p}");
+        assert_eq!(got.of(p), want.of(p), "{what}: neighbors of {p}");
         let (got, want) = (bits(got.squared_distances_of(p)), bits(want.squared_distances_of(p)));
         assert_eq!(got, want, "{what}: squared distances of {p}");
     }
@@ -69,7 +69,7 @@ fn assert_is_valid(lists: &NeighborLists, what: &str) {
     for p in 0..lists.len() {
         let entries = || lists.squared_distances_of(p).iter().zip(lists.of(p));
         assert!(entries().is_sorted_by(|a, b| a < b), "{what}: order of {p}");
-        assert!(entries().all(|(_, &q)| q as usize != p), "{what}: {p} is its own neighbour");
+        assert!(entries().all(|(_, &q)| q as usize != p), "{what}: {p} is its own neighbor");
     }
 }
 
@@ -300,10 +300,9 @@ proptest! {
 
 #[test]
 fn real_images() {
-    let Some(folder) = real::folder(
-        "the neighbour searches on real images",
-        &[real::MNIST, real::MNIST_LOGITS, real::CIFAR],
-    ) else {
+    let Some(folder) =
+        real::folder("the neighbor searches on real images", &[real::MNIST, real::MNIST_LOGITS, real::CIFAR])
+    else {
         return;
     };
     let mnist = Samples::from_f32(2000, MNIST_PIXELS, real::mnist_test(&folder, 2000)).unwrap();
@@ -412,11 +411,11 @@ fn rows_of_more_than_a_million_numbers() {
     assert_conforms(&Case { what: "long rows".into(), samples, neighbors: vec![2] });
 }
 
-/// More neighbours than a leaf has rows, and nearly all of them.
+/// More neighbors than a leaf has rows, and nearly all of them.
 #[test]
 fn many_neighbors() {
     let values = gaussians(900 * 6, &mut rng(33));
-    assert_all_conform(in_both("many neighbours", 6, values, &[65, 300, 899]));
+    assert_all_conform(in_both("many neighbors", 6, values, &[65, 300, 899]));
 }
 
 /// Leaves of sixteen, nodes of 256 and of 4096 samples: sizes around them, in all numbers of coordinates modulo eight.
@@ -473,7 +472,7 @@ fn copies_in_mixed_order() {
     assert_all_conform(in_both("seven points", 3, values, &[1, 10, 64, 65, 600]));
 }
 
-/// As many equal rows as would take minutes if every pair were looked at: by index, each row's neighbours are the first.
+/// As many equal rows as would take minutes if every pair were looked at: by index, each row's neighbors are the first.
 #[test]
 fn twenty_thousand_equal_rows() {
     let (n, k) = (20_000, 10);

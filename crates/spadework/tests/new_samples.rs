@@ -45,7 +45,7 @@ fn known_samples_get_their_own_scores() {
 
 #[test]
 fn samples_far_from_the_reference_are_named() {
-    // Points on a line, one apart; with two neighbours the ends reach two steps, and nobody farther.
+    // Points on a line, one apart; with two neighbors the ends reach two steps, and nobody farther.
     let line: Vec<f64> = (0..50).map(f64::from).collect();
     let samples = paired_lines(&line);
     let report = evaluate(&samples, &params(2), &Silent).unwrap();
@@ -65,7 +65,7 @@ fn paired_lines(line: &[f64]) -> PairedSamples<'_> {
     PairedSamples::new(side(), side()).unwrap()
 }
 
-/// On a grid nearly every neighbour is decided by a tie; every tenth sample stands twice. The outputs bend the grid, in
+/// On a grid nearly every neighbor is decided by a tie; every tenth sample stands twice. The outputs bend the grid, in
 /// single precision.
 #[test]
 fn ties_and_copies_are_kept_apart() {

@@ -92,7 +92,7 @@ fn the_report_says_what_was_done_to_connect_the_graphs() {
     }
 }
 
-/// The bridges are what the graph has beyond the union of its neighbour lists.
+/// The bridges are what the graph has beyond the union of its neighbor lists.
 #[test]
 fn bridges_are_those_of_the_oracle() {
     let mut seen = 0;
@@ -257,7 +257,7 @@ fn exchanging_the_sides_gives_the_reverse_score() {
     }
 }
 
-/// Sizes of the components of the union of the first k neighbours, found by walking.
+/// Sizes of the components of the union of the first k neighbors, found by walking.
 fn component_sizes(side: &FixtureSide, k: usize) -> Vec<usize> {
     let shortened: Vec<Vec<u32>> = side.neighbors.iter().map(|row| row[..k].to_vec()).collect();
     let mut adjacent = vec![Vec::new(); shortened.len()];

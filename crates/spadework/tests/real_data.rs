@@ -1,4 +1,4 @@
-//! Real images through real networks, against an independent oracle (NumPy and SciPy: exact neighbours, ARPACK with a
+//! Real images through real networks, against an independent oracle (NumPy and SciPy: exact neighbors, ARPACK with a
 //! sparse factorization).
 //!
 //! Needs the folder in `SPADEWORK_DATA`; skipped, with a visible line, where that is not set.
@@ -168,7 +168,7 @@ fn top_edges_of_every_resnet18_are_distorted_more_than_random_ones() {
         return;
     };
     let images = Samples::from_f32(SAMPLES, CIFAR_PIXELS, real::cifar_test(&folder, SAMPLES)).unwrap();
-    // By resistance this does not hold for the two that were trained against attacks: a few images are neighbours of very
+    // By resistance this does not hold for the two that were trained against attacks: a few images are neighbors of very
     // many others, and the resistance of their edges says how many rather than how far (docs/distances.md).
     let models: (&str, &[Oracle]) = ("cifar10_test_resnet18.npz", &RESNET18);
     assert_top_edges_are_distorted_more(&folder, &images, models, &[DistanceKind::Geodesic]);

@@ -284,10 +284,10 @@ proptest! {
         let [u, v] = [&dense.vectors()[..2], pairs.vectors()];
         prop_assert!(product(&v[0], &v[1]).abs() < 1e-8, "the vectors are orthogonal");
         let absolute = |pairs: &GeneralizedEigenpairs, at: usize| pairs.residuals()[at] * pairs.values()[at];
-        for at in 0..2 {
-            let along: Vec<f64> = u.iter().map(|u| product(u, &v[at])).collect();
+        for (at, v) in v.iter().enumerate() {
+            let along: Vec<f64> = u.iter().map(|u| product(u, v)).collect();
             let outside: Vec<f64> =
-                (0..graphs.nodes()).map(|p| v[at][p] - along[0] * u[0][p] - along[1] * u[1][p]).collect();
+                (0..graphs.nodes()).map(|p| v[p] - along[0] * u[0][p] - along[1] * u[1][p]).collect();
             // Davis and Kahan (1970), in the norm of L_Y: with r = L_X v − θ L_Y v, what of v lies outside the span of the first
             // two eigenvectors is at most ‖r‖/(θ − λ_3). The vectors of the dense method have residuals too.
             let residual = absolute(&pairs, at) + absolute(&dense, 0) + absolute(&dense, 1);

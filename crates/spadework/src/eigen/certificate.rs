@@ -23,7 +23,7 @@ use super::{EigenProblem, GeneralizedEigenpairs};
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, check_cancelled};
 
-/// Entries of the factor that are allowed (8 bytes each): the fill of high-dimensional neighbour graphs explodes.
+/// Entries of the factor that are allowed (8 bytes each): the fill of high-dimensional neighbor graphs explodes.
 const MOST_ENTRIES: usize = 250_000_000;
 /// Each failed proof is tried again with this many times the excess over λ_1.
 const WIDEN: f64 = 4.0;

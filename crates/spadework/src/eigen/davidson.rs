@@ -11,8 +11,8 @@
 //! - **Soft locking.** A converged pair stays in the basis and is no longer expanded; if its value moves (a larger one
 //!   was found late) it counts as not converged again.
 //! - **Accuracy.** L_X V and L_Y V are combined as V is, which adds a rounding error a restart. At the end the residuals are
-//!   made of products formed anew and measured in the true norm by a Laplacian solve, and only that lets a pair pass. Where
-//!   it does not, all products are formed anew: rounding may have been the reason.
+//!   made of products formed again and measured in the true norm by a Laplacian solve, and only that lets a pair pass. Where
+//!   it does not, all products are formed again: rounding may have been the reason.
 //!
 //! Read: `eigenpairs` (the loop), `Basis` (its state), `orthonormalize`.
 
@@ -80,7 +80,7 @@ pub(super) fn eigenpairs(
             }
             // The preconditioner's norm flattered them, or the products had drifted: ask for more, of better ones.
             accepted.tighten();
-            basis.form_products_anew();
+            basis.form_products_again();
         }
         basis.restart_if_full(&ritz, targets, params.eigenpairs);
     }
@@ -265,7 +265,7 @@ impl<'p> Basis<'p> {
         residual
     }
 
-    /// The leading Ritz pairs with residuals formed anew and measured by a Laplacian solve.
+    /// The leading Ritz pairs with residuals formed again and measured by a Laplacian solve.
     fn measured_pairs(&self, ritz: &Ritz, panels: usize) -> Vec<RitzPair> {
         (0..panels.min(self.vectors.len()))
             .flat_map(|panel| {
@@ -286,8 +286,8 @@ impl<'p> Basis<'p> {
             .collect()
     }
 
-    /// Forms the products and VᵀL_XV anew.
-    fn form_products_anew(&mut self) {
+    /// Forms the products and VᵀL_XV again.
+    fn form_products_again(&mut self) {
         let problem = self.problem;
         for (panel, vectors) in self.vectors.iter().enumerate() {
             problem.apply_left(vectors, &mut self.input_products[panel]);

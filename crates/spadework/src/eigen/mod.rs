@@ -134,7 +134,7 @@ impl RitzPair {
     }
 }
 
-/// Guard pairs beside the wanted ones: the last wanted pair converges by the gap to what lies beyond the block.
+/// Guard pairs in addition to the wanted ones: the last wanted pair converges by the gap to what lies beyond the block.
 const GUARDS: usize = 2;
 
 /// Part of a squared residual that a solve to a few per cent finds at least. It misses its tolerance squared, in the

@@ -16,7 +16,7 @@ pub struct StoredEigenpairs {
     pub values: Vec<f64>,
     /// v_1, …, v_r, each of length n.
     pub vectors: Vec<Vec<f64>>,
-    /// Relative residuals, as whoever found the pairs measured them.
+    /// Relative residuals, as they were measured when the pairs were found.
     pub residuals: Vec<f64>,
     /// How they were found.
     pub info: EigenInfo,

@@ -1,10 +1,10 @@
-//! Names by which neighbours lie close together in memory.
+//! Names by which neighbors lie close together in memory.
 
 use super::Graph;
 
 /// A label for every node: its place in a walk through the graph, nearest first, from node 0.
 ///
-/// Work that goes along the edges of a large graph spends its time waiting for memory. Under these labels the neighbours of a
+/// Work that goes along the edges of a large graph spends its time waiting for memory. Under these labels the neighbors of a
 /// node are mostly near those of the node before, whatever the order in which the samples came.
 pub(crate) fn breadth_first_labels(graph: &Graph) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;

@@ -195,7 +195,7 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
     }
 }
 
-/// Keeps one edge a part: where many have the same length, all of them would fill the memory.
+/// Keeps one edge per part: where many have the same length, all of them would fill the memory.
 #[inline(always)]
 fn keep_shorter(found: &mut Vec<(u32, Bridge)>, part: u32, bridge: Bridge) {
     match found.iter_mut().find(|(of, _)| *of == part) {

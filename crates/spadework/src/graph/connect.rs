@@ -1,4 +1,4 @@
-//! Connectivity policies: how a pair of neighbour graphs becomes fit for the eigenproblem.
+//! Connectivity policies: how a pair of neighbor graphs becomes fit for the eigenproblem.
 //!
 //! λ_max(L_Y⁺L_X) is finite only where null(L_Y) ⊆ null(L_X): any input edge between two components of the output graph
 //! makes it infinite. The paper asks connectivity of both graphs and "chooses a proper k"; here that choice has a name
@@ -16,7 +16,7 @@ use crate::monitor::Monitor;
 use crate::neighbors::NeighborLists;
 use crate::samples::{Samples, Side};
 
-/// Entries that `grow` allows in one side's neighbour lists (12 bytes each).
+/// Entries that `grow` allows in one side's neighbor lists (12 bytes each).
 const MOST_LIST_ENTRIES: usize = 1 << 29;
 
 /// What was done to connect the graphs; part of every result.
@@ -247,7 +247,7 @@ impl<'a> SearchedSide<'a> {
             if self.rule.is_connected(&self.lists, enough) {
                 break;
             }
-            // With every other sample for a neighbour only a continuous graph of small δ is still in pieces.
+            // With every other sample for a neighbor only a continuous graph of small δ is still in pieces.
             if enough == most {
                 return Err(self.disconnected(&Components::of(&self.graph(enough)), enough));
             }
@@ -278,7 +278,7 @@ fn smallest_connecting(lists: &NeighborLists, neighbors: usize) -> Option<usize>
 
 /// Any number of sides in the order given, all connected with the same k.
 pub(crate) struct ConnectedSides {
-    /// Neighbours used, k' ≥ k.
+    /// Neighbors used, k' ≥ k.
     pub(crate) used: usize,
     pub(crate) sides: Vec<ConnectedSide>,
 }

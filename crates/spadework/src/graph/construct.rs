@@ -1,4 +1,4 @@
-//! From neighbour lists to the graph of one side: which pairs are edges, and what they weigh.
+//! From neighbor lists to the graph of one side: which pairs are edges, and what they weigh.
 
 use rayon::prelude::*;
 
@@ -125,7 +125,7 @@ fn chooses(lists: &NeighborLists, q: usize, p: usize, place: usize, neighbors: u
 
 /// √(ab), exact where a = b and where both and the root are whole numbers.
 ///
-/// Two samples that are each other's k-th neighbour stand at equality with δ = 1: a mean that rounds up would join them. The
+/// Two samples that are each other's k-th neighbor stand at equality with δ = 1: a mean that rounds up would join them. The
 /// root of a rounded product does not, for √(a·a) is a to the last bit; a product of two roots may.
 fn geometric_mean(a: f64, b: f64) -> f64 {
     let product = a * b;
@@ -170,7 +170,7 @@ pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f
 ///
 /// A continuous graph of δ > 1 may have edges beyond the k nearest; of these it has those that the lists hold.
 ///
-/// What comes before ([`project`](super::project)) and after ([`sparsify`](super::sparsify)) is for the caller.
+/// What comes before ([`project`](super::project)) and after ([`sparsify`](crate::pipeline::sparsify)) is for the caller.
 ///
 /// # Panics
 /// When the lists are shorter than `neighbors`, or are of other samples.
@@ -179,7 +179,7 @@ pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f
 /// use spadework::graph::{GraphKind, Weights, construct};
 /// use spadework::neighbors::{ExactSearch, NeighborSearch};
 /// use spadework::{Samples, Silent};
-/// // 3 stands apart: it chooses 2, but 2 has nearer neighbours.
+/// // 3 stands apart: it chooses 2, but 2 has nearer neighbors.
 /// let samples = Samples::from_f64(4, 1, vec![0.0, 1.0, 2.5, 7.0])?;
 /// let lists = ExactSearch.search(&samples, 1, &Silent)?;
 /// let edges = |kind| construct(&samples, &lists, 1, kind, Weights::Unit).edge_count();
@@ -194,7 +194,7 @@ pub fn construct(
     weights: Weights,
 ) -> Graph {
     assert_eq!(samples.len(), lists.len(), "lists of these samples");
-    assert!(neighbors <= lists.neighbors(), "the lists hold {} neighbours", lists.neighbors());
+    assert!(neighbors <= lists.neighbors(), "the lists hold {} neighbors", lists.neighbors());
     let graph = EdgeRule::of(kind).graph(lists, neighbors);
     match weights {
         Weights::Unit => graph,

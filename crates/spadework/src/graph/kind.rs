@@ -18,15 +18,15 @@ use crate::error::{Error, Result, UnknownWord};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum GraphKind {
-    /// p–q is an edge if either has the other among its k nearest neighbours.
+    /// p–q is an edge if either has the other among its k nearest neighbors.
     #[default]
     Knn,
-    /// p–q is an edge if each has the other among its k nearest neighbours.
+    /// p–q is an edge if each has the other among its k nearest neighbors.
     Mutual,
     /// Inputs are projected to their principal components first, then as [`GraphKind::Knn`]; outputs are left as they are.
     Pca(Dimensions),
     /// Continuous kNN (Berry and Sauer 2019): p–q is an edge if d(p, q) < δ√(d_k(p) d_k(q)), with d_k the distance to the
-    /// k-th neighbour.
+    /// k-th neighbor.
     Continuous {
         /// δ; positive and finite.
         delta: f64,
@@ -59,7 +59,7 @@ pub enum Weights {
     /// Every edge weighs 1, as in the paper.
     #[default]
     Unit,
-    /// w = exp(−d²/(d_k(p) d_k(q))), tuned to each place by the distance d_k to the k-th neighbour (Zelnik-Manor and
+    /// w = exp(−d²/(d_k(p) d_k(q))), tuned to each place by the distance d_k to the k-th neighbor (Zelnik-Manor and
     /// Perona 2004), and never below [`Weights::LEAST`].
     Gaussian,
 }

@@ -45,12 +45,12 @@ enum EntryWeights {
 }
 
 impl Graph {
-    /// The union graph of neighbour lists: p–q is an edge if either has the other among its first `neighbors`.
+    /// The union graph of neighbor lists: p–q is an edge if either has the other among its first `neighbors`.
     ///
     /// # Panics
     /// When the lists are shorter than `neighbors`.
     pub fn from_neighbors(lists: &NeighborLists, neighbors: usize) -> Self {
-        assert!(neighbors <= lists.neighbors(), "the lists hold {} neighbours", lists.neighbors());
+        assert!(neighbors <= lists.neighbors(), "the lists hold {} neighbors", lists.neighbors());
         let chosen = |p: usize| lists.of(p)[..neighbors].iter().copied();
         let pairs = (0..lists.len()).flat_map(|p| chosen(p).map(move |q| (p as u32, q)));
         Self::from_pairs(lists.len(), pairs)
@@ -122,7 +122,7 @@ impl Graph {
 
     /// The same graph with more edges of unit weight.
     pub(crate) fn with_edges(&self, more: &[(u32, u32)]) -> Self {
-        debug_assert_eq!(self.weights, EntryWeights::Unit, "only neighbour graphs are joined");
+        debug_assert_eq!(self.weights, EntryWeights::Unit, "only neighbor graphs are joined");
         let pairs = self.edges().map(|(p, q, _)| (p, q)).chain(more.iter().copied());
         Self::from_pairs(self.nodes(), pairs)
     }
@@ -174,7 +174,7 @@ impl Graph {
         self.columns.len() / 2
     }
 
-    /// The neighbours of node `p`, ascending.
+    /// The neighbors of node `p`, ascending.
     pub fn neighbors(&self, p: usize) -> &[u32] {
         &self.columns[self.row_starts[p]..self.row_starts[p + 1]]
     }

@@ -91,7 +91,7 @@ pub fn project(samples: &Samples<'_>, dimensions: Dimensions, monitor: &dyn Moni
 struct Variances {
     values: Vec<f64>,
     vectors: Mat<f64>,
-    /// Whether the vectors have an entry a sample rather than an entry a dimension.
+    /// Whether the vectors have an entry per sample rather than an entry per dimension.
     of_samples: bool,
 }
 
@@ -179,7 +179,7 @@ impl<'a, 's> Centered<'a, 's> {
         Variances::of(squared(self.samples.len(), columns, monitor)?.as_ref(), true)
     }
 
-    /// The first axes, one row of `kept` numbers a dimension; directions without variance are left at zero.
+    /// The first axes, one row of `kept` numbers per dimension; directions without variance are left at zero.
     fn axes(&self, spectrum: &Variances, kept: usize) -> Vec<f64> {
         let dim = self.samples.dim();
         let mut axes = vec![0.0; dim * kept];

@@ -1,8 +1,8 @@
 //! The preconditioner: an approximate Cholesky factor of a Laplacian.
 //!
 //! Kyng and Sachdeva (2016), in the variant of Gao, Kyng and Spielman (2025). Eliminating a node i of a Laplacian joins all
-//! its neighbours with each other, j–k with weight w_j w_k/D, D = Σ w. Instead of that clique a tree is sampled whose
-//! expectation it is: neighbours are taken by ascending weight, and each j is joined to one later neighbour k, chosen with
+//! its neighbors with each other, j–k with weight w_j w_k/D, D = Σ w. Instead of that clique a tree is sampled whose
+//! expectation it is: neighbors are taken by ascending weight, and each j is joined to one later neighbor k, chosen with
 //! probability w_k/S, S = the sum of the later weights, with weight w_j S/D. So the graph does not grow, the factor has
 //! a few times as many entries as it has edges (three times at 10⁴ samples, six times at 10⁶), and conjugate gradients need
 //! some fifteen steps whatever n.
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::graph::generators;
 
-    /// On a tree every star has at most one later neighbour, or is joined by the only tree there is for two.
+    /// On a tree every star has at most one later neighbor, or is joined by the only tree there is for two.
     #[test]
     fn a_path_is_factored_exactly() {
         let path = generators::path(30);
@@ -272,7 +272,7 @@ mod tests {
             let near = |p: usize| if p == outlier { 0.0 } else { (z[p][3] - z[399][3]).abs() };
             (0..400).map(near).fold(0.0, f64::max)
         };
-        // A corner goes first; an inner node goes when its neighbours have long joined it to others.
+        // A corner goes first; an inner node goes when its neighbors have long joined it to others.
         for (outlier, degree) in [(0, 2.0), (210, 4.0)] {
             let plain = others(&solved(|_, _| 1.0, 1.0), outlier);
             for hold in [1e-6, 1e-12, 1e-20, 1e-200] {

@@ -13,7 +13,7 @@ const NONE: u32 = u32::MAX;
 /// Edges of a block.
 const BLOCK_EDGES: usize = 5;
 
-/// A neighbour of the node that is eliminated: weight of the edge, and the neighbour's place in the order.
+/// A neighbor of the node that is eliminated: weight of the edge, and the neighbor's place in the order.
 pub(super) type Ray = (f64, u32);
 
 /// The graph of the nodes that are left. Nodes go by their places in the order of elimination.
@@ -100,7 +100,7 @@ impl Elimination {
         block
     }
 
-    /// Takes all edges of a place into `star`, one for each neighbour, by ascending weight.
+    /// Takes all edges of a place into `star`, one for each neighbor, by ascending weight.
     pub(super) fn take_star(&mut self, place: u32, star: &mut Vec<Ray>) {
         star.clear();
         let List { first: mut at, edges_in_first: mut edges, .. } = self.lists[place as usize];
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::graph::generators;
 
-    /// Weights by neighbour, so that stars can be compared whatever their order.
+    /// Weights by neighbor, so that stars can be compared whatever their order.
     fn sorted(star: &[Ray]) -> Vec<(u32, f64)> {
         let mut rays: Vec<_> = star.iter().map(|&(weight, to)| (to, weight)).collect();
         rays.sort_by_key(|&(to, _)| to);

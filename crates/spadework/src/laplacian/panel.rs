@@ -22,7 +22,7 @@ pub(crate) type Square = [[f64; WIDTH]; WIDTH];
 /// Rows handled together; also the unit of parallel work.
 const CHUNK: usize = 2048;
 
-/// Rows of a panel that fit the nearest cache beside those of another.
+/// Rows of a panel that fit the nearest cache together with those of another.
 const ROWS_IN_CACHE: usize = 256;
 
 /// Below this many rows a second thread costs more than it gives.

@@ -140,7 +140,7 @@ pub struct SketchInfo {
 /// [`Error::BadPair`] when a pair names a node that is not there; [`Error::NotConverged`]; [`Error::Cancelled`].
 ///
 /// # Complexity
-/// A quarter of a panel solve a pair: near-linear in the number of edges.
+/// A quarter of a panel solve per pair: near-linear in the number of edges.
 ///
 /// ```
 /// use spadework::graph::generators;
@@ -193,7 +193,7 @@ pub(super) fn panel_energies(graph: &Graph, x: &Panel) -> [f64; WIDTH] {
 /// [`Error::SketchError`], [`Error::BadPair`], [`Error::NotConverged`], [`Error::Cancelled`].
 ///
 /// # Complexity
-/// [`SketchParams::rows`] solves, a quarter of a panel solve each; memory for some 16 panels beside the result.
+/// [`SketchParams::rows`] solves, a quarter of a panel solve each; memory for some 16 panels in addition to the result.
 pub fn edge_resistances(
     solver: &LaplacianSolver<'_>,
     pairs: &[(u32, u32)],

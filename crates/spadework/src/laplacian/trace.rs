@@ -2,8 +2,8 @@
 //!
 //! With F the weighted incidence matrix of the second graph, M = FᵀF, and a random sign on each of its edges, b = Fᵀz:
 //! E[bᵀL⁺b] = tr(F L⁺Fᵀ) = tr(L⁺M) (Hutchinson 1990). Each b costs a quarter of a panel solve. What a solve leaves over enters by
-//! its square, as in `resistance.rs`, so that it is far below what the signs leave to chance; that is told by the standard
-//! error.
+//! its square, as in `resistance.rs`, so that it is far below what the signs leave to chance, which the standard
+//! error shows.
 
 use rayon::prelude::*;
 

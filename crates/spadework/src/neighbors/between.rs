@@ -1,4 +1,4 @@
-//! Nearest neighbours of one block of samples in another: what a search that is spread over machines is made of.
+//! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub struct BlockNeighbors {
 const TOGETHER: usize = 32;
 
 /// The `neighbors` nearest samples of `base` for every sample of `queries`, with the distances of the exact search, bit by
-/// bit. Query p is sample p + `shift` of `base` where that exists, and no sample is its own neighbour.
+/// bit. Query p is sample p + `shift` of `base` where that exists, and no sample is its own neighbor.
 ///
 /// The best of such lists over all blocks of some samples, ordered by distance and index, are the lists of
 /// [`ExactSearch`](super::ExactSearch) over all of them.
@@ -93,7 +93,7 @@ fn search<T: Element>(
         squared_distances.extend(nearest.iter().map(|&(distance, _)| distance));
         indices.extend(nearest.iter().map(|&(_, q)| Some(q)));
         let filled = squared_distances.len().next_multiple_of(neighbors);
-        // A row without any neighbour is as long as the others.
+        // A row without any neighbor is as long as the others.
         let filled = if nearest.is_empty() { filled + neighbors } else { filled };
         squared_distances.resize(filled, f64::INFINITY);
         indices.resize(filled, None);
@@ -159,7 +159,7 @@ mod tests {
         let values = samples(len);
         let whole = Samples::from_f32(len, 5, &values[..]).unwrap();
         let lists = ExactSearch.search(&whole, neighbors, &Silent).unwrap();
-        // One of the blocks has fewer samples than neighbours.
+        // One of the blocks has fewer samples than neighbors.
         let blocks = [0..40, 40..43, 43..90];
         let part = |block: &std::ops::Range<usize>| {
             Samples::from_f32(block.len(), 5, &values[block.start * 5..block.end * 5]).unwrap()

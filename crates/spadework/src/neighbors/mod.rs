@@ -1,4 +1,4 @@
-//! Nearest neighbours: the lists, and the seam behind which they are searched.
+//! Nearest neighbors: the lists, and the seam behind which they are searched.
 
 mod approximate;
 mod automatic;
@@ -21,9 +21,9 @@ use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::samples::Samples;
 
-/// The k nearest neighbours of every sample.
+/// The k nearest neighbors of every sample.
 ///
-/// Holding one proves: exactly k per sample, ascending by (squared distance, index), no sample its own neighbour, none
+/// Holding one proves: exactly k per sample, ascending by (squared distance, index), no sample its own neighbor, none
 /// named twice. So the lists for a smaller k are prefixes of these.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighborLists {
@@ -34,7 +34,7 @@ pub struct NeighborLists {
     recall: Recall,
 }
 
-/// How many of the true nearest neighbours the lists contain.
+/// How many of the true nearest neighbors the lists contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Recall {
     /// All of them, by construction.
@@ -44,15 +44,15 @@ pub enum Recall {
     Sampled {
         /// Rows that were compared.
         rows: usize,
-        /// True neighbours found.
+        /// True neighbors found.
         found: usize,
-        /// True neighbours.
+        /// True neighbors.
         of: usize,
     },
 }
 
 impl Recall {
-    /// The part of the true neighbours that was found.
+    /// The part of the true neighbors that was found.
     pub fn share(&self) -> f64 {
         match *self {
             Recall::Exact => 1.0,
@@ -72,9 +72,9 @@ impl NeighborLists {
             recall: Recall::Exact,
         };
         for (p, row) in rows.iter().enumerate() {
-            assert_eq!(row.len(), neighbors, "a search returns k neighbours for every sample");
+            assert_eq!(row.len(), neighbors, "a search returns k neighbors for every sample");
             debug_assert!(row.is_sorted_by(|a, b| ordered(a, b).is_lt()), "ascending, none twice");
-            debug_assert!(row.iter().all(|&(_, q)| q as usize != p), "never its own neighbour");
+            debug_assert!(row.iter().all(|&(_, q)| q as usize != p), "never its own neighbor");
             lists.indices.extend(row.iter().map(|&(_, q)| q));
             lists.squared_distances.extend(row.iter().map(|&(d, _)| d));
         }
@@ -101,7 +101,7 @@ impl NeighborLists {
         }
     }
 
-    /// How many of the true neighbours these are.
+    /// How many of the true neighbors these are.
     pub fn recall(&self) -> Recall {
         self.recall
     }
@@ -112,22 +112,22 @@ impl NeighborLists {
         self.len
     }
 
-    /// Neighbours per sample, k.
+    /// Neighbors per sample, k.
     pub fn neighbors(&self) -> usize {
         self.neighbors
     }
 
-    /// The neighbours of sample `p`, nearest first.
+    /// The neighbors of sample `p`, nearest first.
     pub fn of(&self, p: usize) -> &[u32] {
         &self.indices[p * self.neighbors..(p + 1) * self.neighbors]
     }
 
-    /// Squared distances to the neighbours of sample `p`, in the same order.
+    /// Squared distances to the neighbors of sample `p`, in the same order.
     pub fn squared_distances_of(&self, p: usize) -> &[f64] {
         &self.squared_distances[p * self.neighbors..(p + 1) * self.neighbors]
     }
 
-    /// Samples with more than k − 1 exact copies of themselves: which of the copies are their neighbours is decided by
+    /// Samples with more than k − 1 exact copies of themselves: which of the copies are their neighbors is decided by
     /// index alone.
     pub fn samples_decided_by_index(&self) -> usize {
         (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0).count()
@@ -157,12 +157,12 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 }
 
-/// Order of neighbours: nearer first, ties to the lower index.
+/// Order of neighbors: nearer first, ties to the lower index.
 pub(crate) fn ordered(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
-/// A way of finding nearest neighbours by Euclidean distance.
+/// A way of finding nearest neighbors by Euclidean distance.
 pub trait NeighborSearch: Sync {
     /// The `neighbors` nearest samples of every sample.
     ///

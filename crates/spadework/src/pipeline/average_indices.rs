@@ -1,5 +1,5 @@
-//! Numbers about a scored model as a whole, beside the model score: what most directions, most edges and most
-//! neighbourhoods say, where λ_1 is about the worst direction alone.
+//! Numbers about a scored model as a whole, in addition to the model score: what most directions, most edges and most
+//! neighborhoods say, where λ_1 is about the worst direction alone.
 
 use super::report::SpadeReport;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::threads::with_threads;
 
 /// Input edges whose distortion is measured, or all where there are fewer.
 pub const INDEX_EDGES: usize = 256;
-/// Samples whose neighbourhoods are ranked, or all where there are fewer.
+/// Samples whose neighborhoods are ranked, or all where there are fewer.
 pub const INDEX_ROWS: usize = 256;
 
 /// Panels of four random vectors behind the mean eigenvalue.
@@ -23,7 +23,7 @@ const PANELS: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct AverageIndices {
-    /// The mean of all n − 1 eigenvalues of L_Y⁺L_X, tr(L_Y⁺L_X)/(n − 1): by how much the model pulls neighbours apart on average
+    /// The mean of all n − 1 eigenvalues of L_Y⁺L_X, tr(L_Y⁺L_X)/(n − 1): by how much the model pulls neighbors apart on average
     /// over all directions. It is the mean effective resistance at the output of the input's edges, times m/(n − 1).
     pub mean_eigenvalue: Estimate,
     /// Edges of the input graph that were drawn for the distortions.

@@ -26,7 +26,7 @@ pub struct Comparison {
     pub models: Vec<ComparedModel>,
     /// How far every pair of models agrees on which samples are fragile; pairs of positions in `models`, a < b.
     pub agreement: Vec<PairAgreement>,
-    /// Time of the neighbour search among the inputs, which all models share.
+    /// Time of the neighbor search among the inputs, which all models share.
     pub neighbors_input: Duration,
     /// Time of all of it.
     pub total: Duration,

@@ -1,5 +1,5 @@
-//! How far a scored model pulls samples apart, measured in every way at once: top edges beside random ones (the paper's
-//! Table 2), the largest distortion found, the thinnest boundary, and the bounds of both.
+//! How far a scored model pulls samples apart, measured in every way at once: top edges compared with random ones (the paper's
+//! Table 2), the largest distortion found, the sparsest cut, and the bounds of both.
 
 use super::report::SpadeReport;
 use crate::error::{Error, Result};
@@ -56,13 +56,13 @@ pub struct MeasuredDistortion {
     pub top: usize,
     /// Top edges first, then as many random ones, then the pairs asked for.
     pub pairs: Vec<MeasuredPair>,
-    /// Top edges beside random ones by hops.
+    /// Top edges compared with random ones by hops.
     pub geodesic: Contrast,
     /// The same by resistance.
     pub resistance: Contrast,
     /// A pair of large distortion, and the bound of all.
     pub largest: LargestDistortion,
-    /// The thinnest boundary found.
+    /// The sparsest cut found.
     pub cut: Cut,
     /// The score with the sides exchanged.
     pub reverse: ReverseScore,

@@ -47,13 +47,13 @@ pub struct Interval {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Intervals {
-    /// An interval a model, in the order given.
+    /// An interval per model, in the order given.
     pub models: Vec<Interval>,
-    /// The scores of every subsample, a score a model.
+    /// The scores of every subsample, a score per model.
     pub scores: Vec<Vec<f64>>,
     /// Samples in a subsample, ⌊n/2⌋.
     pub size: usize,
-    /// Subsamples that needed more neighbours to be connected.
+    /// Subsamples that needed more neighbors to be connected.
     pub grown: usize,
 }
 
@@ -71,13 +71,13 @@ impl Intervals {
 
 /// Intervals around the model scores `scores` of all models, which were computed with `params`; k should be the k used.
 ///
-/// A subsample that falls apart is connected with more neighbours, whatever the policy, and counted.
+/// A subsample whose graph is disconnected is connected with more neighbors, whatever the policy, and counted.
 ///
 /// # Errors
 /// When half of the samples are not more than k, the inputs are a graph, and as [`evaluate`](crate::pipeline::evaluate).
 ///
 /// # Panics
-/// When there is not one score a model, or fewer than two repetitions.
+/// When there is not one score per model, or fewer than two repetitions.
 pub fn intervals(
     models: &ModelSet<'_>,
     scores: &[f64],
@@ -165,7 +165,7 @@ fn subsample(
 
 /// The same models on some of the samples.
 fn rows_of(models: &ModelSet<'_>, rows: &[u32]) -> Result<ModelSet<'static>> {
-    // Part of a neighbour graph is not the neighbour graph of a part.
+    // Part of a neighbor graph is not the neighbor graph of a part.
     let inputs = models.inputs().samples().ok_or(Error::SubsampledGraph)?;
     let part = |model: &Model<'_>| -> Result<Model<'static>> {
         Ok(Model { name: model.name.clone(), outputs: model.outputs.rows(rows)? })

@@ -27,11 +27,11 @@ use crate::threads::with_threads;
 pub struct LayerScores {
     /// What became of each layer: a layer that has no score says why, and the others have theirs all the same.
     pub layers: Vec<Result<LayerScore>>,
-    /// Neighbours asked for, k.
+    /// Neighbors asked for, k.
     pub requested: usize,
-    /// Neighbours used for all layers, k' ≥ k.
+    /// Neighbors used for all layers, k' ≥ k.
     pub used: usize,
-    /// Time of the neighbour search among the inputs, which all layers share.
+    /// Time of the neighbor search among the inputs, which all layers share.
     pub neighbors_input: Duration,
     /// Time of all of it, the making of the activations included.
     pub total: Duration,
@@ -77,7 +77,7 @@ impl From<SpadeReport> for LayerScore {
 /// Scores every layer of a network against the inputs, on one input graph and with one k.
 ///
 /// `activations` gives the activations of a layer by its number; each is asked for once, in order, and once more where a
-/// later layer needs more neighbours. One is held at a time, and of every layer its [`LayerScore`].
+/// later layer needs more neighbors. One is held at a time, and of every layer its [`LayerScore`].
 ///
 /// # Errors
 /// What `activations` returns, and what concerns the inputs or stops the run. What is wrong with one layer is that layer's

@@ -33,7 +33,7 @@ pub enum Spectrum {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SpadeParams {
-    /// Neighbours per sample, k. The paper's default is 10.
+    /// Neighbors per sample, k. The paper's default is 10.
     pub neighbors: usize,
     /// Eigenpairs, r, that edge and node scores are made of. The authors' default is 2.
     pub eigenpairs: usize,
@@ -41,7 +41,7 @@ pub struct SpadeParams {
     pub spectrum: Spectrum,
     /// How eigenpairs are found.
     pub solver: EigenMethod,
-    /// How neighbours are searched.
+    /// How neighbors are searched.
     pub search: SearchMethod,
     /// How the graphs are made of their samples.
     pub graph: GraphKind,

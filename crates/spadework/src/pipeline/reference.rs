@@ -1,6 +1,6 @@
 //! New samples against a scored model: node scores without scoring everything again.
 //!
-//! A new sample u = (x, y) joins the reference graphs as a node of its own. Its neighbours are, on each side, the k
+//! A new sample u = (x, y) joins the reference graphs as a node of its own. Its neighbors are, on each side, the k
 //! nearest reference samples and those that would count u among their own k nearest: the union rule of the graphs
 //! themselves. Row u of L_X v = λ L_Y v, with v kept as it is on the reference, then gives the entry of every
 //! eigenvector at u:
@@ -9,9 +9,9 @@
 //! v(u) = ( λ Σ_{q ∈ N_Y(u)} v(q) − Σ_{q ∈ N_X(u)} v(q) ) / ( λ |N_Y(u)| − |N_X(u)| )
 //! ```
 //!
-//! (Nyström's extension, for this pencil.) For large λ that is the mean over the output neighbours. The node score of u
-//! is the mean of ‖V(u) − V(q)‖² over its input neighbours, as ever. A new sample that equals a reference sample in
-//! input and output stands for it and so is not its own neighbour; its neighbours, its entries and its score are then
+//! (Nyström's extension, for this pencil.) For large λ that is the mean over the output neighbors. The node score of u
+//! is the mean of ‖V(u) − V(q)‖² over its input neighbors, as ever. A new sample that equals a reference sample in
+//! input and output stands for it and so is not its own neighbor; its neighbors, its entries and its score are then
 //! those of the reference sample, up to the residual of the eigenpairs.
 
 use pulp::{Simd, WithSimd};
@@ -28,8 +28,8 @@ use crate::samples::{PairedSamples, Samples, Side, Values};
 use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
 use crate::threads::with_threads;
 
-/// The row equation is used where λ|N_Y| is at least this many times |N_X|: what neighbours' entries are off by is then
-/// multiplied by at most 3. Elsewhere (a hub of the input graph, λ hardly above 1) the mean over the output neighbours
+/// The row equation is used where λ|N_Y| is at least this many times |N_X|: what neighbors' entries are off by is then
+/// multiplied by at most 3. Elsewhere (a hub of the input graph, λ hardly above 1) the mean over the output neighbors
 /// takes its place.
 const LEAST_DOMINANCE: f64 = 2.0;
 
@@ -46,7 +46,7 @@ pub struct Reference<'a> {
     ascending: Vec<f64>,
 }
 
-/// Squared distance and index, in the order of neighbours.
+/// Squared distance and index, in the order of neighbors.
 type Neighbor = (f64, u32);
 
 /// What [`Reference::score`] finds.
@@ -61,11 +61,11 @@ pub struct NewScores {
     pub quantiles: Vec<f64>,
     /// New samples that equal a reference sample in input and output.
     pub known: usize,
-    /// Entries of eigenvectors at new samples that are means over output neighbours because the row equation does not
+    /// Entries of eigenvectors at new samples that are means over output neighbors because the row equation does not
     /// determine them well; of `r` times the number of new samples.
     pub averaged: usize,
     /// New samples whose inputs lie apart from the reference, ascending: farther from their nearest reference sample than
-    /// any reference sample from its k-th neighbour. What the score says of them is extrapolated.
+    /// any reference sample from its k-th neighbor. What the score says of them is extrapolated.
     pub far_inputs: Vec<usize>,
     /// The same by their outputs.
     pub far_outputs: Vec<usize>,
@@ -75,7 +75,7 @@ impl<'a> Reference<'a> {
     /// Prepares a scored model: its samples, and the eigenvalues and the embedding of its report. Of the parameters, k (the
     /// one used), the search and the threads count; the graphs must be the plain ones, kNN of unit weights.
     ///
-    /// Finds the reach of every reference sample, the distance of its k-th neighbour, which takes a neighbour search a side.
+    /// Finds the reach of every reference sample, the distance of its k-th neighbor, which takes a neighbor search per side.
     ///
     /// # Errors
     /// When k or the embedding does not fit the samples, the graphs are of another kind, or the monitor stops the search.
@@ -121,7 +121,7 @@ impl<'a> Reference<'a> {
         self.samples.len()
     }
 
-    /// Scores new samples, each by itself: they are no neighbours of each other.
+    /// Scores new samples, each by itself: they are no neighbors of each other.
     ///
     /// # Errors
     /// When the numbers per sample are not those of the reference, numbers of rows differ, or the monitor stops the run.
@@ -211,13 +211,13 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The k-th neighbour of every sample.
+/// The k-th neighbor of every sample.
 fn reach(lists: &NeighborLists) -> Vec<Neighbor> {
     let last = lists.neighbors() - 1;
     (0..lists.len()).map(|p| (lists.squared_distances_of(p)[last], lists.of(p)[last])).collect()
 }
 
-/// The new samples whose nearest reference sample is farther away than any k-th neighbour within the reference.
+/// The new samples whose nearest reference sample is farther away than any k-th neighbor within the reference.
 fn far(new: &[NewNeighbors], reach: &[Neighbor]) -> Vec<usize> {
     let farthest = reach.iter().map(|&(distance, _)| distance).fold(0.0, f64::max);
     new.iter().enumerate().filter(|(_, near)| near.nearest > farthest).map(|(u, _)| u).collect()
@@ -255,13 +255,13 @@ fn equal_rows<'s>(
 
 /// A new sample on one side.
 struct NewNeighbors {
-    /// Its neighbours, ascending.
+    /// Its neighbors, ascending.
     neighbors: Vec<u32>,
     /// Squared distance to the nearest.
     nearest: f64,
 }
 
-/// The neighbours on one side of every new sample.
+/// The neighbors on one side of every new sample.
 fn neighbors_of_new(
     reference: &Samples<'_>,
     reach: &[Neighbor],
@@ -340,7 +340,7 @@ impl<T: Element> WithSimd for Joining<'_, T> {
                 nearest.truncate(neighbors);
             }
         }
-        // There are more reference samples than neighbours, so there is a nearest one.
+        // There are more reference samples than neighbors, so there is a nearest one.
         let (least, _) = nearest[0];
         let mut all: Vec<u32> = nearest.into_iter().map(|(_, q)| q).chain(chosen_by).collect();
         all.sort_unstable();

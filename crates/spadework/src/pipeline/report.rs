@@ -43,7 +43,7 @@ impl SpadeReport {
     /// Mean node score of every label.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn label_scores(&self, labels: &[i64]) -> Result<Vec<LabelScore>> {
         label_scores(&self.node_scores, labels)
     }
@@ -51,7 +51,7 @@ impl SpadeReport {
     /// Mean edge score between every two labels that an edge of the input graph joins.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn label_pair_scores(&self, labels: &[i64]) -> Result<Vec<LabelPairScore>> {
         label_pair_scores(&self.edge_scores, labels)
     }
@@ -111,11 +111,11 @@ pub struct Diagnostics {
     pub output_graph: Construction,
     /// What was done to connect the graphs.
     pub connection: Connection,
-    /// Input samples with so many exact copies that their neighbours are decided by index alone.
+    /// Input samples with so many exact copies that their neighbors are decided by index alone.
     pub inputs_decided_by_index: usize,
     /// The same for outputs.
     pub outputs_decided_by_index: usize,
-    /// How many of the true neighbours among the inputs were found; all where a graph was given.
+    /// How many of the true neighbors among the inputs were found; all where a graph was given.
     pub input_recall: Recall,
     /// The same for outputs.
     pub output_recall: Recall,
@@ -143,9 +143,9 @@ pub struct Construction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Timings {
-    /// Neighbours among the inputs.
+    /// Neighbors among the inputs.
     pub neighbors_input: Duration,
-    /// Neighbours among the outputs.
+    /// Neighbors among the outputs.
     pub neighbors_output: Duration,
     /// Building and connecting the graphs, later searches not counted.
     pub graphs: Duration,

@@ -9,7 +9,7 @@
 //! *What it does to a score.* L_X ≤ a·L_SX and L_Y ≤ b·L_SY, with a and b the two λ_max, give
 //! λ_1/a ≤ λ_max(L_SY⁺L_SX) ≤ b·λ_1.
 //!
-//! *The tree* is that of shortest paths (length 1/w) from a node in the middle: neighbour graphs have a diameter of a few
+//! *The tree* is that of shortest paths (length 1/w) from a node in the middle: neighbor graphs have a diameter of a few
 //! steps, so no edge is stretched much.
 //!
 //! Read: `sparsify`, `Sparsifier::round`, `SparsifierPencil`.
@@ -77,7 +77,7 @@ impl SparsifierInfo {
 /// Never: a graph with a spanning tree is connected.
 ///
 /// # Complexity
-/// Some ten near-linear solves a round; twenty rounds for a density, and for κ one round for every n/20 edges.
+/// Some ten near-linear solves per round; twenty rounds for a density, and for κ one round for every n/20 edges.
 ///
 /// ```
 /// use spadework::Silent;

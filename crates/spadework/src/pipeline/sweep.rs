@@ -1,4 +1,4 @@
-//! The score over k (the paper's § 5.5), of one model or several, with one neighbour search a side at the largest k:
+//! The score over k (the paper's § 5.5), of one model or several, with one neighbor search per side at the largest k:
 //! the lists for a smaller k are prefixes of those.
 
 use std::time::{Duration, Instant};
@@ -23,11 +23,11 @@ pub struct Sweep {
     pub models: Vec<String>,
     /// One point for every k, ascending.
     pub points: Vec<SweepPoint>,
-    /// How many of the true neighbours were found among the inputs; `None` where their graph was given.
+    /// How many of the true neighbors were found among the inputs; `None` where their graph was given.
     pub input_recall: Option<Recall>,
     /// The same among the outputs of every model.
     pub output_recalls: Vec<Recall>,
-    /// Time of the neighbour searches.
+    /// Time of the neighbor searches.
     pub searching: Duration,
     /// Time of all of it.
     pub total: Duration,
@@ -47,7 +47,7 @@ pub struct SweepPoint {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct SweepScores {
-    /// Neighbours used, k' ≥ k; the same for all models.
+    /// Neighbors used, k' ≥ k; the same for all models.
     pub used: usize,
     /// What the input graph needed.
     pub input: SideConnection,
@@ -93,7 +93,7 @@ pub struct StableRange {
     pub from: usize,
     /// The largest k.
     pub to: usize,
-    /// How many of the numbers of neighbours swept lie in it.
+    /// How many of the numbers of neighbors swept lie in it.
     pub points: usize,
     /// Positions of the models, most robust first.
     pub ranking: Vec<usize>,

@@ -1,8 +1,8 @@
 //! Is one group of numbers larger than another? Means with bootstrap intervals, and a permutation test.
 //!
-//! The paper's Table 2 sets the mean distortion of the top edges beside that of random ones. A mean of 100 numbers needs its
+//! The paper's Table 2 compares the mean distortion of the top edges with that of random ones. A mean of 100 numbers needs its
 //! uncertainty: percentile intervals of bootstrap means (Efron 1979), and the probability of a difference as large as this
-//! one if the numbers were dealt to the groups by chance (Fisher 1935), (1 + exceedances)/(1 + permutations).
+//! one if the numbers were assigned to the groups at random (Fisher 1935), (1 + exceedances)/(1 + permutations).
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -36,7 +36,7 @@ pub struct Contrast {
     pub top: MeanInterval,
     /// The group it is compared with.
     pub random: MeanInterval,
-    /// Probability, if numbers were dealt by chance, that the top mean exceeds the random one by as much; one-sided.
+    /// Probability, if numbers were assigned at random, that the top mean exceeds the random one by as much; one-sided.
     pub p_value: f64,
 }
 
@@ -81,7 +81,7 @@ fn bootstrap(values: &[f64], rng: &mut ChaCha8Rng) -> MeanInterval {
     MeanInterval { mean: mean(values), lower: means[beyond], upper: means[BOOTSTRAPS - 1 - beyond] }
 }
 
-/// How often dealing all numbers anew gives the first group at least its sum. The total is fixed, so sums of one group
+/// How often assigning all numbers at random gives the first group at least its sum. The total is fixed, so sums of one group
 /// compare as differences of means do.
 fn permutation(top: &[f64], random: &[f64], rng: &mut ChaCha8Rng) -> f64 {
     let mut all: Vec<f64> = top.iter().chain(random).copied().collect();

@@ -1,7 +1,7 @@
 //! Cut mapping distortion (the paper's Definition 5): which boundary of the data is thin at the output.
 //!
 //! ζ(S) = cut_Y(S)/cut_X(S), the weight of the edges that leave S at the output over the same at the input. A small ζ says
-//! that many pairs across the boundary of S are neighbours at the input and few are at the output: there the model tears
+//! that many pairs across the boundary of S are neighbors at the input and few are at the output: there the model tears
 //! the data apart. Theorem 2: ζ(S) ≥ 1/λ_1 for every S.
 //!
 //! Finding the smallest ζ is a hard problem; sweep cuts of the dominant eigenvectors are the usual relaxation (Fiedler 1973;

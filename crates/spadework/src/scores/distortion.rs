@@ -130,13 +130,13 @@ impl<'g> Distances<'g> {
     ///
     /// The search starts from the samples at which the dominant eigenvectors are largest and smallest, from the edges of
     /// largest score, and from samples with many edges at the input and few at the output; it measures all pairs among them
-    /// by solves, and goes on with the neighbours of the best pair as long as that improves it. What it finds is a distortion that occurs, so γ_max lies between it and λ_1.
+    /// by solves, and goes on with the neighbors of the best pair as long as that improves it. What it finds is a distortion that occurs, so γ_max lies between it and λ_1.
     ///
     /// # Errors
     /// [`Error::NotConverged`], [`Error::Cancelled`].
     ///
     /// # Complexity
-    /// At most [`MOST_CANDIDATES`] solves a side; as many vectors of length n are held for each.
+    /// At most [`MOST_CANDIDATES`] solves per side; as many vectors of length n are held for each.
     pub fn largest(
         &self,
         pairs: &GeneralizedEigenpairs,
@@ -186,7 +186,7 @@ const EXTREMES: usize = 6;
 const VECTORS: usize = 4;
 /// Edges of largest score that give candidates.
 const EDGES: usize = 16;
-/// Samples of largest degree at the input over degree at the output. In large neighbour graphs R(p,q) is near 1/d_p + 1/d_q
+/// Samples of largest degree at the input over degree at the output. In large neighbor graphs R(p,q) is near 1/d_p + 1/d_q
 /// (von Luxburg, Radl and Hein 2014), so that two of them are often the pair sought.
 const DEGREES: usize = 24;
 

@@ -20,7 +20,7 @@ pub struct LabelScore {
 /// The score of every label that occurs, ascending by label.
 ///
 /// # Errors
-/// When there is not one label a sample.
+/// When there is not one label per sample.
 pub fn label_scores(nodes: &NodeScores, labels: &[i64]) -> Result<Vec<LabelScore>> {
     if labels.len() != nodes.scores().len() {
         return Err(Error::LabelCount { samples: nodes.scores().len(), labels: labels.len() });

@@ -21,7 +21,7 @@ pub struct LabelPairScore {
 
 /// The upper triangle of the label-pair matrix: every pair of labels that an edge of the input graph joins, ascending.
 ///
-/// A pair that is not there has no edge: no sample of one has a neighbour of the other.
+/// A pair that is not there has no edge: no sample of one has a neighbor of the other.
 ///
 /// # Errors
 /// When an edge's end has no label.

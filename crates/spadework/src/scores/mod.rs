@@ -40,7 +40,7 @@ impl std::fmt::Display for ModelScore {
     }
 }
 
-/// The embedding V_r = [v_1 √λ_1 … v_r √λ_r]: one row of r numbers a sample.
+/// The embedding V_r = [v_1 √λ_1 … v_r √λ_r]: one row of r numbers per sample.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpectralEmbedding {
     dim: usize,

@@ -1,4 +1,4 @@
-//! How far neighbourhoods survive the model, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear projection
+//! How far neighborhoods survive the model, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear projection
 //! methods").
 //!
 //! With r(i,j) the rank of j among the samples nearest to i (1 for the nearest), U_k(i) the samples that are among the k nearest of i
@@ -9,7 +9,7 @@
 //! continuity      = 1 − 2/(nk(2n − 3k − 1)) Σ_i Σ_{j ∈ V_k(i)} (r_Y(i,j) − k)
 //! ```
 //!
-//! Both are 1 where all neighbours stay; beside [`edge_overlap`](super::edge_overlap) they say how far away those that leave go. The
+//! Both are 1 where all neighbors stay; compared with [`edge_overlap`](super::edge_overlap) they say how far away those that leave go. The
 //! sums over i are taken over some samples, drawn at random, with n in front replaced by their number; ranks among all samples are exact.
 
 use rayon::prelude::*;
@@ -20,15 +20,15 @@ use crate::neighbors::squared_distance_between;
 use crate::random::{Purpose, drawn, stream};
 use crate::samples::{PairedSamples, Samples};
 
-/// How far neighbourhoods survive, from 0 to 1 each.
+/// How far neighborhoods survive, from 0 to 1 each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Neighborhoods {
-    /// How near the neighbours at the output have been at the input.
+    /// How near the neighbors at the output have been at the input.
     pub trustworthiness: f64,
-    /// How near the neighbours at the input are at the output.
+    /// How near the neighbors at the input are at the output.
     pub continuity: f64,
-    /// Samples whose neighbours were ranked.
+    /// Samples whose neighbors were ranked.
     pub rows: usize,
 }
 
@@ -101,7 +101,7 @@ impl Row {
         others
     }
 
-    /// Σ max(r(j) − k, 0) over some samples j: neighbours of this row too add nothing.
+    /// Σ max(r(j) − k, 0) over some samples j: neighbors of this row too add nothing.
     fn beyond(&self, samples: &[usize], neighbors: usize) -> u64 {
         let rank = |j: usize| 1 + self.others().filter(|&other| self.is_nearer(other, j)).count();
         samples.iter().map(|&j| rank(j).saturating_sub(neighbors) as u64).sum()

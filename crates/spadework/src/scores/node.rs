@@ -3,7 +3,7 @@
 use super::{EdgeScores, largest};
 use crate::graph::Graph;
 
-/// For every sample, the mean score of its edges in the input graph: a mean over its neighbours, not a sum.
+/// For every sample, the mean score of its edges in the input graph: a mean over its neighbors, not a sum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeScores(Vec<f64>);
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::graph::{Graph, GraphPair};
 
-/// The part of the input graph's edges that are edges of the output graph too: how many neighbours stay neighbours.
+/// The part of the input graph's edges that are edges of the output graph too: how many neighbors stay neighbors.
 ///
 /// Between models of different kinds it has followed robust accuracy more closely than the model score
 /// (`docs/what-the-scores-mean.md`); larger is more robust.
@@ -26,7 +26,7 @@ pub fn edge_overlap(graphs: &GraphPair) -> f64 {
 /// The part of a graph's edges whose two samples carry the same label.
 ///
 /// # Errors
-/// When there is not one label a sample.
+/// When there is not one label per sample.
 pub fn label_agreement(graph: &Graph, labels: &[i64]) -> Result<f64> {
     if labels.len() != graph.nodes() {
         return Err(Error::LabelCount { samples: graph.nodes(), labels: labels.len() });

@@ -53,7 +53,7 @@ impl DistanceFixture {
         (whole(&worst[0]), whole(&worst[1]), worst[2].as_f64().expect("a number"))
     }
 
-    /// The edges of the input graph, in the order of the fields that have one number an edge.
+    /// The edges of the input graph, in the order of the fields that have one number per edge.
     pub(crate) fn edges(&self) -> Vec<(u32, u32)> {
         self.graphs.input().edges().map(|(p, q, _)| (p, q)).collect()
     }

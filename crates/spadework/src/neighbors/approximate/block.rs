@@ -5,7 +5,7 @@ use crate::neighbors::exact::lanes::{LANES, Lanes, pair};
 
 /// Numbers of 16 bits that fill a cache line.
 pub(super) const BLOCK: usize = 32;
-/// Numbers of a line beside a squared norm, which takes the room of two.
+/// Numbers of a line that also holds a squared norm, which takes the room of two.
 pub(super) const BESIDE_NORM: usize = BLOCK - 2;
 
 /// A cache line of numbers: what is looked at most must not lie across two of them.

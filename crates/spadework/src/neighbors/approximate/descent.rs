@@ -1,4 +1,4 @@
-//! NN-descent: samples joined with the same sample are likely neighbours.
+//! NN-descent: samples joined with the same sample are likely neighbors.
 
 use std::mem;
 
@@ -16,7 +16,7 @@ use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
 const MOST_ROUNDS: usize = 12;
 /// A descent ends where a round changes a smaller part of the k nearest than this.
 const LEAST_CHANGE: f64 = 0.0005;
-/// Candidates beyond the k nearest for which meetings are searched: where heads alone are compared, true neighbours may
+/// Candidates beyond the k nearest for which meetings are searched: where heads alone are compared, true neighbors may
 /// stand a little behind. In lists that have grown it is more: half of them.
 const MEETING_SPARE: usize = 6;
 /// Samples that a task takes at a time.
@@ -195,7 +195,7 @@ impl Seen {
     /// Whether the sample had not been seen.
     #[inline(always)]
     fn add(&mut self, q: u32) -> bool {
-        // Multiplying by 2³²/φ spreads neighbouring numbers over the slots.
+        // Multiplying by 2³²/φ spreads neighboring numbers over the slots.
         let slot = q.wrapping_mul(0x9E37_79B9) >> (u32::BITS - Self::SLOT_BITS);
         mem::replace(&mut self.slots[slot as usize], q) != q
     }

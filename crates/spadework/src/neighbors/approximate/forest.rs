@@ -65,7 +65,7 @@ impl<D: Distance> Splitter<'_, D> {
         }
         let middle = samples.len() / 2;
         let mut places = self.places(samples, node);
-        // Equal places are told apart by index, so that the halves are the same however they are found.
+        // Equal places are ordered by index, so that the halves are the same however they are found.
         places.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for (sample, place) in samples.iter_mut().zip(&places) {
             *sample = place.1;

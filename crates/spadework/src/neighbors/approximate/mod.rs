@@ -1,10 +1,10 @@
-//! Approximate search for millions of samples: neighbours of neighbours are likely neighbours.
+//! Approximate search for millions of samples: neighbors of neighbors are likely neighbors.
 //!
 //! **Steps.**
 //! 1. `forest`: random trees split the samples into small leaves; all pairs of a leaf are compared.
 //! 2. `descent`: every sample looks at those joined with the ones it is joined with, in rounds, until little changes
-//!    (NN-descent). Where the first coordinates tell neighbours, in `join`, all joined with the same sample at once.
-//! 3. `recall`: the true neighbours of some rows are searched by brute force, and those found are counted. Where they are
+//!    (NN-descent). Where the first coordinates tell neighbors, in `join`, all joined with the same sample at once.
+//! 3. `recall`: the true neighbors of some rows are searched by brute force, and those found are counted. Where they are
 //!    too few, samples are joined with more others and the descent goes on.
 //! 4. The lists are settled with [`squared_distance`](super::squared_distance), as those of every search.
 //!
@@ -43,15 +43,15 @@ use rough::{Distance, FullDistance, Rough, ShortDistance};
 const FEWEST_SAMPLES: usize = 4096;
 /// So is it where k is a large part of n.
 const FEWEST_SAMPLES_PER_NEIGHBOR: usize = 16;
-/// Candidates that a list holds at first, beside k and log₂n of them.
+/// Candidates that a list holds at first, in addition to k and log₂n of them.
 const SPARE_CANDIDATES: usize = 6;
 /// How long the lists become where recall falls short, in percent of before.
 const LONGER_PERCENT: usize = 130;
 /// How often they do at most: lists are then three times as long.
 const MOST_EXTENSIONS: usize = 4;
 
-/// Approximate neighbours by random trees and NN-descent, polished until the [`recall`](Self::recall) asked for is found
-/// among the true neighbours of some rows.
+/// Approximate neighbors by random trees and NN-descent, polished until the [`recall`](Self::recall) asked for is found
+/// among the true neighbors of some rows.
 ///
 /// # Complexity
 /// About O(n k² d), and O(n d) a row for the recall of 500 rows. Memory: some lists of 2k to 10k candidates a sample, 8

@@ -1,4 +1,4 @@
-//! How many of the true neighbours were found, measured on some rows.
+//! How many of the true neighbors were found, measured on some rows.
 
 use std::ops::Range;
 
@@ -15,25 +15,25 @@ use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::neighbors::{Element, Recall, Rows};
 use crate::random::{Purpose, stream};
 
-/// Rows whose true neighbours are searched.
+/// Rows whose true neighbors are searched.
 const ROWS: usize = 500;
 /// Rows that are searched for together, so that the samples pass through the cache once for all of them.
 const ROWS_AT_ONCE: usize = 25;
 /// Samples that are compared with them at a time.
 const BLOCK_SAMPLES: usize = 256;
 
-/// Of so many rows one is asked whether heads alone tell its neighbours.
+/// Of so many rows one is asked whether heads alone tell its neighbors.
 const RANKED_EVERY: usize = 5;
 /// Samples that are ranked at a time.
 const RANKED_SAMPLES: u32 = 4096;
-/// The part of these rows of which they must. A row that they fail for lacks one neighbour of k, as a rule.
-const LEAST_TOLD: f64 = 0.99;
+/// The part of these rows of which they must. A row that they fail for lacks one neighbor of k, as a rule.
+const LEAST_KNOWN: f64 = 0.99;
 
-/// The true neighbours of some rows.
+/// The true neighbors of some rows.
 #[derive(Debug)]
 pub(super) struct Truth {
     rows: Vec<u32>,
-    /// For each row its k nearest neighbours by (squared distance, index), nearest first.
+    /// For each row its k nearest neighbors by (squared distance, index), nearest first.
     nearest: Vec<Vec<(f64, u32)>>,
 }
 
@@ -79,7 +79,7 @@ impl Truth {
         Recall::Sampled { rows: self.rows.len(), found, of: self.rows.len() * self.neighbors() }
     }
 
-    /// Whether lists of some length, sorted by the distances of heads alone, hold all true neighbours of nearly every row.
+    /// Whether lists of some length, sorted by the distances of heads alone, hold all true neighbors of nearly every row.
     pub(super) fn heads_tell(
         &self,
         distance: &ShortDistance,
@@ -104,8 +104,8 @@ impl Truth {
             .collect::<Result<_>>()?;
         // A row is as near to itself as can be, and not in its list.
         let rank = |at: usize| blocks.iter().map(|ranks| ranks[at]).sum::<usize>() - 1;
-        let told = (0..asked.len()).filter(|&at| rank(at) <= length).count();
-        Ok(told as f64 >= LEAST_TOLD * asked.len() as f64)
+        let known = (0..asked.len()).filter(|&at| rank(at) <= length).count();
+        Ok(known as f64 >= LEAST_KNOWN * asked.len() as f64)
     }
 
     /// k.
@@ -113,7 +113,7 @@ impl Truth {
         self.nearest[0].len()
     }
 
-    /// The squared distance of each row's k-th neighbour.
+    /// The squared distance of each row's k-th neighbor.
     pub(super) fn squared_radii(&self) -> Vec<f64> {
         self.nearest.iter().map(|nearest| nearest[nearest.len() - 1].0).collect()
     }
@@ -162,7 +162,7 @@ impl<T: Element> LanesTask for RowsAgainstBlock<'_, T> {
     }
 }
 
-/// How many heads of a block of samples are as near to that of each row as the farthest of its neighbours.
+/// How many heads of a block of samples are as near to that of each row as the farthest of its neighbors.
 struct Ranks<'a> {
     packed: &'a Packed,
     distance: &'a ShortDistance,

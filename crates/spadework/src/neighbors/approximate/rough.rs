@@ -14,7 +14,7 @@ use crate::neighbors::{Element, Rows, single_squared_distance, squared_distance}
 const SANE: std::ops::Range<f64> = 1e-12..1e12;
 /// Beyond this dimension samples are compared where they are: a copy, though short, may not fit the memory.
 const MOST_COPIED: usize = 512;
-/// Steps that the distance to a neighbour must have for each that rounding may move it by, as a rule.
+/// Steps that the distance to a neighbor must have for each that rounding may move it by, as a rule.
 const RESOLUTION: f64 = 100.0;
 
 /// A way of comparing samples that is good enough to choose candidates.
@@ -54,8 +54,8 @@ pub(super) trait Distance: Sync {
 
 /// Samples of a leaf.
 const LEAF_SAMPLES: usize = 128;
-/// Samples of a leaf where heads are all that is compared. Sixteen pairs at once cost little beside splitting the samples
-/// and going through their lists, and leaves of 512 hold 97 % of the neighbours where those of 128 hold 89 %.
+/// Samples of a leaf where heads are all that is compared. Sixteen pairs at once cost little compared with splitting the samples
+/// and going through their lists, and leaves of 512 hold 97 % of the neighbors where those of 128 hold 89 %.
 const HEAD_LEAF_SAMPLES: usize = 512;
 /// Samples that are rotated together.
 const ROWS_AT_ONCE: usize = 256;
@@ -84,7 +84,7 @@ impl ShortDistance {
         Some(Self::rotated(rows, &Frame::of(rows)?))
     }
 
-    /// Whether 16 bits say enough of all but a few samples, if the k-th neighbours of some are as far as these.
+    /// Whether 16 bits say enough of all but a few samples, if the k-th neighbors of some are as far as these.
     pub(super) fn resolves(&self, dim: usize, mut squared_radii: Vec<f64>) -> bool {
         let low = squared_radii.len() / 20;
         let (_, &mut near, _) = squared_radii.select_nth_unstable_by(low, f64::total_cmp);

@@ -18,7 +18,7 @@ const SPARE_DIRECTIONS: usize = 12;
 /// About `count` orthonormal axes (columns), those of largest variance first: one step of subspace iteration on the
 /// sample's covariance from random directions (Halko, Martinsson and Tropp 2011).
 ///
-/// The random directions are fixed: any axes give the same neighbours.
+/// The random directions are fixed: any axes give the same neighbors.
 pub(super) fn principal_axes<T: Element>(
     rows: Rows<'_, T>,
     center: &[f64],

@@ -1,4 +1,4 @@
-//! The best neighbours found so far, shared between threads.
+//! The best neighbors found so far, shared between threads.
 
 use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::DOUBLE_SLACK;
 use crate::neighbors::{NeighborLists, ordered};
 
-/// A neighbour by squared distance and index, ordered as neighbours are.
+/// A neighbor by squared distance and index, ordered as neighbors are.
 #[derive(Debug, Clone, Copy)]
 struct HeapEntry((f64, u32));
 
@@ -93,7 +93,7 @@ impl BestLists {
         self.radii[p].fetch_min(self.units.distance(squared_radius).to_bits(), Ordering::Relaxed);
     }
 
-    /// Offers a neighbour, by its index among the samples, to row `p`.
+    /// Offers a neighbor, by its index among the samples, to row `p`.
     pub(super) fn offer(&self, p: usize, squared_distance: f64, index: u32) {
         if squared_distance > self.squared_radius(p) {
             return;

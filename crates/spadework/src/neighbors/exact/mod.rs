@@ -1,5 +1,5 @@
 //! Exact search: in low dimensions by a tree of boxes ([`low_dimensional`]), otherwise by products of short vectors, which
-//! look at few coordinates of most pairs and are told of here.
+//! look at few coordinates of most pairs and are described here.
 //!
 //! **Idea.** Rotated to their principal axes, samples differ most in their first coordinates. With the first m of them and
 //! the norm ρ of what is left, ‖a − b‖² ≥ ‖a_m − b_m‖² + (ρ_a − ρ_b)², so (a_m, ρ_a) is a short vector whose distances
@@ -17,7 +17,7 @@
 //!    for products, which `lanes` has for each instruction set.
 //! 5. Every row finds its nearest in its own leaf and those near it, so that its radius is nearly the final one; then pairs
 //!    of leaves are compared, each pair once for both its sides, skipping those whose boxes lie further apart than their
-//!    rows' radii (`tiles`). Radii shrink as neighbours are found (`best`).
+//!    rows' radii (`tiles`). Radii shrink as neighbors are found (`best`).
 //!
 //! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` says why).
 //! If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and
@@ -62,7 +62,7 @@ const MOST_DIMENSIONS: usize = 1 << 20;
 /// The default search: exact, by [`TreeSearch`] where boxes around the samples rule out most of them, by
 /// [`ProductSearch`] otherwise.
 ///
-/// Which of the two is decided by counting what a few samples would have to look at; both find the same neighbours.
+/// Which of the two is decided by counting what a few samples would have to look at; both find the same neighbors.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExactSearch;
 

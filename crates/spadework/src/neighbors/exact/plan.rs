@@ -50,7 +50,7 @@ pub(super) struct Plan {
     pub(super) coarse_axes: Option<usize>,
     /// Rows of a leaf at most.
     pub(super) leaf_rows: usize,
-    /// Leaves in which every row looks for its first radius, beside its own.
+    /// Leaves in which every row looks for its first radius, in addition to its own.
     pub(super) near_leaves: usize,
 }
 
@@ -150,7 +150,7 @@ impl<'a> AxesTrial<'a> {
         }
     }
 
-    /// For each number of axes, how many rows the lower bound leaves as neighbours of row `p`.
+    /// For each number of axes, how many rows the lower bound leaves as neighbors of row `p`.
     fn survivors<T: Element>(&self, rows: Rows<'_, T>, p: usize, neighbors: usize) -> Vec<usize> {
         let width = self.counts.len();
         let mut bounds = vec![0.0_f32; rows.len() * width];

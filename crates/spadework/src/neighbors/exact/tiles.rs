@@ -22,7 +22,7 @@ const TILE_NUMBERS: usize = 1 << 17;
 const ESTIMATED_LEAVES: usize = 128;
 /// More than any squared distance between short vectors.
 const EVERYTHING: f64 = 2.1e9;
-/// Rows that are put in order before any is settled, for each neighbour wanted.
+/// Rows that are put in order before any is settled, for each neighbor wanted.
 const LOOKED_AT_PER_NEIGHBOR: usize = 2;
 
 /// A search in progress: everything in the order of the leaves.
@@ -41,7 +41,7 @@ pub(super) struct Tiles<'a, T> {
     leaf_reaches: Vec<AtomicU64>,
 }
 
-/// Which rows of a pair of leaves still want their neighbours from the other.
+/// Which rows of a pair of leaves still want their neighbors from the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Sides {
     rows: bool,
@@ -173,7 +173,7 @@ impl<'a, T: Element> Tiles<'a, T> {
         ((sides.rows || sides.columns) && !self.apart(leaf, other)).then_some(sides)
     }
 
-    /// Whether no row of either leaf can have a neighbour in the other.
+    /// Whether no row of either leaf can have a neighbor in the other.
     fn apart(&self, a: usize, b: usize) -> bool {
         let reach = |leaf: usize| f64::from_bits(self.leaf_reaches[leaf].load(Ordering::Relaxed));
         let reach = (reach(a) + self.leaf_errors[b]).max(reach(b) + self.leaf_errors[a]);
@@ -190,14 +190,14 @@ impl<'a, T: Element> Tiles<'a, T> {
         self.best.radius(p) + self.coarse.errors[p]
     }
 
-    /// [`Panels::least_product`] of row `p` with neighbours whose ε is at most `error`.
+    /// [`Panels::least_product`] of row `p` with neighbors whose ε is at most `error`.
     #[inline(always)]
     fn least_product(&self, p: usize, error: f64) -> i32 {
         let reach = self.reach(p) + error;
         self.coarse.least_product(p, (reach * reach * DOUBLE_SLACK).min(EVERYTHING).ceil() as i64)
     }
 
-    /// The same for the rows of some blocks; more than any product where they want no neighbours.
+    /// The same for the rows of some blocks; more than any product where they want no neighbors.
     fn least_products(&self, blocks: Range<usize>, error: f64, wanted: bool) -> Vec<[i32; LANES]> {
         let rows = if wanted { self.coarse.rows() } else { 0 };
         let least = |p: usize| if p < rows { self.least_product(p, error) } else { FAR };
@@ -413,7 +413,7 @@ impl<T: Element> LanesTask for TileComparison<'_, '_, T> {
 }
 
 impl<T: Element> TileComparison<'_, '_, T> {
-    /// Collects the pairs of some rows and blocks of columns that may be neighbours.
+    /// Collects the pairs of some rows and blocks of columns that may be neighbors.
     #[inline(always)]
     fn scan<L: Lanes>(
         &self,

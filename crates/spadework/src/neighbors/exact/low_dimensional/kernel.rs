@@ -151,7 +151,7 @@ mod tests {
         let boxes = [intervals(1.0, 2.0), intervals(-5.0, -3.0)];
         let distance = |sample: [f64; 2]| squared_distances::<2, _, _>(Scalar::new(), &sample, &boxes)[0];
         assert_eq!(distance([1.5, -4.0]), 0.0, "inside");
-        assert_eq!(distance([4.0, -4.0]), 4.0, "beside");
+        assert_eq!(distance([4.0, -4.0]), 4.0, "outside");
         assert_eq!(distance([-2.0, 1.0]), 25.0, "off a corner");
     }
 }

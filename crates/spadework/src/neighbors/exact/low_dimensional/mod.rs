@@ -1,6 +1,6 @@
 //! Exact search in low dimensions: a tree of boxes, and no rounding to allow for.
 //!
-//! **Idea.** In few dimensions a sample's neighbours lie in a small part of space, and boxes around groups of samples rule
+//! **Idea.** In few dimensions a sample's neighbors lie in a small part of space, and boxes around groups of samples rule
 //! out nearly all of the others. What is left is so little that it is compared in double precision at once. A leaf holds
 //! sixteen samples, coordinate by coordinate, and a node has sixteen boxes, so both are compared with a sample in whole
 //! vector registers.
@@ -65,7 +65,7 @@ impl NeighborSearch for TreeSearch {
     }
 }
 
-/// The neighbours of all samples, or `None` where the search by products should be faster.
+/// The neighbors of all samples, or `None` where the search by products should be faster.
 pub(super) fn search_where_it_pays(
     samples: &Samples<'_>,
     neighbors: usize,

@@ -2,7 +2,7 @@
 
 use super::tree::NO_SAMPLE;
 
-/// Squared distance and index of a neighbour in one number, which orders as the pair does: the bits of numbers that are
+/// Squared distance and index of a neighbor in one number, which orders as the pair does: the bits of numbers that are
 /// not negative order as the numbers.
 pub(super) type Key = u128;
 
@@ -21,7 +21,7 @@ pub(super) fn index_of(key: Key) -> u32 {
     key as u32
 }
 
-/// Up to this many neighbours are kept sorted by insertion, more as a heap.
+/// Up to this many neighbors are kept sorted by insertion, more as a heap.
 const MOST_INSERTED: usize = 64;
 
 /// The k nearest found so far.

@@ -1,4 +1,4 @@
-//! The neighbours of one sample after the other.
+//! The neighbors of one sample after the other.
 
 use pulp::{NullaryFnOnce, Simd, WithSimd};
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::neighbors::distance::LANES;
 /// What was found, and what it took.
 #[derive(Debug)]
 pub(super) struct QueryAnswer {
-    /// Neighbours of one sample after the other, nearest first.
+    /// Neighbors of one sample after the other, nearest first.
     pub(super) keys: Vec<Key>,
     pub(super) effort: Effort,
 }
@@ -31,7 +31,7 @@ impl Effort {
     }
 }
 
-/// The search for the neighbours of the samples at some places, compiled for each instruction set.
+/// The search for the neighbors of the samples at some places, compiled for each instruction set.
 #[derive(Debug, Clone)]
 pub(super) struct TreeQuery<'a> {
     pub(super) tree: &'a Tree,
@@ -175,7 +175,7 @@ impl<S: Simd, const REST: usize> Walk<'_, S, REST> {
         }
     }
 
-    /// Opens the boxes of a block that may hold a neighbour.
+    /// Opens the boxes of a block that may hold a neighbor.
     #[inline(always)]
     fn open(&mut self, level: usize, block: usize, without: Option<usize>) {
         let (boxes, lowest) = self.tree.block(level, block);
