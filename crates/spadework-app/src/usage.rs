@@ -199,7 +199,9 @@ impl Usage {
             Usage::NoPageOf { schema } => {
                 format!("expected a result of score, compare, sweep or layers, got schema `{schema}`")
             }
-            Usage::UnknownWord { reason } | Usage::OutdatedEigenpairs { reason } => reason.clone(),
+            Usage::UnknownWord { reason }
+            | Usage::BrokenStage { reason }
+            | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
                 format!("says model score {then}, but its arrays give {now}: make the result anew")
             }
@@ -220,7 +222,6 @@ impl Usage {
                 expected[0], expected[1]
             ),
             Usage::OtherStage { reason } => format!("was made from something else: {reason}"),
-            Usage::BrokenStage { reason } => reason.clone(),
             Usage::NoGraphs { input, output } => {
                 format!("{} and {}: expected two graphs", input.display(), output.display())
             }
