@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use spadework_document::check::{CheckDocument, SCHEMA, VerdictDocument};
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 
 use crate::failure::Failure;
 use crate::observer::Observer;

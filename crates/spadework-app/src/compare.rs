@@ -9,7 +9,7 @@ use spadework::threads::with_threads;
 use spadework::{Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
-use spadework_document::result::{IntervalDocument, ReferencesDocument};
+use spadework_document::score::{IntervalDocument, ReferencesDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
 use spadework_probe::{Probed, SampleFacts};
@@ -102,9 +102,9 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
     for ((model, compared), probes) in document.models.iter_mut().zip(&comparison.models).zip(&probes) {
         model.file = sides.file(compared.given).cloned();
-        model.beside.probe = probes.as_ref().map(|probes| probes.document.clone());
+        model.facts.probe = probes.as_ref().map(|probes| probes.document.clone());
         let whose = format!("model `{}`: ", model.name);
-        notes::about_accuracy(model.beside.accuracy, model.output_dim, &whose, &session);
+        notes::about_accuracy(model.facts.accuracy, model.output_dim, &whose, &session);
     }
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
@@ -231,7 +231,7 @@ fn add_extras(
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, monitor)
                 .map_err(|error| error.in_model(&compared.name))?;
-            model.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
+            model.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
         }
     }
     if extras.interval {
@@ -243,7 +243,7 @@ fn add_extras(
         notes::about_subsamples(found.grown, document.neighbors.used, session);
         let given = |at: usize| comparison.models[at].given;
         for (at, model) in document.models.iter_mut().enumerate() {
-            model.beside.interval = Some(IntervalDocument::of(&found, given(at)));
+            model.facts.interval = Some(IntervalDocument::of(&found, given(at)));
         }
         for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
             pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
@@ -251,7 +251,7 @@ fn add_extras(
     }
     if extras.indices {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            model.beside.indices = Some(compared.indices(&sides.set, monitor)?.into());
+            model.facts.indices = Some(compared.indices(&sides.set, monitor)?.into());
         }
     }
     Ok(())
@@ -306,7 +306,7 @@ impl Compared {
         let mut columns = vec![("index", Column::I64(&indices))];
         columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
         let scores = models.iter().map(|model| ("score", model, model.report.node_scores.scores().to_vec()));
-        let beside = models.iter().zip(&self.facts).flat_map(|(model, facts)| {
+        let facts = models.iter().zip(&self.facts).flat_map(|(model, facts)| {
             let margins = facts.margins.as_ref().map(|margins| ("margin", model, margins.values().to_vec()));
             margins.into_iter().chain([("fragility", model, facts.fragility.values().to_vec())])
         });
@@ -315,7 +315,7 @@ impl Compared {
             columns.into_iter().map(move |(name, column)| (name, model, column))
         });
         let named: Vec<(String, Vec<f64>)> = scores
-            .chain(beside)
+            .chain(facts)
             .chain(probes)
             .map(|(name, model, column)| (format!("{name}_{}", model.name), column))
             .collect();
@@ -338,15 +338,15 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
     let scores = of(|model| model.model_score);
     let lower = of(|model| model.enclosure.lower);
     let upper = of(|model| model.enclosure.upper);
-    let accuracies = of(|model| model.beside.accuracy.unwrap_or(f64::NAN));
-    let overlaps = of(|model| model.beside.edge_overlap.unwrap_or(f64::NAN));
-    let interval_lower = of(|model| model.beside.interval.map_or(f64::NAN, |interval| interval.lower));
-    let interval_upper = of(|model| model.beside.interval.map_or(f64::NAN, |interval| interval.upper));
-    let permuted = of(|model| model.beside.references.map_or(f64::NAN, |references| references.permuted));
+    let accuracies = of(|model| model.facts.accuracy.unwrap_or(f64::NAN));
+    let overlaps = of(|model| model.facts.edge_overlap.unwrap_or(f64::NAN));
+    let interval_lower = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.lower));
+    let interval_upper = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.upper));
+    let permuted = of(|model| model.facts.references.map_or(f64::NAN, |references| references.permuted));
     let robust =
-        of(|model| model.beside.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
-    let stability = of(|model| model.beside.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
-    let held = of(|model| model.beside.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
+        of(|model| model.facts.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
+    let stability = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
+    let held = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
     let columns = [
         ("rank", Column::I64(&ranks)),
         ("name", Column::Utf8(&names)),

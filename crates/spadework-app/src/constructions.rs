@@ -10,7 +10,7 @@ use spadework::{Error as CoreError, PairedSamples, SpadeParams};
 use spadework_document::graphs::{
     ConstructionDocument, ConstructionScores, ConstructionsDocument, Outcome, SCHEMA,
 };
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 use spadework_io::output::{OutputDir, write_bytes};
 
 use crate::data::ModelData;

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
-use spadework_document::result::CorruptionDocument;
+use spadework_document::score::CorruptionDocument;
 use spadework_io::Dataset;
 use spadework_io::corrupt::{self, Corruption, ImageShape, UnknownCorruption};
 

@@ -36,6 +36,16 @@ pub enum Subject {
     Argument(&'static str),
 }
 
+impl Subject {
+    fn text(&self, voice: Voice) -> String {
+        match self {
+            Subject::Place(place) => place.clone(),
+            Subject::Model(name) => format!("model `{name}`"),
+            Subject::Argument(name) => voice.name(name),
+        }
+    }
+}
+
 /// What went wrong.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -111,7 +121,7 @@ impl Failure {
     pub fn message(&self, voice: Voice) -> String {
         let mut text = String::new();
         for subject in &self.subjects {
-            text.push_str(&voice.subject(subject));
+            text.push_str(&subject.text(voice));
             text.push_str(": ");
         }
         text.push_str(&match &*self.cause {

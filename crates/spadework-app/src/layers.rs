@@ -18,7 +18,7 @@ use crate::model_runner;
 use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::result_folder::{FolderRequest, ResultFolder};
-use crate::sides::{Array, SideView};
+use crate::side_view::{Array, SideView};
 use crate::tables::{self, TableFormat};
 use crate::usage::Usage;
 use crate::wording::NoteCode;

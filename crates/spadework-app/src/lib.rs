@@ -35,6 +35,7 @@ mod report;
 mod result_folder;
 mod score;
 mod select;
+mod side_view;
 mod sides;
 mod stages;
 mod store;

@@ -3,14 +3,14 @@
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
-use spadework_document::result::ModelFileDocument;
+use spadework_document::score::ModelFileDocument;
 use spadework_io::Dataset;
 use spadework_model::{Normalization, OnnxModel, Prepared, RunOptions};
 
 use crate::failure::Failure;
 use crate::observer::Session;
 use crate::places::working_folder;
-use crate::sides::SideView;
+use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::{NoteCode, Voice};
 

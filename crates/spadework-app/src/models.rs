@@ -3,7 +3,7 @@
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Manifold, Model, ModelSet, SpadeParams};
 use spadework_document::comparison::CompareData;
-use spadework_document::result::ModelFileDocument;
+use spadework_document::score::ModelFileDocument;
 use spadework_io::Labels;
 
 use crate::data::{LabelSource, ModelsData};
@@ -11,7 +11,8 @@ use crate::failure::{Failure, Subject};
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::here;
-use crate::sides::{InputView, Inputs, Outputs, SideView};
+use crate::side_view::SideView;
+use crate::sides::{InputView, Inputs, Outputs};
 use crate::usage::Usage;
 use crate::{labels, notes};
 

@@ -9,7 +9,7 @@ use spadework::samples::{Side, Values};
 use spadework::scores::{NodeScore, SpectralEmbedding};
 use spadework::{Error as CoreError, PairedSamples, Samples, SpadeParams};
 use spadework_document::new_samples::{NewNodeDocument, NewSamplesDocument, ReferenceDocument, SCHEMA};
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 use spadework_io::output::{Column, write_npy};
 use spadework_io::{Labels, load};
 
@@ -19,7 +19,8 @@ use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
 use crate::places::folder_of;
 use crate::result_folder::{FolderRequest, ResultFolder};
-use crate::sides::{Array, InputView, Inputs, Outputs, SideView};
+use crate::side_view::{Array, SideView};
+use crate::sides::{InputView, Inputs, Outputs};
 use crate::stored::{self, OutputsAgain};
 use crate::tables::{self, TableFormat};
 use crate::usage::Usage;

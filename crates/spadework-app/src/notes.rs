@@ -8,7 +8,7 @@ use spadework::graph::Weights;
 use spadework::neighbors::{ApproximateSearch, Recall};
 use spadework::pipeline::{Diagnostics, SUBSAMPLES};
 use spadework::samples::Values;
-use spadework_document::result::CorruptionDocument;
+use spadework_document::score::CorruptionDocument;
 
 use crate::observer::Session;
 use crate::wording::{NoteCode, Voice};

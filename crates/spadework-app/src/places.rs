@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spadework_document::result::PlaceDocument;
+use spadework_document::score::PlaceDocument;
 
 /// The folder of a result, which may also be named by the `result.json` in it.
 pub fn folder_of(result: &Path) -> &Path {

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
 use spadework_document::Note;
-use spadework_document::result::ModelFileDocument;
+use spadework_document::score::ModelFileDocument;
 use spadework_io::{Dataset, Labels, load};
 use spadework_model::{OnnxModel, RunOptions};
 use spadework_probe::accuracy;
@@ -13,7 +13,7 @@ use crate::data::ArraySource;
 use crate::failure::Failure;
 use crate::model_runner::{document, note_softmax};
 use crate::observer::{Observer, Session};
-use crate::sides::{Array, SideView};
+use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 

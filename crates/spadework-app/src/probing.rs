@@ -18,7 +18,7 @@ use crate::failure::{Failure, Subject};
 use crate::model_runner::{ModelRunner, note_softmax};
 use crate::notes;
 use crate::observer::{Observer, Session};
-use crate::sides::SideView;
+use crate::side_view::SideView;
 use crate::wording::NoteCode;
 
 /// How a model is probed.

@@ -11,10 +11,10 @@ use spadework::pipeline::compare as compare_models;
 use spadework::samples::{Side, Values};
 use spadework::threads::with_threads;
 use spadework::{Model, ModelSet, PairedSamples, Samples, evaluate};
-use spadework_document::beside::BesideDocument;
 use spadework_document::comparison::{self, CompareDocument};
+use spadework_document::facts::FactsDocument;
 use spadework_document::layers::{self, LayersDocument};
-use spadework_document::result::{self, ScoreDocument, schema_of};
+use spadework_document::score::{self, ScoreDocument, schema_of};
 use spadework_document::sweep::{self, SweepDocument};
 use spadework_io::{Labels, load};
 use spadework_probe::{SampleFacts, SampleSignals};
@@ -29,7 +29,7 @@ use crate::failure::{Cause, Failure};
 use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::places::folder_of;
-use crate::sides::{Array, SideView};
+use crate::side_view::{Array, SideView};
 use crate::stored::{self, OutputsAgain};
 use crate::usage::Usage;
 use crate::wording::{Hint, NoteCode};
@@ -60,7 +60,7 @@ pub fn report(request: &ReportRequest<'_>, observer: &dyn Observer) -> Result<()
     let session = Session::new(observer);
     let path = folder_of(request.result).join("result.json");
     match schema_of(&path)?.as_str() {
-        result::SCHEMA => of_score(request, &path, &session),
+        score::SCHEMA => of_score(request, &path, &session),
         comparison::SCHEMA => of_comparison(request, &path, &session),
         sweep::SCHEMA => {
             let document = SweepDocument::read(&path)?;
@@ -125,7 +125,7 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
-    let kept = KeptFragility::of(path, "", &document.beside)?;
+    let kept = KeptFragility::of(path, "", &document.facts)?;
     let model = ScoredModel {
         document: &document,
         report: &report,
@@ -192,7 +192,7 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let labels = arrays.labels.as_ref().map(Labels::ids);
     let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[])?;
     let kept = document.models.iter();
-    let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.beside));
+    let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
     let kept = kept.collect::<Result<Vec<_>, _>>()?;
     let columns: Vec<_> = kept.iter().zip(&facts).map(|(kept, facts)| kept.or_found(facts)).collect();
     let models = ComparedModels {
@@ -245,8 +245,8 @@ enum KeptFragility {
 
 impl KeptFragility {
     /// The column `fragility`, and what follows in its name, next to the result at `path`.
-    fn of(path: &Path, suffix: &str, beside: &BesideDocument) -> Result<Self, Failure> {
-        if beside.probe.is_none() {
+    fn of(path: &Path, suffix: &str, known: &FactsDocument) -> Result<Self, Failure> {
+        if known.probe.is_none() {
             return Ok(Self::Unprobed);
         }
         let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
@@ -299,7 +299,7 @@ pub fn page_of_document(document: &str, origin: &Origin, missing: &str) -> Resul
     let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
     let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
     let page = match schema {
-        result::SCHEMA => {
+        score::SCHEMA => {
             score_page_of_document(&serde_json::from_value(value).map_err(wrong)?, origin, missing)
         }
         comparison::SCHEMA => {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use spadework::pipeline::SpadeReport;
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_probe::{Probed, SampleFacts};

@@ -7,7 +7,7 @@ use spadework::threads::with_threads;
 use spadework::{SpadeParams, evaluate};
 use spadework_document::Note;
 use spadework_document::probe::ProbeDocument;
-use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_probe::{SampleFacts, SampleSignals};
 use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts, score_page};
@@ -175,7 +175,7 @@ pub(crate) fn score_and<A: Addition>(
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts);
     notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
-    document.beside.probe = probe_document(&request.probes, probes.as_ref());
+    document.facts.probe = probe_document(&request.probes, probes.as_ref());
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
@@ -279,18 +279,18 @@ fn add_extras(
     let params = params.clone().with_neighbors(document.neighbors.used);
     if extras.references {
         let permuted = permuted_score(&report.graphs, &params, monitor)?;
-        document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        document.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
     }
     let samples = sides.paired()?;
     if let (true, Some(samples)) = (extras.interval, &samples) {
         let set = ModelSet::from(samples.clone());
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, monitor)?;
         notes::about_subsamples(found.grown, document.neighbors.used, session);
-        document.beside.interval = Some(IntervalDocument::of(&found, 0));
+        document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }
     if extras.indices {
         let found = AverageIndices::of(report, samples.as_ref(), monitor)?;
-        document.beside.indices = Some(found.into());
+        document.facts.indices = Some(found.into());
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The samples to look at first.
 
-use spadework_document::beside::NodeDocument;
+use spadework_document::facts::NodeDocument;
 use spadework_document::select::{SCHEMA, SelectDocument};
 use spadework_io::output::write_bytes;
 
@@ -137,8 +137,8 @@ fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
         by: by.word().to_owned(),
         indices: indices.to_vec(),
         nodes: indices.iter().map(node).collect(),
-        fragility_basis: document.beside.fragility_basis.clone(),
-        probe: document.beside.probe.clone(),
+        fragility_basis: document.facts.fragility_basis.clone(),
+        probe: document.facts.probe.clone(),
         model: document.model.clone(),
         request: document.request.clone(),
         notes: document.notes.clone(),

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use spadework::samples::Side;
-use spadework_document::result::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
+use spadework_document::score::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels, outdated_digest};
 use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
 
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::array_in;
-use crate::sides::{Array, SideView};
+use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 
 /// An array that a result was made of: the one named now, or the one named then; its digest must be the same.

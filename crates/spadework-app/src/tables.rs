@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use spadework_document::result::{LabelDocument, LabelPairDocument};
+use spadework_document::score::{LabelDocument, LabelPairDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_bytes, write_parquet};
 

@@ -10,8 +10,6 @@ use spadework::Error as CoreError;
 use spadework_io::Error as FileError;
 use spadework_model::ModelError;
 
-use crate::failure::Subject;
-
 /// Whose words messages use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
@@ -30,12 +28,11 @@ impl Voice {
         }
     }
 
-    pub(crate) fn subject(self, subject: &Subject) -> String {
-        match (subject, self) {
-            (Subject::Place(place), _) => place.clone(),
-            (Subject::Model(name), _) => format!("model `{name}`"),
-            (Subject::Argument(name), Voice::Command) => option(name),
-            (Subject::Argument(name), Voice::Python) => (*name).to_owned(),
+    /// The name of an argument.
+    pub(crate) fn name(self, argument: &str) -> String {
+        match self {
+            Voice::Command => option(argument),
+            Voice::Python => argument.to_owned(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use spadework::monitor::Stage;
 use spadework_document::probe::ProbeDocument;
-use spadework_document::result::{
+use spadework_document::score::{
     CorruptionDocument, DisparityDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
     ReferencesDocument, ScoreDocument, TimingsDocument,
 };
@@ -22,9 +22,9 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 
 /// The whole result of `score`; `scores` are those of all samples.
 pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
-    let beside = &document.beside;
+    let facts = &document.facts;
     let mut text = headline(document);
-    text.push_str(&indices(beside.indices.as_ref()));
+    text.push_str(&indices(facts.indices.as_ref()));
     if !document.label_scores.is_empty() {
         text.push_str("\nlabel scores, most fragile first\n");
         text.push_str(&label_table(&document.label_scores));
@@ -34,7 +34,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
     text.push_str(&spread(scores));
     text.push_str("\nmost fragile samples\n");
     text.push_str(&node_table(document));
-    text.push_str(&beside.probe.as_ref().map(changed).unwrap_or_default());
+    text.push_str(&facts.probe.as_ref().map(changed).unwrap_or_default());
     text.push_str("\nmost fragile pairs (edges of the input graph)\n");
     text.push_str(&edge_table(document));
     text.push_str(&format!("\n{}\n", timings(&document.timings)));
@@ -43,7 +43,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
 
 /// Score, certainty, spectrum and data.
 pub(crate) fn headline(document: &ScoreDocument) -> String {
-    let ScoreDocument { enclosure, beside, .. } = document;
+    let ScoreDocument { enclosure, facts, .. } = document;
     let certainty = match enclosure.method.as_str() {
         "residual" => format!("with probability at least {}", enclosure.probability),
         "inertia" => "proved".to_owned(),
@@ -60,11 +60,11 @@ pub(crate) fn headline(document: &ScoreDocument) -> String {
          {}{}",
         number(document.model_score),
         interval(enclosure.lower, enclosure.upper),
-        certainty_of(beside.interval, beside.references),
+        certainty_of(facts.interval, facts.references),
         spectrum.join("  "),
-        accuracy(beside.accuracy) + &overlap(beside.edge_overlap),
-        margins(beside.margins.as_ref()),
-        beside.probe.as_ref().map(probe).unwrap_or_default(),
+        accuracy(facts.accuracy) + &overlap(facts.edge_overlap),
+        margins(facts.margins.as_ref()),
+        facts.probe.as_ref().map(probe).unwrap_or_default(),
         document.samples,
         numbers_of(document.input_dim, "numbers"),
         numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
@@ -225,7 +225,7 @@ fn node_table(document: &ScoreDocument) -> String {
     let nodes = &document.top_nodes;
     let labelled = nodes.iter().any(|node| node.label.is_some());
     let with_margins = nodes.iter().any(|node| node.margin.is_some());
-    let basis = document.beside.fragility_basis.as_deref();
+    let basis = document.facts.fragility_basis.as_deref();
     let name = |id: i64| label_name(&document.label_scores, id);
     let rows = nodes.iter().enumerate().map(|(rank, node)| {
         let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];

@@ -1,6 +1,6 @@
 //! Graphs as text for people: how they were made, and the table of `spadework graphs`.
 
-use spadework_document::result::{GraphDocument, NeighborsDocument, ScoreDocument, SearchDocument};
+use spadework_document::score::{GraphDocument, NeighborsDocument, ScoreDocument, SearchDocument};
 
 use crate::render::number;
 

@@ -47,7 +47,7 @@ pub(crate) fn indices(indices: Option<&IndicesDocument>) -> String {
 /// The indices of several models, a row each.
 pub(crate) fn indices_of(models: &[ModelDocument]) -> String {
     let rows = models.iter().filter_map(|model| {
-        let found = model.beside.indices?;
+        let found = model.facts.indices?;
         let part = |part: Option<f64>| part.map_or_else(String::new, |part| format!("{part:.4}"));
         Some(vec![
             printable(&model.name),

@@ -43,21 +43,20 @@ fn graphs_made(graph: &str, weights: &str) -> String {
 fn model_table(models: &[ModelDocument]) -> String {
     let has = |what: fn(&ModelDocument) -> bool| models.iter().any(what);
     let mut header = vec!["rank", "model", "model score"];
-    let accuracy = has(|model| model.beside.accuracy.is_some());
-    let overlap = has(|model| model.beside.edge_overlap.is_some());
-    let interval = has(|model| model.beside.interval.is_some());
-    let permuted = has(|model| model.beside.references.is_some());
+    let accuracy = has(|model| model.facts.accuracy.is_some());
+    let overlap = has(|model| model.facts.edge_overlap.is_some());
+    let interval = has(|model| model.facts.interval.is_some());
+    let permuted = has(|model| model.facts.references.is_some());
     let worst = has(|model| model.disparity.is_some());
-    let probe = has(|model| model.beside.probe.is_some());
+    let probe = has(|model| model.facts.probe.is_some());
     header.extend(interval.then_some("95 % interval"));
     header.extend(accuracy.then_some("accuracy"));
     header.extend(overlap.then_some("overlap"));
-    let robust =
-        has(|model| model.beside.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
+    let robust = has(|model| model.facts.probe.as_ref().is_some_and(|probe| probe.robust_accuracy.is_some()));
     header.extend(robust.then_some("robust"));
     header.extend(probe.then_some(["held", "stability"]).into_iter().flatten());
     let ratio =
-        !robust && has(|model| model.beside.probe.as_ref().is_some_and(|probe| probe.margin_ratio.is_some()));
+        !robust && has(|model| model.facts.probe.as_ref().is_some_and(|probe| probe.margin_ratio.is_some()));
     header.extend(ratio.then_some("margin ratio"));
     header.extend(permuted.then_some("permuted"));
     header.extend(worst.then_some("worst label"));
@@ -65,29 +64,29 @@ fn model_table(models: &[ModelDocument]) -> String {
     let rows = models.iter().enumerate().map(|(at, model)| {
         let mut row = vec![(at + 1).to_string(), printable(&model.name), number(model.model_score)];
         if interval {
-            row.push(model.beside.interval.map_or_else(String::new, |interval| {
+            row.push(model.facts.interval.map_or_else(String::new, |interval| {
                 format!("[{}, {}]", number(interval.lower), number(interval.upper))
             }));
         }
         if accuracy {
-            row.push(model.beside.accuracy.map_or_else(String::new, percent));
+            row.push(model.facts.accuracy.map_or_else(String::new, percent));
         }
         if overlap {
-            row.push(model.beside.edge_overlap.map_or_else(String::new, percent));
+            row.push(model.facts.edge_overlap.map_or_else(String::new, percent));
         }
         if probe {
             let share = |of: fn(&ProbeDocument) -> Option<f64>| {
-                let part = model.beside.probe.as_ref().and_then(of);
+                let part = model.facts.probe.as_ref().and_then(of);
                 part.map_or_else(String::new, percent)
             };
             row.extend(robust.then(|| share(|probe| probe.robust_accuracy)));
             row.extend([share(|probe| Some(probe.held)), share(|probe| Some(probe.stability))]);
-            let margin_ratio = model.beside.probe.as_ref().and_then(|probe| probe.margin_ratio);
+            let margin_ratio = model.facts.probe.as_ref().and_then(|probe| probe.margin_ratio);
             row.extend(ratio.then(|| margin_ratio.map_or_else(String::new, number)));
         }
         if permuted {
             row.push(
-                model.beside.references.map_or_else(String::new, |references| number(references.permuted)),
+                model.facts.references.map_or_else(String::new, |references| number(references.permuted)),
             );
         }
         if worst {
@@ -101,12 +100,12 @@ fn model_table(models: &[ModelDocument]) -> String {
 
 /// What the columns of probes say, where there are any.
 fn how_probed(models: &[ModelDocument]) -> String {
-    let Some(first) = models.iter().find_map(|model| model.beside.probe.as_ref()) else {
+    let Some(first) = models.iter().find_map(|model| model.facts.probe.as_ref()) else {
         return String::new();
     };
     let ProbeDocument { probe, samples, .. } = first;
     let evaluations: u64 =
-        models.iter().filter_map(|model| model.beside.probe.as_ref()).map(|probe| probe.evaluations).sum();
+        models.iter().filter_map(|model| model.facts.probe.as_ref()).map(|probe| probe.evaluations).sum();
     // Without labels nobody knows what is right.
     let stays = if first.accuracy.is_some() { "right" } else { "the same class" };
     let robust = first

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::result::ScoreDocument;
+use crate::score::ScoreDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.check/2";

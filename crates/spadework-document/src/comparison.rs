@@ -12,10 +12,10 @@ use spadework::{SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
 use crate::Error;
-use crate::beside::{BesideDocument, NodeDocument};
+use crate::facts::{FactsDocument, NodeDocument};
 use crate::note::Note;
 use crate::request::RequestDocument;
-use crate::result::{
+use crate::score::{
     ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, LabelDocument,
     ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
 };
@@ -102,7 +102,7 @@ pub struct ModelDocument {
     pub enclosure: EnclosureDocument,
     /// Numbers beside the score, as fields of the model itself.
     #[serde(flatten)]
-    pub beside: BesideDocument,
+    pub facts: FactsDocument,
     /// Numbers per output.
     pub output_dim: usize,
     /// G_Y.
@@ -150,7 +150,7 @@ pub struct CompareTimings {
 impl CompareDocument {
     /// Models and the robust accuracies that probes estimate, most robust first, where that is not the order of model scores.
     pub fn order_by_probes(&self) -> Option<Vec<(&str, f64)>> {
-        let estimate = |model: &ModelDocument| model.beside.probe.as_ref()?.robust_accuracy;
+        let estimate = |model: &ModelDocument| model.facts.probe.as_ref()?.robust_accuracy;
         let given: Option<Vec<(&str, f64)>> =
             self.models.iter().map(|model| Some((model.name.as_str(), estimate(model)?))).collect();
         let given = given?;
@@ -256,8 +256,8 @@ impl ModelDocument {
         };
         let node = |node| NodeDocument::new(node, labels);
         let mut top_nodes: Vec<NodeDocument> = report.node_scores.top(top).into_iter().map(node).collect();
-        let mut beside = BesideDocument::new(report, labels)?;
-        beside.set_facts(&mut top_nodes, facts);
+        let mut numbers = FactsDocument::new(report, labels)?;
+        numbers.set_facts(&mut top_nodes, facts);
         Ok(Self {
             name: model.name.clone(),
             file: None,
@@ -265,7 +265,7 @@ impl ModelDocument {
             eigenvalues: report.eigenpairs.values().to_vec(),
             residuals: report.eigenpairs.residuals().to_vec(),
             enclosure: report.enclosure.into(),
-            beside,
+            facts: numbers,
             output_dim: report.diagnostics.output_dim,
             output_graph: GraphDocument::of_outputs(report),
             disparity: disparity(&label_scores).map(Into::into),

@@ -13,7 +13,7 @@ use spadework::scores::{
 
 use crate::note::Note;
 use crate::request::RequestDocument;
-use crate::result::{FullSpectrumDocument, NeighborsDocument, indented_json};
+use crate::score::{FullSpectrumDocument, NeighborsDocument, indented_json};
 use spadework_io::Labels;
 
 /// Name and version of the layout.

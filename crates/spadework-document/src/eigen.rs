@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::result::EnclosureDocument;
+use crate::score::EnclosureDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.eigen/1";

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::note::Note;
 use crate::request::RequestDocument;
-use crate::result::{EnclosureDocument, GraphsDocument, ModelFileDocument};
+use crate::score::{EnclosureDocument, GraphsDocument, ModelFileDocument};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.graphs/2";

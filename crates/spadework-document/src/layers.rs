@@ -11,7 +11,7 @@ use spadework::{Samples, SpadeParams};
 use crate::Error;
 use crate::note::Note;
 use crate::request::RequestDocument;
-use crate::result::{EnclosureDocument, ModelFileDocument, NeighborsDocument, indented_json, read_document};
+use crate::score::{EnclosureDocument, ModelFileDocument, NeighborsDocument, indented_json, read_document};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.layers/2";

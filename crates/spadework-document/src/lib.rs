@@ -5,13 +5,13 @@
 //! ([`RequestDocument`], from which a result is made again), what was done, what came out, and what a reader must know of it
 //! ([`Note`]). [`stages`] are the documents inside the files between the stages of a score.
 
-pub mod beside;
 pub mod check;
 pub mod comparison;
 pub mod distortion;
 pub mod eigen;
 pub mod embed;
 mod error;
+pub mod facts;
 pub mod graphs;
 pub mod indices;
 pub mod layers;
@@ -19,7 +19,7 @@ pub mod new_samples;
 mod note;
 pub mod probe;
 mod request;
-pub mod result;
+pub mod score;
 pub mod select;
 pub mod stages;
 pub mod sweep;

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::beside::NodeDocument;
+use crate::facts::NodeDocument;
 use crate::note::Note;
 use crate::probe::ProbeDocument;
 use crate::request::RequestDocument;
-use crate::result::ModelFileDocument;
+use crate::score::ModelFileDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.select/2";

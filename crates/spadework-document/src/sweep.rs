@@ -13,7 +13,7 @@ use spadework::pipeline::{Sweep, SweepPoint, SweepScore, SweepScores};
 use crate::Error;
 use crate::note::Note;
 use crate::request::RequestDocument;
-use crate::result::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json, read_document};
+use crate::score::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json, read_document};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.sweep/2";

@@ -7,7 +7,7 @@ use spadework::pipeline::{Spectrum, compare};
 use spadework::{Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use spadework_document::RequestDocument;
 use spadework_document::comparison::CompareDocument;
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 use spadework_probe::SampleFacts;
 
 /// Every parameter other than its default.

@@ -22,6 +22,7 @@ use tract_onnx::tract_hir::internal::{
 
 use super::error::ModelError;
 use super::outline::{Extent, Node, Outline, Port, bracketed};
+use super::runner::{Runner, Worker};
 use spadework_io::panics;
 
 /// Bytes that a single tensor may take, those that lie in the file excepted.
@@ -39,31 +40,17 @@ pub(super) struct Decoded {
     folder: String,
 }
 
-/// A model made ready for one shape of its input: what is run.
-#[derive(Clone)]
-pub(super) struct Plan {
-    runnable: Runnable,
+/// A model made ready for one shape of its input.
+struct BuiltIn {
+    runnable: Arc<TypedRunnableModel>,
     input: (DatumType, Vec<usize>),
-    /// Shape of every output asked for, where it does not depend on the numbers.
-    pub(super) outputs: Vec<Option<Vec<usize>>>,
-}
-
-/// Who runs it.
-#[derive(Clone)]
-enum Runnable {
-    BuiltIn(Arc<TypedRunnableModel>),
-    Library(super::onnxruntime::Model),
+    outputs: Vec<Option<Vec<usize>>>,
 }
 
 /// What a thread runs batches with.
-pub(super) struct Worker<'a> {
-    plan: &'a Plan,
-    state: State,
-}
-
-enum State {
-    BuiltIn(TypedSimpleState),
-    Library(super::onnxruntime::Worker),
+struct BuiltInWorker<'a> {
+    model: &'a BuiltIn,
+    state: TypedSimpleState,
 }
 
 /// Decodes a file whose parts have been counted.
@@ -152,8 +139,22 @@ impl Decoded {
         }
     }
 
-    /// Makes the model ready to turn a batch of that shape into these outputs.
-    pub(super) fn plan(&self, input: &Port, shape: &[usize], outputs: &[&str]) -> Result<Plan, ModelError> {
+    /// Makes the model ready to turn a batch of that shape into these outputs, by an onnxruntime library where one is named.
+    pub(super) fn runner(
+        &self,
+        input: &Port,
+        shape: &[usize],
+        outputs: &[&str],
+        library: Option<&Path>,
+    ) -> Result<Box<dyn Runner>, ModelError> {
+        let built_in = self.built_in(input, shape, outputs)?;
+        match library {
+            None => Ok(Box::new(built_in)),
+            Some(library) => self.by_onnxruntime(built_in, library, input, outputs),
+        }
+    }
+
+    fn built_in(&self, input: &Port, shape: &[usize], outputs: &[&str]) -> Result<BuiltIn, ModelError> {
         let typed = self.typed(input, shape, outputs)?;
         let element = element_of(input)?;
         let (runnable, shapes) = caught(|| {
@@ -165,26 +166,26 @@ impl Decoded {
             Ok((optimized.into_runnable()?, shapes))
         })
         .map_err(engine)?;
-        Ok(Plan { runnable: Runnable::BuiltIn(runnable), input: (element, shape.to_vec()), outputs: shapes })
+        Ok(BuiltIn { runnable, input: (element, shape.to_vec()), outputs: shapes })
     }
 
-    /// The same plan, carried out by an onnxruntime library.
-    pub(super) fn run_by_onnxruntime(
+    /// The same graph, run by an onnxruntime library.
+    fn by_onnxruntime(
         &self,
-        plan: Plan,
+        checked: BuiltIn,
         library: &Path,
         input: &Port,
         outputs: &[&str],
-    ) -> Result<Plan, ModelError> {
-        let is_double = match plan.input.0 {
+    ) -> Result<Box<dyn Runner>, ModelError> {
+        let is_double = match checked.input.0 {
             DatumType::F32 => false,
             DatumType::F64 => true,
             _ => return Err(engine(format!("onnxruntime is given no {} here", input.element))),
         };
-        let place = (input.name.as_str(), plan.input.1.as_slice(), is_double);
+        let place = (input.name.as_str(), checked.input.1.as_slice(), is_double);
         let model = super::onnxruntime::Model::new(library, &self.proto, &self.folder, place, outputs)
             .map_err(|reason| ModelError::Library { reason })?;
-        Ok(Plan { runnable: Runnable::Library(model), ..plan })
+        Ok(Box::new(model.with_shapes(checked.outputs)))
     }
 
     /// Bytes of all values that a batch of that shape makes; as many at most are there at a time.
@@ -220,31 +221,23 @@ impl Decoded {
     }
 }
 
-impl Plan {
-    /// State for one thread.
-    pub(super) fn worker(&self) -> Result<Worker<'_>, String> {
-        let state = match &self.runnable {
-            Runnable::BuiltIn(runnable) => State::BuiltIn(caught(|| runnable.spawn())?),
-            Runnable::Library(model) => State::Library(model.worker()?),
-        };
-        Ok(Worker { plan: self, state })
+impl Runner for BuiltIn {
+    fn outputs(&self) -> &[Option<Vec<usize>>] {
+        &self.outputs
+    }
+
+    fn worker(&self) -> Result<Box<dyn Worker + '_>, String> {
+        let state = caught(|| self.runnable.spawn())?;
+        Ok(Box::new(BuiltInWorker { model: self, state }))
     }
 }
 
-impl Worker<'_> {
-    /// Runs one batch, and hands the numbers of every output with their shape to `take`.
-    pub(super) fn run(
-        &mut self,
-        values: &[f32],
-        mut take: impl FnMut(usize, &[usize], &[f32]),
-    ) -> Result<(), String> {
-        let (element, shape) = &self.plan.input;
-        let state = match &mut self.state {
-            State::BuiltIn(state) => state,
-            State::Library(worker) => return worker.run(values, take),
-        };
+impl Worker for BuiltInWorker<'_> {
+    fn run(&mut self, batch: &[f32], take: &mut dyn FnMut(usize, &[usize], &[f32])) -> Result<(), String> {
+        let (element, shape) = &self.model.input;
+        let state = &mut self.state;
         caught(|| {
-            let batch = Tensor::from_shape(shape, values)?;
+            let batch = Tensor::from_shape(shape, batch)?;
             let batch: TValue = batch.cast_to_dt(*element)?.into_owned().into();
             for (at, output) in state.run(tvec!(batch))?.iter().enumerate() {
                 let numbers = output.cast_to::<f32>()?;

@@ -18,6 +18,7 @@ mod fit;
 mod onnxruntime;
 mod outline;
 mod run;
+mod runner;
 mod wire;
 
 use std::num::NonZeroUsize;
@@ -29,6 +30,7 @@ pub use self::error::{Error, ModelError, Result};
 pub use self::fit::{Layout, Normalization};
 pub use self::outline::{Extent, Node, Outline, Port};
 pub use self::run::Prepared;
+pub use self::runner::{Runner, Worker};
 use spadework_io::{Dataset, Error as FileError, digest_bytes, read_file};
 
 use self::fit::{Fit, Rows};
@@ -169,13 +171,9 @@ impl OnnxModel {
             }
         };
         let fit = fit(batch)?;
-        let plan = self.decoded.plan(input, &fit.shape, outputs)?;
-        let plan = match &options.onnxruntime {
-            Some(library) => self.decoded.run_by_onnxruntime(plan, library, input, outputs)?,
-            None => plan,
-        };
+        let runner = self.decoded.runner(input, &fit.shape, outputs, options.onnxruntime.as_deref())?;
         let names = outputs.iter().map(|&output| output.to_owned()).collect();
-        Ok(Prepared::new(self.name.clone(), names, plan, fit))
+        Ok(Prepared::new(self.name.clone(), names, runner, fit))
     }
 
     /// The output of every sample.

@@ -14,6 +14,8 @@ use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto};
 
 use spadework_io::panics;
 
+use super::runner::{Runner, Worker};
+
 /// The library that this process has loaded; a second one cannot be loaded beside it.
 static LOADED: OnceLock<(PathBuf, Result<Environment, String>)> = OnceLock::new();
 
@@ -25,6 +27,7 @@ pub(super) struct Model {
     weights: Vec<WeightFile>,
     input: Input,
     outputs: Vec<String>,
+    shapes: Vec<Option<Vec<usize>>>,
     /// Sessions that no thread works with: to make one takes longer than to run it on a few samples.
     idle: Arc<Mutex<Vec<Session>>>,
 }
@@ -41,7 +44,7 @@ struct Input {
 }
 
 /// A model of one thread.
-pub(super) struct Worker {
+struct LibraryWorker {
     /// None once it has failed.
     session: Option<Session>,
     input: Input,
@@ -49,7 +52,7 @@ pub(super) struct Worker {
     idle: Arc<Mutex<Vec<Session>>>,
 }
 
-impl Drop for Worker {
+impl Drop for LibraryWorker {
     fn drop(&mut self) {
         if let (Some(session), Ok(mut idle)) = (self.session.take(), self.idle.lock()) {
             idle.push(session);
@@ -86,16 +89,14 @@ impl Model {
                 is_double,
             },
             outputs: outputs.iter().map(|&name| name.to_owned()).collect(),
+            shapes: Vec::new(),
             idle: Arc::default(),
         })
     }
 
-    /// A session for one thread: one that is idle, or a new one.
-    pub(super) fn worker(&self) -> Result<Worker, String> {
-        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
-        let session = idle.map_or_else(|| self.session(), Ok)?;
-        let (input, outputs, idle) = (self.input.clone(), self.outputs.clone(), Arc::clone(&self.idle));
-        Ok(Worker { session: Some(session), input, outputs, idle })
+    /// The same with the shapes of its outputs, which the first engine has found.
+    pub(super) fn with_shapes(self, shapes: Vec<Option<Vec<usize>>>) -> Self {
+        Self { shapes, ..self }
     }
 
     fn session(&self) -> Result<Session, String> {
@@ -113,13 +114,22 @@ impl Model {
     }
 }
 
-impl Worker {
-    /// Runs one batch, and hands the numbers of every output with their shape to `take`.
-    pub(super) fn run(
-        &mut self,
-        values: &[f32],
-        mut take: impl FnMut(usize, &[usize], &[f32]),
-    ) -> Result<(), String> {
+impl Runner for Model {
+    fn outputs(&self) -> &[Option<Vec<usize>>] {
+        &self.shapes
+    }
+
+    /// A session that is idle, or a new one.
+    fn worker(&self) -> Result<Box<dyn Worker + '_>, String> {
+        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
+        let session = idle.map_or_else(|| self.session(), Ok)?;
+        let (input, outputs, idle) = (self.input.clone(), self.outputs.clone(), Arc::clone(&self.idle));
+        Ok(Box::new(LibraryWorker { session: Some(session), input, outputs, idle }))
+    }
+}
+
+impl Worker for LibraryWorker {
+    fn run(&mut self, values: &[f32], take: &mut dyn FnMut(usize, &[usize], &[f32])) -> Result<(), String> {
         let Input { name, shape, is_double } = &self.input;
         let outputs = &self.outputs;
         // Taken out, so that one that fails is not worked with again.

@@ -9,21 +9,21 @@ use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
 
 use super::about;
-use super::engine::{Plan, Worker};
 use super::error::{ModelError, Result};
 use super::fit::Fit;
+use super::runner::{Runner, Worker};
 
 /// A model made ready for samples of one shape.
 pub struct Prepared {
     model: String,
     outputs: Vec<String>,
-    plan: Plan,
+    runner: Box<dyn Runner>,
     fit: Fit,
 }
 
 impl Prepared {
-    pub(super) fn new(model: String, outputs: Vec<String>, plan: Plan, fit: Fit) -> Self {
-        Self { model, outputs, plan, fit }
+    pub(super) fn new(model: String, outputs: Vec<String>, runner: Box<dyn Runner>, fit: Fit) -> Self {
+        Self { model, outputs, runner, fit }
     }
 
     /// Samples that go in at a time.
@@ -45,7 +45,7 @@ impl Prepared {
     fn sample_shape(&self, at: usize) -> Result<Vec<usize>, ModelError> {
         let output = || self.outputs[at].clone();
         let shape =
-            self.plan.outputs[at].as_ref().ok_or_else(|| ModelError::OpenShape { output: output() })?;
+            self.runner.outputs()[at].as_ref().ok_or_else(|| ModelError::OpenShape { output: output() })?;
         match shape.split_first() {
             Some((&rows, rest)) if rows == self.fit.batch && !rest.contains(&0) => {
                 // One number a sample is a row of one.
@@ -83,7 +83,7 @@ impl Prepared {
             .into_par_iter()
             .enumerate()
             .map_init(
-                || self.plan.worker(),
+                || self.runner.worker(),
                 |worker, (at, places)| {
                     if monitor.is_cancelled() {
                         return Err(ModelError::Cancelled);
@@ -92,7 +92,7 @@ impl Prepared {
                     let last = rows.end - 1;
                     let fail = |reason: String| ModelError::Batch { first: rows.start, last, reason };
                     let worker = worker.as_mut().map_err(|reason| fail(reason.clone()))?;
-                    self.run_batch(worker, samples, rows.clone(), places).map_err(fail)??;
+                    self.run_batch(&mut **worker, samples, rows.clone(), places).map_err(fail)??;
                     let rows = rows.len() as u64;
                     monitor.progress(done.fetch_add(rows, Ordering::Relaxed) + rows, samples.len() as u64);
                     Ok(())
@@ -118,7 +118,7 @@ impl Prepared {
     /// Runs one batch and puts its rows into their places. An inner error is that of the numbers, an outer that of the engine.
     fn run_batch(
         &self,
-        worker: &mut Worker<'_>,
+        worker: &mut dyn Worker,
         samples: &Samples<'_>,
         rows: std::ops::Range<usize>,
         mut places: Vec<&mut [f32]>,
@@ -126,10 +126,10 @@ impl Prepared {
         let batch = self.batch(samples, rows.clone());
         let mut outcome = Ok(());
         let mut misshapen = None;
-        worker.run(&batch, |at, shape, values| {
+        worker.run(&batch, &mut |at, shape, values| {
             let place = &mut *places[at];
             // The engine promised the shape; a batch that breaks the promise must not be cut to size.
-            if self.plan.outputs[at].as_deref() != Some(shape) || values.len() < place.len() {
+            if self.runner.outputs()[at].as_deref() != Some(shape) || values.len() < place.len() {
                 misshapen = Some(format!(
                     "output `{}` has another shape than announced, {shape:?}",
                     self.outputs[at]

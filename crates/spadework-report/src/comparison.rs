@@ -10,11 +10,13 @@ use spadework_probe::{accuracy, predictions};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};
 use crate::error::Result;
-use crate::facts::plane;
+use crate::evidence::{self, ANSWERS, Answer, ProbeStory, evidence_table};
+use crate::explorer::{
+    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, chosen, pictures_or_rows,
+};
 use crate::page::{Figure, Frame, Table, filled};
+use crate::page_facts::plane;
 use crate::provenance::{Fact, Origin, facts, graphs_made};
-use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, looks};
-use crate::worth::{self, ANSWERS, Answer, ProbeStory, worth_table};
 use crate::{InputArray, SampleColumns, packed};
 
 /// Compared models and what they were compared on.
@@ -43,8 +45,8 @@ pub fn comparison_page(
     origin: &Origin,
     monitor: &dyn Monitor,
 ) -> Result<String> {
-    let shown = shown(models, monitor)?;
-    filled(&page(models.document, Some(&shown), origin, None))
+    let explorer = explorer(models, monitor)?;
+    filled(&page(models.document, Some(&explorer), origin, None))
 }
 
 /// The page of a comparison whose arrays are not there any more: what its document says.
@@ -60,23 +62,23 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
     let estimate = |model: &ModelDocument| Estimate {
         name: model.name.clone(),
         value: model.model_score,
-        range: model.beside.interval.map(|interval| (interval.lower, interval.upper)),
+        range: model.facts.interval.map(|interval| (interval.lower, interval.upper)),
     };
     let rows: Vec<Estimate> = document.models.iter().map(estimate).collect();
     let mut charts = vec![intervals("models", "Model scores, smallest first", "model score", &rows)];
-    if document.models.iter().all(|model| model.beside.accuracy.is_some()) {
-        charts.push(beside_accuracy(document));
+    if document.models.iter().all(|model| model.facts.accuracy.is_some()) {
+        charts.push(accuracy_chart(document));
     }
     charts
 }
 
-fn beside_accuracy(document: &CompareDocument) -> Chart {
+fn accuracy_chart(document: &CompareDocument) -> Chart {
     let rows: Vec<Estimate> = document
         .models
         .iter()
         .map(|model| Estimate {
             name: model.name.clone(),
-            value: 100.0 * model.beside.accuracy.unwrap_or_default(),
+            value: 100.0 * model.facts.accuracy.unwrap_or_default(),
             range: None,
         })
         .collect();
@@ -89,7 +91,7 @@ struct ComparisonPage {
     frame: Frame,
     verdict: String,
     models: Table,
-    worth: Table,
+    evidence: Table,
     answers: &'static [Answer],
     probes: Vec<String>,
     agreement: Table,
@@ -101,16 +103,16 @@ struct ComparisonPage {
 
 fn page(
     document: &CompareDocument,
-    shown: Option<&Shown>,
+    explorer: Option<&Explorer>,
     origin: &Origin,
     missing: Option<String>,
 ) -> ComparisonPage {
     let title = origin.title.clone().unwrap_or_else(|| "Models compared".to_owned());
     ComparisonPage {
-        frame: Frame::new(title, shown, provenance(document, origin), &document.version),
+        frame: Frame::new(title, explorer, provenance(document, origin), &document.version),
         verdict: verdict(document),
         models: models_table(document).without_empty_columns(),
-        worth: worth_table(&document.models.iter().map(|model| &model.beside).collect::<Vec<_>>()),
+        evidence: evidence_table(&document.models.iter().map(|model| &model.facts).collect::<Vec<_>>()),
         answers: &ANSWERS,
         probes: probe_lines(document),
         agreement: agreement_table(&document.agreement).without_empty_columns(),
@@ -159,14 +161,14 @@ fn verdict(document: &CompareDocument) -> String {
 
 fn models_table(document: &CompareDocument) -> Table {
     let row = |(rank, model): (usize, &ModelDocument)| {
-        let ModelDocument { name, model_score, beside, .. } = model;
-        let interval = beside
+        let ModelDocument { name, model_score, facts, .. } = model;
+        let interval = facts
             .interval
             .map(|interval| format!("{} to {}", number(interval.lower), number(interval.upper)));
-        let permuted = beside.references.map(|references| number(references.permuted));
+        let permuted = facts.references.map(|references| number(references.permuted));
         let mut row =
             vec![(rank + 1).to_string(), name.clone(), number(*model_score), interval.unwrap_or_default()];
-        row.extend(worth::row(beside));
+        row.extend(evidence::row(facts));
         row.push(permuted.unwrap_or_default());
         row
     };
@@ -174,7 +176,7 @@ fn models_table(document: &CompareDocument) -> Table {
     Table {
         name: "models",
         caption: "Models, most robust first by model score".to_owned(),
-        header: header.chain(worth::columns()).chain(["score of chance"]).collect(),
+        header: header.chain(evidence::columns()).chain(["score of chance"]).collect(),
         rows: document.models.iter().enumerate().map(row).collect(),
     }
 }
@@ -182,7 +184,7 @@ fn models_table(document: &CompareDocument) -> Table {
 /// What probes have shown of the models, a sentence each.
 fn probe_lines(document: &CompareDocument) -> Vec<String> {
     let line = |model: &ModelDocument| {
-        let story = ProbeStory::new(model.beside.probe.as_ref()?);
+        let story = ProbeStory::new(model.facts.probe.as_ref()?);
         Some(format!("“{}”: {}", model.name, story.summary))
     };
     document.models.iter().filter_map(line).collect()
@@ -227,8 +229,8 @@ fn provenance(document: &CompareDocument, origin: &Origin) -> Vec<Fact> {
 }
 
 /// What the script works on: a view and the scores of every model.
-fn shown(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Shown> {
-    let labels = models.labels.and_then(ShownLabels::of);
+fn explorer(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Explorer> {
+    let labels = models.labels.and_then(ExplorerLabels::of);
     let compared = &models.comparison.models;
     let mut rankings = Vec::with_capacity(compared.len());
     let (mut shown_models, mut views) = (Vec::new(), Vec::new());
@@ -238,13 +240,13 @@ fn shown(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Shown> {
         rankings.push(report.node_scores.top(nodes).iter().map(|node| node.index as u32).collect::<Vec<_>>());
         let predicted = match (models.outputs.get(at), models.labels) {
             (Some(outputs), Some(labels)) if accuracy(outputs, labels.ids())?.is_some() => {
-                Some(ShownPredictions::of(&predictions(outputs), labels))
+                Some(ExplorerPredictions::of(&predictions(outputs), labels))
             }
             _ => None,
         };
         let columns = models.columns.get(at).copied().unwrap_or_default();
-        shown_models.push(ShownModel::new(&model.name, report.node_scores.scores(), columns, predicted));
-        views.push(ShownView {
+        shown_models.push(ExplorerModel::new(&model.name, report.node_scores.scores(), columns, predicted));
+        views.push(ExplorerView {
             title: format!("{} (score {})", model.name, number(report.model_score.0)),
             note: String::new(),
             model: at,
@@ -252,9 +254,9 @@ fn shown(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Shown> {
         });
     }
     let (pictures, rows) =
-        looks(models.inputs.as_ref(), |most| chosen(&[], &rankings, labels.as_ref(), most))?;
+        pictures_or_rows(models.inputs.as_ref(), |most| chosen(&[], &rankings, labels.as_ref(), most))?;
     let samples = rankings.first().map_or(0, Vec::len);
-    Ok(Shown { samples, colors: &CATEGORIES, labels, models: shown_models, views, pictures, rows })
+    Ok(Explorer { samples, colors: &CATEGORIES, labels, models: shown_models, views, pictures, rows })
 }
 
 /// The samples by the two dominant eigenvectors.

@@ -5,36 +5,36 @@
 //! and [`Chart::file`] writes them as SVG, PNG or PDF.
 //!
 //! What a page says in text and tables is filled into templates (`templates/`), which escape everything; charts are made
-//! in `charts/`; what a reader can point at is drawn by `assets/page.js` from one JSON object (`shown.rs`).
+//! in `charts/`; what a reader can point at is drawn by `assets/page.js` from one JSON object (`explorer.rs`).
 #![forbid(unsafe_code)]
 
 mod charts;
 mod comparison;
 mod error;
-mod facts;
+mod evidence;
+mod explorer;
 mod figure_file;
 mod layers;
 mod packed;
 mod page;
+mod page_facts;
 mod pdf;
 mod pictures;
 mod provenance;
 mod score;
-mod shown;
 mod sweep;
-mod worth;
 
 use spadework::{Samples, SpadeReport};
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_probe::SampleFacts;
 
 pub use charts::Chart;
 pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
 pub use error::{Error, Result};
-pub use facts::PageFacts;
 pub use figure_file::FigureFormat;
 pub use layers::{layers_charts, layers_page};
+pub use page_facts::PageFacts;
 pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
 pub use sweep::{sweep_charts, sweep_page};

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::charts::Chart;
 use crate::error::Result;
+use crate::explorer::Explorer;
 use crate::provenance::Fact;
-use crate::shown::Shown;
 
 const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
@@ -44,8 +44,13 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    pub(crate) fn new(title: String, shown: Option<&Shown>, provenance: Vec<Fact>, version: &str) -> Self {
-        let data = shown.map_or_else(|| "null".to_owned(), as_script_data);
+    pub(crate) fn new(
+        title: String,
+        explorer: Option<&Explorer>,
+        provenance: Vec<Fact>,
+        version: &str,
+    ) -> Self {
+        let data = explorer.map_or_else(|| "null".to_owned(), as_script_data);
         Self { title, style: STYLE, script: SCRIPT, data, provenance, version: version.to_owned() }
     }
 }

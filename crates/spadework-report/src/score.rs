@@ -2,17 +2,20 @@
 
 use askama::Template;
 use spadework::scores::Cut;
-use spadework_document::beside::NodeDocument;
-use spadework_document::result::{LabelDocument, LabelPairDocument, ScoreDocument};
+use spadework_document::facts::NodeDocument;
+use spadework_document::score::{LabelDocument, LabelPairDocument, ScoreDocument};
 use spadework_io::Labels;
 
 use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals, number, scatter};
 use crate::error::Result;
-use crate::facts::{PageFacts, Pair};
+use crate::evidence::{ANSWERS, Answer, ProbeStory, numbers_table, percent};
+use crate::explorer::{
+    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, chosen, label_name,
+    pictures_or_rows,
+};
 use crate::page::{Figure, Frame, Headline, Table, filled};
+use crate::page_facts::{PageFacts, Pair};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
-use crate::shown::{Shown, ShownLabels, ShownModel, ShownPredictions, ShownView, chosen, label_name, looks};
-use crate::worth::{ANSWERS, Answer, ProbeStory, numbers_table, percent};
 use crate::{ScoredModel, packed};
 
 /// Beyond so many labels a chart of them is no longer to be read.
@@ -25,18 +28,18 @@ const OF_THE_CUT: usize = 12;
 /// # Errors
 /// When one of the numbers it shows cannot be computed, or the monitor stops the work.
 pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -> Result<String> {
-    let shown = shown(model, facts)?;
-    let charts = charts(model.document, Some((model, facts, shown.labels.as_ref())));
+    let explorer = explorer(model, facts)?;
+    let charts = charts(model.document, Some((model, facts, explorer.labels.as_ref())));
     let document = model.document;
     let page = ScorePage {
-        frame: Frame::new(title(origin), Some(&shown), provenance(document, origin), &document.version),
+        frame: Frame::new(title(origin), Some(&explorer), provenance(document, origin), &document.version),
         headlines: headlines(document, Some(facts)),
         position: position(document.model_score, facts.permuted).inline(),
         meaning: meaning(document),
         pairs: facts.pairs.iter().map(|pair| PairCard::new(pair, model.labels, facts)).collect(),
-        numbers: numbers_table(&document.beside),
+        numbers: numbers_table(&document.facts),
         answers: &ANSWERS,
-        probes: document.beside.probe.as_ref().map(ProbeStory::new),
+        probes: document.facts.probe.as_ref().map(ProbeStory::new),
         cut: Some(CutStory::new(&facts.cut, model)),
         nodes: nodes_table(document).without_empty_columns(),
         label_table: label_table(&document.label_scores),
@@ -55,15 +58,15 @@ pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &s
         frame: Frame::new(title(origin), None, provenance(document, origin), &document.version),
         headlines: headlines(document, None),
         position: document
-            .beside
+            .facts
             .references
             .map(|references| position(document.model_score, references.permuted).inline())
             .unwrap_or_default(),
         meaning: meaning(document),
         pairs: Vec::new(),
-        numbers: numbers_table(&document.beside),
+        numbers: numbers_table(&document.facts),
         answers: &ANSWERS,
-        probes: document.beside.probe.as_ref().map(ProbeStory::new),
+        probes: document.facts.probe.as_ref().map(ProbeStory::new),
         cut: None,
         nodes: nodes_table(document).without_empty_columns(),
         label_table: label_table(&document.label_scores),
@@ -75,7 +78,7 @@ pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &s
 
 /// The figures of a scored model.
 pub fn score_charts(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<Chart> {
-    let labels = model.labels.and_then(ShownLabels::of);
+    let labels = model.labels.and_then(ExplorerLabels::of);
     charts(model.document, Some((model, facts, labels.as_ref())))
 }
 
@@ -235,29 +238,29 @@ fn headlines(document: &ScoreDocument, facts: Option<&PageFacts>) -> Vec<Headlin
             format!("with probability at least {}", document.enclosure.probability)
         },
     });
-    let beside = &document.beside;
-    if let Some(interval) = beside.interval {
+    let known = &document.facts;
+    if let Some(interval) = known.interval {
         headlines.push(Headline {
             value: format!("{} to {}", number(interval.lower), number(interval.upper)),
             name: "interval",
             note: format!("{:.0} %, by {} subsamples", 100.0 * interval.level, interval.repetitions),
         });
     }
-    if let Some(accuracy) = facts.and_then(|facts| facts.accuracy).or(beside.accuracy) {
+    if let Some(accuracy) = facts.and_then(|facts| facts.accuracy).or(known.accuracy) {
         let value = percent(accuracy);
         headlines.push(Headline { value, name: "clean accuracy", note: "on the same samples".to_owned() });
     }
     if let Some((robust, probe)) =
-        beside.probe.as_ref().and_then(|probe| Some((probe.robust_accuracy?, probe)))
+        known.probe.as_ref().and_then(|probe| Some((probe.robust_accuracy?, probe)))
     {
         let note = format!("estimated, under {}", probe.probe);
         headlines.push(Headline { value: percent(robust), name: "robust accuracy", note });
     }
-    if let Some(overlap) = beside.edge_overlap {
+    if let Some(overlap) = known.edge_overlap {
         let note = "larger is more robust".to_owned();
         headlines.push(Headline { value: percent(overlap), name: "edge overlap", note });
     }
-    if let Some(permuted) = facts.map(|facts| facts.permuted).or(beside.references.map(|r| r.permuted)) {
+    if let Some(permuted) = facts.map(|facts| facts.permuted).or(known.references.map(|r| r.permuted)) {
         let note = "the same outputs dealt out at random".to_owned();
         headlines.push(Headline { value: number(permuted), name: "score of chance", note });
     }
@@ -305,7 +308,7 @@ fn nodes_table(document: &ScoreDocument) -> Table {
     };
     Table {
         name: "top_nodes",
-        caption: document.beside.fragility_basis.as_ref().map_or_else(
+        caption: document.facts.fragility_basis.as_ref().map_or_else(
             || "Most fragile samples by their scores".to_owned(),
             |basis| {
                 format!(
@@ -333,7 +336,7 @@ fn label_text(label: &LabelDocument) -> String {
 }
 
 /// What goes beyond the document: the model, what was computed for the page, and labels as the page has them.
-type Details<'a> = (&'a ScoredModel<'a>, &'a PageFacts, Option<&'a ShownLabels>);
+type Details<'a> = (&'a ScoredModel<'a>, &'a PageFacts, Option<&'a ExplorerLabels>);
 
 fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> {
     let mut charts = Vec::new();
@@ -419,33 +422,33 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
 }
 
 /// What the script works on.
-fn shown(model: &ScoredModel<'_>, facts: &PageFacts) -> Result<Shown> {
+fn explorer(model: &ScoredModel<'_>, facts: &PageFacts) -> Result<Explorer> {
     let report = model.report;
-    let labels = model.labels.and_then(ShownLabels::of);
+    let labels = model.labels.and_then(ExplorerLabels::of);
     let ranking: Vec<u32> =
         report.node_scores.top(report.graphs.nodes()).iter().map(|node| node.index as u32).collect();
     let mut first: Vec<u32> = facts.pairs.iter().flat_map(|pair| [pair.edge.p, pair.edge.q]).collect();
     first.extend(examples(&facts.cut, model).into_iter().flatten());
-    let probe = model.document.beside.probe.as_ref();
+    let probe = model.document.facts.probe.as_ref();
     first.extend(probe.iter().flat_map(|probe| &probe.top_changed).map(|sample| sample.index as u32));
     let rankings = [ranking];
     let (pictures, rows) =
-        looks(model.inputs.as_ref(), |most| chosen(&first, &rankings, labels.as_ref(), most))?;
+        pictures_or_rows(model.inputs.as_ref(), |most| chosen(&first, &rankings, labels.as_ref(), most))?;
     let predicted = facts.predictions.as_ref().zip(model.labels);
-    Ok(Shown {
+    Ok(Explorer {
         samples: report.graphs.nodes(),
         colors: &crate::charts::CATEGORIES,
         labels,
-        models: vec![ShownModel::new(
+        models: vec![ExplorerModel::new(
             "model",
             report.node_scores.scores(),
             model.columns,
-            predicted.map(|(classes, labels)| ShownPredictions::of(classes, labels)),
+            predicted.map(|(classes, labels)| ExplorerPredictions::of(classes, labels)),
         )],
         views: facts
             .views
             .iter()
-            .map(|view| ShownView {
+            .map(|view| ExplorerView {
                 title: view.title.to_owned(),
                 note: view.note.to_owned(),
                 model: 0,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use spadework::samples::Values;
 use spadework_app::{CorruptionRequest, corrupted};
-use spadework_document::result::CorruptionDocument;
+use spadework_document::score::CorruptionDocument;
 use spadework_io::corrupt::{Corruption, change};
 use spadework_io::load;
 use spadework_io::output::write_npy;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use spadework::samples::Values;
 use spadework_app::{ArraySource, PredictRequest, json, predict};
 use spadework_document::Note;
-use spadework_document::result::ModelFileDocument;
+use spadework_document::score::ModelFileDocument;
 use spadework_io::output::{OutputFile, write_npy};
 
 use crate::args_model::PredictArgs;

@@ -213,10 +213,10 @@ fn another_order_by_probes_is_found() {
         serde_json::from_value(scene.read_json("result/result.json")).unwrap();
     assert_eq!(document.order_by_probes(), None);
     for (model, robust) in document.models.iter_mut().zip([0.25, 0.75]) {
-        model.beside.probe.as_mut().unwrap().robust_accuracy = Some(robust);
+        model.facts.probe.as_mut().unwrap().robust_accuracy = Some(robust);
     }
     assert_eq!(document.order_by_probes(), Some(vec![("b", 0.75), ("a", 0.25)]));
-    document.models[0].beside.probe = None;
+    document.models[0].facts.probe = None;
     assert_eq!(document.order_by_probes(), None);
 }
 

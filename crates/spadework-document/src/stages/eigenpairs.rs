@@ -5,7 +5,7 @@ use spadework::eigen::{EigenInfo, EigenMethod, Enclosure, EnclosureMethod};
 use spadework::pipeline::SolvedSpectrum;
 
 use super::{Recipe, SCHEMA, StageDocument, duration};
-use crate::result::EnclosureDocument;
+use crate::score::EnclosureDocument;
 
 const STAGE: &str = "eigen";
 

@@ -8,7 +8,7 @@ use spadework::pipeline::{Construction, Diagnostics, SparsifierInfo, Timings};
 
 use super::{Recipe, SCHEMA, StageDocument, duration};
 use crate::request::RequestDocument;
-use crate::result::{
+use crate::score::{
     CorruptionDocument, DataDocument, ModelFileDocument, NeighborsDocument, PlaceDocument, TimingsDocument,
 };
 

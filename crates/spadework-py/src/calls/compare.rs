@@ -5,7 +5,7 @@ use pyo3::types::{PyDict, PyList};
 use spadework::pipeline::{Comparison, SUBSAMPLES, intervals, permuted_score};
 use spadework::{Manifold, Model, ModelSet, SpadeParams, compare as compare_models};
 use spadework_document::comparison::CompareDocument;
-use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_probe::SampleFacts;
 
@@ -72,7 +72,7 @@ pub(crate) fn compare<'py>(
         let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
             .map_err(|error| Failure::from(error).into_exception(py))?;
         document.set_facts(facts);
-        document.beside = compared.beside;
+        document.facts = compared.facts;
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
         set_scores(&part, &model.report)?;
@@ -97,12 +97,12 @@ fn add_extras(
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, watch)
                 .map_err(|error| error.in_model(&compared.name))?;
-            model.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
+            model.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
         }
     }
     if extras.indices {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            model.beside.indices = Some(compared.indices(models, watch)?.into());
+            model.facts.indices = Some(compared.indices(models, watch)?.into());
         }
     }
     if extras.interval {
@@ -113,7 +113,7 @@ fn add_extras(
         let found = intervals(models, &scores, SUBSAMPLES, &params, watch)?;
         let given = |at: usize| comparison.models[at].given;
         for (at, model) in document.models.iter_mut().enumerate() {
-            model.beside.interval = Some(IntervalDocument::of(&found, given(at)));
+            model.facts.interval = Some(IntervalDocument::of(&found, given(at)));
         }
         for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
             pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));

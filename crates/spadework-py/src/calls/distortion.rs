@@ -9,7 +9,7 @@ use spadework::pipeline::{
 use spadework::scores::Distortion;
 use spadework::{ManifoldPair, evaluate};
 use spadework_document::distortion::DistortionDocument;
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 
 use super::score::SideArgument;
 use crate::arrays::{LabelArrays, pairs as pair_rows};

@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
-use spadework_document::result::ScoreDocument;
+use spadework_document::score::ScoreDocument;
 use spadework_report::{
     InputArray, Origin, PageFacts, SampleColumns, ScoredModel, comparison_page_of_document, score_page,
     score_page_of_document, sweep_page,
@@ -26,7 +26,7 @@ pub(crate) fn page_of_document(document: &str, title: Option<String>) -> PyResul
     let origin = Origin { title, command: None };
     let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
     let page = match value.get("schema").and_then(serde_json::Value::as_str) {
-        Some(spadework_document::result::SCHEMA) => {
+        Some(spadework_document::score::SCHEMA) => {
             score_page_of_document(&serde_json::from_value(value).map_err(wrong)?, &origin, NO_ARRAYS)
         }
         Some(spadework_document::comparison::SCHEMA) => {

@@ -8,7 +8,7 @@ use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score}
 use spadework::{
     Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams, SpadeReport, evaluate,
 };
-use spadework_document::result::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_probe::{SampleFacts, SampleSignals};
 
@@ -159,16 +159,16 @@ fn document(
     let params = params.clone().with_neighbors(document.neighbors.used);
     if extras.references {
         let permuted = permuted_score(&report.graphs, &params, watch)?;
-        document.beside.references = Some(ReferencesDocument { identity: 1.0, permuted });
+        document.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
     }
     let samples = samples.map(|(inputs, outputs)| PairedSamples::new(inputs, outputs)).transpose()?;
     if extras.indices {
-        document.beside.indices = Some(AverageIndices::of(report, samples.as_ref(), watch)?.into());
+        document.facts.indices = Some(AverageIndices::of(report, samples.as_ref(), watch)?.into());
     }
     if let (true, Some(samples)) = (extras.interval, samples) {
         let set = ModelSet::from(samples);
         let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, watch)?;
-        document.beside.interval = Some(IntervalDocument::of(&found, 0));
+        document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }
     Ok(document)
 }

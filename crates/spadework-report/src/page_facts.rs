@@ -71,7 +71,7 @@ impl PageFacts {
             eigenvalues: spectrum.values().to_vec(),
             pairs: pairs(model, monitor)?,
             cut: sparsest_cut(&report.graphs, &report.eigenpairs, monitor)?,
-            permuted: match &model.document.beside.references {
+            permuted: match &model.document.facts.references {
                 Some(references) => references.permuted,
                 None => permuted_score(&report.graphs, params, monitor)?,
             },

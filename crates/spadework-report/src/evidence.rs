@@ -2,7 +2,7 @@
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
-use spadework_document::beside::BesideDocument;
+use spadework_document::facts::FactsDocument;
 use spadework_document::indices::SpreadDocument;
 use spadework_document::probe::ProbeDocument;
 
@@ -13,8 +13,8 @@ use crate::page::Table;
 struct Number {
     name: &'static str,
     /// As text; none where it is not known.
-    of: fn(&BesideDocument) -> Option<String>,
-    worth: &'static str,
+    of: fn(&FactsDocument) -> Option<String>,
+    evidence: &'static str,
     /// Whether models are ranked by it, or could be.
     ranks: bool,
 }
@@ -22,91 +22,91 @@ struct Number {
 const NUMBERS: [Number; 13] = [
     Number {
         name: "accuracy",
-        of: |beside| beside.accuracy.map(percent),
-        worth: "Among networks trained against attacks it decides where these are small; against larger ones it says nothing, or the contrary.",
+        of: |facts| facts.accuracy.map(percent),
+        evidence: "Among networks trained against attacks it decides where these are small; against larger ones it says nothing, or the contrary.",
         ranks: true,
     },
     Number {
         name: "robust accuracy, estimated",
-        of: |beside| beside.probe.as_ref()?.robust_accuracy.map(percent),
-        worth: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 6 points off on average.",
+        of: |facts| facts.probe.as_ref()?.robust_accuracy.map(percent),
+        evidence: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 6 points off on average.",
         ranks: true,
     },
     Number {
         name: "held",
-        of: |beside| beside.probe.as_ref().map(|probe| percent(probe.held)),
-        worth: "An upper bound of what the strongest attack of this size leaves.",
+        of: |facts| facts.probe.as_ref().map(|probe| percent(probe.held)),
+        evidence: "An upper bound of what the strongest attack of this size leaves.",
         ranks: true,
     },
     Number {
         name: "stability",
-        of: |beside| beside.probe.as_ref().map(|probe| percent(probe.stability)),
-        worth: "Ranks networks less well than the estimate, and is in no unit of attacks.",
+        of: |facts| facts.probe.as_ref().map(|probe| percent(probe.stability)),
+        evidence: "Ranks networks less well than the estimate, and is in no unit of attacks.",
         ranks: true,
     },
     Number {
         name: "margin ratio",
-        of: |beside| beside.probe.as_ref()?.margin_ratio.map(number),
-        worth: "Costs a twentieth of a search or less: good enough to rank networks on MNIST, not to rely on.",
+        of: |facts| facts.probe.as_ref()?.margin_ratio.map(number),
+        evidence: "Costs a twentieth of a search or less: good enough to rank networks on MNIST, not to rely on.",
         ranks: true,
     },
     Number {
         name: "edge overlap",
-        of: |beside| beside.edge_overlap.map(percent),
-        worth: "Larger is more robust: between different networks it has followed larger attacks more closely than the model score.",
+        of: |facts| facts.edge_overlap.map(percent),
+        evidence: "Larger is more robust: between different networks it has followed larger attacks more closely than the model score.",
         ranks: true,
     },
     Number {
         name: "trustworthiness",
-        of: |beside| Some(number(beside.indices?.neighborhoods?.trustworthiness)),
-        worth: "Larger is more robust: as good as the edge overlap.",
+        of: |facts| Some(number(facts.indices?.neighborhoods?.trustworthiness)),
+        evidence: "Larger is more robust: as good as the edge overlap.",
         ranks: true,
     },
     Number {
         name: "continuity",
-        of: |beside| Some(number(beside.indices?.neighborhoods?.continuity)),
-        worth: "Larger is more robust: behind trustworthiness and edge overlap.",
+        of: |facts| Some(number(facts.indices?.neighborhoods?.continuity)),
+        evidence: "Larger is more robust: behind trustworthiness and edge overlap.",
         ranks: true,
     },
     Number {
         name: "mean distortion, hops",
-        of: |beside| Some(number(beside.indices?.geodesic.mean)),
-        worth: "Smaller is more robust: as good as the edge overlap on MNIST, no better than the model score on CIFAR-10.",
+        of: |facts| Some(number(facts.indices?.geodesic.mean)),
+        evidence: "Smaller is more robust: as good as the edge overlap on MNIST, no better than the model score on CIFAR-10.",
         ranks: true,
     },
     Number {
         name: "mean distortion, resistance",
-        of: |beside| Some(number(beside.indices?.resistance?.mean)),
-        worth: "Smaller is more robust: no better than the model score.",
+        of: |facts| Some(number(facts.indices?.resistance?.mean)),
+        evidence: "Smaller is more robust: no better than the model score.",
         ranks: true,
     },
     Number {
         name: "mean eigenvalue",
-        of: |beside| Some(number(beside.indices?.mean_eigenvalue.value)),
-        worth: "Smaller is more robust: no better than the model score.",
+        of: |facts| Some(number(facts.indices?.mean_eigenvalue.value)),
+        evidence: "Smaller is more robust: no better than the model score.",
         ranks: true,
     },
     Number {
         name: "median margin",
-        of: |beside| {
-            let margins = beside.margins.as_ref().filter(|margins| margins.kind == "labeled")?;
+        of: |facts| {
+            let margins = facts.margins.as_ref().filter(|margins| margins.kind == "labeled")?;
             let SpreadDocument { median, p5, .. } = margins.spread;
             Some(format!("{}; 5 % below {}", number(median), number(p5)))
         },
-        worth: "Depends on the scale of the outputs, and ranks no networks; of the samples of one network it tells well which break.",
+        evidence: "Depends on the scale of the outputs, and ranks no networks; of the samples of one network it tells well which break.",
         ranks: false,
     },
     Number {
         name: "label agreement",
-        of: |beside| {
-            let agreement = beside.label_agreement?;
+        of: |facts| {
+            let agreement = facts.label_agreement?;
             Some(format!(
                 "{} of the input edges, {} of the output edges",
                 percent(agreement.input),
                 percent(agreement.output)
             ))
         },
-        worth: "How many neighbors share their label: no measure of robustness.",
+        evidence: "How many neighbors share their label: no measure of robustness.",
         ranks: false,
     },
 ];
@@ -117,8 +117,9 @@ pub(crate) fn percent(part: f64) -> String {
 }
 
 /// What is known of one model: number, value, worth.
-pub(crate) fn numbers_table(beside: &BesideDocument) -> Table {
-    let row = |known: &Number| Some(vec![known.name.to_owned(), (known.of)(beside)?, known.worth.to_owned()]);
+pub(crate) fn numbers_table(facts: &FactsDocument) -> Table {
+    let row =
+        |known: &Number| Some(vec![known.name.to_owned(), (known.of)(facts)?, known.evidence.to_owned()]);
     Table {
         name: "numbers",
         caption: "Numbers beside the score".to_owned(),
@@ -133,9 +134,9 @@ fn ranking() -> impl Iterator<Item = &'static Number> {
 }
 
 /// What the numbers are worth that are known of any of these models.
-pub(crate) fn worth_table(models: &[&BesideDocument]) -> Table {
-    let is_known = |known: &&Number| models.iter().any(|beside| (known.of)(beside).is_some());
-    let row = |known: &Number| vec![known.name.to_owned(), known.worth.to_owned()];
+pub(crate) fn evidence_table(models: &[&FactsDocument]) -> Table {
+    let is_known = |known: &&Number| models.iter().any(|facts| (known.of)(facts).is_some());
+    let row = |known: &Number| vec![known.name.to_owned(), known.evidence.to_owned()];
     Table {
         name: "worth",
         caption: "What the numbers are worth".to_owned(),
@@ -150,8 +151,8 @@ pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
 }
 
 /// The row of a model under [`columns`]; empty where a number is not known.
-pub(crate) fn row(beside: &BesideDocument) -> impl Iterator<Item = String> {
-    ranking().map(|known| (known.of)(beside).unwrap_or_default())
+pub(crate) fn row(facts: &FactsDocument) -> impl Iterator<Item = String> {
+    ranking().map(|known| (known.of)(facts).unwrap_or_default())
 }
 
 /// A question and the number that answers it.
@@ -249,8 +250,8 @@ mod tests {
     #[test]
     fn pages_quote_the_documentation() {
         let documentation = plain(include_str!("../../../docs/what-the-scores-mean.md"));
-        for Number { name, worth, .. } in &NUMBERS {
-            assert!(documentation.contains(&format!("{name} {worth}")), "{name}: {worth}");
+        for Number { name, evidence, .. } in &NUMBERS {
+            assert!(documentation.contains(&format!("{name} {evidence}")), "{name}: {evidence}");
         }
         for Answer { question, answer } in &ANSWERS {
             assert!(documentation.contains(question), "{question}");
@@ -263,12 +264,12 @@ mod tests {
 
     #[test]
     fn only_what_is_known_is_told() {
-        let beside = BesideDocument { edge_overlap: Some(0.25), ..BesideDocument::default() };
-        let table = numbers_table(&beside);
+        let facts = FactsDocument { edge_overlap: Some(0.25), ..FactsDocument::default() };
+        let table = numbers_table(&facts);
         assert_eq!(table.rows.len(), 1);
         assert_eq!(table.rows[0][..2], ["edge overlap", "25.00 %"]);
-        assert_eq!(worth_table(&[&BesideDocument::default(), &beside]).rows.len(), 1);
-        assert_eq!(row(&beside).filter(|cell| !cell.is_empty()).count(), 1);
-        assert_eq!(row(&beside).count(), columns().count());
+        assert_eq!(evidence_table(&[&FactsDocument::default(), &facts]).rows.len(), 1);
+        assert_eq!(row(&facts).filter(|cell| !cell.is_empty()).count(), 1);
+        assert_eq!(row(&facts).count(), columns().count());
     }
 }

@@ -18,7 +18,7 @@ use spadework_io::{Error as FileError, Labels};
 use spadework_probe::SampleFacts;
 
 use crate::Error;
-use crate::beside::{BesideDocument, NodeDocument};
+use crate::facts::{FactsDocument, NodeDocument};
 use crate::note::Note;
 use crate::request::RequestDocument;
 use crate::stages::Recipe;
@@ -69,7 +69,7 @@ pub struct ScoreDocument {
     pub graphs: GraphsDocument,
     /// Numbers beside the score, as fields of the document itself.
     #[serde(flatten)]
-    pub beside: BesideDocument,
+    pub facts: FactsDocument,
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
@@ -464,7 +464,7 @@ impl ScoreDocument {
             tolerance: diagnostics.params.tolerance,
             seed: diagnostics.params.seed,
             graphs: GraphsDocument::new(report),
-            beside: BesideDocument::new(report, labels)?,
+            facts: FactsDocument::new(report, labels)?,
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),
@@ -484,7 +484,7 @@ impl ScoreDocument {
 
     /// Says what is known of the samples: accuracy, margins and fragility.
     pub fn set_facts(&mut self, facts: &SampleFacts) {
-        self.beside.set_facts(&mut self.top_nodes, facts);
+        self.facts.set_facts(&mut self.top_nodes, facts);
     }
 
     /// Reads a document that [`ScoreDocument::to_json`] wrote.

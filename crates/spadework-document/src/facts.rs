@@ -7,12 +7,12 @@ use spadework_probe::SampleFacts;
 
 use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::ProbeDocument;
-use crate::result::{IntervalDocument, ReferencesDocument};
+use crate::score::{IntervalDocument, ReferencesDocument};
 use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct BesideDocument {
+pub struct FactsDocument {
     /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
@@ -69,7 +69,7 @@ pub struct NodeDocument {
     pub fragility: Option<f64>,
 }
 
-impl BesideDocument {
+impl FactsDocument {
     /// What a report and labels say by themselves.
     pub(crate) fn new(report: &SpadeReport, labels: Option<&Labels>) -> Result<Self, spadework::Error> {
         Ok(Self {

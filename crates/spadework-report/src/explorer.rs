@@ -19,19 +19,19 @@ const OF_A_LABEL: usize = 24;
 
 /// Everything about single samples.
 #[derive(Debug, Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct Explorer {
     pub(crate) samples: usize,
     pub(crate) colors: &'static [&'static str],
-    pub(crate) labels: Option<ShownLabels>,
-    pub(crate) models: Vec<ShownModel>,
-    pub(crate) views: Vec<ShownView>,
+    pub(crate) labels: Option<ExplorerLabels>,
+    pub(crate) models: Vec<ExplorerModel>,
+    pub(crate) views: Vec<ExplorerView>,
     pub(crate) pictures: Option<Sheet>,
-    pub(crate) rows: Option<ShownRows>,
+    pub(crate) rows: Option<ExplorerRows>,
 }
 
 /// Labels as positions in a list of names.
 #[derive(Debug, Serialize)]
-pub(crate) struct ShownLabels {
+pub(crate) struct ExplorerLabels {
     pub(crate) names: Vec<String>,
     #[serde(skip)]
     pub(crate) of: Vec<u16>,
@@ -40,25 +40,25 @@ pub(crate) struct ShownLabels {
 
 /// A model's scores and predictions.
 #[derive(Debug, Serialize)]
-pub(crate) struct ShownModel {
+pub(crate) struct ExplorerModel {
     pub(crate) name: String,
     pub(crate) scores: String,
     pub(crate) margins: Option<String>,
     pub(crate) fragility: Option<String>,
     /// Whether each sample is taken for its label: 1 or 0.
-    pub(crate) predicted: Option<ShownPredictions>,
+    pub(crate) predicted: Option<ExplorerPredictions>,
 }
 
 /// Predictions as positions in a list of names.
 #[derive(Debug, Serialize)]
-pub(crate) struct ShownPredictions {
+pub(crate) struct ExplorerPredictions {
     names: Vec<String>,
     packed: String,
 }
 
 /// A scatter plot: which model's, and where its points are.
 #[derive(Debug, Serialize)]
-pub(crate) struct ShownView {
+pub(crate) struct ExplorerView {
     pub(crate) title: String,
     pub(crate) note: String,
     pub(crate) model: usize,
@@ -67,12 +67,12 @@ pub(crate) struct ShownView {
 
 /// The first numbers of some samples.
 #[derive(Debug, Serialize)]
-pub(crate) struct ShownRows {
+pub(crate) struct ExplorerRows {
     pub(crate) samples: Vec<u32>,
     text: Vec<String>,
 }
 
-impl ShownLabels {
+impl ExplorerLabels {
     /// None where there are more labels than a page can tell apart.
     pub(crate) fn of(labels: &Labels) -> Option<Self> {
         let ids: Vec<i64> = labels.ids().iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
@@ -86,12 +86,12 @@ impl ShownLabels {
     }
 }
 
-impl ShownModel {
+impl ExplorerModel {
     pub(crate) fn new(
         name: &str,
         scores: &[f64],
         columns: SampleColumns<'_>,
-        predicted: Option<ShownPredictions>,
+        predicted: Option<ExplorerPredictions>,
     ) -> Self {
         Self {
             name: name.to_owned(),
@@ -103,7 +103,7 @@ impl ShownModel {
     }
 }
 
-impl ShownPredictions {
+impl ExplorerPredictions {
     pub(crate) fn of(predictions: &[usize], labels: &Labels) -> Self {
         let classes = predictions.iter().max().map_or(0, |&class| class + 1);
         let packed: Vec<u16> = predictions.iter().map(|&class| class as u16).collect();
@@ -122,7 +122,7 @@ pub(crate) fn label_name(labels: &Labels, id: i64) -> String {
 pub(crate) fn chosen(
     first: &[u32],
     rankings: &[Vec<u32>],
-    labels: Option<&ShownLabels>,
+    labels: Option<&ExplorerLabels>,
     most: usize,
 ) -> Vec<u32> {
     let samples = rankings.first().map_or(0, Vec::len);
@@ -156,18 +156,18 @@ pub(crate) fn chosen(
 }
 
 /// Pictures of samples where they are pictures, otherwise their numbers.
-pub(crate) fn looks(
+pub(crate) fn pictures_or_rows(
     inputs: Option<&InputArray<'_>>,
     choose: impl Fn(usize) -> Vec<u32>,
-) -> Result<(Option<Sheet>, Option<ShownRows>)> {
+) -> Result<(Option<Sheet>, Option<ExplorerRows>)> {
     let Some(inputs) = inputs else { return Ok((None, None)) };
     match Picture::of(inputs.shape) {
         Some(picture) => Ok((Some(Sheet::of(inputs, picture, &choose(picture.most_pictures()))?), None)),
-        None => Ok((None, Some(ShownRows::of(inputs.samples, choose(ROWS))))),
+        None => Ok((None, Some(ExplorerRows::of(inputs.samples, choose(ROWS))))),
     }
 }
 
-impl ShownRows {
+impl ExplorerRows {
     fn of(inputs: &Samples<'_>, samples: Vec<u32>) -> Self {
         let text = samples.iter().map(|&p| row_text(inputs, p as usize)).collect();
         Self { samples, text }
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn the_choice_has_the_fragile_the_robust_and_every_label() {
         let labels =
-            ShownLabels::of(&Labels::from_ids((0..1000).map(|p| i64::from(p >= 990)).collect())).unwrap();
+            ExplorerLabels::of(&Labels::from_ids((0..1000).map(|p| i64::from(p >= 990)).collect())).unwrap();
         let ranking: Vec<u32> = (0..1000).collect();
         let chosen = chosen(&[500], &[ranking], Some(&labels), 300);
         assert_eq!(chosen[0], 500);
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn labels_become_positions_of_names() {
-        let labels = ShownLabels::of(&Labels::from_words(&["dog", "cat", "dog"])).unwrap();
+        let labels = ExplorerLabels::of(&Labels::from_words(&["dog", "cat", "dog"])).unwrap();
         assert_eq!((labels.names, labels.of), (vec!["cat".to_owned(), "dog".to_owned()], vec![1, 0, 1]));
     }
 }

@@ -1,0 +1,151 @@
+//! An array whose numbers were checked, or a graph: one side of a model.
+
+use std::sync::OnceLock;
+
+use spadework::{Error as CoreError, Manifold, Samples};
+use spadework_document::score::ArrayDocument;
+use spadework_io::{Dataset, Error as FileError, Labels, LoadedGraph, digest, graph_digest};
+
+use crate::data::Rows;
+use crate::failure::Failure;
+use crate::places::working_folder;
+
+/// An array that was loaded, or handed over.
+#[derive(Debug)]
+pub(crate) enum Array<'a> {
+    Dataset(Dataset),
+    Rows(&'a Rows<'a>),
+}
+
+impl Array<'_> {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Array::Dataset(dataset) => dataset.name(),
+            Array::Rows(rows) => rows.name,
+        }
+    }
+
+    pub(crate) fn labels(&self) -> Option<&Labels> {
+        match self {
+            Array::Dataset(dataset) => dataset.labels(),
+            Array::Rows(_) => None,
+        }
+    }
+
+    fn shape(&self) -> &[usize] {
+        match self {
+            Array::Dataset(dataset) => dataset.shape(),
+            Array::Rows(rows) => &rows.shape,
+        }
+    }
+
+    /// The samples of a reference: at least two of them.
+    pub(crate) fn checked_samples(&self) -> Result<Samples<'_>, Failure> {
+        match self {
+            Array::Dataset(dataset) => Ok(dataset.samples()?),
+            Array::Rows(rows) => Ok(rows.samples.view()),
+        }
+    }
+
+    /// The samples. The numbers of a file are checked here.
+    fn samples(&self) -> Result<Samples<'_>, Failure> {
+        match self {
+            Array::Dataset(dataset) => Ok(dataset.few_samples()?),
+            Array::Rows(rows) => Ok(rows.samples.view()),
+        }
+    }
+}
+
+/// An array whose numbers were checked, or a graph.
+#[derive(Debug)]
+pub(crate) struct SideView<'s> {
+    name: &'s str,
+    /// Whether the user typed that name, or it is the one of an argument.
+    is_file: bool,
+    /// Empty where it is a graph.
+    shape: &'s [usize],
+    labels: Option<&'s Labels>,
+    manifold: Manifold<'s>,
+    digest: OnceLock<String>,
+}
+
+impl<'s> SideView<'s> {
+    pub(crate) fn of_array(array: &'s Array<'_>) -> Result<Self, Failure> {
+        Ok(Self {
+            name: array.name(),
+            is_file: matches!(array, Array::Dataset(_)),
+            shape: array.shape(),
+            labels: array.labels(),
+            manifold: array.samples()?.into(),
+            digest: OnceLock::new(),
+        })
+    }
+
+    pub(crate) fn of_graph(name: &'s str, is_file: bool, graph: LoadedGraph) -> Self {
+        let manifold = graph.graph.into();
+        Self { name, is_file, shape: &[], labels: None, manifold, digest: OnceLock::new() }
+    }
+
+    /// What the user typed.
+    pub(crate) fn name(&self) -> &'s str {
+        self.name
+    }
+
+    /// Whether the user typed that name, or it is the one of an argument.
+    pub(crate) fn is_file(&self) -> bool {
+        self.is_file
+    }
+
+    /// The shape in the file; empty where it is a graph.
+    pub(crate) fn shape(&self) -> &'s [usize] {
+        self.shape
+    }
+
+    /// The shape of one sample; one number per sample is a shape too.
+    pub(crate) fn sample_shape(&self) -> &'s [usize] {
+        match self.shape {
+            [] | [_] => &[1],
+            [_, sample @ ..] => sample,
+        }
+    }
+
+    /// Labels that come with the array.
+    pub(crate) fn labels(&self) -> Option<&'s Labels> {
+        self.labels
+    }
+
+    pub(crate) fn manifold(&self) -> &Manifold<'s> {
+        &self.manifold
+    }
+
+    /// The samples, where it is not a graph.
+    pub(crate) fn samples(&self) -> Option<&Samples<'s>> {
+        self.manifold.samples()
+    }
+
+    /// The digest of the array or graph, found when somebody asks for it.
+    pub(crate) fn digest(&self) -> &str {
+        self.digest.get_or_init(|| match &self.manifold {
+            Manifold::Samples(samples) => digest(samples),
+            Manifold::Graph(graph) => graph_digest(graph),
+        })
+    }
+
+    /// The array as a result remembers it; none where it is a graph.
+    pub(crate) fn document(&self) -> Option<ArrayDocument> {
+        self.samples()?;
+        let (array, digest) = (self.name.to_owned(), self.digest().to_owned());
+        Some(ArrayDocument { array, folder: working_folder(), digest })
+    }
+
+    /// Refuses a single sample, which has no neighbors.
+    pub(crate) fn check_length(&self) -> Result<(), Failure> {
+        match self.samples() {
+            Some(samples) if samples.len() < 2 => {
+                let cause = CoreError::TooFewSamples { samples: samples.len() };
+                Err(FileError::Samples { name: self.name.to_owned(), cause }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
