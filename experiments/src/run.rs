@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// Seed of everything that is drawn; of several runs the first
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
-    /// Where networks are computed: cpu, torch or cuda[:N]
+    /// Where networks are computed: cpu, torch or cuda\[:N\]
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
     pub(crate) device: String,
     /// Begin nothing new after so many minutes, and stop training at a checkpoint

@@ -26,4 +26,4 @@ pub mod sweep;
 
 pub use error::{Error, Result};
 pub use note::Note;
-pub use request::RequestDocument;
+pub use request::{RequestDocument, solver_named};

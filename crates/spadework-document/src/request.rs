@@ -69,7 +69,7 @@ impl RequestDocument {
             .with_neighbors(self.neighbors)
             .with_eigenpairs(self.eigenpairs)
             .with_spectrum(spectrum)
-            .with_solver(self.solver()?)
+            .with_solver(solver_named(&self.solver)?)
             .with_search(self.search.parse()?)
             .with_graph(self.graph.parse()?)
             .with_weights(self.weights.parse()?)
@@ -78,10 +78,14 @@ impl RequestDocument {
             .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
             .with_seed(self.seed))
     }
+}
 
-    fn solver(&self) -> Result<EigenMethod, UnknownWord> {
-        let known = [EigenMethod::Auto, EigenMethod::Dense, EigenMethod::Davidson, EigenMethod::Power];
-        let found = known.into_iter().find(|method| method.to_string() == self.solver);
-        found.ok_or(UnknownWord::new("auto, dense, davidson or power"))
-    }
+/// The solver that a request names.
+///
+/// # Errors
+/// When the word names none.
+pub fn solver_named(word: &str) -> Result<EigenMethod, UnknownWord> {
+    let known = [EigenMethod::Auto, EigenMethod::Dense, EigenMethod::Davidson, EigenMethod::Power];
+    let found = known.into_iter().find(|method| method.to_string() == word);
+    found.ok_or(UnknownWord::new("auto, dense, davidson or power"))
 }

@@ -19,5 +19,6 @@ pub trait Worker {
     ///
     /// # Errors
     /// Why the batch has no outputs, in one line.
+    #[expect(clippy::type_complexity, reason = "a name would hide that it is a function of three slices")]
     fn run(&mut self, batch: &[f32], take: &mut dyn FnMut(usize, &[usize], &[f32])) -> Result<(), String>;
 }

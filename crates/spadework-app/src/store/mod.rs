@@ -6,6 +6,7 @@
 //! that other programs read and write too (`files.rs`).
 
 mod files;
+
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use spadework::graph::ConnectedGraph;
 use spadework::pipeline::{KeepNothing, Keeper, ModelGraphs, SolvedSpectrum, graphs_of, spectrum_around};
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, GraphPair, ManifoldPair, SpadeParams};
+use spadework_document::solver_named;
 use spadework_document::stages::{EigenStage, GraphStage, Recipe};
 use spadework_io::{graph_digest, outdated_digest};
 
@@ -33,6 +35,8 @@ use crate::wording::NoteCode;
 
 /// The folder of the stages inside that of a result.
 const STAGES: &str = "stages";
+/// What a recipe says of bounds that are proved.
+const CERTIFIED: &str = "certified";
 /// Where `score --out` keeps its steps until it is done.
 const UNFINISHED: &str = ".unfinished";
 
@@ -123,7 +127,7 @@ impl<'a> Store<'a> {
     /// On what the eigenpairs of graphs depend.
     fn eigen_recipe(&self, graphs: &GraphPair, params: &SpadeParams) -> &Recipe {
         self.eigen_recipe.get_or_init(|| {
-            let bounds = if params.certainty == Certainty::Certified { "certified" } else { "probable" };
+            let bounds = if params.certainty == Certainty::Certified { CERTIFIED } else { "probable" };
             Recipe::new()
                 .with("input_graph", graph_digest(graphs.input()))
                 .with("output_graph", graph_digest(graphs.output()))
@@ -213,7 +217,7 @@ impl<'a> Store<'a> {
         let pairs = GeneralizedEigenpairs::restore(graphs, found.eigenpairs)
             .map_err(|error| about(Failure::from(error)))?;
         let params = match &found.stage {
-            Some(stage) => params.with_tolerance(stage.tolerance).with_seed(stage.seed),
+            Some(stage) => as_requested(stage, params),
             None => params,
         };
         let params = params.with_eigenpairs(pairs.len());
@@ -353,4 +357,13 @@ fn made_otherwise(file: &Path, made_from: Option<&Recipe>, recipe: &Recipe) -> O
 /// A file that cannot be read as a stage.
 fn broken(error: &spadework_document::Error) -> Failure {
     Usage::BrokenStage { reason: error.to_string() }.into()
+}
+
+/// The parameters with what was asked of the eigenpairs when they were found.
+fn as_requested(stage: &EigenStage, params: SpadeParams) -> SpadeParams {
+    let solver = stage.made_from.get("solver").and_then(|word| solver_named(word).ok());
+    let solver = solver.unwrap_or(params.solver);
+    let is_certified = stage.made_from.get("bounds") == Some(CERTIFIED);
+    let certainty = if is_certified { Certainty::Certified } else { Certainty::Probable };
+    params.with_tolerance(stage.tolerance).with_seed(stage.seed).with_solver(solver).with_certainty(certainty)
 }
