@@ -2,7 +2,7 @@
 
 usage: python scripts/check_against_onnxruntime.py PATH-OF-SPADEWORK
 
-Models: the fixtures of spadework-io; a perceptron whose activations NumPy computes; and, where SPADEWORK_DATA names a folder
+Models: the fixtures of spadework-model; a perceptron whose activations NumPy computes; and, where SPADEWORK_DATA names a folder
 that has them, the networks in models/ and nets/ on the first images of their data set. Exit code 0: all agree. 1: one does not.
 """
 

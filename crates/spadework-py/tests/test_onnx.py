@@ -10,7 +10,7 @@ import spadework.onnx
 
 from conftest import ROOT
 
-FIXTURES = ROOT / "crates" / "spadework-io" / "tests" / "fixtures" / "onnx"
+FIXTURES = ROOT / "crates" / "spadework-model" / "tests" / "fixtures" / "onnx"
 # Two engines add in another order; the outputs are of size one.
 CLOSE = dict(rtol=1e-5, atol=1e-5)
 

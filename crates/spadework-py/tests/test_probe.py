@@ -10,7 +10,7 @@ import spadework.onnx
 
 from conftest import ROOT
 
-FIXTURES = ROOT / "crates" / "spadework-io" / "tests" / "fixtures" / "onnx"
+FIXTURES = ROOT / "crates" / "spadework-model" / "tests" / "fixtures" / "onnx"
 WEIGHTS = np.linspace(0.5, 3, 16) * np.where(np.arange(16) % 3 == 0, -1, 1)
 
 

@@ -103,7 +103,7 @@ class Comparison(Paged, Mapping[str, Report]):
             for name, array in report.arrays().items():
                 arrays[name if name in _SHARED else f"{at}{_SEPARATOR}{name}"] = array
         reports = {name: report.document for name, report in self.reports.items()}
-        _files.save(path, {**self.document, "reports": reports, "notes": list(self.notes)}, arrays)
+        _files.save(path, {**self.document, "reports": reports, "warnings": list(self.notes)}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
@@ -125,7 +125,7 @@ class Comparison(Paged, Mapping[str, Report]):
             prefix = f"{at}{_SEPARATOR}"
             parts = {key[len(prefix) :]: array for key, array in arrays.items() if key.startswith(prefix)}
             reports[name] = Report.from_arrays(own, {**shared, **parts})
-        return cls(document=document, notes=tuple(document.pop("notes")), reports=reports)
+        return cls(document=document, notes=tuple(document.pop("warnings")), reports=reports)
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{name}={score:.6g}" for name, score in self.model_scores.items())
