@@ -175,7 +175,9 @@ pub(crate) fn score_and<A: Addition>(
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts);
     notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
-    document.facts.probe = probe_document(&request.probes, probes.as_ref());
+    if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
+        document.facts.set_probe(probe);
+    }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();

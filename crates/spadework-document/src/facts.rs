@@ -5,6 +5,7 @@ use spadework::scores::{NodeScore, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
+use crate::estimates::{EstimatesDocument, ShareDocument};
 use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::ProbeDocument;
 use crate::score::{IntervalDocument, ReferencesDocument};
@@ -13,6 +14,9 @@ use spadework_io::Labels;
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FactsDocument {
+    /// Shares of samples with their confidence intervals: what a verdict rests on.
+    #[serde(default)]
+    pub estimates: EstimatesDocument,
     /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
@@ -22,7 +26,7 @@ pub struct FactsDocument {
     /// Scores to hold this one against, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<ReferencesDocument>,
-    /// The part of the input edges that are output edges too; documents of older versions do not say.
+    /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge_overlap: Option<f64>,
     /// The part of the edges that join equal labels, where there are labels.
@@ -82,11 +86,21 @@ impl FactsDocument {
     /// Says what is known of the samples, and puts it beside those that are listed.
     pub(crate) fn set_facts(&mut self, listed: &mut [NodeDocument], facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
+        let overlap = facts.overlap.estimate();
+        self.edge_overlap = Some(overlap.estimate);
+        self.estimates.accuracy = facts.accuracy.and_then(|part| ShareDocument::of_part(part, overlap.n));
+        self.estimates.overlap = Some(overlap.into());
         self.margins = facts.margins.as_ref().map(Into::into);
         self.fragility_basis = Some(facts.fragility.basis().to_string());
         for node in listed {
             node.set_facts(facts);
         }
+    }
+
+    /// Says what probes have shown.
+    pub fn set_probe(&mut self, probe: ProbeDocument) {
+        self.estimates.set_probe(&probe);
+        self.probe = Some(probe);
     }
 }
 

@@ -11,6 +11,7 @@ pub mod distortion;
 pub mod eigen;
 pub mod embed;
 mod error;
+pub mod estimates;
 pub mod facts;
 pub mod graphs;
 pub mod indices;

@@ -7,6 +7,7 @@ use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 use crate::accuracy::accuracy;
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
+use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
 
 /// What is known of the samples besides their node scores.
@@ -17,6 +18,8 @@ pub struct SampleFacts {
     pub accuracy: Option<f64>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
+    /// How many of its input neighbors every sample keeps, with the k asked for.
+    pub overlap: NeighborhoodOverlap,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
@@ -48,7 +51,9 @@ impl SampleFacts {
             (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
             _ => None,
         };
-        Ok(Self { accuracy, margins: margins.flatten(), fragility: Fragility::of_report(report, signals)? })
+        let fragility = Fragility::of_report(report, signals)?;
+        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
+        Ok(Self { accuracy, margins: margins.flatten(), overlap, fragility })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of

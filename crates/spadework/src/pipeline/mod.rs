@@ -3,6 +3,7 @@
 //! Read [`evaluate`] first: it is the method from top to bottom. Its three steps ([`graphs_of`], [`spectrum_of`], [`scores_of`]) are
 //! the same for everything else in here, and every graph is made in `graphs.rs`.
 
+mod asked_graphs;
 mod average_indices;
 mod compare;
 mod distortion;
