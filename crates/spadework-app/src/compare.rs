@@ -1,6 +1,7 @@
 //! Several models on one input graph, ranked.
 
 use std::path::Path;
+use std::time::Instant;
 
 use spadework::pipeline::{
     ComparedModel, Comparison, Intervals, SUBSAMPLES, compare as compare_models, intervals, permuted_score,
@@ -30,7 +31,7 @@ use crate::sides::Inputs;
 use crate::tables::{self, TableFormat};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
-use crate::{labels, notes};
+use crate::{labels, notes, suspicions};
 
 /// What is asked of several models.
 #[derive(Debug, Clone)]
@@ -82,6 +83,7 @@ impl Compared {
 /// # Errors
 /// When the request makes no sense, its files cannot be read or written, or the problem has no answer as posed.
 pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<Compared, Failure> {
+    let began = Instant::now();
     request.check()?;
     let folder = request.folder.map(ResultFolder::create).transpose()?;
     request.page.check()?;
@@ -93,6 +95,9 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;
     request.check_outputs(&sides)?;
+    let normalizes = data.run.normalization.is_some();
+    let is_run = data.models.iter().any(|(_, source)| source.is_model());
+    suspicions::about_inputs(&sides.input, is_run && !normalizes, &session);
 
     let mut comparison = compare_models(&sides.set, params, session.monitor())
         .map_err(|error| Failure::of_evaluation(error, params))?;
@@ -105,6 +110,8 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let subsamples = subsamples(request, &sides, &comparison, &session)?;
 
     // Most robust first by the best evidence; everything follows that order.
+    let accuracies: Vec<Option<f64>> = facts.iter().map(|facts| facts.accuracy).collect();
+    suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &accuracies, &session)?;
     let known = Known::new(&comparison, &facts, &probes, sides.label_ids(), subsamples.as_ref())?;
     let ranking = known.ranked(request.rank_by)?;
     let (facts, probes) = (ranking.sorted(facts), ranking.sorted(probes));
@@ -117,23 +124,26 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
             model.facts.set_probe(probes.document.clone());
         }
         let whose = format!("model `{}`: ", model.name);
-        notes::about_accuracy(model.facts.accuracy, model.output_dim, &whose, &session);
+        let was_run = model.file.is_some();
+        notes::about_accuracy(model.facts.accuracy, model.output_dim, &whose, was_run, &session);
     }
     add_intervals(subsamples.as_ref(), &comparison, &mut document);
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
     document.notes = session.notes();
+    document.timings.total_s = began.elapsed().as_secs_f64();
 
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
         document.data = sides.document(comparison.models.iter().map(|model| model.given));
     }
-    let compared = Compared { comparison, facts, probes, labels: sides.labels.clone(), document };
+    let mut compared = Compared { comparison, facts, probes, labels: sides.labels.clone(), document };
     if let Some(folder) = folder {
         compared.write(&folder)?;
         folder.commit()?;
     }
     write_page(request, &compared, &sides, &session)?;
+    compared.document.timings.total_s = began.elapsed().as_secs_f64();
     Ok(compared)
 }
 
@@ -168,9 +178,8 @@ impl CompareRequest<'_> {
 
     /// Refuses outputs that cannot be probed before the work begins.
     fn check_outputs(&self, sides: &ModelSides<'_>) -> Result<(), Failure> {
-        if self.probe.is_none() {
-            return Ok(());
-        }
+        let Some(probe) = &self.probe else { return Ok(()) };
+        suspicions::check_radius(probe.probe, sides.input.samples())?;
         for (at, model) in sides.set.models().iter().enumerate() {
             if let Some(file) = sides.file(at) {
                 let checked = probing::check_outputs(&file.file, model.outputs.dim());
@@ -209,8 +218,10 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models",
-                connection.requested, connection.used
+                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models. {}",
+                connection.requested,
+                connection.used,
+                notes::grown_means(connection.requested, connection.used, session)
             ),
         );
     } else {

@@ -41,6 +41,7 @@ mod sides;
 mod stages;
 mod store;
 mod stored;
+mod suspicions;
 mod sweep;
 mod tables;
 mod usage;

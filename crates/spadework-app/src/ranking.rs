@@ -5,7 +5,9 @@
 //! difference may be chance (its 95 % interval covers 0) share a rank.
 
 use std::fmt;
+use std::str::FromStr;
 
+use spadework::error::UnknownWord;
 use spadework::pipeline::{Comparison, Intervals};
 use spadework_document::comparison::{CompareDocument, DisagreementDocument};
 use spadework_probe::SampleFacts;
@@ -43,6 +45,24 @@ impl fmt::Display for Evidence {
             Evidence::Overlap => "overlap",
             Evidence::ModelScore => "model-score",
         })
+    }
+}
+
+impl RankBy {
+    const WORDS: [(&'static str, Self); 4] = [
+        ("auto", Self::Auto),
+        ("robust-accuracy", Self::Evidence(Evidence::RobustAccuracy)),
+        ("overlap", Self::Evidence(Evidence::Overlap)),
+        ("model-score", Self::Evidence(Evidence::ModelScore)),
+    ];
+}
+
+impl FromStr for RankBy {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let found = Self::WORDS.into_iter().find(|(known, _)| *known == word);
+        found.map(|(_, by)| by).ok_or(UnknownWord::new("auto, robust-accuracy, overlap or model-score"))
     }
 }
 

@@ -1,5 +1,7 @@
 //! One model: [`score`] is the walk from a request to everything that is known of the model.
 
+use std::time::{Duration, Instant};
+
 use spadework::pipeline::{
     AverageIndices, ModelSet, SUBSAMPLES, SpadeReport, evaluate_with, intervals, permuted_score,
 };
@@ -15,7 +17,6 @@ use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts,
 use crate::data::{InputSource, ModelData, OutputSource};
 use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
-use crate::notes;
 use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
@@ -23,6 +24,7 @@ use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
+use crate::{notes, suspicions};
 
 /// What is asked of one model.
 #[derive(Debug, Clone)]
@@ -143,6 +145,7 @@ pub(crate) fn score_and<A: Addition>(
     addition: A,
     observer: &dyn Observer,
 ) -> Result<(Scored, A::Found), Failure> {
+    let began = Instant::now();
     // What can be refused is refused before anything is read.
     request.check()?;
     let folder = request.folder.map(ResultFolder::create).transpose()?;
@@ -155,10 +158,14 @@ pub(crate) fn score_and<A: Addition>(
     let given = inputs.view()?;
     let runner =
         ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let reading = Instant::now();
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+    let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
     let sides = Sides::new(data, &inputs, given, &outputs, &session)?;
     request.check_outputs(&sides)?;
     addition.check(sides.pair.len())?;
+    let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
+    suspicions::about_inputs(&sides.input, is_run_as_given, &session);
 
     // The scores; steps of a run that was interrupted are taken from the folder.
     let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session));
@@ -170,25 +177,32 @@ pub(crate) fn score_and<A: Addition>(
     notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
 
     // What is known of the samples and of the model besides them.
+    let probing = Instant::now();
     let probes = probe(request, &sides, &session)?;
+    let probing = if probes.is_some() { probing.elapsed() } else { Duration::ZERO };
     let facts = sample_facts(&report, &sides, &request.probes, probes.as_ref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts);
-    notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
+    notes::about_accuracy(facts.accuracy, document.output_dim, "", sides.model.is_some(), &session);
+    suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
     if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
         document.facts.set_probe(probe);
     }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
+    document.name = sides.model_name();
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
     document.notes = session.notes();
+    document.timings.model_s = running.as_secs_f64();
+    document.timings.probes_s = probing.as_secs_f64();
+    document.timings.total_s = began.elapsed().as_secs_f64();
 
     // Everything is written.
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
         document.data = sides.document();
     }
-    let scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };
+    let mut scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -197,7 +211,12 @@ pub(crate) fn score_and<A: Addition>(
     if let Some(store) = store {
         store.remove();
     }
+    let writing = Instant::now();
     write_page(request, &scored, &sides, &session)?;
+    if request.page.is_asked() {
+        scored.document.timings.page_s = writing.elapsed().as_secs_f64();
+    }
+    scored.document.timings.total_s = began.elapsed().as_secs_f64();
     Ok((scored, found))
 }
 
@@ -219,7 +238,8 @@ impl ScoreRequest<'_> {
     /// Refuses outputs that cannot be probed before the work begins.
     fn check_outputs(&self, sides: &Sides<'_>) -> Result<(), Failure> {
         match (&self.probes, sides.model, sides.output.samples()) {
-            (Probes::Run(_), Some(model), Some(outputs)) => {
+            (Probes::Run(probe), Some(model), Some(outputs)) => {
+                suspicions::check_radius(probe.probe, sides.input.samples())?;
                 probing::check_outputs(&model.file, outputs.dim())
             }
             _ => Ok(()),

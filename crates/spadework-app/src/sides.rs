@@ -17,7 +17,7 @@ use crate::data::{
 use crate::failure::{Failure, Subject};
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
-use crate::places::here;
+use crate::places::{file_name, here};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
@@ -228,6 +228,14 @@ impl<'s> Sides<'s> {
             return Ok(None);
         };
         Ok(Some(PairedSamples::new(inputs.view(), outputs.view())?))
+    }
+
+    /// What the model is called: its file, or the array of its outputs; arrays in memory have no name.
+    pub(crate) fn model_name(&self) -> Option<String> {
+        match self.model {
+            Some(model) => Some(file_name(&model.file)),
+            None => self.output.is_file().then(|| file_name(self.output.name())),
+        }
     }
 
     /// Where the labels are, named or with the inputs.

@@ -20,6 +20,8 @@ pub enum Usage {
     RankedWithoutProbes,
     /// Models that are to be ranked by what probes estimate, one of which is given by its outputs.
     RankedUnprobed { model: String },
+    /// A probe that can turn every sample into any other.
+    RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
@@ -143,13 +145,28 @@ impl Usage {
             Usage::IntervalOfGraph | Usage::IntervalOfInputGraph => {
                 "`interval` draws from the samples of both sides, but a graph is given in place of one".to_owned()
             }
-            Usage::RankedWithoutProbes => {
+            Usage::RankedWithoutProbes if command => {
                 "--rank-by robust-accuracy needs probes that estimate it: pass --probe linf:EPS, e.g. linf:8/255".to_owned()
             }
+            Usage::RankedWithoutProbes => "rank_by=\"robust-accuracy\" needs probes of models that can be run, which the command \
+                                           `spadework compare --probe` makes; arrays are ranked by \"overlap\""
+                .to_owned(),
             Usage::RankedUnprobed { model } => format!(
                 "--rank-by robust-accuracy needs every model as a file that can be run, but model `{model}` is given by its \
                  outputs; --rank-by overlap compares them all"
             ),
+            Usage::RadiusBeyondInputs { probe, radius, lowest, largest } => {
+                let gray = if *largest <= 1.0 && *radius <= 255.0 {
+                    format!(" For {radius} of 255 gray levels, write {}:{radius}/255", probe.split(':').next().unwrap_or_default())
+                } else {
+                    String::new()
+                };
+                format!(
+                    "the radius of {} is {radius}, but the inputs only range from {lowest} to {largest}: every sample could become \
+                     any other.{gray}",
+                    voice.name("probe")
+                )
+            }
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }

@@ -64,6 +64,12 @@ note_codes! {
     RepeatedOutputs = "repeated-outputs",
     /// The outputs hardly say more about the labels than guesses would.
     LowAccuracy = "low-accuracy",
+    /// Inputs and outputs were probably exchanged.
+    SwappedSides = "swapped-sides",
+    /// A model is given whole numbers up to 255.
+    PixelValues = "pixel-values",
+    /// The columns of the inputs have very different spreads.
+    UnequalColumns = "unequal-columns",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
     /// The channels of the inputs are moved for a model.

@@ -177,7 +177,7 @@ fn by_model_score() -> String {
 pub struct CompareTimings {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,
-    /// All of it, reading and writing files not counted.
+    /// All of it, from the call until the document was made, and in what is printed until the page was written.
     pub total_s: f64,
 }
 

@@ -31,6 +31,9 @@ pub const SCHEMA: &str = "spadework.score/2";
 pub struct ScoreDocument {
     /// [`SCHEMA`].
     pub schema: String,
+    /// The model's name: its file, or what was typed for its outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// λ_1; larger is less robust.
     pub model_score: f64,
     /// λ_1 ≥ … ≥ λ_r.
@@ -379,7 +382,16 @@ pub struct TimingsDocument {
     pub enclosure_s: f64,
     /// Scores.
     pub scores_s: f64,
-    /// All of it, reading and writing files not counted.
+    /// Loading and running the model, where one was run.
+    #[serde(default)]
+    pub model_s: f64,
+    /// Probing it.
+    #[serde(default)]
+    pub probes_s: f64,
+    /// Writing the page and its figures; 0 in the `result.json` that is written before them.
+    #[serde(default)]
+    pub page_s: f64,
+    /// All of it, from the call until the document was made, and in what is printed until the page was written.
     pub total_s: f64,
 }
 
@@ -447,6 +459,7 @@ impl ScoreDocument {
         let edge = |EdgeScore { p, q, score, .. }| EdgeDocument { p, q, score };
         Ok(Self {
             schema: SCHEMA.to_owned(),
+            name: None,
             model_score: report.model_score.0,
             eigenvalues: report.eigenpairs.values().to_vec(),
             residuals: report.eigenpairs.residuals().to_vec(),
@@ -639,6 +652,9 @@ impl From<Timings> for TimingsDocument {
             eigen_s: timings.eigen.as_secs_f64(),
             enclosure_s: timings.enclosure.as_secs_f64(),
             scores_s: timings.scores.as_secs_f64(),
+            model_s: 0.0,
+            probes_s: 0.0,
+            page_s: 0.0,
             total_s: timings.total.as_secs_f64(),
         }
     }

@@ -6,7 +6,7 @@ use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render;
+use crate::render_score;
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     if let Some(reference) = &args.reference.reference {
@@ -23,6 +23,6 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     Console::data(&if args.output.json {
         json(&scored.document)
     } else {
-        render::score(&scored.document, scored.report.node_scores.scores())
+        render_score::score(&scored.document, scored.report.node_scores.scores())
     })
 }

@@ -313,24 +313,25 @@ fn equal_models_share_a_rank() {
     assert!(by_score.contains("follows accuracy under attack poorly"), "{by_score}");
 }
 
-/// Outputs scaled along one direction keep neighbors but not λ_1: the numbers disagree, and that is told.
+/// A model that moves a corner of the data far away keeps most neighbors, and tears all edges to the corner: the overlap is large, and
+/// so is the SPADE score. The numbers disagree, and that is told.
 #[test]
 fn numbers_that_disagree_are_told() {
     let scene = Scene::with_model();
     let inputs = Random::new(1).points(Scene::SAMPLES * Scene::INPUT_DIM);
-    // One sample is far away: λ_1 hardly minds the rest, of which a third of the neighbors are lost.
-    let far = inputs.chunks(Scene::INPUT_DIM).enumerate().flat_map(|(at, row)| {
-        let shift = if at < 2 { 3.0 } else { 0.0 };
-        row.iter().map(move |value| value + shift).collect::<Vec<_>>()
+    let moved = inputs.chunks(Scene::INPUT_DIM).flat_map(|row| {
+        let shift = if row[0] < 0.15 { 100.0 } else { 0.0 };
+        row.iter().map(move |value| value + shift)
     });
-    scene.write("far.npy", floats(Scene::INPUT_DIM, &far.collect::<Vec<_>>()));
-    let json = compare(&scene, "--outputs smooth=y.npy --outputs far=far.npy --json").json();
-    assert_eq!(json["models"][0]["name"], "far");
+    scene.write("corner.npy", floats(Scene::INPUT_DIM, &moved.collect::<Vec<_>>()));
+    let call = "--outputs smooth=y.npy --outputs corner=corner.npy --connectivity bridge -q";
+    let json = compare(&scene, &format!("{call} --json")).json();
+    assert_eq!(json["models"][0]["name"], "corner");
     assert!(json["models"][0]["model_score"].as_f64() > json["models"][1]["model_score"].as_f64());
     let told = &json["disagreement"][0];
     assert_eq!((&told["by"], &told["pairs"], &told["of"]), (&"model-score".into(), &1.into(), &1.into()));
-    let text = compare(&scene, "--outputs smooth=y.npy --outputs far=far.npy").prints();
-    assert!(text.contains("The SPADE score orders far and smooth the other way around."), "{text}");
+    let text = compare(&scene, call).prints();
+    assert!(text.contains("The SPADE score orders corner and smooth the other way around."), "{text}");
 }
 
 #[test]

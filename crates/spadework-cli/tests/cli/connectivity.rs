@@ -27,7 +27,7 @@ fn grow_takes_more_neighbors_and_says_so() {
     assert_eq!(json["graphs"]["output"]["components_found"], 2);
     assert_eq!(json["graphs"]["output"]["components"], 1);
     let text = score("").notes(&[&format!("{used} neighbors")]);
-    assert!(text.contains(&format!("neighbors     {used} (5 asked for); ")), "{text}");
+    assert!(text.contains(&format!("  neighbors          {used} (5 requested); ")), "{text}");
 }
 
 #[test]

@@ -27,4 +27,5 @@ mod spectra;
 mod stages;
 mod streams;
 mod support;
+mod suspicions;
 mod sweep;

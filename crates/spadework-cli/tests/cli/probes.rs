@@ -57,17 +57,20 @@ fn the_document_says_what_was_done_and_what_it_cost() {
         .run("score --inputs x.npy --model mlp.onnx --probe linf:0.1 --probes 9 --probe-samples 20")
         .notes(&["up to 200 times: 20 of 200 samples with 9 copies each"]);
     for line in [
-        "probes        linf:0.1:search, up to 9 copies of 20 samples",
-        "robust   ",
-        "of the samples keep their class under attack, estimated",
-        "of the samples keep their class on every copy\n",
-        "stability   ",
-        "by margins, slopes and probes\n",
+        "mlp.onnx on 200 samples, ",
+        "  robust accuracy    ",
+        "estimated: of the same class under attack, L∞ 0.1 (20 samples, ",
+        "  survived           ",
+        "an upper bound: of the same class on every probe\n",
+        " of its decisions.\n",
+        "by margins, slopes and probes",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     // Nobody has said what is right.
-    assert!(!text.contains("are right"), "{text}");
+    assert!(!text.contains(": right") && !text.contains("No attack was tried"), "{text}");
+    let unprobed = scene.run("score --inputs x.npy --model mlp.onnx").prints();
+    assert!(unprobed.contains("No attack was tried. Pass --probe linf:EPS"), "{unprobed}");
 }
 
 /// Labels that are what the model says, but for every fifth sample.
@@ -103,7 +106,11 @@ fn labels_say_what_is_right() {
     assert!(margins.is_sorted_by(|a, b| a >= b) && margins.iter().all(|margin| *margin > 0.0), "{margins:?}");
     assert!(listed.iter().all(|sample| sample["index"].as_u64().unwrap() % 5 != 0), "{listed:?}");
     let text = scene.run(&format!("{call} --quiet --report page.html")).prints();
-    assert!(text.contains("of the samples are right on every copy, of 80.00 % unperturbed"), "{text}");
+    assert!(
+        text.contains("an upper bound: right on every probe\n")
+            && text.contains("  accuracy           80 % ("),
+        "{text}"
+    );
     assert!(
         changed > 0 && text.contains("probed samples that are right and lose their class on a copy: "),
         "{text}"
