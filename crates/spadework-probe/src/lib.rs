@@ -8,6 +8,7 @@ mod copies;
 mod error;
 mod fragility;
 mod grid;
+pub mod intervals;
 mod kind;
 mod margins;
 mod probe;
