@@ -15,6 +15,7 @@ mod neighborhood_overlap;
 mod probe;
 mod sample_facts;
 mod search;
+mod smoothness;
 
 pub use accuracy::{accuracy, predictions};
 pub use batch::{ProbedSample, Scatter};
@@ -26,3 +27,4 @@ pub use margins::{MarginKind, Margins};
 pub use neighborhood_overlap::NeighborhoodOverlap;
 pub use probe::{PROBES, ProbeOutcome, ProbeParams, ProbeSummary, Probed, probe_model, probed_manifold};
 pub use sample_facts::SampleFacts;
+pub use smoothness::{Smoothness, smoothness_ranks};
