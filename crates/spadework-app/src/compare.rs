@@ -10,10 +10,11 @@ use spadework::threads::with_threads;
 use spadework::{Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
+use spadework_document::probe::OutputChangeDocument;
 use spadework_document::score::{IntervalDocument, ReferencesDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
-use spadework_probe::{ProbeKind, Probed, SampleFacts};
+use spadework_probe::{OutputKind, ProbeKind, Probed, SampleFacts};
 use spadework_report::{
     ComparedModels, InputArray, Origin, SampleColumns, comparison_charts, comparison_page,
 };
@@ -106,7 +107,8 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let probes = probe(request, &sides, &comparison, &session)?;
     let probed: Vec<Option<&Probed>> =
         probes.iter().map(|probes| probes.as_ref().map(|probes| &probes.probed)).collect();
-    let facts = SampleFacts::of_comparison(&comparison, &sides.set, sides.label_ids(), &probed)?;
+    let facts =
+        SampleFacts::of_comparison(&comparison, &sides.set, sides.label_ids(), &probed, request.data.task)?;
     let subsamples = subsamples(request, &sides, &comparison, &session)?;
 
     // Most robust first by the best evidence; everything follows that order.
@@ -117,15 +119,21 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let (facts, probes) = (ranking.sorted(facts), ranking.sorted(probes));
     comparison.reorder(&ranking.order);
     let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
+    let changes = move_outputs(request, &sides, &comparison, &session)?;
+    for (model, change) in document.models.iter_mut().zip(changes) {
+        model.facts.output_change = change;
+    }
     ranking.tell(&mut document);
+    document.request.task = request.data.task.to_string();
     for ((model, compared), probes) in document.models.iter_mut().zip(&comparison.models).zip(&probes) {
         model.file = sides.file(compared.given).cloned();
         if let Some(probes) = probes {
             model.facts.set_probe(probes.document.clone());
         }
         let whose = format!("model `{}`: ", model.name);
-        let was_run = model.file.is_some();
-        notes::about_accuracy(model.facts.accuracy, model.output_dim, &whose, was_run, &session);
+        let kind = sides.output_kind(compared.given, request.data.task);
+        let classes = kind.class_count(model.output_dim);
+        notes::about_accuracy(model.facts.accuracy, classes, &whose, model.file.is_some(), &session);
     }
     add_intervals(subsamples.as_ref(), &comparison, &mut document);
     add_extras(request, &sides, &comparison, &session, &mut document)?;
@@ -182,7 +190,7 @@ impl CompareRequest<'_> {
         suspicions::check_radius(probe.probe, sides.input.samples())?;
         for (at, model) in sides.set.models().iter().enumerate() {
             if let Some(file) = sides.file(at) {
-                let checked = probing::check_outputs(&file.file, model.outputs.dim());
+                let checked = probing::check_outputs(&file.file, sides.output_kind(at, self.data.task));
                 checked.map_err(|failure| failure.about_model(&model.name))?;
             }
         }
@@ -251,10 +259,36 @@ fn probe(
             );
             return Ok(None);
         };
-        let probes = prober.run(&file.file, sides.labels.as_ref(), request.top);
+        let kind = sides.output_kind(model.given, request.data.task);
+        if kind == OutputKind::Numbers {
+            return Ok(None);
+        }
+        let probes = prober.run(&file.file, kind, sides.labels.as_ref(), request.top);
         probes.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(probes).collect()
+}
+
+/// How far the outputs of every regressor that is a file can be moved, in the order of the comparison, where asked for.
+fn move_outputs(
+    request: &CompareRequest<'_>,
+    sides: &ModelSides<'_>,
+    comparison: &Comparison,
+    session: &Session<'_>,
+) -> Result<Vec<Option<OutputChangeDocument>>, Failure> {
+    let prober = request
+        .probe
+        .and_then(|probe| Prober::new(probe, &sides.input, &request.data.run, &request.params, session));
+    let change = |model: &ComparedModel| {
+        let is_regressor = sides.output_kind(model.given, request.data.task) == OutputKind::Numbers;
+        let (Some(prober), Some(file), true) = (&prober, sides.file(model.given), is_regressor) else {
+            return Ok(None);
+        };
+        let outputs = &sides.set.models()[model.given].outputs;
+        let found = prober.move_outputs(&file.file, outputs, request.top);
+        found.map(Some).map_err(|failure| failure.about_model(&model.name))
+    };
+    comparison.models.iter().map(change).collect()
 }
 
 /// SPADE scores of subsamples, where intervals were asked for: some hundred comparisons of half of the samples.

@@ -6,6 +6,7 @@ use spadework::Samples;
 use spadework_io::corrupt::{Corruption, ImageShape};
 use spadework_io::{Labels, LoadedGraph};
 use spadework_model::RunOptions;
+use spadework_probe::Task;
 
 /// An array.
 #[derive(Debug, Clone)]
@@ -92,6 +93,8 @@ pub struct ModelData<'a> {
     pub corruption: Option<CorruptionRequest>,
     /// How a model is run.
     pub run: RunOptions,
+    /// What the outputs are.
+    pub task: Task,
 }
 
 /// What several models are scored on.
@@ -107,12 +110,14 @@ pub struct ModelsData<'a> {
     pub corruption: Option<CorruptionRequest>,
     /// How models are run.
     pub run: RunOptions,
+    /// What the outputs are.
+    pub task: Task,
 }
 
 impl<'a> ModelData<'a> {
     /// Inputs and outputs, without labels, corruption or options of a model.
     pub fn new(inputs: InputSource<'a>, outputs: OutputSource<'a>) -> Self {
-        Self { inputs, outputs, labels: None, corruption: None, run: RunOptions::default() }
+        Self { inputs, outputs, labels: None, corruption: None, run: RunOptions::default(), task: Task::Auto }
     }
 }
 

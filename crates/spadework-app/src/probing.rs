@@ -5,12 +5,13 @@ use std::num::NonZeroUsize;
 use spadework::threads::with_threads;
 use spadework::{Monitor, Samples, SpadeParams};
 use spadework_document::Note;
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_io::Labels;
 use spadework_io::corrupt::{Channels, ImageShape};
 use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
 use spadework_probe::{
-    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, probe_model,
+    ChannelOrder, Grid, OutputKind, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, probe_model,
+    probe_regressor,
 };
 
 use crate::data::Rows;
@@ -19,6 +20,7 @@ use crate::model_runner::{ModelRunner, note_softmax};
 use crate::notes;
 use crate::observer::{Observer, Session};
 use crate::side_view::SideView;
+use crate::usage::Usage;
 use crate::wording::NoteCode;
 
 /// How a model is probed.
@@ -49,12 +51,12 @@ impl ProbeRequest {
     }
 }
 
-/// Refuses a model with too few outputs before the work begins.
-pub(crate) fn check_outputs(file: &str, outputs: usize) -> Result<(), Failure> {
-    if outputs < 2 {
-        return Err(Failure::from(ProbeError::NoMargin { outputs }).about_place(file));
+/// Refuses outputs that probes say nothing about, before the work begins.
+pub(crate) fn check_outputs(file: &str, kind: OutputKind) -> Result<(), Failure> {
+    match kind {
+        OutputKind::Embedding => Err(Failure::from(Usage::ProbedEmbedding).about_place(file)),
+        OutputKind::Classes | OutputKind::TwoClasses { .. } | OutputKind::Numbers => Ok(()),
     }
-    Ok(())
 }
 
 /// What the probes of a model have shown.
@@ -88,21 +90,39 @@ impl<'a> Prober<'a> {
         Some(Self { runner, inputs: inputs.samples()?, params })
     }
 
-    /// Probes the model in a file; `labels` are those of all inputs. `top` samples that changed are listed.
+    /// Probes the classifier in a file, whose outputs are of that kind; `labels` are those of all inputs. `top` samples that changed
+    /// are listed.
     pub(crate) fn run(
         &self,
         file: &str,
+        kind: OutputKind,
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<ModelProbes, Failure> {
         let prepared = self.runner.prepare(file)?;
         self.mention_cost(file);
         let monitor = self.runner.session.monitor();
-        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
         let probe = || probe_model::<Failure, _>(self.inputs, model, &self.params, monitor);
         let probed = with_threads(self.runner.threads, probe)?;
-        let document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
+        let labels = labels.map(|labels| kind.labels(labels.ids()));
+        let document = ProbeDocument::new(&probed, labels.as_deref(), top)?;
         Ok(ModelProbes { probed, document })
+    }
+
+    /// Probes the regressor in a file: how far its outputs, which are `known` of all inputs, can be moved.
+    pub(crate) fn move_outputs(
+        &self,
+        file: &str,
+        known: &Samples<'_>,
+        top: usize,
+    ) -> Result<OutputChangeDocument, Failure> {
+        let prepared = self.runner.prepare(file)?;
+        self.mention_cost(file);
+        let monitor = self.runner.session.monitor();
+        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let probe = || probe_regressor::<Failure, _>(self.inputs, known, model, &self.params, monitor);
+        Ok(OutputChangeDocument::new(&with_threads(self.runner.threads, probe)?, top))
     }
 
     fn mention_cost(&self, file: &str) {

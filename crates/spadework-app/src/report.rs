@@ -122,6 +122,7 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         inputs: Some(&given),
         outputs: Some(&taken),
         labels: arrays.labels.as_ref().map(Labels::ids),
+        task: known(path, document.request.task())?,
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
@@ -191,7 +192,8 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     }
     let outputs: Vec<&Samples<'_>> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
     let labels = arrays.labels.as_ref().map(Labels::ids);
-    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[])?;
+    let task = known(path, document.request.task())?;
+    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[], task)?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
     let kept = kept.collect::<Result<Vec<_>, _>>()?;

@@ -8,10 +8,10 @@ use spadework::pipeline::{
 use spadework::threads::with_threads;
 use spadework::{SpadeParams, evaluate};
 use spadework_document::Note;
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_probe::{SampleFacts, SampleSignals};
+use spadework_probe::{OutputKind, SampleFacts, SampleSignals};
 use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts, score_page};
 
 use crate::data::{InputSource, ModelData, OutputSource};
@@ -179,11 +179,16 @@ pub(crate) fn score_and<A: Addition>(
     // What is known of the samples and of the model besides them.
     let probing = Instant::now();
     let probes = probe(request, &sides, &session)?;
-    let probing = if probes.is_some() { probing.elapsed() } else { Duration::ZERO };
-    let facts = sample_facts(&report, &sides, &request.probes, probes.as_ref())?;
+    let output_change = move_outputs(request, &sides, &session)?;
+    let has_probed = probes.is_some() || output_change.is_some();
+    let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
+    let facts = sample_facts(&report, &sides, request, probes.as_ref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts);
-    notes::about_accuracy(facts.accuracy, document.output_dim, "", sides.model.is_some(), &session);
+    document.facts.output_change = output_change;
+    document.request.task = data.task.to_string();
+    let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
+    notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
     if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
         document.facts.set_probe(probe);
@@ -237,10 +242,10 @@ impl ScoreRequest<'_> {
 
     /// Refuses outputs that cannot be probed before the work begins.
     fn check_outputs(&self, sides: &Sides<'_>) -> Result<(), Failure> {
-        match (&self.probes, sides.model, sides.output.samples()) {
-            (Probes::Run(probe), Some(model), Some(outputs)) => {
+        match (&self.probes, sides.model, sides.output_kind(self.data.task)) {
+            (Probes::Run(probe), Some(model), Some(kind)) => {
                 suspicions::check_radius(probe.probe, sides.input.samples())?;
-                probing::check_outputs(&model.file, outputs.dim())
+                probing::check_outputs(&model.file, kind)
             }
             _ => Ok(()),
         }
@@ -257,18 +262,39 @@ fn probe(
     let Some(prober) = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session) else {
         return Ok(None);
     };
-    prober.run(&model.file, sides.labels.as_ref(), request.top).map(Some)
+    match sides.output_kind(request.data.task) {
+        None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
+        Some(kind) => prober.run(&model.file, kind, sides.labels.as_ref(), request.top).map(Some),
+    }
+}
+
+/// Probes a regressor that was run for the outputs, where asked for.
+fn move_outputs(
+    request: &ScoreRequest<'_>,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Option<OutputChangeDocument>, Failure> {
+    let (Probes::Run(probe), Some(model), Some(outputs)) =
+        (&request.probes, sides.model, sides.output.samples())
+    else {
+        return Ok(None);
+    };
+    if sides.output_kind(request.data.task) != Some(OutputKind::Numbers) {
+        return Ok(None);
+    }
+    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
+    prober.map(|prober| prober.move_outputs(&model.file, outputs, request.top)).transpose()
 }
 
 /// Accuracy, margins and fragility of the samples.
 fn sample_facts(
     report: &SpadeReport,
     sides: &Sides<'_>,
-    known: &Probes,
+    request: &ScoreRequest<'_>,
     probes: Option<&ModelProbes>,
 ) -> Result<SampleFacts, Failure> {
     let found = probes.map(|probes| probes.probed.lowest_margins());
-    let probe_margins = match known {
+    let probe_margins = match &request.probes {
         Probes::Known { margins, .. } => Some(margins.as_slice()),
         _ => found.as_deref(),
     };
@@ -277,6 +303,7 @@ fn sample_facts(
         outputs: sides.output.samples(),
         labels: sides.label_ids(),
         probe_margins,
+        task: request.data.task,
     };
     Ok(SampleFacts::of(report, &signals)?)
 }

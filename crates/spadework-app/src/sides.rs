@@ -9,6 +9,7 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, ManifoldPair, PairedSamples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Labels, LoadedGraph, load, load_graph};
+use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
 use crate::data::{
@@ -220,6 +221,11 @@ impl<'s> Sides<'s> {
     /// The labels' numbers.
     pub(crate) fn label_ids(&self) -> Option<&[i64]> {
         self.labels.as_ref().map(Labels::ids)
+    }
+
+    /// What the outputs are; none where they are a graph.
+    pub(crate) fn output_kind(&self, task: Task) -> Option<OutputKind> {
+        self.output.samples().map(|outputs| OutputKind::of(task, outputs, self.label_ids()))
     }
 
     /// The samples of both sides; none where a side is a graph.

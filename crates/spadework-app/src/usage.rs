@@ -22,6 +22,8 @@ pub enum Usage {
     RankedUnprobed { model: String },
     /// A probe that can turn every sample into any other.
     RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
+    /// Probes of an embedding.
+    ProbedEmbedding,
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
@@ -167,6 +169,10 @@ impl Usage {
                     voice.name("probe")
                 )
             }
+            Usage::ProbedEmbedding => format!(
+                "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
+                voice.argument("task", "embedding")
+            ),
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }

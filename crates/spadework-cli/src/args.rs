@@ -20,6 +20,7 @@ use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_probe::ProbeArgs;
 use crate::args_report::{PageArgs, ReportArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
+use crate::args_task::TaskArgs;
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -152,6 +153,8 @@ pub(crate) struct ScoreArgs {
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
     #[command(flatten)]

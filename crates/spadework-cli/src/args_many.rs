@@ -11,6 +11,7 @@ use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
 use crate::args_report::PageArgs;
+use crate::args_task::TaskArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
@@ -61,6 +62,8 @@ pub(crate) struct CompareArgs {
     /// How many of the most fragile samples of each model to name in the result
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
     /// What the models are ranked by
     #[arg(long, value_enum, value_name = "NUMBER", default_value_t = RankBy::Auto)]
     pub(crate) rank_by: RankBy,

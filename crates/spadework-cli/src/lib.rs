@@ -12,6 +12,7 @@ mod args_networks;
 mod args_probe;
 mod args_report;
 mod args_stages;
+mod args_task;
 mod commands;
 mod console;
 mod failure;

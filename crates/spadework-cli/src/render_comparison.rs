@@ -102,6 +102,8 @@ fn model_table(document: &CompareDocument) -> String {
     if by_score {
         columns.push(("numerical bounds", Box::new(|model| Some(width(model)))));
     }
+    let change = |model: &ModelDocument| Some(number_short(model.facts.output_change.as_ref()?.median));
+    columns.push(("change of output", Box::new(change)));
     columns
         .push(("margin ratio", Box::new(|model| model.facts.probe.as_ref()?.margin_ratio.map(number_short))));
     columns.push((

@@ -93,6 +93,14 @@ fn evidence(facts: &FactsDocument) -> String {
             text.push_str(&line("survived", &share_with_range(share), &meaning));
         }
     }
+    if let Some(found) = &facts.output_change {
+        let value = format!("{} (95 % below {})", number_short(found.median), number_short(found.p95));
+        let how = format!("{} samples, {} probes each", grouped(found.samples), found.probes);
+        let unit = "standard deviations of the outputs";
+        let meaning =
+            format!("median of the largest change found, {}, in {unit} ({how})", radius(&found.probe));
+        text.push_str(&line("change of output", &value, &meaning));
+    }
     if let Some(share) = &known.overlap {
         let meaning = "input neighbors that stay neighbors; larger is more robust";
         text.push_str(&line("overlap", &share_with_range(share), meaning));
@@ -207,6 +215,9 @@ fn full_spectrum(scores: &FullSpectrumDocument) -> String {
 
 /// What would give better evidence.
 fn next_step(document: &ScoreDocument) -> String {
+    if document.facts.output_change.is_some() {
+        return String::new();
+    }
     let text = match (&document.facts.probe, &document.model) {
         (Some(_), _) => return String::new(),
         (None, Some(_)) => {

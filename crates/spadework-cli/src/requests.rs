@@ -8,6 +8,7 @@ use spadework_app::{
     TableFormat,
 };
 use spadework_io::{arrays_in, default_name, names_array};
+use spadework_probe::Task;
 use spadework_report::Origin;
 
 use crate::args::{ModelArgs, OutputArgs};
@@ -51,6 +52,7 @@ impl ModelArgs {
             labels: self.labels.as_deref().map(LabelSource::Named),
             corruption: corruption.request(),
             run: self.network.run.options(),
+            task: Task::Auto,
         }
     }
 
@@ -119,6 +121,7 @@ impl ModelsArgs {
             labels: labels.map(LabelSource::Named),
             corruption: corruption.request(),
             run: self.run.options(),
+            task: Task::Auto,
         }
     }
 }

@@ -7,7 +7,7 @@ use spadework_probe::SampleFacts;
 
 use crate::estimates::{EstimatesDocument, ShareDocument};
 use crate::indices::{IndicesDocument, MarginsDocument};
-use crate::probe::ProbeDocument;
+use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
 use spadework_io::Labels;
 
@@ -51,6 +51,9 @@ pub struct FactsDocument {
     /// What perturbed copies of the samples have shown, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeDocument>,
+    /// How far probes have moved the outputs of a regressor, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_change: Option<OutputChangeDocument>,
 }
 
 /// The part of the edges that join equal labels.

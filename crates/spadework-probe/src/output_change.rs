@@ -149,8 +149,11 @@ impl Search<'_> {
 
     fn moved(&self, signs: &[Vec<bool>]) -> Vec<f32> {
         let step = self.params.probe.step(self.dim);
-        let numbers = self.rows.chunks_exact(self.dim).zip(signs).flat_map(|(row, signs)| row.iter().zip(signs));
-        numbers.map(|(&number, &up)| self.range.clamp(if up { number + step } else { number - step })).collect()
+        let numbers =
+            self.rows.chunks_exact(self.dim).zip(signs).flat_map(|(row, signs)| row.iter().zip(signs));
+        numbers
+            .map(|(&number, &up)| self.range.clamp(if up { number + step } else { number - step }))
+            .collect()
     }
 }
 
@@ -180,7 +183,8 @@ fn spread_of(outputs: &Samples<'_>) -> f64 {
     let count = rows.len() as f64;
     let mean: Vec<f64> =
         (0..outputs.dim()).map(|column| rows.iter().map(|row| row[column]).sum::<f64>() / count).collect();
-    let square = |row: &Vec<f64>| row.iter().zip(&mean).map(|(value, mean)| (value - mean).powi(2)).sum::<f64>();
+    let square =
+        |row: &Vec<f64>| row.iter().zip(&mean).map(|(value, mean)| (value - mean).powi(2)).sum::<f64>();
     (rows.iter().map(square).sum::<f64>() / count).sqrt()
 }
 

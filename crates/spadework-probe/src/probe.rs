@@ -125,7 +125,7 @@ impl ProbeParams {
     }
 
     /// The samples to probe, in their own order.
-    fn chosen(&self, inputs: usize) -> Vec<usize> {
+    pub(crate) fn chosen(&self, inputs: usize) -> Vec<usize> {
         drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
     }
 }
@@ -414,7 +414,7 @@ fn perturbed(rows: &[f32], dim: usize, indices: &[usize], copy: usize, copies: &
 }
 
 /// Some rows of the inputs, in single precision.
-fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
+pub(crate) fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
     let dim = inputs.dim();
     let mut rows = Vec::with_capacity(indices.len() * dim);
     for &index in indices {

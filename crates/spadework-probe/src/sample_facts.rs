@@ -10,6 +10,7 @@ use crate::margins::Margins;
 use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
 use crate::smoothness::Smoothness;
+use crate::task::{OutputKind, Task};
 
 /// What is known of the samples besides their node scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,14 +50,25 @@ impl SampleFacts {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
+        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
+        let kind = signals.outputs.map(|outputs| OutputKind::of(signals.task, outputs, signals.labels));
+        let classes = match (kind, signals.outputs) {
+            (Some(kind), Some(outputs)) => kind.classes(outputs)?,
+            _ => None,
+        };
+        let labels = kind.zip(signals.labels).map(|(kind, labels)| kind.labels(labels));
+        let signals = SampleSignals {
+            outputs: classes.as_deref(),
+            labels: labels.as_deref().or(signals.labels),
+            ..*signals
+        };
         let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
         let accuracy = match (signals.outputs, signals.labels) {
             (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
             _ => None,
         };
-        let fragility = Fragility::of_report(report, signals)?;
-        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
-        let smoothness = smoothness(report, signals)?;
+        let fragility = Fragility::of_report(report, &signals)?;
+        let smoothness = smoothness(report, &signals)?;
         Ok(Self { accuracy, margins: margins.flatten(), overlap, smoothness, fragility })
     }
 
@@ -70,6 +82,7 @@ impl SampleFacts {
         models: &ModelSet<'_>,
         labels: Option<&[i64]>,
         probed: &[Option<&Probed>],
+        task: Task,
     ) -> Result<Vec<Self>> {
         let facts = |(at, model): (usize, &ComparedModel)| {
             let probe_margins = probed.get(at).copied().flatten().map(Probed::lowest_margins);
@@ -78,6 +91,7 @@ impl SampleFacts {
                 outputs: Some(&models.models()[model.given].outputs),
                 labels,
                 probe_margins: probe_margins.as_deref(),
+                task,
             };
             Self::of(&model.report, &signals).map_err(|error| error.in_model(&model.name))
         };

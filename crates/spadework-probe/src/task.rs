@@ -108,6 +108,25 @@ impl OutputKind {
         })
     }
 
+    /// The same of outputs that are handed over; outputs without classes stay as they are.
+    ///
+    /// # Errors
+    /// As [`classes`](Self::classes).
+    pub fn into_classes(self, outputs: Samples<'static>) -> Result<Samples<'static>> {
+        match self {
+            Self::TwoClasses { threshold } => both_sides(&outputs, threshold),
+            Self::Classes | Self::Embedding | Self::Numbers => Ok(outputs),
+        }
+    }
+
+    /// How many classes there are, for outputs of so many columns.
+    pub fn class_count(self, columns: usize) -> usize {
+        match self {
+            Self::TwoClasses { .. } => 2,
+            Self::Classes | Self::Embedding | Self::Numbers => columns,
+        }
+    }
+
     /// The labels as positions of these columns: two values become 0 and 1.
     pub fn labels(self, labels: &[i64]) -> Cow<'_, [i64]> {
         match (self, two_values(labels)) {
@@ -180,7 +199,7 @@ mod tests {
             (Task::Auto, &column(&[1.0, 2.0]), None),
             (Task::Auto, &column(&[1.0, 2.0, 3.0]), Some(&[0, 1, 2][..])),
         ] {
-            assert_eq!(OutputKind::of(task, outputs, labels).classes(outputs).unwrap(), None, "{task}");
+            assert!(OutputKind::of(task, outputs, labels).classes(outputs).unwrap().is_none(), "{task}");
         }
     }
 }

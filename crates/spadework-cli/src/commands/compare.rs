@@ -11,7 +11,7 @@ use crate::requests::this_call;
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let formats = args.output.formats(None);
     let models = args.models.named()?;
-    let request = CompareRequest {
+    let mut request = CompareRequest {
         data: args.models.data(&models, args.labels.as_deref(), &args.corruption),
         params: args.method.params(args.neighbors),
         top: args.top,
@@ -22,6 +22,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
         page: args.page.request(),
         origin: this_call(),
     };
+    request.data.task = args.task.task.into();
     let compared = compare(&request, &Console::new(&args.output).monitor())?;
     let document = &compared.document;
     Console::data(&if args.output.json { json(document) } else { render_comparison::comparison(document) })

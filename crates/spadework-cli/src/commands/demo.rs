@@ -13,7 +13,7 @@ use spadework_app::{
 };
 use spadework_io::{Dataset, Labels, load_bytes, load_digits};
 use spadework_model::RunOptions;
-use spadework_probe::predictions;
+use spadework_probe::{Task, predictions};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
@@ -86,6 +86,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
             labels: Some(LabelSource::Given(labels)),
             corruption: None,
             run: RunOptions::default(),
+            task: Task::Classes,
         },
         params: SpadeParams::default().with_threads(args.threads),
         top: PICTURES,

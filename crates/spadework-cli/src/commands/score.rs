@@ -13,12 +13,13 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         return new_samples::run(args, reference);
     }
     let formats = args.output.formats(Some(&args.graphs));
-    let request = ScoreRequest {
+    let mut request = ScoreRequest {
         extras: args.certainty.extras(),
         probes: args.probe.probes(),
         page: args.page.request(),
         ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
     };
+    request.data.task = args.task.task.into();
     let scored = score(&request, &Console::new(&args.output).monitor())?;
     Console::data(&if args.output.json {
         json(&scored.document)

@@ -29,3 +29,4 @@ mod streams;
 mod support;
 mod suspicions;
 mod sweep;
+mod tasks;

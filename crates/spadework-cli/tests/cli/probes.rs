@@ -267,23 +267,3 @@ fn what_cannot_be_probed_is_refused() {
         scene.run(&format!("{missing} {option} 16777217")).refuses(2, &[option, "16777217"]);
     }
 }
-
-/// A model with a single output has no margin, which is told before its graphs are made: with so few samples they cannot be.
-#[test]
-fn a_single_output_is_told_before_the_work() {
-    let scene = scene();
-    scene.write("few.npy", floats(4, &Random::new(3).points(12)));
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx");
-    scene.write("single.onnx", std::fs::read(fixtures.join("single.onnx")).unwrap());
-    for call in [
-        "score --model single.onnx",
-        "select --by fragility --model single.onnx",
-        "compare --model a=single.onnx --model b=mlp.onnx",
-    ] {
-        let call = format!("{call} --inputs few.npy");
-        scene.run(&call).refuses(2, &["neighbors"]);
-        scene
-            .run(&format!("{call} --probe linf:0.1"))
-            .refuses(2, &["single.onnx", "a margin needs at least 2 outputs"]);
-    }
-}
