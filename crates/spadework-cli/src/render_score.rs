@@ -147,16 +147,16 @@ fn verdict(facts: &FactsDocument) -> String {
     }
 }
 
-/// The samples to look at first.
+/// The samples to look at first, and what they are listed by.
 fn weakest_samples(document: &ScoreDocument) -> String {
-    let ids: Vec<String> =
-        document.top_nodes.iter().take(NAMED).map(|node| format!("#{}", node.index)).collect();
-    let basis = document.facts.fragility_basis.as_deref();
+    let listed = &document.top_nodes;
+    let ids: Vec<String> = listed.iter().take(NAMED).map(|node| format!("#{}", node.index)).collect();
     if ids.is_empty() {
         return String::new();
     }
-    let basis = basis.map_or_else(String::new, |basis| format!(" (by {basis})"));
-    format!("  weakest samples    {}{basis}\n", ids.join(" "))
+    let is_by_fragility = listed.is_sorted_by(|a, b| a.fragility >= b.fragility);
+    let basis = document.facts.fragility_basis.as_deref().filter(|_| is_by_fragility);
+    format!("  weakest samples    {} (by {})\n", ids.join(" "), basis.unwrap_or("node scores"))
 }
 
 /// The paper's numbers, complete and by their names.
