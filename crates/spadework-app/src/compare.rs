@@ -151,7 +151,9 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
         folder.commit()?;
     }
     write_page(request, &compared, &sides, &session)?;
-    compared.document.timings.total_s = began.elapsed().as_secs_f64();
+    if request.page.is_asked() {
+        compared.document.timings.total_s = began.elapsed().as_secs_f64();
+    }
     Ok(compared)
 }
 

@@ -220,8 +220,8 @@ pub(crate) fn score_and<A: Addition>(
     write_page(request, &scored, &sides, &session)?;
     if request.page.is_asked() {
         scored.document.timings.page_s = writing.elapsed().as_secs_f64();
+        scored.document.timings.total_s = began.elapsed().as_secs_f64();
     }
-    scored.document.timings.total_s = began.elapsed().as_secs_f64();
     Ok((scored, found))
 }
 

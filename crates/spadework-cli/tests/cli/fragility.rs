@@ -83,11 +83,14 @@ fn the_spread_of_margins_is_told() {
     assert_eq!((&found["least"], &found["largest"]), (&margins[0].into(), &margins[SAMPLES - 1].into()));
     assert_eq!(json["accuracy"], 0.9);
     let text = scene.run(&format!("score {DATA}")).prints();
-    assert!(text.contains("\nmargins       median ") && text.contains("\naccuracy      90.00 %\n"), "{text}");
+    assert!(
+        text.contains("\n  margin             median ") && text.contains("\n  accuracy           90 % ("),
+        "{text}"
+    );
     // Without labels nobody says that outputs are classes.
     let json = scene.run("score --inputs x.csv --outputs y.csv -k 6 --json").json();
     assert_eq!((&json["margins"]["kind"], json.get("accuracy")), (&"predicted".into(), None));
-    assert!(!scene.run("score --inputs x.csv --outputs y.csv -k 6").prints().contains("\nmargins  "));
+    assert!(!scene.run("score --inputs x.csv --outputs y.csv -k 6").prints().contains("\n  margin  "));
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn embeddings_are_not_wrong() {
     let call = "score --inputs x.csv --outputs y.csv --labels turned.csv -k 6";
     let text =
         scene.run(call).notes(&["only 10.00 % of the samples have their largest output at their label"]);
-    assert!(text.contains("accuracy      10.00 %"), "{text}");
+    assert!(text.contains("  accuracy           10 % ("), "{text}");
 }
 
 #[test]

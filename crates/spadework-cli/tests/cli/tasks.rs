@@ -80,7 +80,10 @@ fn a_single_output_is_probed_for_what_it_is() {
     assert!(two.get("output_change").is_none());
     assert_eq!((&two["probe"]["samples"], two["probe"]["accuracy"].is_number()), (&40.into(), true));
     let compared = scene
-        .run(&format!("compare --inputs x.npy a=single.onnx b=single.onnx -q --json {}", &call[21..]))
+        .run(&format!(
+            "compare --inputs x.npy a=single.onnx b=single.onnx -q --json {}",
+            call.replace("--model single.onnx ", "")
+        ))
         .json();
     assert_eq!(compared["models"][0]["output_change"], json["output_change"]);
     assert_eq!(compared["ranked_by"], "overlap");
