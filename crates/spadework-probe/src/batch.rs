@@ -59,6 +59,8 @@ pub(crate) struct Batch {
     /// Their numbers, row after row.
     pub(crate) rows: Vec<f32>,
     pub(crate) classes: Vec<usize>,
+    /// The second largest output of each.
+    pub(crate) runners_up: Vec<usize>,
     pub(crate) margins: Vec<f64>,
 }
 

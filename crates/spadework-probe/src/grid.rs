@@ -36,6 +36,30 @@ pub(crate) struct PixelBlock {
     columns: Range<usize>,
 }
 
+impl PixelBlock {
+    /// Its quarters, or halves where it is a line; none of a single number.
+    pub(crate) fn parts(&self) -> Vec<PixelBlock> {
+        let halves = |side: &Range<usize>| {
+            let middle = (side.start + side.end).div_ceil(2);
+            if side.len() > 1 { vec![side.start..middle, middle..side.end] } else { vec![side.clone()] }
+        };
+        if self.rows.len() * self.columns.len() <= 1 {
+            return Vec::new();
+        }
+        let columns = halves(&self.columns);
+        halves(&self.rows)
+            .into_iter()
+            .flat_map(|rows| {
+                columns.iter().map(move |columns| PixelBlock {
+                    channel: self.channel,
+                    rows: rows.clone(),
+                    columns: columns.clone(),
+                })
+            })
+            .collect()
+    }
+}
+
 impl Grid {
     /// Numbers in a row, of which only neighboring ones go together.
     pub fn line(dim: usize) -> Self {

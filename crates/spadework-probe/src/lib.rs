@@ -2,9 +2,14 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod ball_search;
 mod batch;
 mod black_box;
+mod block_tree;
 mod copies;
+mod corner_search;
+mod descent;
+mod directions;
 mod error;
 mod fragility;
 mod grid;

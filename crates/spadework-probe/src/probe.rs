@@ -22,12 +22,14 @@ use spadework::{Error as CoreError, PairedSamples, Samples};
 use crate::accuracy::{name_classes, predictions};
 use crate::batch::{Batch, ProbedSample, Scatter};
 use crate::black_box::BlackBox;
+use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
+use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::kind::{Probe, ProbeKind};
+use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
-use crate::search;
+use crate::search::Search;
 
 /// The stage in which perturbed copies go through the model.
 pub const PROBES: Stage = Stage::Named("probes");
@@ -122,6 +124,25 @@ impl ProbeParams {
         };
         let grid = self.grid.unwrap_or(Grid::line(inputs.dim()));
         Copies { probe: self.probe, grid, range, seed: self.seed }
+    }
+
+    /// What the searches of all samples share; none where copies are random.
+    fn search(
+        &self,
+        inputs: &Samples<'_>,
+        chosen: &[usize],
+        clean: &CleanOutputs,
+        copies: &Copies,
+    ) -> Option<Search> {
+        match (self.probe.kind(), self.probe.norm()) {
+            (ProbeKind::Search, ProbeNorm::Linf) => Some(Search::Corners),
+            (ProbeKind::Search, ProbeNorm::L2) => {
+                let rows = gathered(inputs, chosen);
+                let directions = Directions::of(&rows, inputs.dim(), &clean.values, &clean.classes);
+                Some(Search::Ball { tree: BlockTree::new(copies.grid, copies.seed), directions })
+            }
+            (ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. }, _) => None,
+        }
     }
 
     /// The samples to probe, in their own order.
@@ -285,24 +306,71 @@ where
     let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
     let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
+    let clean = CleanOutputs::of(inputs, batches.clone(), &mut model)?;
+    let search = params.search(inputs, &chosen, &clean, &copies);
     let mut samples = Vec::with_capacity(chosen.len());
-    let mut output_dim = 0;
     for indices in batches {
-        let rows = gathered(inputs, indices);
-        let outputs = model.outputs(rows.clone(), inputs.dim())?;
-        output_dim = outputs.dim();
-        let classes = predictions(&outputs);
-        let margins = leads_of(&outputs, classes.iter().copied());
-        let batch = Batch { dim: inputs.dim(), indices: indices.to_vec(), rows, classes, margins };
-        samples.extend(match params.probe.kind() {
-            ProbeKind::Search => search::search(&batch, &copies, params.probes, &mut model)?,
-            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => {
-                scatter(&batch, &copies, params.probes, &mut model)?
-            }
+        let batch = clean.batch(inputs, indices, samples.len());
+        samples.extend(match &search {
+            Some(search) => search.run(&batch, &copies, params.probes, &mut model)?,
+            None => scatter(&batch, &copies, params.probes, &mut model)?,
         });
     }
     let evaluations = model.evaluations;
-    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: output_dim })
+    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: clean.dim })
+}
+
+/// What the model says of the samples themselves, in the order in which they are probed.
+struct CleanOutputs {
+    dim: usize,
+    values: Vec<f64>,
+    classes: Vec<usize>,
+    margins: Vec<f64>,
+}
+
+impl CleanOutputs {
+    fn of<'i, E: From<Error>, M>(
+        inputs: &Samples<'_>,
+        batches: impl Iterator<Item = &'i [usize]>,
+        model: &mut BlackBox<'_, M>,
+    ) -> Result<Self, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
+        for indices in batches {
+            let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
+            let classes = predictions(&outputs);
+            clean.dim = outputs.dim();
+            clean.margins.extend(leads_of(&outputs, classes.iter().copied()));
+            clean.classes.extend(classes);
+            match outputs.values() {
+                Values::F32(values) => clean.values.extend(values.iter().map(|&value| f64::from(value))),
+                Values::F64(values) => clean.values.extend_from_slice(values),
+            }
+        }
+        Ok(clean)
+    }
+
+    /// The second largest output of a sample, the first of equal ones.
+    fn runner_up(&self, at: usize) -> usize {
+        let (row, class) = (&self.values[at * self.dim..(at + 1) * self.dim], self.classes[at]);
+        let others = (0..self.dim).filter(|&other| other != class);
+        others.reduce(|best, other| if row[other] > row[best] { other } else { best }).unwrap_or(class)
+    }
+
+    /// The samples `indices`, of which `first` come before.
+    fn batch(&self, inputs: &Samples<'_>, indices: &[usize], first: usize) -> Batch {
+        let own = first..first + indices.len();
+        Batch {
+            dim: inputs.dim(),
+            indices: indices.to_vec(),
+            rows: gathered(inputs, indices),
+            classes: self.classes[own.clone()].to_vec(),
+            runners_up: own.clone().map(|at| self.runner_up(at)).collect(),
+            margins: self.margins[own].to_vec(),
+        }
+    }
 }
 
 /// What random copies do to the margins of a batch.

@@ -211,7 +211,7 @@ fn copies_stay_in_range_and_come_in_small_numbers() {
     }
 }
 
-/// The same bits for any number of threads, and for a sample whatever other samples are probed beside it.
+/// The same bits for any number of threads, and for a sample whatever other samples are probed with it.
 #[test]
 fn probes_depend_on_the_seed_and_the_sample_alone() {
     for kind in ["search", "pixel", "block", "smooth"] {
@@ -228,6 +228,64 @@ fn probes_depend_on_the_seed_and_the_sample_alone() {
         assert!(some.samples.iter().all(|sample| all.samples[sample.index] == *sample), "{kind}");
         let other = on(1, &params.with_seed(1));
         assert_ne!(all.samples, other.samples, "{kind}");
+    }
+}
+
+/// A search in a ball begins with what all probed samples show, so that it depends on which they are, but not on threads nor on how many
+/// rows the model is given at a time.
+#[test]
+fn a_search_in_a_ball_depends_on_the_seed_and_the_probed_samples_alone() {
+    let params = params("l2:0.4").with_probes(40);
+    let on = |threads: usize, params: &ProbeParams| {
+        let work = || probe_model(&inputs(5000), linear, params, &Silent);
+        with_threads(std::num::NonZeroUsize::new(threads), work).unwrap()
+    };
+    let all = on(1, &params);
+    assert_eq!(all, on(3, &params));
+    assert_ne!(all.samples, on(1, &params.with_seed(1)).samples);
+}
+
+/// No copy in a ball takes more than ε‖w‖₂ of a linear margin. The search comes within 2 % of that after 100 copies, and spends no more
+/// copies than it may; signs, which are as long, take at most ε‖w‖₁/√d.
+#[test]
+fn a_search_in_a_ball_finds_the_gradient_of_a_linear_model() {
+    let (largest, length) = norms();
+    let radius = 0.5;
+    let search = params("l2:0.5").with_probes(100);
+    let mut rows_seen = 0;
+    let counted = |rows: &Samples<'_>| {
+        rows_seen += rows.len() as u64;
+        linear(rows)
+    };
+    let searched = probe_model(&inputs(200), counted, &search, &Silent).unwrap();
+    assert_eq!(rows_seen, searched.evaluations);
+    assert!(searched.evaluations <= search.most_evaluations(200));
+    for sample in searched.samples[2..].iter() {
+        let taken = sample.margin - sample.lowest;
+        assert!(taken <= radius * length * (1.0 + 1e-4), "{sample:?}");
+        assert!(!sample.holds() || taken > 0.98 * radius * length, "{sample:?} of {}", radius * length);
+    }
+    assert!(0.98 * length > largest / (DIM as f64).sqrt(), "the case tells signs from directions");
+    let expected = searched.samples[2..].iter().filter(|sample| sample.margin > radius * length).count();
+    assert!((20..180).contains(&expected), "the case decides something: {expected}");
+}
+
+/// Where numbers are at the end of their range, a search in a ball leaves them there and spends the radius on the others.
+#[test]
+fn a_search_in_a_ball_stays_in_range_and_uses_its_radius() {
+    // Half of the numbers are 0, and only less of them would help.
+    let values: Vec<f32> = (0..60 * 16).map(|at| if at % 2 == 0 { 0.0 } else { 0.5 }).collect();
+    let inputs = Samples::from_f32(60, 16, values).unwrap();
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        assert!(singles(rows).iter().all(|number| (0.0..=1.0).contains(number)));
+        let outputs = singles(rows).chunks_exact(16).flat_map(|row| [row.iter().sum::<f32>(), 0.0]);
+        Ok(Samples::from_f32(rows.len(), 2, outputs.collect::<Vec<f32>>())?)
+    };
+    let probed = probe_model(&inputs, model, &params("l2:0.4").with_probes(120), &Silent).unwrap();
+    // The eight numbers that can fall share the radius: 0.4·√8 of 4 is taken.
+    for sample in &probed.samples {
+        let taken = sample.margin - sample.lowest;
+        assert!((taken - 0.4 * 8.0_f64.sqrt()).abs() < 0.02, "{sample:?}");
     }
 }
 
