@@ -13,6 +13,7 @@ mod directions;
 mod error;
 mod fragility;
 mod grid;
+pub mod intervals;
 mod kind;
 mod margins;
 mod probe;
