@@ -14,7 +14,7 @@ pub struct ProbedSample {
     pub lowest: f64,
     /// How the leads of the copies scatter; none after a search, whose copies depend on each other.
     pub scatter: Option<Scatter>,
-    /// What the last three quarters of a search have taken from the margin; none of random copies.
+    /// What the last three quarters of the copies of a search have taken from the margin; none of random copies.
     pub late_loss: Option<f64>,
 }
 

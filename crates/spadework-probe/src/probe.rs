@@ -24,11 +24,14 @@ use crate::batch::{Batch, ProbedSample, Scatter};
 use crate::black_box::BlackBox;
 use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
+use crate::descent::Effort;
 use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::Grid;
+use crate::intervals::Estimated;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
+use crate::resisting::Resisting;
 use crate::search::Search;
 
 /// The stage in which perturbed copies go through the model.
@@ -49,6 +52,8 @@ pub struct ProbeParams {
     pub probes: usize,
     /// Samples that are probed, drawn where there are more.
     pub samples: usize,
+    /// A search ends early where what more copies could change about the share of samples that resist is at most this.
+    pub precision: Option<f64>,
     /// How the numbers of a sample are arranged; as in a row where `None`.
     pub grid: Option<Grid>,
     /// Seed of everything random.
@@ -61,7 +66,14 @@ impl ProbeParams {
 
     /// The usual numbers for a probe.
     pub fn new(probe: Probe) -> Self {
-        Self { probe, probes: probe.usual_count(), samples: Self::SAMPLES, grid: None, seed: 0 }
+        Self {
+            probe,
+            probes: probe.usual_count(),
+            samples: Self::SAMPLES,
+            precision: None,
+            grid: None,
+            seed: 0,
+        }
     }
 
     /// The same with another [`probes`](Self::probes).
@@ -74,6 +86,12 @@ impl ProbeParams {
     #[must_use]
     pub fn with_samples(self, samples: usize) -> Self {
         Self { samples, ..self }
+    }
+
+    /// The same with another [`precision`](Self::precision).
+    #[must_use]
+    pub fn with_precision(self, precision: Option<f64>) -> Self {
+        Self { precision, ..self }
     }
 
     /// The same with another [`grid`](Self::grid).
@@ -93,17 +111,22 @@ impl ProbeParams {
         (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
     }
 
-    /// Whether copies and samples can be counted: what can be known before there are any inputs.
+    /// Whether copies and samples can be counted, and the precision is a share: what can be known before there are any inputs.
     ///
     /// # Errors
-    /// [`Error::ProbeCount`].
+    /// [`Error::ProbeCount`], [`Error::Precision`].
     pub fn check(&self) -> Result<(), Error> {
         for (name, count) in [("probes", self.probes), ("samples", self.samples)] {
             if count == 0 || count > MOST_COPIES {
                 return Err(Error::ProbeCount { name, most: MOST_COPIES, got: count });
             }
         }
-        Ok(())
+        match self.precision {
+            Some(precision) if !(precision > 0.0 && precision < 1.0) => {
+                Err(Error::Precision { got: precision })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_for(&self, dim: usize) -> Result<(), Error> {
@@ -179,6 +202,8 @@ pub struct ProbeSummary {
     /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
     /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
+    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    pub estimated: Option<Estimated>,
     /// The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost.
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies; none after a search, nor where it is infinite.
@@ -221,12 +246,18 @@ impl Probed {
         let share = |part: f64| part / self.samples.len() as f64;
         let counted =
             |is: fn(&ProbedSample) -> bool| share(samples.iter().filter(|sample| is(sample)).count() as f64);
-        let is_searched = self.samples.iter().all(|sample| sample.late_loss.is_some());
+        let resisting = if self.samples.iter().all(|sample| sample.late_loss.is_some()) {
+            Resisting::of(samples.iter().copied())
+        } else {
+            None
+        };
+        let estimated = resisting.map(|resisting| resisting.estimated(self.samples.len()));
         let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
         Ok(ProbeSummary {
             accuracy: is_labeled.then(|| counted(|_| true)),
             held: counted(ProbedSample::holds),
-            robust_accuracy: is_searched.then(|| counted(|sample| sample.resists() == Some(true))),
+            robust_accuracy: estimated.map(|estimated| estimated.estimate),
+            estimated,
             stability: share(samples.iter().map(|sample| sample.stability()).sum()),
             margin_ratio: median(&mut ratios).filter(|ratio| ratio.is_finite()),
         })
@@ -308,11 +339,12 @@ where
     let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
     let clean = CleanOutputs::of(inputs, batches.clone(), &mut model)?;
     let search = params.search(inputs, &chosen, &clean, &copies);
+    let effort = Effort { probes: params.probes, precision: params.precision };
     let mut samples = Vec::with_capacity(chosen.len());
     for indices in batches {
         let batch = clean.batch(inputs, indices, samples.len());
         samples.extend(match &search {
-            Some(search) => search.run(&batch, &copies, params.probes, &mut model)?,
+            Some(search) => search.run(&batch, &copies, effort, &mut model)?,
             None => scatter(&batch, &copies, params.probes, &mut model)?,
         });
     }

@@ -9,7 +9,7 @@ use crate::black_box::BlackBox;
 use crate::block_tree::BlockTree;
 use crate::copies::Copies;
 use crate::corner_search::CornerSearch;
-use crate::descent::descend;
+use crate::descent::{Effort, descend};
 use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::NestedBlocks;
@@ -28,12 +28,12 @@ pub(crate) enum Search {
 }
 
 impl Search {
-    /// Searches a batch with at most `probes` copies of every sample.
+    /// Searches a batch.
     pub(crate) fn run<E: From<Error>, M>(
         &self,
         batch: &Batch,
         copies: &Copies,
-        probes: usize,
+        effort: Effort,
         model: &mut BlackBox<'_, M>,
     ) -> Result<Vec<ProbedSample>, E>
     where
@@ -44,12 +44,12 @@ impl Search {
                 let mut rng = stream(copies.seed, Purpose::ProbeOrder);
                 // The first copy turns nothing round.
                 let turns = std::iter::once(None).chain(NestedBlocks::new(copies.grid, &mut rng).map(Some));
-                descend(batch, CornerSearch::all(batch, copies), turns, probes, model)
+                descend(batch, CornerSearch::all(batch, copies), turns, effort, model)
             }
             Search::Ball { tree, directions } => {
                 let ball = Ball { tree, radius: copies.probe.radius(), range: copies.range };
                 let searches = BallSearch::all(batch, &ball, directions);
-                descend(batch, searches, std::iter::repeat(()), probes, model)
+                descend(batch, searches, std::iter::repeat(()), effort, model)
             }
         }
     }

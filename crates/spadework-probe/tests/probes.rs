@@ -115,6 +115,59 @@ fn a_search_finds_the_worst_corner_of_a_linear_model() {
     assert!(searched.evaluations < 200 * 53);
 }
 
+/// 24 numbers have 51 blocks, so that 100 copies take all that 800 can: what stands then is not tried again, and nothing stands that falls.
+#[test]
+fn samples_that_change_no_more_need_no_more_copies() {
+    let (largest, _) = norms();
+    let searched = probed("linf:0.1", 200);
+    for sample in &searched.samples[2..] {
+        assert_eq!(sample.holds(), sample.margin > 0.1 * largest, "{sample:?}");
+        assert!(
+            !sample.holds() || (sample.lowest - (sample.margin - 0.1 * largest)).abs() < 1e-4,
+            "{sample:?}"
+        );
+    }
+    let standing = searched.samples.iter().filter(|sample| sample.holds()).count() as u64;
+    assert!(
+        searched.evaluations > standing * 100 && searched.evaluations < 200 * 401,
+        "{}",
+        searched.evaluations
+    );
+}
+
+/// Weights without pattern over 4,096 numbers: every size of blocks takes more, so that a search goes on unless it was precise enough.
+#[test]
+fn a_search_ends_where_its_estimate_is_precise_enough() {
+    const WIDE: usize = 4096;
+    let weight = |at: usize| ((at * at % 7919) as f64 * 0.618_033_988_749_895).fract() - 0.5;
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        let lead =
+            |row: &[f32]| row.iter().enumerate().map(|(at, &x)| weight(at) * f64::from(x)).sum::<f64>();
+        let outputs = singles(rows).chunks_exact(WIDE).flat_map(|row| [30.0 + lead(row), 0.0]);
+        Ok(Samples::from_f64(rows.len(), 2, outputs.collect::<Vec<f64>>())?)
+    };
+    let values: Vec<f32> = (0..20 * WIDE).map(|at| (at as f32 * 0.37).fract() * 0.02 - 0.01).collect();
+    // The last sample reaches out to ±1, so that no copy of the others is cut off.
+    let inputs =
+        Samples::from_f32(21, WIDE, [values, vec![-1.0, 1.0], vec![0.0; WIDE - 2]].concat()).unwrap();
+    let search = params("linf:0.1").with_probes(512);
+    let whole = probe_model(&inputs, model, &search, &Silent).unwrap();
+    let early = probe_model(&inputs, model, &search.clone().with_precision(Some(0.05)), &Silent).unwrap();
+    assert_eq!(early.evaluations, 21 * (1 + 64));
+    assert!(whole.evaluations > 21 * 200, "{}", whole.evaluations);
+    for probed in [&whole, &early] {
+        let found = probed.summary(None).unwrap();
+        let estimated = found.estimated.unwrap();
+        assert_eq!((Some(estimated.estimate), estimated.n), (found.robust_accuracy, 21));
+        assert!(
+            estimated.lower < estimated.estimate && estimated.estimate <= estimated.upper,
+            "{estimated:?}"
+        );
+    }
+    let error = probe_model(&inputs, model, &search.with_precision(Some(1.5)), &Silent).unwrap_err();
+    assert_eq!(error, Error::Precision { got: 1.5 });
+}
+
 /// A sample 0.05 from the boundary is lost by half of its copies at ±0.1: of 16,000 copies, half to within four standard
 /// deviations of 0.5/√16000.
 #[test]
