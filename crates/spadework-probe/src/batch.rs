@@ -1,5 +1,9 @@
 //! Samples that are probed together, and what is found of each.
 
+/// A sample changes no more where the last three quarters of its copies have taken less than this part of what is left: chosen
+/// so that hardly any of those would have been lost later (`docs/probes.md`).
+pub(crate) const STABLE: f64 = 1.0 / 8.0;
+
 /// What the probes of one sample have shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -16,6 +20,8 @@ pub struct ProbedSample {
     pub scatter: Option<Scatter>,
     /// What the last three quarters of the copies of a search have taken from the margin; none of random copies.
     pub late_loss: Option<f64>,
+    /// What an attack is expected to take beyond that; none of random copies.
+    pub further_loss: Option<f64>,
 }
 
 /// Random copies of one sample.
@@ -34,10 +40,15 @@ impl ProbedSample {
         self.lowest > 0.0
     }
 
-    /// Whether the class would hold if the search went on to four times as many copies, and these took as much again as the
-    /// last three quarters have: blocks of half the side are four times as many. None of random copies.
+    /// Whether the class would hold if what an attack is expected to take beyond the search were taken as well. None of random copies.
     pub fn resists(&self) -> Option<bool> {
-        self.late_loss.map(|loss| self.lowest > loss)
+        self.resists_times(1.0)
+    }
+
+    /// The same if it took so many times as much. A sample whose margin hardly changes any more is expected to resist in any case.
+    pub(crate) fn resists_times(&self, times: f64) -> Option<bool> {
+        let loss = (times * self.further_loss?).min(self.late_loss? / STABLE);
+        Some(self.holds() && self.lowest > loss)
     }
 
     /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
@@ -82,6 +93,7 @@ impl Batch {
             lowest: self.margins[at],
             scatter: None,
             late_loss: None,
+            further_loss: None,
         };
         (0..self.len()).map(sample).collect()
     }

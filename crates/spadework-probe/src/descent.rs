@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use spadework::Samples;
 
-use crate::batch::{Batch, ProbedSample};
+use crate::batch::{Batch, ProbedSample, STABLE};
 use crate::black_box::BlackBox;
 use crate::error::Error;
 use crate::resisting::Resisting;
@@ -23,11 +23,13 @@ pub(crate) trait SampleSearch: Send {
     fn learn(&mut self, margin: f64, round: &Self::Round);
 }
 
-/// A sample is given up as stable where the last three quarters of its copies have taken less than this part of what is left: chosen
-/// so that hardly any of them would have been lost later (`docs/probes.md`).
-const STABLE: f64 = 1.0 / 8.0;
-/// Copies before which no search ends early.
+/// Copies before which no sample is left out as stable.
 const LEAST_COPIES: usize = 64;
+/// Copies before which a search does not end as precise: with fewer, intervals have covered too little (`docs/probes.md`).
+const LEAST_PRECISE: usize = 200;
+/// Copies after which a search of four times as many is expected to take as much again as its last three quarters have; with fewer it
+/// takes more, in proportion.
+const ENOUGH_COPIES: usize = 400;
 
 /// How long a search goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,9 +38,21 @@ pub(crate) struct Effort {
     pub(crate) probes: usize,
     /// The search of all samples ends where what is open about the share that resists is at most this.
     pub(crate) precision: Option<f64>,
+    /// Copies that try every block of numbers once.
+    pub(crate) blocks: usize,
 }
 
 impl Effort {
+    pub(crate) fn new(probes: usize, precision: Option<f64>) -> Self {
+        Self { probes, precision, blocks: ENOUGH_COPIES }
+    }
+
+    /// The same for a search that has tried everything after so many copies.
+    #[must_use]
+    pub(crate) fn over(self, blocks: usize) -> Self {
+        Self { blocks, ..self }
+    }
+
     /// After how many copies a search may end: an eighth, a quarter and half of them, and all.
     fn ends(&self) -> impl Iterator<Item = usize> {
         let probes = self.probes;
@@ -47,6 +61,11 @@ impl Effort {
             .map(move |part| probes / part)
             .filter(|&end| end >= LEAST_COPIES)
             .chain([probes])
+    }
+
+    /// What an attack is expected to take beyond a search that ends after so many copies, in losses of their last three quarters.
+    fn further(&self, copies: usize) -> f64 {
+        (self.blocks.min(ENOUGH_COPIES) as f64 / copies as f64).max(1.0)
     }
 }
 
@@ -116,30 +135,33 @@ impl Progress {
             return;
         }
         let before = self.at_quarter.remove(&(made / 4)).expect("a quarter comes before the whole");
-        let late = |sample: &ProbedSample, before: f64| before - sample.lowest;
-        let is_last = made == self.effort.probes || self.is_precise(&before);
-        for (sample, before) in self.found.iter_mut().zip(before) {
-            let loss = late(sample, before);
-            let has_ended = is_last || (sample.lowest > 0.0 && loss <= STABLE * sample.lowest);
-            if sample.late_loss.is_none() && has_ended {
-                sample.late_loss = Some(loss);
+        let ended = self.ended(&before, made);
+        let is_last = made == self.effort.probes || self.is_precise(&ended, made);
+        for (sample, ended) in self.found.iter_mut().zip(ended) {
+            let is_stable = ended.lowest > 0.0 && ended.late_loss <= Some(STABLE * ended.lowest);
+            if is_last || is_stable {
+                *sample = ended;
             }
         }
     }
 
+    /// The samples as they are if the search ends here; `before` are their margins after a quarter of the copies.
+    fn ended(&self, before: &[f64], made: usize) -> Vec<ProbedSample> {
+        let further = self.effort.further(made);
+        let ended = |(sample, before): (&ProbedSample, &f64)| {
+            let loss = before - sample.lowest;
+            match sample.late_loss {
+                Some(_) => *sample,
+                None => ProbedSample { late_loss: Some(loss), further_loss: Some(further * loss), ..*sample },
+            }
+        };
+        self.found.iter().zip(before).map(ended).collect()
+    }
+
     /// Whether the share that resists is known as precisely as was asked for, as far as more copies could tell.
-    fn is_precise(&self, before: &[f64]) -> bool {
-        let Some(precision) = self.effort.precision else { return false };
-        let so_far: Vec<ProbedSample> = self
-            .found
-            .iter()
-            .zip(before)
-            .map(|(sample, before)| ProbedSample {
-                late_loss: sample.late_loss.or(Some(before - sample.lowest)),
-                ..*sample
-            })
-            .collect();
-        let resisting = Resisting::of(so_far.iter());
-        resisting.is_some_and(|resisting| resisting.open_share(so_far.len()) <= precision)
+    fn is_precise(&self, ended: &[ProbedSample], made: usize) -> bool {
+        let Some(precision) = self.effort.precision.filter(|_| made >= LEAST_PRECISE) else { return false };
+        let resisting = Resisting::of(ended.iter());
+        resisting.is_some_and(|resisting| resisting.open_share(ended.len()) <= precision)
     }
 }

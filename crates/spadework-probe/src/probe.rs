@@ -339,7 +339,7 @@ where
     let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
     let clean = CleanOutputs::of(inputs, batches.clone(), &mut model)?;
     let search = params.search(inputs, &chosen, &clean, &copies);
-    let effort = Effort { probes: params.probes, precision: params.precision };
+    let effort = Effort::new(params.probes, params.precision);
     let mut samples = Vec::with_capacity(chosen.len());
     for indices in batches {
         let batch = clean.batch(inputs, indices, samples.len());

@@ -1,15 +1,15 @@
 //! How many samples would resist an attack that goes on where a search has ended, and how sure that is.
 //!
 //! The last three quarters of a search have taken a loss from the margin of a sample. A search of four times as many copies would take
-//! about as much again, since blocks of half the side are four times as many: a sample is expected to resist where more than that is left.
-//! Attacks may take less than that or more. The interval goes from the samples that would resist a loss three times as large to those
+//! about as much again, since blocks of half the side are four times as many; one that ends after fewer than 400 copies would take more
+//! ([`ProbedSample::further_loss`]). A sample is expected to resist where more than that is left. Attacks may take less than that or more. The interval goes from the samples that would resist a loss three times as large to those
 //! that would resist one half as large: over networks of several sources it has covered the accuracy under attack about as often
 //! as a 95 % interval should (`docs/probes.md`). What the samples leave open about others of their kind, by Wilson's interval, adds to it as independent errors do.
 
 use crate::batch::ProbedSample;
 use crate::intervals::{Estimated, wilson};
 
-/// Losses beyond the search, in losses of its last three quarters: at least, expected, and at most.
+/// Losses beyond the search, in those that are expected: at least, expected, and at most.
 const LOSSES: [f64; 3] = [0.5, 1.0, 3.0];
 
 /// Samples that would resist.
@@ -30,10 +30,9 @@ impl Resisting {
         let mut counts = [0; 3];
         let mut survived = 0;
         for sample in samples {
-            let loss = sample.late_loss?;
             survived += usize::from(sample.holds());
             for (count, times) in counts.iter_mut().zip(LOSSES) {
-                *count += usize::from(sample.holds() && sample.lowest > times * loss);
+                *count += usize::from(sample.resists_times(times)?);
             }
         }
         let [most, expected, least] = counts;
@@ -66,7 +65,15 @@ mod tests {
     use super::*;
 
     fn sample(lowest: f64, late_loss: Option<f64>) -> ProbedSample {
-        ProbedSample { index: 0, class: 0, margin: 1.0, lowest, scatter: None, late_loss }
+        ProbedSample {
+            index: 0,
+            class: 0,
+            margin: 1.0,
+            lowest,
+            scatter: None,
+            late_loss,
+            further_loss: late_loss,
+        }
     }
 
     #[test]
@@ -79,6 +86,15 @@ mod tests {
         assert_eq!(found, Resisting { most: 4, expected: 3, least: 2, survived: 5 });
         assert_eq!(found.open_share(6), 1.0 / 6.0);
         assert_eq!(Resisting::of([sample(1.0, None)].iter()), None);
+    }
+
+    /// Ten times the loss is left: whatever is expected to come, the sample is stable.
+    #[test]
+    fn stable_samples_resist() {
+        let stable = ProbedSample { further_loss: Some(4.0), ..sample(1.0, Some(0.1)) };
+        let open = ProbedSample { further_loss: Some(4.0), ..sample(1.0, Some(0.2)) };
+        let found = Resisting::of([stable, open].iter()).unwrap();
+        assert_eq!(found, Resisting { most: 1, expected: 1, least: 1, survived: 2 });
     }
 
     /// Errors of sampling and of extrapolation add as squares do, and no end leaves what is possible.

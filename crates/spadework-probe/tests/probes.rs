@@ -143,24 +143,24 @@ fn a_search_ends_where_its_estimate_is_precise_enough() {
     let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
         let lead =
             |row: &[f32]| row.iter().enumerate().map(|(at, &x)| weight(at) * f64::from(x)).sum::<f64>();
-        let outputs = singles(rows).chunks_exact(WIDE).flat_map(|row| [30.0 + lead(row), 0.0]);
+        let outputs = singles(rows).chunks_exact(WIDE).flat_map(|row| [50.0 + lead(row), 0.0]);
         Ok(Samples::from_f64(rows.len(), 2, outputs.collect::<Vec<f64>>())?)
     };
     let values: Vec<f32> = (0..20 * WIDE).map(|at| (at as f32 * 0.37).fract() * 0.02 - 0.01).collect();
     // The last sample reaches out to ±1, so that no copy of the others is cut off.
     let inputs =
         Samples::from_f32(21, WIDE, [values, vec![-1.0, 1.0], vec![0.0; WIDE - 2]].concat()).unwrap();
-    let search = params("linf:0.1").with_probes(512);
+    let search = params("linf:0.1").with_probes(1600);
     let whole = probe_model(&inputs, model, &search, &Silent).unwrap();
-    let early = probe_model(&inputs, model, &search.clone().with_precision(Some(0.05)), &Silent).unwrap();
-    assert_eq!(early.evaluations, 21 * (1 + 64));
-    assert!(whole.evaluations > 21 * 200, "{}", whole.evaluations);
+    let early = probe_model(&inputs, model, &search.clone().with_precision(Some(0.9)), &Silent).unwrap();
+    assert_eq!(early.evaluations, 21 * (1 + 200));
+    assert!(whole.evaluations > 21 * 400, "{}", whole.evaluations);
     for probed in [&whole, &early] {
         let found = probed.summary(None).unwrap();
         let estimated = found.estimated.unwrap();
         assert_eq!((Some(estimated.estimate), estimated.n), (found.robust_accuracy, 21));
         assert!(
-            estimated.lower < estimated.estimate && estimated.estimate <= estimated.upper,
+            estimated.lower <= estimated.estimate && estimated.estimate <= estimated.upper,
             "{estimated:?}"
         );
     }

@@ -54,7 +54,7 @@ def test_an_estimate_has_an_interval_and_may_end_early(samples):
     estimate = found.document["estimate"]
     assert (estimate["n"], estimate["queries"]) == (400, found.evaluations / 400)
     early = spadework.probe(linear, samples, "linf:0.1", precision=0.9, verbose=False)
-    assert early.evaluations <= 400 * 101 and early.evaluations <= found.evaluations
+    assert early.evaluations <= 400 * 201 and early.evaluations <= found.evaluations
     with pytest.raises(ValueError, match="precision of a probe must be above 0"):
         spadework.probe(linear, samples, "linf:0.1", precision=2, verbose=False)
     assert spadework.probe(linear, samples, "linf:0.1:pixel", verbose=False).robust_accuracy_interval is None
