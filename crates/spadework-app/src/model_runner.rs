@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use spadework::threads::with_threads;
 use spadework_document::score::ModelFileDocument;
 use spadework_io::Dataset;
-use spadework_model::{Normalization, OnnxModel, Prepared, RunOptions};
+use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared, RunOptions};
 
 use crate::failure::Failure;
 use crate::observer::Session;
@@ -45,6 +45,8 @@ impl<'a> ModelRunner<'a> {
         let softmax = note_softmax(model, &output, self.session);
         let sample = inputs.sample_shape();
         let prepared = model.prepare(sample, &[&output], self.options)?;
+        note_output(model, &output, self.options, self.session);
+        note_library(file, &prepared, self.session);
         if prepared.moves_channels() {
             self.session.note(
                 NoteCode::ChannelsMoved,
@@ -57,7 +59,7 @@ impl<'a> ModelRunner<'a> {
         let monitor = self.session.monitor();
         let mut outputs =
             with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, monitor)))??;
-        let document = document(model, output, softmax, self.options);
+        let document = document(model, output, softmax, self.options, prepared.library());
         Ok((outputs.swap_remove(0), document))
     }
 
@@ -95,6 +97,26 @@ pub(crate) fn note_softmax(model: &OnnxModel, output: &str, session: &Session<'_
     true
 }
 
+/// Says which output is taken where nobody named one and it is not the first.
+pub(crate) fn note_output(model: &OnnxModel, output: &str, options: &RunOptions, session: &Session<'_>) {
+    let first = model.outline().outputs.first().map_or("", |port| port.name.as_str());
+    if options.output_name.is_none() && options.point == OutputPoint::Output && output != first {
+        let file = model.name();
+        session.note(
+            NoteCode::OutputChosen,
+            format!("{file}: `{output}` is taken, since the first output, `{first}`, is not of floating point numbers"),
+        );
+    }
+}
+
+/// Says that a library runs a model where nobody asked for it.
+pub(crate) fn note_library(file: &str, prepared: &Prepared, session: &Session<'_>) {
+    if let Some(ByLibrary { library, refusal: Some(refusal) }) = prepared.library() {
+        let message = format!("{file}: run by onnxruntime ({}), since {refusal}", library.display());
+        session.note(NoteCode::OnnxRuntime, message);
+    }
+}
+
 fn on_graph(file: &str) -> Failure {
     Usage::ModelOnGraph { file: file.to_owned() }.into()
 }
@@ -105,6 +127,7 @@ pub(crate) fn document(
     output: String,
     softmax: bool,
     options: &RunOptions,
+    by: Option<&ByLibrary>,
 ) -> ModelFileDocument {
     ModelFileDocument {
         file: model.name().to_owned(),
@@ -112,7 +135,7 @@ pub(crate) fn document(
         digest: model.digest().to_owned(),
         output,
         softmax,
-        onnxruntime: options.onnxruntime.as_ref().map(|library| library.display().to_string()),
+        onnxruntime: by.map(|by| by.library.display().to_string()),
         layout: options.layout.map(|layout| layout.to_string()),
         normalize: options.normalization.as_ref().map(Normalization::numbers),
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use spadework::samples::Side;
 use spadework_document::score::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_labels, outdated_digest};
-use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
+use spadework_model::{Engine, Layout, Normalization, OnnxModel, RunOptions};
 
 use crate::corruption::apply_again;
 use crate::failure::Failure;
@@ -94,6 +94,7 @@ impl OutputsAgain<'_> {
             layout: then.layout.as_deref().and_then(Layout::from_word),
             // The library may not be on this machine; the built-in engine gives the same up to the last digits.
             onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
+            engine: Engine::Auto,
             normalization: then.normalize.as_deref().and_then(Normalization::new),
             ..RunOptions::default()
         };
