@@ -14,7 +14,7 @@ use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
 use spadework_probe::{Probed, SampleFacts};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, SampleColumns, comparison_charts, comparison_page,
+    ComparedModels, InputArray, Origin, SampleColumns, Shown, comparison_charts, comparison_page,
 };
 
 use crate::data::{InputSource, ModelsData};
@@ -269,7 +269,17 @@ fn write_page(
     }
     let models = compared.comparison.models.iter();
     let outputs: Vec<&Samples<'_>> = models.map(|model| &sides.set.models()[model.given].outputs).collect();
-    let columns: Vec<SampleColumns<'_>> = compared.facts.iter().map(SampleColumns::from).collect();
+    let margins: Vec<Option<Vec<f64>>> = compared
+        .probes
+        .iter()
+        .map(|probes| probes.as_ref().map(|probes| probing::margins(&probes.probed)))
+        .collect();
+    let columns: Vec<SampleColumns<'_>> = compared
+        .facts
+        .iter()
+        .zip(&margins)
+        .map(|(facts, margins)| SampleColumns { probe_margins: margins.as_deref(), ..facts.into() })
+        .collect();
     let models = ComparedModels {
         document: &compared.document,
         comparison: &compared.comparison,
@@ -277,9 +287,12 @@ fn write_page(
         inputs: sides.input.samples().map(|samples| InputArray { samples, shape: sides.input.shape() }),
         outputs: &outputs,
         columns: &columns,
+        shown: Shown { pictures: request.page.pictures, ..Shown::default() },
     };
+    let inputs = sides.input.is_file().then(|| sides.input.name());
+    let origin = request.origin.or_named(None, inputs);
     with_threads(request.params.threads, || {
-        let page = || comparison_page(&models, &request.origin, session.monitor());
+        let page = || comparison_page(&models, &origin, session.monitor());
         request.page.write(page, || comparison_charts(&compared.document))
     })
 }

@@ -9,8 +9,10 @@ use spadework_document::Note;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_probe::{SampleFacts, SampleSignals};
-use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts, score_page};
+use spadework_probe::{SampleFacts, SampleSignals, Variant};
+use spadework_report::{
+    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, score_charts, score_page,
+};
 
 use crate::data::{InputSource, ModelData, OutputSource};
 use crate::failure::Failure;
@@ -20,9 +22,13 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
+use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
+
+/// The most fragile samples that a page shows next to what broke them.
+const SHOWN_BROKEN: usize = 8;
 
 /// What is asked of one model.
 #[derive(Debug, Clone)]
@@ -295,6 +301,27 @@ fn add_extras(
     Ok(())
 }
 
+/// What broke the samples that a page shows: the most fragile ones, and those that were classified most certainly.
+fn broken_variants(
+    request: &ScoreRequest<'_>,
+    scored: &Scored,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Vec<Variant>, Failure> {
+    let (Probes::Run(probe), Some(model), Some(probes)) = (&request.probes, sides.model, &scored.probes) else {
+        return Ok(Vec::new());
+    };
+    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
+    let Some(prober) = prober.filter(|_| request.page.page.is_some()) else { return Ok(Vec::new()) };
+    let mut changed: Vec<usize> =
+        probes.probed.changed(sides.label_ids())?.into_iter().map(|sample| sample.index).collect();
+    let mut wanted: Vec<usize> = probes.document.top_changed.iter().map(|sample| sample.index).collect();
+    let fragility = scored.facts.fragility.values();
+    changed.sort_by(|&a, &b| fragility[b].total_cmp(&fragility[a]).then(a.cmp(&b)));
+    wanted.extend(changed.iter().take(SHOWN_BROKEN));
+    prober.broken(&model.file, &wanted)
+}
+
 /// The page and the figures, where asked for. What they show is computed once for both.
 fn write_page(
     request: &ScoreRequest<'_>,
@@ -306,16 +333,22 @@ fn write_page(
         return Ok(());
     }
     let arrays = sides.input.samples().zip(sides.output.samples());
+    let probe_margins = scored.probes.as_ref().map(|probes| probing::margins(&probes.probed));
+    let variants = broken_variants(request, scored, sides, session)?;
     let model = ScoredModel {
         document: &scored.document,
         report: &scored.report,
         labels: scored.labels.as_ref(),
         inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
         outputs: arrays.map(|(_, outputs)| outputs),
-        columns: (&scored.facts).into(),
+        columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..(&scored.facts).into() },
+        shown: Shown { pictures: request.page.pictures, variants: &variants, ..Shown::default() },
     };
+    let named = |side: &SideView<'_>| side.is_file().then(|| side.name().to_owned());
+    let (output, input) = (named(&sides.output), named(&sides.input));
+    let origin = request.origin.or_named(output.as_deref(), input.as_deref());
     with_threads(request.params.threads, || {
         let facts = PageFacts::of(&model, session.monitor())?;
-        request.page.write(|| score_page(&model, &facts, &request.origin), || score_charts(&model, &facts))
+        request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
     })
 }

@@ -9,7 +9,7 @@ use spadework_report::FigureFormat;
 
 use crate::args::threads;
 
-/// A page and plots beside a result.
+/// A page and plots of a result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Page and plots")]
 pub(crate) struct PageArgs {
@@ -17,7 +17,17 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) pictures: PicturesArgs,
+    #[command(flatten)]
     pub(crate) plots: PlotsArgs,
+}
+
+/// How much of the samples a page shows.
+#[derive(Debug, Args)]
+pub(crate) struct PicturesArgs {
+    /// Pictures on the page, at most; by default those that its galleries show and more as they fit
+    #[arg(long, value_name = "N")]
+    pub(crate) pictures: Option<NonZeroUsize>,
 }
 
 /// Figures for papers.
@@ -38,7 +48,7 @@ pub(crate) enum Figures {
     Svg,
     /// Pixels, three to a unit
     Png,
-    /// Scalable, with its font inside
+    /// Scalable, with text as outlines
     Pdf,
 }
 
@@ -63,6 +73,8 @@ pub(crate) struct ReportArgs {
     /// What the page is called
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) title: Option<String>,
+    #[command(flatten)]
+    pub(crate) pictures: PicturesArgs,
     #[command(flatten)]
     pub(crate) plots: PlotsArgs,
     /// The inputs that RESULT was made of, where they are not found under their old name

@@ -143,14 +143,17 @@ impl CertaintyArgs {
 
 impl PageArgs {
     pub(crate) fn request(&self) -> PageRequest<'_> {
-        self.plots.request(self.report.as_deref())
+        PageRequest {
+            pictures: self.pictures.pictures.map(Into::into),
+            ..self.plots.request(self.report.as_deref())
+        }
     }
 }
 
 impl PlotsArgs {
     /// A page at this place, and the figures.
     pub(crate) fn request<'a>(&'a self, page: Option<&'a Path>) -> PageRequest<'a> {
-        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into() }
+        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures: None }
     }
 }
 
@@ -180,7 +183,7 @@ impl OutputArgs {
 
 /// The call at hand as the origin of a page.
 pub(crate) fn this_call() -> Origin {
-    Origin { title: None, command: Some(command_line()) }
+    Origin { command: Some(command_line()), ..Origin::default() }
 }
 
 /// The command line, as a shell would take it again.

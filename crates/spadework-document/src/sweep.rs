@@ -122,6 +122,17 @@ pub struct StableDocument {
     pub ranking: Vec<String>,
 }
 
+/// An order of models that holds for most k.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsualOrder {
+    /// Names of the models, most robust first.
+    pub ranking: Vec<String>,
+    /// At how many k it holds.
+    pub points: usize,
+    /// How many k have scores.
+    pub of: usize,
+}
+
 /// Wall-clock seconds of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SweepTimings {
@@ -168,6 +179,31 @@ impl SweepDocument {
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    /// The order that the models have at more than half of the k that have scores; none where no order holds for most k.
+    pub fn usual_order(&self) -> Option<UsualOrder> {
+        let mut counts = BTreeMap::<&[String], usize>::new();
+        for point in self.scored() {
+            *counts.entry(&point.ranking).or_default() += 1;
+        }
+        let of = self.scored().count();
+        let (ranking, points) = counts.into_iter().max_by_key(|&(_, count)| count)?;
+        (2 * points > of).then(|| UsualOrder { ranking: ranking.to_vec(), points, of })
+    }
+
+    /// Pairs of models of which the first is more robust by its score at every k that has scores.
+    pub fn pairs_everywhere(&self) -> Vec<(&str, &str)> {
+        let place = |point: &PointDocument, name: &str| point.ranking.iter().position(|other| other == name);
+        let holds = |a: &str, b: &str| {
+            self.scored().next().is_some() && self.scored().all(|point| place(point, a) < place(point, b))
+        };
+        let all = self.models.iter().flat_map(|a| self.models.iter().map(move |b| (a.as_str(), b.as_str())));
+        all.filter(|(a, b)| a != b && holds(a, b)).collect()
+    }
+
+    fn scored(&self) -> impl Iterator<Item = &PointDocument> {
+        self.points.iter().filter(|point| !point.ranking.is_empty())
     }
 
     /// Reads a document that [`SweepDocument::to_json`] wrote.

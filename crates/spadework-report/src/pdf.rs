@@ -65,6 +65,9 @@ impl Drawing {
             return Err("clipped, masked and filtered shapes cannot be written as PDF");
         }
         let opacity = opacity * group.opacity();
+        // From group to group: the outlines of a text do not know how the text itself is turned.
+        self.content.save_state();
+        self.content.transform(matrix(group.transform()));
         for node in group.children() {
             match node {
                 Node::Group(inner) => self.group(inner, opacity)?,
@@ -73,6 +76,7 @@ impl Drawing {
                 Node::Image(_) => return Err("pictures cannot be written as PDF"),
             }
         }
+        self.content.restore_state();
         Ok(())
     }
 
@@ -80,9 +84,7 @@ impl Drawing {
         if !path.is_visible() {
             return Ok(());
         }
-        let transform = path.abs_transform();
         self.content.save_state();
-        self.content.transform(matrix(transform));
         self.opacity(
             path.fill().map_or(Opacity::ONE, Fill::opacity) * opacity,
             path.stroke().map_or(Opacity::ONE, Stroke::opacity) * opacity,

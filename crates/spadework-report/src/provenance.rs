@@ -3,10 +3,12 @@
 /// What made a result, as far as the result itself does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// What the page is called; the kind of result by default.
+    /// What the page is called; the name of the model by default.
     pub title: Option<String>,
     /// The command that made it.
     pub command: Option<String>,
+    /// What the inputs are called, where the result does not say.
+    pub inputs: Option<String>,
 }
 
 /// A line of the table at the end of a page.
@@ -22,6 +24,14 @@ pub(crate) fn facts<const N: usize>(pairs: [(&str, String); N]) -> Vec<Fact> {
 }
 
 impl Origin {
+    /// The same with names of the model and the inputs, as a user typed them, where there are none yet.
+    #[must_use]
+    pub fn or_named(&self, model: Option<&str>, inputs: Option<&str>) -> Self {
+        let title = self.title.clone().or_else(|| model.map(spadework_io::default_name));
+        let inputs = self.inputs.clone().or_else(|| inputs.map(str::to_owned));
+        Self { title, command: self.command.clone(), inputs }
+    }
+
     /// The command, as a line.
     pub(crate) fn fact(&self) -> Option<Fact> {
         self.command.clone().map(|value| Fact { name: "command".to_owned(), value })
