@@ -27,9 +27,6 @@ use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
 
-/// The most fragile samples that a page shows next to what broke them.
-const SHOWN_BROKEN: usize = 8;
-
 /// What is asked of one model.
 #[derive(Debug, Clone)]
 pub struct ScoreRequest<'a> {
@@ -88,6 +85,8 @@ pub struct Scored {
     pub facts: SampleFacts,
     /// The labels of the samples.
     pub labels: Option<Labels>,
+    /// The names of the samples.
+    pub ids: Option<Vec<String>>,
     /// What probes have shown, where the model was probed.
     pub probes: Option<ModelProbes>,
     /// All of it as a document.
@@ -104,6 +103,7 @@ impl Scored {
         ScoredSamples {
             report: &self.report,
             labels: self.labels.as_ref(),
+            ids: self.ids.as_deref(),
             facts: &self.facts,
             probed: self.probes.as_ref().map(|probes| &probes.probed),
         }
@@ -192,7 +192,8 @@ pub(crate) fn score_and<A: Addition>(
         document.command.clone_from(&request.origin.command);
         document.data = sides.document();
     }
-    let scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };
+    let scored =
+        Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, document };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -203,6 +204,14 @@ pub(crate) fn score_and<A: Addition>(
     }
     write_page(request, &scored, &sides, &session)?;
     Ok((scored, found))
+}
+
+impl<'a> ScoreRequest<'a> {
+    /// The same with names of the samples.
+    #[must_use]
+    pub fn with_ids(self, ids: Option<&'a str>) -> Self {
+        Self { data: ModelData { ids, ..self.data }, ..self }
+    }
 }
 
 impl ScoreRequest<'_> {
@@ -301,25 +310,22 @@ fn add_extras(
     Ok(())
 }
 
-/// What broke the samples that a page shows: the most fragile ones, and those that were classified most certainly.
+/// What broke the samples that a page shows.
 fn broken_variants(
     request: &ScoreRequest<'_>,
     scored: &Scored,
     sides: &Sides<'_>,
     session: &Session<'_>,
 ) -> Result<Vec<Variant>, Failure> {
-    let (Probes::Run(probe), Some(model), Some(probes)) = (&request.probes, sides.model, &scored.probes) else {
+    let (Probes::Run(probe), Some(model), Some(probes)) = (&request.probes, sides.model, &scored.probes)
+    else {
         return Ok(Vec::new());
     };
     let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
-    let Some(prober) = prober.filter(|_| request.page.page.is_some()) else { return Ok(Vec::new()) };
-    let mut changed: Vec<usize> =
-        probes.probed.changed(sides.label_ids())?.into_iter().map(|sample| sample.index).collect();
-    let mut wanted: Vec<usize> = probes.document.top_changed.iter().map(|sample| sample.index).collect();
-    let fragility = scored.facts.fragility.values();
-    changed.sort_by(|&a, &b| fragility[b].total_cmp(&fragility[a]).then(a.cmp(&b)));
-    wanted.extend(changed.iter().take(SHOWN_BROKEN));
-    prober.broken(&model.file, &wanted)
+    match prober.filter(|_| request.page.page.is_some()) {
+        Some(prober) => prober.broken(&model.file, &probes.document.shown_broken()),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The page and the figures, where asked for. What they show is computed once for both.
@@ -342,7 +348,12 @@ fn write_page(
         inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
         outputs: arrays.map(|(_, outputs)| outputs),
         columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..(&scored.facts).into() },
-        shown: Shown { pictures: request.page.pictures, variants: &variants, ..Shown::default() },
+        shown: Shown {
+            ids: scored.ids.as_deref(),
+            columns: sides.input.columns(),
+            pictures: request.page.pictures,
+            variants: &variants,
+        },
     };
     let named = |side: &SideView<'_>| side.is_file().then(|| side.name().to_owned());
     let (output, input) = (named(&sides.output), named(&sides.input));

@@ -22,11 +22,19 @@ pub(crate) struct PageArgs {
     pub(crate) plots: PlotsArgs,
 }
 
+/// What the samples are called.
+#[derive(Debug, Args)]
+pub(crate) struct IdsArgs {
+    /// Names of the samples, one per row, words or numbers: a text file, or a column as FILE:COLUMN. Tables and pages show them
+    #[arg(long, help_heading = "Data", value_name = "FILE", hide_short_help = true, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) ids: Option<String>,
+}
+
 /// How much of the samples a page shows.
 #[derive(Debug, Args)]
 pub(crate) struct PicturesArgs {
     /// Pictures on the page, at most; by default those that its galleries show and more as they fit
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) pictures: Option<NonZeroUsize>,
 }
 

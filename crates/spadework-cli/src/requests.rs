@@ -49,6 +49,7 @@ impl ModelArgs {
             inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
             outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
             labels: self.labels.as_deref().map(LabelSource::Named),
+            ids: None,
             corruption: corruption.request(),
             run: self.network.run.options(),
         }
@@ -95,6 +96,7 @@ impl ModelsArgs {
             inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
             models: models.collect::<Result<_, Failure>>()?,
             labels: labels.map(LabelSource::Named),
+            ids: None,
             corruption: corruption.request(),
             run: self.run.options(),
         })

@@ -73,7 +73,12 @@ impl<M> BlackBox<'_, M> {
             for (at, (&index, &margin)) in samples.iter().zip(&margins).enumerate() {
                 if margin <= 0.0 {
                     let row = || rows[at * dim..(at + 1) * dim].to_vec();
-                    variants.entry(index).or_insert_with(|| Variant { index, class: found[at], margin, row: row() });
+                    variants.entry(index).or_insert_with(|| Variant {
+                        index,
+                        class: found[at],
+                        margin,
+                        row: row(),
+                    });
                 }
             }
         }

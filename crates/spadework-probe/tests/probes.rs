@@ -4,7 +4,8 @@ use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
-    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model, probed_manifold,
+    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
+    probed_manifold,
 };
 
 const DIM: usize = 24;

@@ -67,7 +67,7 @@
   const numbersOf = (model, p) => [
     ...(model.fragility ? [`fragility ${model.fragility[p].toFixed(3)}`] : []),
     ...(model.margins ? [`margin ${written(model.margins[p])}`] : []),
-    `node score ${written(model.scores[p])}`,
+    `${model.fragility ? 'node score' : 'score'} ${written(model.scores[p])}`,
   ];
   // In a caption there is room for what ranks a sample, and no more.
   const briefly = (model, p) => numbersOf(model, p).slice(0, model.fragility ? 2 : 1);
@@ -75,7 +75,7 @@
   // Pictures and rows of samples, and of the probes that broke some of them.
   const sheet = data.pictures;
   const place = new Map((sheet ? sheet.samples : []).map((p, at) => [p, at]));
-  const rows = new Map((data.rows ? data.rows.samples : []).map((p, at) => [p, data.rows.text[at]]));
+  const rows = new Map((data.rows ? data.rows.samples : []).map((p, at) => [p, data.rows.numbers[at]]));
   const variants = data.variants;
   const variantOf = new Map((variants ? variants.samples : []).map((p, at) => [p, at]));
   const sheetStyle = (name, image) => `.picture.${name} { background-image: url(${image}); }`;
@@ -102,7 +102,14 @@
     if (place.has(p)) showCell(element, sheet, place.get(p), 'of-sheet');
     else if (rows.has(p)) {
       element.classList.add('numbers');
-      element.textContent = rows.get(p);
+      const table = document.createElement('table');
+      for (const [column, value] of rows.get(p)) {
+        const row = table.insertRow();
+        row.insertCell().textContent = column;
+        row.insertCell().textContent = value;
+      }
+      if (data.rows.left_out > 0) table.insertRow().insertCell().textContent = `and ${data.rows.left_out} more`;
+      element.replaceChildren(table);
     } else {
       element.classList.add('empty');
       element.textContent = sheet ? 'no picture (--pictures)' : 'not on this page';
@@ -134,13 +141,13 @@
     id.textContent = idOf(p);
     text.append(id);
     if (labels) text.append(` · ${labelOf(p)}`);
-    if (model.predicted) {
+    if (isWrong(model, p)) {
       const span = document.createElement('span');
       span.textContent = ` → ${predictedOf(model, p)}`;
-      if (isWrong(model, p)) span.className = 'wrong';
+      span.className = 'wrong';
       text.append(span);
     }
-    text.append(document.createElement('br'), extra ?? briefly(model, p).join(', '));
+    for (const line of extra ? [extra] : briefly(model, p)) text.append(document.createElement('br'), line);
     return text;
   };
   const figureOf = (p, model, extra, withBroken) => {
@@ -158,8 +165,8 @@
     const to = document.createElement('span');
     to.className = 'wrong';
     to.textContent = variants.classes[variantOf.get(p)];
-    const text = caption(p, model, isText ? 'after the probe: ' : `probe, difference × ${variants.amplified}: `);
-    text.append(to);
+    const text = caption(p, model, 'after the probe ');
+    text.append(to, isText ? '' : ` (difference × ${variants.amplified})`);
     figure.append(row, text);
     return figure;
   };

@@ -107,7 +107,9 @@ impl Measure {
 
     /// Whether two values cannot be told apart: their difference is within what the choice of samples does to it.
     fn are_alike(self, a: &ModelDocument, b: &ModelDocument) -> bool {
-        let (Self::RobustAccuracy, Some(one), Some(other)) = (self, &a.facts.probe, &b.facts.probe) else { return false };
+        let (Self::RobustAccuracy, Some(one), Some(other)) = (self, &a.facts.probe, &b.facts.probe) else {
+            return false;
+        };
         let variance = |part: f64, samples: usize| part * (1.0 - part) / samples as f64;
         let (p, q) = (self.value(a).unwrap_or_default(), self.value(b).unwrap_or_default());
         (p - q).abs() <= 1.96 * (variance(p, one.samples) + variance(q, other.samples)).sqrt()
@@ -243,8 +245,11 @@ fn verdict(document: &CompareDocument) -> String {
     let measure = Measure::of(document);
     let models = measure.ranked(document);
     let (Some(best), Some(worst)) = (models.first(), models.last()) else { return String::new() };
-    let alike: Vec<&str> =
-        models[1..].iter().filter(|model| measure.are_alike(best, model)).map(|model| model.name.as_str()).collect();
+    let alike: Vec<&str> = models[1..]
+        .iter()
+        .filter(|model| measure.are_alike(best, model))
+        .map(|model| model.name.as_str())
+        .collect();
     let first = match alike.as_slice() {
         [] => format!("“{}” is the most robust of {} models", best.name, models.len()),
         names => {
@@ -294,7 +299,10 @@ fn limits(document: &CompareDocument) -> Vec<String> {
     });
     let doubtful: Vec<String> = doubtful.map(|pair| format!("“{}” and “{}”", pair.a, pair.b)).collect();
     if !doubtful.is_empty() {
-        limits.push(format!("The SPADE scores of {} cannot be told apart by half of the samples.", doubtful.join("; ")));
+        limits.push(format!(
+            "The SPADE scores of {} cannot be told apart by half of the samples.",
+            doubtful.join("; ")
+        ));
     }
     limits.push("All models share one input graph and one k.".to_owned());
     limits
@@ -315,9 +323,8 @@ fn models_table(document: &CompareDocument) -> Table {
     let measure = Measure::of(document);
     let row = |(rank, model): (usize, &ModelDocument)| {
         let ModelDocument { name, model_score, facts, .. } = model;
-        let interval = facts
-            .interval
-            .map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
+        let interval =
+            facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
         let permuted = facts.references.map(|references| TableCell::number(references.permuted));
         let mut row = vec![(rank + 1).into(), name.as_str().into()];
         // Best evidence first, as everywhere: the SPADE score comes last.

@@ -111,8 +111,7 @@ const NUMBERS: [Number; 13] = [
 
 /// What is known of one model: number, value, how well it follows attacks.
 pub(crate) fn numbers_table(facts: &FactsDocument) -> Table {
-    let row =
-        |known: &Number| Some(vec![known.name.into(), (known.of)(facts)?, known.evidence.into()]);
+    let row = |known: &Number| Some(vec![known.name.into(), (known.of)(facts)?, known.evidence.into()]);
     Table {
         name: "numbers",
         caption: "All numbers of this model".to_owned(),

@@ -14,7 +14,7 @@ use crate::{InputArray, SampleColumns, Shown, packed};
 
 /// Rows of samples that are no pictures: how many, and how many numbers of each.
 const ROWS: usize = 1000;
-const NUMBERS: usize = 12;
+const NUMBERS: usize = 6;
 
 /// Samples that each gallery of the page shows; the script keeps to them, so that every one of them has its picture.
 pub(crate) const GALLERIES: Galleries = Galleries { fragile: 16, robust: 8, changed: 16 };
@@ -86,7 +86,10 @@ pub(crate) struct ExplorerView {
 #[derive(Debug, Serialize)]
 pub(crate) struct ExplorerRows {
     pub(crate) samples: Vec<u32>,
-    text: Vec<String>,
+    /// Of each, some columns with their values.
+    numbers: Vec<Vec<[String; 2]>>,
+    /// How many columns are left out of each.
+    left_out: usize,
 }
 
 impl ExplorerLabels {
@@ -230,19 +233,41 @@ pub(crate) fn pictures_or_rows(
 
 impl ExplorerRows {
     fn of(inputs: &Samples<'_>, samples: Vec<u32>, columns: Option<&[String]>) -> Self {
-        let text = samples.iter().map(|&p| row_text(inputs, p as usize, columns)).collect();
-        Self { samples, text }
+        let columns = ColumnNames(columns);
+        let spreads = Spreads::of(inputs);
+        let numbers = samples.iter().map(|&p| spreads.row(inputs, p as usize, columns)).collect();
+        Self { samples, numbers, left_out: inputs.dim().saturating_sub(NUMBERS) }
     }
 }
 
-fn row_text(samples: &Samples<'_>, p: usize, columns: Option<&[String]>) -> String {
-    let (start, shown) = (p * samples.dim(), samples.dim().min(NUMBERS));
-    let number = |at: usize| match columns.and_then(|names| names.get(at)) {
-        Some(name) => format!("{name} {}", short(value_at(samples, start + at))),
-        None => short(value_at(samples, start + at)),
-    };
-    let rest = if shown < samples.dim() { ", …" } else { "" };
-    format!("{}{rest}", (0..shown).map(number).collect::<Vec<_>>().join(", "))
+/// Mean and standard deviation of every column.
+struct Spreads(Vec<[f64; 2]>);
+
+impl Spreads {
+    fn of(samples: &Samples<'_>) -> Self {
+        let (rows, dim) = (samples.len(), samples.dim());
+        let column = |at: usize| (0..rows).map(move |p| value_at(samples, p * dim + at));
+        let spread = |at: usize| {
+            let mean = column(at).sum::<f64>() / rows as f64;
+            let variance = column(at).map(|value| (value - mean).powi(2)).sum::<f64>() / rows as f64;
+            [mean, variance.sqrt()]
+        };
+        Self((0..dim).map(spread).collect())
+    }
+
+    /// The columns in which a sample is most unusual, in their own order: the rest says little about it.
+    fn row(&self, samples: &Samples<'_>, p: usize, columns: ColumnNames<'_>) -> Vec<[String; 2]> {
+        let value = |at: usize| value_at(samples, p * samples.dim() + at);
+        let unusual = |at: usize| {
+            let [mean, deviation] = self.0[at];
+            if deviation > 0.0 { (value(at) - mean).abs() / deviation } else { 0.0 }
+        };
+        let mut shown: Vec<usize> = (0..samples.dim()).collect();
+        shown.sort_by(|&a, &b| unusual(b).total_cmp(&unusual(a)).then(a.cmp(&b)));
+        shown.truncate(NUMBERS);
+        shown.sort_unstable();
+        shown.into_iter().map(|at| [columns.name(at), short(value(at))]).collect()
+    }
 }
 
 #[cfg(test)]
@@ -256,7 +281,8 @@ mod tests {
             ExplorerLabels::of(&Labels::from_ids((0..1000).map(|p| i64::from(p >= 990)).collect())).unwrap();
         let wrong: Vec<bool> = (0..1000).map(|p| p % 100 == 7).collect();
         let rankings = vec![(0..1000).collect(), (0..1000).rev().collect()];
-        let filters = Filters { labels: Some(&labels), wrong: Some(wrong.clone()), rankings: rankings.clone() };
+        let filters =
+            Filters { labels: Some(&labels), wrong: Some(wrong.clone()), rankings: rankings.clone() };
         let shown: BTreeSet<u32> = filters.samples().into_iter().collect();
         for ranking in &rankings {
             for label in [None, Some(0), Some(1)] {
@@ -280,6 +306,17 @@ mod tests {
         assert_eq!(chosen[..2], [500, 3]);
         assert_eq!(chosen.len(), 300);
         assert_eq!(chosen.iter().collect::<BTreeSet<_>>().len(), 300);
+    }
+
+    #[test]
+    fn a_row_shows_where_a_sample_is_unusual() {
+        let mut values = vec![0.5; 9 * 8];
+        (0..9).for_each(|p| values[p * 8] = p as f64);
+        values[4 * 8 + 7] = 9.0;
+        let samples = Samples::from_f64(9, 8, values).unwrap();
+        let row = Spreads::of(&samples).row(&samples, 4, ColumnNames(None));
+        assert_eq!(row.len(), NUMBERS);
+        assert_eq!(row[NUMBERS - 1], ["[7]", "9"].map(str::to_owned));
     }
 
     #[test]

@@ -75,8 +75,9 @@ pub(crate) fn short_percent(part: f64) -> String {
 impl Table {
     /// The table without columns that say nothing in any row.
     pub(crate) fn without_empty_columns(self) -> Self {
-        let says =
-            |column: usize| self.rows.iter().any(|row| row.get(column).is_some_and(|cell| !cell.text.is_empty()));
+        let says = |column: usize| {
+            self.rows.iter().any(|row| row.get(column).is_some_and(|cell| !cell.text.is_empty()))
+        };
         let kept: Vec<usize> = (0..self.header.len()).filter(|&column| says(column)).collect();
         let header = kept.iter().map(|&column| self.header[column]).collect();
         let of_row = |row: &Vec<TableCell>| kept.iter().map(|&column| row[column].clone()).collect();

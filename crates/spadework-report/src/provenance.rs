@@ -7,6 +7,8 @@ pub struct Origin {
     pub title: Option<String>,
     /// The command that made it.
     pub command: Option<String>,
+    /// What the model is called, where the result does not say.
+    pub model: Option<String>,
     /// What the inputs are called, where the result does not say.
     pub inputs: Option<String>,
 }
@@ -27,9 +29,8 @@ impl Origin {
     /// The same with names of the model and the inputs, as a user typed them, where there are none yet.
     #[must_use]
     pub fn or_named(&self, model: Option<&str>, inputs: Option<&str>) -> Self {
-        let title = self.title.clone().or_else(|| model.map(spadework_io::default_name));
-        let inputs = self.inputs.clone().or_else(|| inputs.map(str::to_owned));
-        Self { title, command: self.command.clone(), inputs }
+        let or_this = |known: &Option<String>, name: Option<&str>| known.clone().or(name.map(str::to_owned));
+        Self { model: or_this(&self.model, model), inputs: or_this(&self.inputs, inputs), ..self.clone() }
     }
 
     /// The command, as a line.

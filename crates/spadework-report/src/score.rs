@@ -10,8 +10,8 @@ use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatt
 use crate::error::Result;
 use crate::evidence::{ANSWERS, Answer, ProbeStory, numbers_table};
 use crate::explorer::{
-    ColumnNames, Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, Filters, GALLERIES,
-    chosen, label_name, pictures_or_rows, ranked,
+    ColumnNames, Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, Filters,
+    GALLERIES, chosen, label_name, pictures_or_rows, ranked,
 };
 use crate::page::{Figure, Frame, Headline, Table, TableCell, filled};
 use crate::page_facts::{LabelFacts, PageFacts, Pair};
@@ -118,7 +118,9 @@ impl ScorePage {
         permuted: Option<f64>,
     ) -> Self {
         let name = |index: usize| sample_id(ids, index);
-        let of_labels = |chart: &&Chart| chart.name.starts_with("label_accuracy") || chart.name.starts_with("label_survived");
+        let of_labels = |chart: &&Chart| {
+            chart.name.starts_with("label_accuracy") || chart.name.starts_with("label_survived")
+        };
         let on_page = || charts.iter().filter(|chart| !chart.name.starts_with("embedding"));
         Self {
             frame: Frame::new(title(document, origin), provenance(document, origin), &document.version),
@@ -172,14 +174,15 @@ fn sample_id(ids: Option<&[String]>, index: usize) -> String {
     ids.and_then(|ids| ids.get(index)).map_or_else(|| index.to_string(), Clone::clone)
 }
 
-/// The most fragile samples that are right: with probes, those of which the page has what broke them.
+/// The most fragile samples that are right: with probes, the weakest of those that broke.
 fn weakest(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<u32> {
-    let ranking = leading(model);
+    let probe = model.document.facts.probe.as_ref();
+    if let Some(probe) = probe.filter(|probe| !probe.weakest.is_empty()) {
+        return probe.weakest.iter().map(|sample| sample.index as u32).collect();
+    }
     let is_wrong = wrong(model, facts);
     let is_right = |p: u32| is_wrong.as_ref().is_none_or(|wrong| !wrong[p as usize]);
-    let broken = |p: u32| model.shown.variants.iter().any(|variant| variant.index == p as usize);
-    let fits = |p: &u32| is_right(*p) && (model.shown.variants.is_empty() || broken(*p));
-    ranking.into_iter().filter(fits).take(WEAKEST).collect()
+    leading(model).into_iter().filter(|&p| is_right(p)).take(WEAKEST).collect()
 }
 
 /// The samples by the number that says best which of them break: fragility for classifiers, node scores otherwise.
@@ -196,13 +199,15 @@ fn wrong(model: &ScoredModel<'_>, facts: &PageFacts) -> Option<Vec<bool>> {
 fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
     let mut hints = Vec::new();
     if let Some((what, shares)) = label_shares(&facts.labels) {
-        let worst = shares.iter().take(WEAKEST_LABELS).map(|share| format!("{} ({:.0} %)", share.name, share.value));
+        let worst =
+            shares.iter().take(WEAKEST_LABELS).map(|share| format!("{} ({:.0} %)", share.name, share.value));
         let text = format!("Weakest labels, by {what}: {}.", joined(worst));
         hints.push(LookAt { section: "labels", text });
     }
     if let Some(wrong) = wrong(model, facts) {
         let count = wrong.iter().filter(|&&is| is).count();
-        let text = format!("{} samples are classified wrongly: choose “wrong” among the samples.", grouped(count));
+        let text =
+            format!("{} samples are classified wrongly: choose “wrong” among the samples.", grouped(count));
         hints.push(LookAt { section: "samples", text });
     }
     let same = facts.pairs.iter().find(|pair| !pair.is_mixed).filter(|_| model.labels.is_some());
@@ -350,7 +355,7 @@ fn labels_inside(cut: &Cut, labels: &Labels) -> String {
 /// The name of the model, unless the reader is given another title.
 fn title(document: &ScoreDocument, origin: &Origin) -> String {
     let file = document.model.as_ref().map(|model| &model.file);
-    let named = file.or(document.data.as_ref().map(|data| &data.outputs.array));
+    let named = file.or(document.data.as_ref().map(|data| &data.outputs.array)).or(origin.model.as_ref());
     let named = named.map(|argument| default_name(argument)).filter(|name| !name.is_empty());
     origin.title.clone().or(named).unwrap_or_else(|| "Robustness of a model".to_owned())
 }
@@ -423,7 +428,12 @@ fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> 
         let labels = document.label_scores.iter();
         let mut rows: Vec<Estimate> = labels.map(|label| estimate(label_text(label), label.score)).collect();
         rows.sort_by(|a, b| b.value.total_cmp(&a.value));
-        charts.push(intervals("labels", "Labels by mean node score, largest first", "mean node score", &rows));
+        charts.push(intervals(
+            "labels",
+            "Labels by mean node score, largest first",
+            "mean node score",
+            &rows,
+        ));
         charts.push(pair_map(&document.label_scores, &document.label_pairs));
     }
     if let Some((model, _, _)) = details {
@@ -448,7 +458,8 @@ fn label_charts(labels: &[LabelFacts]) -> Vec<Chart> {
     }
     let survived = shares(labels, |label| label.probed.map(|[probed, survived]| [survived, probed]));
     let right = shares(labels, |label| label.right.map(|right| [right, label.samples]));
-    let chart = |name, title, rows: Vec<Estimate>| intervals(name, title, "per cent, with 95 % intervals", &rows);
+    let chart =
+        |name, title, rows: Vec<Estimate>| intervals(name, title, "per cent, with 95 % intervals", &rows);
     let survived =
         survived.map(|rows| chart("label_survived", "Samples that survive every probe, by label", rows));
     let right = right.map(|rows| chart("label_accuracy", "Accuracy by label", rows));
@@ -467,12 +478,7 @@ fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
         })
         .collect();
     let names: Vec<String> = ids.iter().map(|label| label_text(label)).collect();
-    heat_map(
-        "label_pairs",
-        "Mean edge score between labels",
-        &names,
-        &cells,
-    )
+    heat_map("label_pairs", "Mean edge score between labels", &names, &cells)
 }
 
 fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {

@@ -5,8 +5,8 @@ use spadework_document::sweep::SweepDocument;
 use crate::charts::{Band, Chart, Series, lines, short};
 use crate::error::Result;
 use crate::page::{CurvePage, Figure, Frame, Table, TableCell, filled};
-use crate::verdict::grouped;
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
+use crate::verdict::grouped;
 
 /// The page of a sweep.
 ///
@@ -52,12 +52,13 @@ fn verdict(document: &SweepDocument) -> String {
     if document.models.len() < 2 {
         return spread(document);
     }
-    let quoted = |names: &[String]| -> String {
-        joined(names.iter().map(|name| format!("“{name}”")))
-    };
+    let quoted = |names: &[String]| -> String { joined(names.iter().map(|name| format!("“{name}”"))) };
     match document.usual_order() {
         Some(order) if order.points == order.of => {
-            format!("The same order at every k: {}, most robust first by SPADE score.", quoted(&order.ranking))
+            format!(
+                "The same order at every k: {}, most robust first by SPADE score.",
+                quoted(&order.ranking)
+            )
         }
         Some(order) => format!(
             "One order at {} of {} values of k: {}, most robust first by SPADE score.",
@@ -93,7 +94,9 @@ fn limits(document: &SweepDocument) -> Vec<String> {
             let pairs = pairs.iter().map(|(a, b)| format!("“{a}” before “{b}”"));
             format!("Holds at every k: {}.", joined(pairs))
         });
-        limits.push("SPADE scores follow attacks poorly: compare with --probe where models can be run.".to_owned());
+        limits.push(
+            "SPADE scores follow attacks poorly: compare with --probe where models can be run.".to_owned(),
+        );
     }
     if !document.disconnected.is_empty() {
         let ks = joined(document.disconnected.iter().map(ToString::to_string));

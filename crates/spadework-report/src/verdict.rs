@@ -24,7 +24,9 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn of(document: &ScoreDocument) -> Self {
         match &document.facts.probe {
-            Some(probe) => Self { sentence: probed(probe), limits: limits_of_probes(probe) },
+            Some(probe) => {
+                Self { sentence: probed(probe, document.facts.accuracy), limits: limits_of_probes(probe) }
+            }
             None => Self { sentence: unprobed(document), limits: limits_without_probes(document) },
         }
     }
@@ -38,17 +40,15 @@ pub(crate) fn share_interval(share: f64, samples: usize) -> Option<(f64, f64)> {
     let n = samples as f64;
     let square = NORMAL_95 * NORMAL_95;
     let middle = (share + square / (2.0 * n)) / (1.0 + square / n);
-    let half =
-        NORMAL_95 / (1.0 + square / n) * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
+    let half = NORMAL_95 / (1.0 + square / n) * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
     // Rounding must not push an end past a share of nothing or of all.
     Some(((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0)))
 }
 
 /// `38.0 – 48.1 %`.
 pub(crate) fn share_range(share: f64, samples: usize) -> String {
-    share_interval(share, samples).map_or_else(String::new, |(low, high)| {
-        format!("{} – {} %", short_percent(low), short_percent(high))
-    })
+    share_interval(share, samples)
+        .map_or_else(String::new, |(low, high)| format!("{} – {} %", short_percent(low), short_percent(high)))
 }
 
 /// The perturbations in words: what an attacker may do.
@@ -84,12 +84,15 @@ fn word(left: f64) -> &'static str {
     }
 }
 
-fn probed(probe: &ProbeDocument) -> String {
+/// `accuracy` is that of all samples, of which some were probed.
+fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
     let leaves = attack(&probe.probe);
-    match (probe.robust_accuracy, probe.accuracy) {
+    // What is left is compared with what these samples had.
+    let left = |robust: f64| robust / probe.accuracy.unwrap_or(1.0).max(f64::MIN_POSITIVE);
+    match (probe.robust_accuracy, accuracy.or(probe.accuracy)) {
         (Some(robust), Some(accuracy)) => format!(
             "{}: it classifies {} correctly, and under attack by {leaves} about {} ({}).",
-            word(robust / accuracy.max(f64::MIN_POSITIVE)),
+            word(left(robust)),
             percent(accuracy),
             percent(robust),
             share_range(robust, probe.samples)
@@ -101,7 +104,8 @@ fn probed(probe: &ProbeDocument) -> String {
             share_range(robust, probe.samples)
         ),
         (None, accuracy) => {
-            let right = accuracy.map_or_else(String::new, |part| format!("It classifies {} correctly. ", percent(part)));
+            let right = accuracy
+                .map_or_else(String::new, |part| format!("It classifies {} correctly. ", percent(part)));
             format!(
                 "{right}{} ({}) survive random {leaves}. An attack looks for the worst change, and leaves fewer.",
                 percent(probe.held),
@@ -218,9 +222,9 @@ fn spade_score(
     permuted: Option<f64>,
     is_minor: bool,
 ) -> Headline {
-    let range = facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
-    let baseline =
-        permuted.map_or_else(String::new, |score| format!("; permuted baseline {}", short(score)));
+    let range =
+        facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
+    let baseline = permuted.map_or_else(String::new, |score| format!("; permuted baseline {}", short(score)));
     Headline {
         name: "SPADE score λ₁".to_owned(),
         value: short(document.model_score),
@@ -300,12 +304,15 @@ mod tests {
 
     #[test]
     fn the_word_follows_what_is_left() {
-        assert_eq!([0.95, 0.8, 0.43, 0.1, 0.0].map(word), [
-            "Robust at this size",
-            "Mostly robust at this size",
-            "Breaks easily",
-            "Breaks almost everywhere",
-            "Not robust"
-        ]);
+        assert_eq!(
+            [0.95, 0.8, 0.43, 0.1, 0.0].map(word),
+            [
+                "Robust at this size",
+                "Mostly robust at this size",
+                "Breaks easily",
+                "Breaks almost everywhere",
+                "Not robust"
+            ]
+        );
     }
 }

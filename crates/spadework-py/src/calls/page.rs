@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
 use spadework_document::score::ScoreDocument;
 use spadework_report::{
-    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_page_of_document, score_page,
-    score_page_of_document, sweep_page,
+    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_page_of_document,
+    score_page, score_page_of_document, sweep_page,
 };
 
 use crate::arrays::{LabelArrays, Rows};
