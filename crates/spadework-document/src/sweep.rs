@@ -266,3 +266,33 @@ impl PointScore {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(rankings: &[&[&str]]) -> SweepDocument {
+        let point = |(k, ranking): (usize, &&[&str])| serde_json::json!({"neighbors": k, "scores": [], "ranking": ranking});
+        let points: Vec<_> = rankings.iter().enumerate().map(point).collect();
+        let request = RequestDocument::from(&SpadeParams::default());
+        serde_json::from_value(serde_json::json!({
+            "schema": SCHEMA, "models": ["a", "b", "c"], "points": points, "disconnected": [], "samples": 9, "graph": "",
+            "weights": "", "output_searches": [], "connectivity": "", "eigenpairs": 2, "tolerance": 0.0, "seed": 0,
+            "request": request, "notes": [], "timings": {"neighbors_s": 0.0, "total_s": 0.0}, "version": ""
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_order_must_hold_for_most_k() {
+        let most = document(&[&["a", "b", "c"], &["a", "c", "b"], &["a", "b", "c"]]);
+        let order = most.usual_order().unwrap();
+        assert_eq!((order.points, order.of, order.ranking.concat().as_str()), (2, 3, "abc"));
+        assert_eq!(most.pairs_everywhere(), [("a", "b"), ("a", "c")]);
+        // Half is not most, and a k without scores says nothing.
+        let half = document(&[&["a", "b", "c"], &["c", "a", "b"], &[]]);
+        assert_eq!(half.usual_order(), None);
+        assert_eq!(half.pairs_everywhere(), [("a", "b")]);
+        assert_eq!((document(&[]).usual_order(), document(&[]).pairs_everywhere()), (None, Vec::new()));
+    }
+}
