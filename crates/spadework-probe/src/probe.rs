@@ -13,6 +13,8 @@
 //! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers have followed the
 //! accuracy under attack.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rayon::prelude::*;
 use spadework::monitor::{Monitor, Stage};
 use spadework::random::{Purpose, drawn, stream};
@@ -20,7 +22,7 @@ use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{name_classes, predictions};
-use crate::batch::{Batch, ProbedSample, Scatter};
+use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::BlackBox;
 use crate::copies::{Copies, MOST_COPIES, Range};
 use crate::error::Error;
@@ -280,11 +282,52 @@ where
 {
     params.check_for(inputs.dim())?;
     monitor.begin(PROBES);
-    let copies = params.copies(inputs);
     let chosen = params.chosen(inputs.len());
+    probe_chosen(inputs, &chosen, model, params, monitor, None).map(|(probed, _)| probed)
+}
+
+/// The first copy that takes its class from each of some samples, as [`probe_model`] has found it with the same parameters; none of
+/// samples that hold. Only the samples named go through the model again.
+///
+/// # Errors
+/// As [`probe_model`]. Samples that there are not are left out.
+pub fn broken_variants<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    samples: &[usize],
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<Variant>, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    params.check_for(inputs.dim())?;
+    let chosen: BTreeSet<usize> = samples.iter().copied().filter(|&sample| sample < inputs.len()).collect();
+    let chosen: Vec<usize> = chosen.into_iter().collect();
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keep = Some(BTreeMap::new());
+    let (_, variants) = probe_chosen(inputs, &chosen, model, params, monitor, keep)?;
+    Ok(variants.unwrap_or_default().into_values().collect())
+}
+
+/// Probes the samples named, and keeps what broke them where `variants` is there to take it.
+fn probe_chosen<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    chosen: &[usize],
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+    variants: Option<BTreeMap<usize, Variant>>,
+) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    let copies = params.copies(inputs);
     let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
+    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds, variants };
     let mut samples = Vec::with_capacity(chosen.len());
     let mut output_dim = 0;
     for indices in batches {
@@ -301,8 +344,9 @@ where
             }
         });
     }
-    let evaluations = model.evaluations;
-    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: output_dim })
+    let BlackBox { evaluations, variants, .. } = model;
+    let (params, inputs) = (params.clone(), inputs.len());
+    Ok((Probed { params, samples, evaluations, inputs, classes: output_dim }, variants))
 }
 
 /// What random copies do to the margins of a batch.
@@ -319,7 +363,7 @@ where
     let (mut squares, mut kept) = (vec![0.0; batch.len()], vec![0_usize; batch.len()]);
     for copy in 0..probes {
         let rows = perturbed(&batch.rows, batch.dim, &batch.indices, copy, copies);
-        let margins = model.margins(rows, batch.dim, &batch.classes)?;
+        let margins = model.margins(rows, batch.dim, &batch.classes, &batch.indices)?;
         for (at, margin) in margins.into_iter().enumerate() {
             let sample = &mut found[at];
             sample.lowest = sample.lowest.min(margin);

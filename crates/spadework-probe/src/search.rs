@@ -62,7 +62,8 @@ where
             .flat_map_iter(|state| corner(batch.row(state.at), &state.signs, turn.as_ref(), copies))
             .collect();
         let classes: Vec<usize> = states.iter().map(|state| batch.classes[state.at]).collect();
-        let margins = model.margins(rows, batch.dim, &classes)?;
+        let samples: Vec<usize> = states.iter().map(|state| batch.indices[state.at]).collect();
+        let margins = model.margins(rows, batch.dim, &classes, &samples)?;
         for (state, margin) in states.iter_mut().zip(margins) {
             let lowest = &mut found[state.at].lowest;
             *lowest = lowest.min(margin);

@@ -4,7 +4,8 @@ use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
-    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, probe_model, probed_manifold,
+    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
+    probed_manifold,
 };
 
 const DIM: usize = 24;
@@ -310,4 +311,33 @@ fn accuracy_counts_the_first_largest_output() {
     assert_eq!(accuracy(&outputs, &[1, 1, 2, 3]).unwrap(), None);
     assert_eq!(accuracy(&outputs, &[-1, 1, 2, 1]).unwrap(), None);
     assert!(accuracy(&outputs, &[1]).is_err());
+}
+
+/// What is shown of a sample that breaks is the copy that broke it in the search: as far away as allowed, of another class, with
+/// the margin that the search has found. A sample that holds has none.
+#[test]
+fn variants_are_the_copies_that_broke_their_samples() {
+    let weights = [1.0_f32, -2.0, 0.5, 1.5];
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        let Values::F32(values) = rows.values() else { panic!("probes are single precision") };
+        let lead = |row: &[f32]| row.iter().zip(weights).map(|(x, w)| x * w).sum::<f32>();
+        let outputs = values.chunks_exact(4).flat_map(|row| [lead(row), -lead(row)]).collect::<Vec<_>>();
+        Ok(Samples::from_f32(rows.len(), 2, outputs)?)
+    };
+    let rows = vec![0.5, 0.2, 0.1, 0.1, 0.9, 0.0, 0.9, 0.9, 0.1, 0.4, 0.2, 0.2];
+    let inputs = Samples::from_f32(3, 4, rows.clone()).unwrap();
+    let params = ProbeParams::new("linf:0.1".parse().unwrap());
+    let probed = probe_model::<Error, _>(&inputs, model, &params, &Silent).unwrap();
+    let variants = broken_variants::<Error, _>(&inputs, &[2, 0, 1, 2, 9], model, &params, &Silent).unwrap();
+    let broken: Vec<usize> = probed.samples.iter().filter(|s| !s.holds()).map(|s| s.index).collect();
+    assert_eq!(variants.iter().map(|variant| variant.index).collect::<Vec<_>>(), broken);
+    assert!(!broken.is_empty() && broken.len() < 3, "{broken:?}");
+    for variant in &variants {
+        let sample = &probed.samples[variant.index];
+        assert_eq!(variant.margin, sample.lowest);
+        assert_ne!(variant.class, sample.class);
+        let original = &rows[4 * variant.index..4 * variant.index + 4];
+        assert!(variant.row.iter().zip(original).all(|(a, b)| (a - b).abs() <= 0.1 + 1e-6));
+    }
+    assert!(broken_variants::<Error, _>(&inputs, &[], model, &params, &Silent).unwrap().is_empty());
 }
