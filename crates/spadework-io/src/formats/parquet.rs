@@ -356,3 +356,62 @@ fn to_numbers(values: Vec<f64>, kinds: &[Kind]) -> Numbers {
 fn decoder(error: &ParquetError, name: &str) -> Error {
     Error::Decoder { name: name.to_owned(), format: Format::Parquet, reason: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::column::page::PageReader;
+    use parquet::data_type::Int32Type;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    /// One list of many equal numbers, which takes a few hundred bytes.
+    fn one_list(length: usize) -> Vec<u8> {
+        let schema = "message m { repeated int32 a; }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = WriterProperties::builder().set_write_batch_size(1 << 20).build();
+        let mut bytes = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let repetition: Vec<i16> = (0..length).map(|at| i16::from(at > 0)).collect();
+        let (values, definition) = (vec![7; length], vec![1; length]);
+        column.typed::<Int32Type>().write_batch(&values, Some(&definition), Some(&repetition)).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_list_is_refused_before_it_is_unpacked() {
+        let bytes = one_list(5000);
+        let file = File::open(&bytes, "x").unwrap();
+        let pages = |allowed: u64| {
+            let too_many = Arc::new(AtomicBool::new(false));
+            let pages = file.reader.get_row_group(0).unwrap().get_column_page_reader(0).unwrap();
+            let mut pages = CheckedPages::new(pages, limit_of(allowed, &too_many));
+            let mut outcome = Ok(());
+            while outcome.is_ok() {
+                match pages.get_next_page() {
+                    Ok(None) => break,
+                    Ok(Some(_)) => {}
+                    Err(error) => outcome = Err(error),
+                }
+            }
+            (outcome.is_ok(), too_many.load(Ordering::Relaxed))
+        };
+        assert_eq!(pages(5000), (true, false));
+        assert_eq!(pages(4999), (false, true));
+    }
+
+    /// More values than 128 MiB hold in a file of some kilobytes.
+    #[test]
+    fn a_bomb_of_one_list_is_an_expansion() {
+        let bytes = one_list((128 << 20) / 8 + 1);
+        assert!(bytes.len() < 32 << 10, "{}", bytes.len());
+        let error = parse(&bytes, None, "x.parquet").unwrap_err();
+        assert!(matches!(error, Error::Expansion { .. }), "{error}");
+    }
+}
