@@ -8,11 +8,13 @@ mod copies;
 mod error;
 mod fragility;
 mod grid;
+pub mod intervals;
 mod kind;
 mod margins;
 mod probe;
 mod sample_facts;
 mod search;
+mod smoothness;
 
 pub use accuracy::{accuracy, predictions};
 pub use batch::{ProbedSample, Scatter};
@@ -23,3 +25,4 @@ pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
 pub use probe::{PROBES, ProbeParams, ProbeSummary, Probed, probe_model, probed_manifold};
 pub use sample_facts::SampleFacts;
+pub use smoothness::{Smoothness, smoothness_ranks};
