@@ -327,7 +327,16 @@ where
     let copies = params.copies(inputs);
     let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds, variants };
+    let mut model = BlackBox {
+        model,
+        monitor,
+        evaluations: 0,
+        output_dim: None,
+        batches: 0,
+        rounds_done: 0,
+        rounds,
+        variants,
+    };
     let mut samples = Vec::with_capacity(chosen.len());
     let mut output_dim = 0;
     for indices in batches {

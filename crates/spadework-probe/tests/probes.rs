@@ -341,3 +341,19 @@ fn variants_are_the_copies_that_broke_their_samples() {
     }
     assert!(broken_variants::<Error, _>(&inputs, &[], model, &params, &Silent).unwrap().is_empty());
 }
+
+/// A model that returns more or fewer outputs later on would be read beyond its end, or half.
+#[test]
+fn a_model_keeps_its_number_of_outputs() {
+    for (later, probe) in [(2, "linf:0.1"), (4, "linf:0.1"), (2, "linf:0.1:pixel"), (4, "linf:0.1:pixel")] {
+        let mut calls = 0;
+        let fickle = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+            calls += 1;
+            let columns = if calls > 3 { later } else { 3 };
+            let outputs: Vec<f64> = (0..rows.len() * columns).map(|at| (at % columns) as f64).collect();
+            Ok(Samples::from_f64(rows.len(), columns, outputs)?)
+        };
+        let error = probe_model(&inputs(20), fickle, &params(probe), &Silent).unwrap_err();
+        assert_eq!(error, Error::OutputWidth { batch: 3, expected: 3, got: later }, "{probe}");
+    }
+}
