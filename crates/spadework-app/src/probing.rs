@@ -10,7 +10,8 @@ use spadework_io::Labels;
 use spadework_io::corrupt::{Channels, ImageShape};
 use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
 use spadework_probe::{
-    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, probe_model,
+    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, Variant,
+    broken_variants, probe_model,
 };
 
 use crate::data::Rows;
@@ -108,6 +109,18 @@ impl<'a> Prober<'a> {
         let probed = with_threads(self.runner.threads, probe)?;
         let document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
         Ok(ModelProbes { probed, document })
+    }
+
+    /// The probes that broke some of the samples.
+    pub(crate) fn broken(&self, file: &str, samples: &[usize]) -> Result<Vec<Variant>, Failure> {
+        if samples.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prepared = self.runner.prepare(file)?;
+        let monitor = self.runner.session.monitor();
+        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let find = || broken_variants::<Failure, _>(self.inputs, samples, model, &self.params, monitor);
+        with_threads(self.runner.threads, find)
     }
 
     fn mention_cost(&self, file: &str) {
@@ -251,6 +264,11 @@ pub fn grid_of(shape: ImageShape) -> Grid {
         Channels::Last => ChannelOrder::Last,
     };
     Grid { channels, height, width, order }
+}
+
+/// The smallest margin of every input over its probes; NaN where it was not probed.
+pub(crate) fn margins(probed: &Probed) -> Vec<f64> {
+    probed.lowest_margins().into_iter().map(|margin| margin.unwrap_or(f64::NAN)).collect()
 }
 
 /// Columns of the table of samples, a number per input, NaN for those that were not probed.

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use spadework::Error;
 use spadework_probe::{ProbeSummary, Probed, ProbedSample};
 
+/// How many of the weakest samples a document lists.
+const WEAKEST: usize = 8;
+
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeDocument {
@@ -39,6 +42,9 @@ pub struct ProbeDocument {
     /// Those of them with the largest margins.
     #[serde(default)]
     pub top_changed: Vec<ChangedDocument>,
+    /// Those of them with the smallest margins, smallest first.
+    #[serde(default)]
+    pub weakest: Vec<ChangedDocument>,
 }
 
 /// The accuracy under attack that a search estimates.
@@ -68,6 +74,11 @@ pub struct ChangedDocument {
 }
 
 impl ProbeDocument {
+    /// The samples that a page shows next to the probes that broke them.
+    pub fn shown_broken(&self) -> Vec<usize> {
+        self.top_changed.iter().chain(&self.weakest).map(|sample| sample.index).collect()
+    }
+
     /// The document of what was probed, with `top` samples that changed; `labels` are those of all samples.
     ///
     /// # Errors
@@ -103,6 +114,7 @@ impl ProbeDocument {
             margin_ratio,
             changed: changed.len(),
             top_changed: changed.iter().take(top).map(document).collect(),
+            weakest: changed.iter().rev().take(WEAKEST).map(document).collect(),
         })
     }
 }

@@ -24,6 +24,20 @@ pub struct ProbedSample {
     pub further_loss: Option<f64>,
 }
 
+/// A perturbed copy that takes its class from a sample.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Variant {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// The class that the model gives to the copy.
+    pub class: usize,
+    /// What is left of the margin: 0 or less.
+    pub margin: f64,
+    /// The numbers of the copy.
+    pub row: Vec<f32>,
+}
+
 /// Random copies of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]

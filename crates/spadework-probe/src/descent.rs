@@ -93,7 +93,8 @@ where
         }
         let copies: Vec<Vec<f32>> = left.par_iter_mut().map(|(_, search)| search.copy(&round)).collect();
         let classes: Vec<usize> = left.iter().map(|(at, _)| batch.classes[*at]).collect();
-        let margins = model.margins(copies.concat(), batch.dim, &classes)?;
+        let samples: Vec<usize> = left.iter().map(|(at, _)| batch.indices[*at]).collect();
+        let margins = model.margins(copies.concat(), batch.dim, &classes, &samples)?;
         left.par_iter_mut().zip(&margins).for_each(|((_, search), &margin)| search.learn(margin, &round));
         for ((at, _), margin) in left.iter().zip(margins) {
             progress.take(*at, margin);

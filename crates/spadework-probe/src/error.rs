@@ -46,6 +46,18 @@ pub enum Error {
         /// Numbers per output.
         outputs: usize,
     },
+    /// A model that changes its mind about how many outputs it has.
+    #[error(
+        "the model must return the same number of outputs for every batch, got {got} in batch {batch} (counted from 0) after {expected} in the first"
+    )]
+    OutputWidth {
+        /// Which call of the model, counted from 0.
+        batch: usize,
+        /// Numbers per output of the first.
+        expected: usize,
+        /// Numbers per output of this one.
+        got: usize,
+    },
     /// The copies of a search are no cloud around a sample.
     #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]
     ProbedManifold,

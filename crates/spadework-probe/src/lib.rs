@@ -24,13 +24,13 @@ mod search;
 mod smoothness;
 
 pub use accuracy::{accuracy, predictions};
-pub use batch::{ProbedSample, Scatter};
+pub use batch::{ProbedSample, Scatter, Variant};
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
-pub use probe::{PROBES, ProbeParams, ProbeSummary, Probed, probe_model, probed_manifold};
+pub use probe::{PROBES, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold};
 pub use radius::parse_radius;
 pub use sample_facts::SampleFacts;
 pub use smoothness::{Smoothness, smoothness_ranks};

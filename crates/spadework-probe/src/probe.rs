@@ -13,6 +13,8 @@
 //! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers have followed the
 //! accuracy under attack.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rayon::prelude::*;
 use spadework::monitor::{Monitor, Stage};
 use spadework::random::{Purpose, drawn, stream};
@@ -20,7 +22,7 @@ use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{name_classes, predictions};
-use crate::batch::{Batch, ProbedSample, Scatter};
+use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::BlackBox;
 use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
@@ -150,21 +152,27 @@ impl ProbeParams {
     }
 
     /// What the searches of all samples share; none where copies are random.
-    fn search(
+    fn search<E: From<Error>, M>(
         &self,
         inputs: &Samples<'_>,
         chosen: &[usize],
+        guides: &[usize],
         clean: &CleanOutputs,
         copies: &Copies,
-    ) -> Option<Search> {
+        model: &mut BlackBox<'_, M>,
+    ) -> Result<Option<Search>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
         match (self.probe.kind(), self.probe.norm()) {
-            (ProbeKind::Search, ProbeNorm::Linf) => Some(Search::Corners),
+            (ProbeKind::Search, ProbeNorm::Linf) => Ok(Some(Search::Corners)),
             (ProbeKind::Search, ProbeNorm::L2) => {
-                let rows = gathered(inputs, chosen);
-                let directions = Directions::of(&rows, inputs.dim(), &clean.values, &clean.classes);
-                Some(Search::Ball { tree: BlockTree::new(copies.grid, copies.seed), directions })
+                let asked =
+                    if guides == chosen { None } else { Some(CleanOutputs::of(inputs, guides, model)?) };
+                let directions = asked.as_ref().unwrap_or(clean).directions(inputs, guides);
+                Ok(Some(Search::Ball { tree: BlockTree::new(copies.grid, copies.seed), directions }))
             }
-            (ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. }, _) => None,
+            (ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. }, _) => Ok(None),
         }
     }
 
@@ -332,13 +340,68 @@ where
 {
     params.check_for(inputs.dim())?;
     monitor.begin(PROBES);
-    let copies = params.copies(inputs);
     let chosen = params.chosen(inputs.len());
-    let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
+    probe_chosen(inputs, &chosen, &chosen, model, params, monitor, None).map(|(probed, _)| probed)
+}
+
+/// The first copy that takes its class from each of some samples, as [`probe_model`] has found it with the same parameters; none of
+/// samples that hold. Copies are made of the samples named alone; a search in L2 begins with what all samples that were probed show, so
+/// that these go through the model once more themselves.
+///
+/// # Errors
+/// As [`probe_model`]. Samples that there are not are left out.
+pub fn broken_variants<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    samples: &[usize],
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<Variant>, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    params.check_for(inputs.dim())?;
+    let chosen: BTreeSet<usize> = samples.iter().copied().filter(|&sample| sample < inputs.len()).collect();
+    let chosen: Vec<usize> = chosen.into_iter().collect();
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keep = Some(BTreeMap::new());
+    // A search that ended early because all samples together were precise enough had broken these before.
+    let (guides, params) = (params.chosen(inputs.len()), params.clone().with_precision(None));
+    let (_, variants) = probe_chosen(inputs, &chosen, &guides, model, &params, monitor, keep)?;
+    Ok(variants.unwrap_or_default().into_values().collect())
+}
+
+/// Probes the samples named, and keeps what broke them where `variants` is there to take it; `guides` are the samples that a search in L2
+/// begins with.
+fn probe_chosen<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    chosen: &[usize],
+    guides: &[usize],
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+    variants: Option<BTreeMap<usize, Variant>>,
+) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    let copies = params.copies(inputs);
+    let batches = in_batches(chosen, inputs.dim());
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
-    let clean = CleanOutputs::of(inputs, batches.clone(), &mut model)?;
-    let search = params.search(inputs, &chosen, &clean, &copies);
+    let mut model = BlackBox {
+        model,
+        monitor,
+        evaluations: 0,
+        output_dim: None,
+        batches: 0,
+        rounds_done: 0,
+        rounds,
+        variants,
+    };
+    let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
+    let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
     let effort = Effort::new(params.probes, params.precision);
     let mut samples = Vec::with_capacity(chosen.len());
     for indices in batches {
@@ -348,8 +411,14 @@ where
             None => scatter(&batch, &copies, params.probes, &mut model)?,
         });
     }
-    let evaluations = model.evaluations;
-    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: clean.dim })
+    let BlackBox { evaluations, variants, .. } = model;
+    let (params, inputs) = (params.clone(), inputs.len());
+    Ok((Probed { params, samples, evaluations, inputs, classes: clean.dim }, variants))
+}
+
+/// As many samples as go through the model at once.
+fn in_batches(samples: &[usize], dim: usize) -> std::slice::Chunks<'_, usize> {
+    samples.chunks((BATCH_NUMBERS / dim).clamp(1, BATCH_ROWS))
 }
 
 /// What the model says of the samples themselves, in the order in which they are probed.
@@ -361,16 +430,16 @@ struct CleanOutputs {
 }
 
 impl CleanOutputs {
-    fn of<'i, E: From<Error>, M>(
+    fn of<E: From<Error>, M>(
         inputs: &Samples<'_>,
-        batches: impl Iterator<Item = &'i [usize]>,
+        samples: &[usize],
         model: &mut BlackBox<'_, M>,
     ) -> Result<Self, E>
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
         let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
-        for indices in batches {
+        for indices in in_batches(samples, inputs.dim()) {
             let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
             let classes = predictions(&outputs);
             clean.dim = outputs.dim();
@@ -382,6 +451,11 @@ impl CleanOutputs {
             }
         }
         Ok(clean)
+    }
+
+    /// Where inputs and outputs of these samples say that margins shrink.
+    fn directions(&self, inputs: &Samples<'_>, samples: &[usize]) -> Directions {
+        Directions::of(&gathered(inputs, samples), inputs.dim(), &self.values, &self.classes)
     }
 
     /// The second largest output of a sample, the first of equal ones.
@@ -419,7 +493,7 @@ where
     let (mut squares, mut kept) = (vec![0.0; batch.len()], vec![0_usize; batch.len()]);
     for copy in 0..probes {
         let rows = perturbed(&batch.rows, batch.dim, &batch.indices, copy, copies);
-        let margins = model.margins(rows, batch.dim, &batch.classes)?;
+        let margins = model.margins(rows, batch.dim, &batch.classes, &batch.indices)?;
         for (at, margin) in margins.into_iter().enumerate() {
             let sample = &mut found[at];
             sample.lowest = sample.lowest.min(margin);

@@ -4,7 +4,8 @@ use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
-    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, probe_model, probed_manifold,
+    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
+    probed_manifold,
 };
 
 const DIM: usize = 24;
@@ -298,6 +299,22 @@ fn a_search_in_a_ball_depends_on_the_seed_and_the_probed_samples_alone() {
     assert_ne!(all.samples, on(1, &params.with_seed(1)).samples);
 }
 
+/// What broke samples is found again, although a search in a ball begins with what all probed samples show.
+#[test]
+fn what_broke_samples_in_a_ball_is_found_again() {
+    let (inputs, params) = (inputs(200), params("l2:0.5").with_samples(50).with_precision(Some(0.9)));
+    let changed = probe_model(&inputs, linear, &params, &Silent).unwrap().changed(None).unwrap();
+    let mut broken: Vec<usize> = changed.iter().map(|sample| sample.index).collect();
+    broken.sort_unstable();
+    assert!((5..45).contains(&broken.len()), "the case decides something: {}", broken.len());
+    let variants = broken_variants(&inputs, &broken, linear, &params, &Silent).unwrap();
+    assert_eq!(variants.iter().map(|variant| variant.index).collect::<Vec<_>>(), broken);
+    for sample in &changed {
+        let variant = variants.iter().find(|variant| variant.index == sample.index).unwrap();
+        assert_eq!(variant.margin, sample.lowest, "a search ends with the copy that breaks its sample");
+    }
+}
+
 /// No copy in a ball takes more than ε‖w‖₂ of a linear margin. The search comes within 2 % of that after 100 copies, and spends no more
 /// copies than it may; signs, which are as long, take at most ε‖w‖₁/√d.
 #[test]
@@ -421,4 +438,49 @@ fn accuracy_counts_the_first_largest_output() {
     assert_eq!(accuracy(&outputs, &[1, 1, 2, 3]).unwrap(), None);
     assert_eq!(accuracy(&outputs, &[-1, 1, 2, 1]).unwrap(), None);
     assert!(accuracy(&outputs, &[1]).is_err());
+}
+
+/// What is shown of a sample that breaks is the copy that broke it in the search: as far away as allowed, of another class, with
+/// the margin that the search has found. A sample that holds has none.
+#[test]
+fn variants_are_the_copies_that_broke_their_samples() {
+    let weights = [1.0_f32, -2.0, 0.5, 1.5];
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        let Values::F32(values) = rows.values() else { panic!("probes are single precision") };
+        let lead = |row: &[f32]| row.iter().zip(weights).map(|(x, w)| x * w).sum::<f32>();
+        let outputs = values.chunks_exact(4).flat_map(|row| [lead(row), -lead(row)]).collect::<Vec<_>>();
+        Ok(Samples::from_f32(rows.len(), 2, outputs)?)
+    };
+    let rows = vec![0.5, 0.2, 0.1, 0.1, 0.9, 0.0, 0.9, 0.9, 0.1, 0.4, 0.2, 0.2];
+    let inputs = Samples::from_f32(3, 4, rows.clone()).unwrap();
+    let params = ProbeParams::new("linf:0.1".parse().unwrap());
+    let probed = probe_model::<Error, _>(&inputs, model, &params, &Silent).unwrap();
+    let variants = broken_variants::<Error, _>(&inputs, &[2, 0, 1, 2, 9], model, &params, &Silent).unwrap();
+    let broken: Vec<usize> = probed.samples.iter().filter(|s| !s.holds()).map(|s| s.index).collect();
+    assert_eq!(variants.iter().map(|variant| variant.index).collect::<Vec<_>>(), broken);
+    assert!(!broken.is_empty() && broken.len() < 3, "{broken:?}");
+    for variant in &variants {
+        let sample = &probed.samples[variant.index];
+        assert_eq!(variant.margin, sample.lowest);
+        assert_ne!(variant.class, sample.class);
+        let original = &rows[4 * variant.index..4 * variant.index + 4];
+        assert!(variant.row.iter().zip(original).all(|(a, b)| (a - b).abs() <= 0.1 + 1e-6));
+    }
+    assert!(broken_variants::<Error, _>(&inputs, &[], model, &params, &Silent).unwrap().is_empty());
+}
+
+/// A model that returns more or fewer outputs later on would be read beyond its end, or half.
+#[test]
+fn a_model_keeps_its_number_of_outputs() {
+    for (later, probe) in [(2, "linf:0.1"), (4, "linf:0.1"), (2, "linf:0.1:pixel"), (4, "linf:0.1:pixel")] {
+        let mut calls = 0;
+        let fickle = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+            calls += 1;
+            let columns = if calls > 3 { later } else { 3 };
+            let outputs: Vec<f64> = (0..rows.len() * columns).map(|at| (at % columns) as f64).collect();
+            Ok(Samples::from_f64(rows.len(), columns, outputs)?)
+        };
+        let error = probe_model(&inputs(20), fickle, &params(probe), &Silent).unwrap_err();
+        assert_eq!(error, Error::OutputWidth { batch: 3, expected: 3, got: later }, "{probe}");
+    }
 }

@@ -160,3 +160,17 @@ def test_softmax_is_told(samples):
     with pytest.warns(spadework.SpadeworkWarning, match="ends in a softmax"):
         spadework.probe(path, arrays["x"], "linf:0.1:pixel")
     assert not spadework.probe(path, arrays["x"], "linf:0.1:pixel", onnx={"before_softmax": True}).notes
+
+
+@pytest.mark.parametrize("later", [2, 4])
+@pytest.mark.parametrize("probe", ["linf:0.1", "linf:0.1:pixel"])
+def test_a_function_that_changes_its_number_of_outputs_is_refused(samples, later, probe):
+    calls = 0
+
+    def fickle(x):
+        nonlocal calls
+        calls += 1
+        return np.tile(np.arange(later if calls > 3 else 3), (len(x), 1)).astype(float)
+
+    with pytest.raises(ValueError, match=f"got {later} in batch 3 .* after 3 in the first"):
+        spadework.probe(fickle, samples, probe, verbose=False)

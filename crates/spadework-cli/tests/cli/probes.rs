@@ -117,9 +117,12 @@ fn labels_say_what_is_right() {
     );
     let page = scene.read("page.html");
     for part in [
-        "robust accuracy, estimated",
+        "estimated robust accuracy",
         "An upper bound of what the strongest attack of this size leaves.",
-        &format!("{changed} right samples lose their class on one"),
+        &format!("{changed} samples that are classified correctly lose their class on one"),
+        // What broke the samples stands next to them.
+        "each next to the probe that broke it",
+        "\"variants\":{\"samples\":[",
         "id=\"table-changed\"",
         "docs/what-the-scores-mean.md",
     ] {
