@@ -80,7 +80,16 @@ where
     let chosen = params.chosen(inputs.len());
     let batches = chosen.chunks(BATCH);
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
+    let mut model = BlackBox {
+        model,
+        monitor,
+        evaluations: 0,
+        output_dim: None,
+        batches: 0,
+        rounds_done: 0,
+        rounds,
+        variants: None,
+    };
     let spread = spread_of(outputs);
     let range = range_of(inputs);
     let mut samples = Vec::with_capacity(chosen.len());
