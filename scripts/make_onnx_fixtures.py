@@ -187,6 +187,10 @@ def refused():
     write("not_a_number", model([unary("Log")], [flat], [out], []))
     write("random", model([unary("RandomNormalLike")], [flat], [out], []))
     write("bytes", model([helper.make_node("Cast", ["x"], ["y"], "cast", to=FLOAT)], [info("x", ["n", 4], TensorProto.UINT8)], [out], []))
+    mean = helper.make_node("ReduceMean", ["x"], ["middle"], "mean", axes=[0], keepdims=1)
+    write("mixes_mean", model([mean, helper.make_node("Sub", ["x", "middle"], ["y"], "off")], [flat], [out], []))
+    axis = numpy_helper.from_array(np.array(0, np.int64), "axis")
+    write("mixes_sum", model([helper.make_node("CumSum", ["x", "axis"], ["y"], "running")], [flat], [out], [axis]))
     write("no_rows", model([helper.make_node("ReduceSum", ["x"], ["y"], "sum", keepdims=0)], [flat], [info("y", [])], []))
     write("huge_batch", model([unary("Relu")], [info("x", [1 << 40, 4])], [info("y", [1 << 40, 4])], []))
     # Constants that a few bytes ask for.

@@ -1,8 +1,11 @@
 //! Model files, run on the inputs.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
+use spadework::samples::Values;
 use spadework::threads::with_threads;
+use spadework::{Samples, Silent};
 use spadework_document::score::ModelFileDocument;
 use spadework_io::Dataset;
 use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared, RunOptions};
@@ -59,8 +62,10 @@ impl<'a> ModelRunner<'a> {
         let monitor = self.session.monitor();
         let mut outputs =
             with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, monitor)))??;
+        let outputs = outputs.swap_remove(0);
+        check_alone(file, &prepared, samples, &outputs)?;
         let document = document(model, output, softmax, self.options, prepared.library());
-        Ok((outputs.swap_remove(0), document))
+        Ok((outputs, document))
     }
 
     /// A model file made ready for other samples of the inputs' shape, a few at a time. What it is like has been noted when it
@@ -114,6 +119,40 @@ pub(crate) fn note_library(file: &str, prepared: &Prepared, session: &Session<'_
     if let Some(ByLibrary { library, refusal: Some(refusal) }) = prepared.library() {
         let message = format!("{file}: run by onnxruntime ({}), since {refusal}", library.display());
         session.note(NoteCode::OnnxRuntime, message);
+    }
+}
+
+/// Runs some samples by themselves: an operator along the axis of the batch (a mean, a running sum) gives outputs of the right shape
+/// that depend on the other samples.
+fn check_alone(
+    file: &str,
+    prepared: &Prepared,
+    samples: &Samples<'_>,
+    outputs: &Dataset,
+) -> Result<(), Failure> {
+    /// Batches of other sizes are multiplied in another order; a mean over samples changes far more.
+    const TOLERANCE: f64 = 1e-3;
+    // The first sample of a batch is the one that a running sum leaves alone.
+    let few: BTreeSet<usize> = [1, samples.len() / 2, samples.len() - 1].into_iter().collect();
+    let together = outputs.few_samples()?;
+    for sample in few.into_iter().filter(|&sample| sample < samples.len() && samples.len() > 1) {
+        let alone = prepared.run(&samples.rows(&[sample as u32])?, &Silent)?.swap_remove(0);
+        let (alone, expected) = (row(&alone.few_samples()?, 0), row(&together, sample));
+        let size = expected.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
+        let differ = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * size;
+        if alone.len() != expected.len() || alone.iter().zip(&expected).any(differ) {
+            return Err(Usage::MixedBatch { file: file.to_owned(), sample }.into());
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of one sample.
+fn row(samples: &Samples<'_>, at: usize) -> Vec<f64> {
+    let place = at * samples.dim()..(at + 1) * samples.dim();
+    match samples.values() {
+        Values::F32(values) => values[place].iter().map(|&value| f64::from(value)).collect(),
+        Values::F64(values) => values[place].to_vec(),
     }
 }
 

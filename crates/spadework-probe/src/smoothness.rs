@@ -82,7 +82,8 @@ impl Smoothness {
 /// ```
 pub fn smoothness_ranks(models: &[Smoothness]) -> Vec<f64> {
     let by_agreement = mean_ranks(&models.iter().map(|model| model.agreement).collect::<Vec<_>>());
-    let roughness: Option<Vec<f64>> = models.iter().map(|model| model.roughness.map(|rough| -rough)).collect();
+    let roughness: Option<Vec<f64>> =
+        models.iter().map(|model| model.roughness.map(|rough| -rough)).collect();
     match roughness {
         Some(smooth) => {
             by_agreement.into_iter().zip(mean_ranks(&smooth)).map(|(a, b)| f64::midpoint(a, b)).collect()

@@ -12,7 +12,7 @@ use spadework_io::Dataset;
 use spadework_model::{Engine, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 use crate::arrays::Rows;
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::watch::watched;
 
 /// How a model is run, as `onnx.py` has checked it.
@@ -107,7 +107,8 @@ fn array<'py>(py: Python<'py>, output: &Dataset) -> PyResult<Bound<'py, PyArrayD
 /// What a model file says of itself.
 #[pyfunction]
 pub(crate) fn describe_model<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
-    let model = OnnxModel::open(path).map_err(|error| Failure::from(error).into_exception(py))?;
+    let model =
+        without_panics(|| OnnxModel::open(path).map_err(|error| Failure::from(error).into_exception(py)))?;
     let outline = model.outline();
     let found = PyDict::new(py);
     found.set_item("inputs", outline.inputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>())?;
