@@ -110,6 +110,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     }
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
+    session.check_inputs()?;
     document.notes = session.notes();
 
     if folder.is_some() {

@@ -31,6 +31,8 @@ pub struct ProbeRequest {
     pub probes: Option<usize>,
     /// Samples to probe, at most.
     pub samples: usize,
+    /// A search ends early where more copies could change the estimate by at most this.
+    pub precision: Option<f64>,
 }
 
 impl ProbeRequest {
@@ -38,11 +40,14 @@ impl ProbeRequest {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let of_samples = ProbeParams::new(self.probe).with_samples(self.samples);
         of_samples.check().map_err(|error| Failure::from(error).about(Subject::Argument("probe_samples")))?;
-        self.params().check().map_err(|error| Failure::from(error).about(Subject::Argument("probes")))
+        self.params().check().map_err(|error| {
+            let argument = if matches!(error, ProbeError::Precision { .. }) { "precision" } else { "probes" };
+            Failure::from(error).about(Subject::Argument(argument))
+        })
     }
 
     fn params(&self) -> ProbeParams {
-        let usual = ProbeParams::new(self.probe).with_samples(self.samples);
+        let usual = ProbeParams::new(self.probe).with_samples(self.samples).with_precision(self.precision);
         match self.probes {
             Some(probes) => usual.with_probes(probes),
             None => usual,

@@ -167,7 +167,7 @@ pub(crate) fn score_and<A: Addition>(
     addition.check(sides.pair.len())?;
 
     // The scores; steps of a run that was interrupted are taken from the folder.
-    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session));
+    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
     let report = match &store {
         Some(store) => evaluate_with(&sides.pair, params, store, session.monitor()),
         None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
@@ -185,6 +185,7 @@ pub(crate) fn score_and<A: Addition>(
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
+    session.check_inputs()?;
     document.notes = session.notes();
 
     // Everything is written.

@@ -268,7 +268,9 @@ pub(crate) fn with_sides<T>(
     let given = inputs.view()?;
     let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    work(&Sides::new(data, &inputs, given, &outputs, session)?)
+    let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
+    session.check_inputs()?;
+    Ok(made)
 }
 
 /// A mismatch of the pair concerns both files; a side without shape one of them. Arrays in memory are named by the error itself.

@@ -8,7 +8,7 @@ use spadework::samples::Side;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_ids, load_labels, outdated_digest};
-use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
+use spadework_model::{Engine, Layout, Normalization, OnnxModel, RunOptions};
 use spadework_probe::{Probe, Variant};
 
 use crate::corruption::apply_again;
@@ -134,6 +134,7 @@ fn options(then: &ModelFileDocument) -> RunOptions {
         layout: then.layout.as_deref().and_then(Layout::from_word),
         // The library may not be on this machine; the built-in engine gives the same up to the last digits.
         onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
+        engine: Engine::Auto,
         normalization: then.normalize.as_deref().and_then(Normalization::new),
         ..RunOptions::default()
     }

@@ -128,7 +128,12 @@ impl CorruptionArgs {
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
         let probes = self.probes.map(Into::into);
-        self.probe.map(|probe| ProbeRequest { probe, probes, samples: self.probe_samples.get() })
+        self.probe.map(|probe| ProbeRequest {
+            probe,
+            probes,
+            samples: self.probe_samples.get(),
+            precision: self.precision,
+        })
     }
 
     /// Probes of the model that is run for the outputs.

@@ -28,6 +28,9 @@ pub struct ProbeDocument {
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_accuracy: Option<f64>,
+    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<ProbeEstimateDocument>,
     /// The mean part of the margin that is left at the worst copy; larger is more robust.
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies.
@@ -42,6 +45,21 @@ pub struct ProbeDocument {
     /// Those of them with the smallest margins, smallest first.
     #[serde(default)]
     pub weakest: Vec<ChangedDocument>,
+}
+
+/// The accuracy under attack that a search estimates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbeEstimateDocument {
+    /// The estimate, from 0 to 1.
+    pub estimate: f64,
+    /// Lower end of its 95 % interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples that were probed.
+    pub n: usize,
+    /// Rows that went through the model per sample, on average.
+    pub queries: f64,
 }
 
 /// A sample that loses its class on a copy.
@@ -66,8 +84,16 @@ impl ProbeDocument {
     /// # Errors
     /// When there is not one label a sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
-        let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio, .. } =
+        let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
+        let queries = probed.evaluations as f64 / probed.samples.len() as f64;
+        let estimate = estimated.map(|found| ProbeEstimateDocument {
+            estimate: found.estimate,
+            lower: found.lower,
+            upper: found.upper,
+            n: found.n,
+            queries,
+        });
         let changed = probed.changed(labels)?;
         let document = |sample: &ProbedSample| ChangedDocument {
             index: sample.index,
@@ -83,6 +109,7 @@ impl ProbeDocument {
             accuracy,
             held,
             robust_accuracy,
+            estimate,
             stability,
             margin_ratio,
             changed: changed.len(),

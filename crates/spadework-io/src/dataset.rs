@@ -33,9 +33,10 @@ enum Store {
 }
 
 impl Dataset {
-    pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Self {
+    pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Result<Self> {
+        array.check_exact(name)?;
         let shape = array.shape().to_vec();
-        Self::from_numbers(shape, array.numbers(), name)
+        Ok(Self::from_numbers(shape, array.numbers(), name))
     }
 
     /// Numbers that were computed: `len` samples of one shape.
@@ -63,7 +64,7 @@ impl Dataset {
             _ => try_cast_slice::<u8, f64>(values).is_ok(),
         };
         if !(file.is_mapped() && description.is_native_rows() && aligned) {
-            return Ok(Self::from_raw(&array, name));
+            return Self::from_raw(&array, name);
         }
         let (offset, element) = (file.len() - values.len(), description.element);
         let shape = description.shape;

@@ -107,10 +107,10 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
         Format::Parquet => Dataset::from_table(parquet::parse(&file, key, name)?, name),
         Format::Cifar => {
             let (images, labels) = cifar::parse(&file, name)?;
-            Dataset::from_raw(&images, name).with_labels(labels)
+            Dataset::from_raw(&images, name)?.with_labels(labels)
         }
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
-            Dataset::from_raw(&raw_array(format, &file, key, name)?, name)
+            Dataset::from_raw(&raw_array(format, &file, key, name)?, name)?
         }
     })
 }
@@ -263,6 +263,24 @@ mod tests {
         let converted = load_mapping_from(&path.display().to_string(), 1).unwrap();
         assert!(!converted.is_mapped());
         assert_eq!(converted.samples().unwrap().dim(), 1);
+    }
+
+    #[test]
+    fn integers_beyond_double_precision_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        let name = path.display().to_string();
+        write_npy(&path, &[2], &[(1_i64 << 53) - 1, 1 - (1 << 53)][..]).unwrap();
+        load(&name).unwrap();
+        write_npy(&path, &[2], &[1_i64, (1 << 53) + 1][..]).unwrap();
+        let error = load(&name).unwrap_err();
+        assert!(matches!(error, Error::BigInteger { at: 1, got: 9_007_199_254_740_993, .. }), "{error}");
+        // As labels they are classes, not numbers.
+        assert_eq!(load_labels(&name).unwrap().ids()[1], 9_007_199_254_740_993);
+        let csv = |text: &str| load_bytes("x.csv", text.as_bytes().to_vec());
+        csv("a,b\n1,9007199254740992\n2,12345678901234567890123\n").unwrap_err();
+        // What double precision holds is no loss.
+        csv("a,b\n1,9007199254740992\n2,1e300\n").unwrap();
     }
 
     #[test]

@@ -16,6 +16,10 @@ pub(crate) struct BlackBox<'a, M> {
     pub(crate) monitor: &'a dyn Monitor,
     /// Rows that went through the model.
     pub(crate) evaluations: u64,
+    /// Numbers per output, once there are any.
+    pub(crate) output_dim: Option<usize>,
+    /// Times that the model was run.
+    pub(crate) batches: usize,
     pub(crate) rounds_done: u64,
     pub(crate) rounds: u64,
     /// The first copy that broke each sample, where somebody wants to see them.
@@ -49,6 +53,11 @@ impl<M> BlackBox<'_, M> {
         if outputs.dim() < 2 {
             return Err(Error::NoMargin { outputs: outputs.dim() }.into());
         }
+        let (batch, expected) = (self.batches, *self.output_dim.get_or_insert(outputs.dim()));
+        if outputs.dim() != expected {
+            return Err(Error::OutputWidth { batch, expected, got: outputs.dim() }.into());
+        }
+        self.batches += 1;
         self.evaluations += count as u64;
         self.skip_round::<E>()?;
         Ok(outputs)

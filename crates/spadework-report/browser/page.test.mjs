@@ -64,13 +64,24 @@ const writeArrays = () => {
   writeFileSync(file('labels.csv'), rows.map((row) => [`"${HOSTILE.replaceAll('"', '""')}"`, 'b', '"c, ""d"""'][row.ring]).join('\n') + '\n');
 };
 
+/**
+ * Sets the size of the window. The driver sets the orientation of the screen too, which Firefox 140 ESR does not know;
+ * the size is set all the same, so only the size is waited for.
+ */
+const resize = async (page, viewport) => {
+  await page.setViewport(viewport).catch((error) => {
+    if (!/unknown command.*setScreenOrientationOverride/.test(error.message)) throw error;
+  });
+  await page.waitForFunction((width) => innerWidth === width, { timeout: 10_000 }, viewport.width);
+};
+
 const open = async (name, settings = {}) => {
   const page = await (await theBrowser(settings.dark)).newPage();
   page.problems = [];
   page.on('console', (message) => { if (message.type() === 'error' || message.type() === 'warn') page.problems.push(message.text()); });
   page.on('pageerror', (error) => page.problems.push(error.message));
   page.on('request', (request) => { if (!/^(file|data|blob):/.test(request.url())) page.problems.push(`asks for ${request.url()}`); });
-  await page.setViewport({ width: 1280, height: 900, ...settings.viewport });
+  await resize(page, { width: 1280, height: 900, ...settings.viewport });
   if (!FIREFOX) await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: settings.dark ? 'dark' : 'light' }]);
   await page.goto(pathToFileURL(file(name)).href);
   return page;

@@ -10,7 +10,7 @@ use super::csv_lines::{Line, Rows};
 use crate::element::Numbers;
 use crate::error::{Error, Result, excerpt};
 use crate::labels::Labels;
-use crate::stream::{GZIP_MAGIC, gunzip};
+use crate::stream::{GZIP_MAGIC, check_promise, gunzip};
 use crate::table::Table;
 
 /// The numbers of all columns, or of the one called `key`.
@@ -111,6 +111,19 @@ fn integer(cell: &str) -> Option<i64> {
     })
 }
 
+/// Refuses a whole number that double precision does not hold.
+fn check_exact(cell: &[u8], at: usize, name: &str) -> Result<()> {
+    /// Fewer digits are always held.
+    const DIGITS: usize = 15;
+    if cell.len() <= DIGITS {
+        return Ok(());
+    }
+    match std::str::from_utf8(cell).ok().and_then(|text| text.parse::<i128>().ok()) {
+        Some(got) if (got as f64) as i128 != got => Err(Error::BigInteger { name: name.to_owned(), at, got }),
+        _ => Ok(()),
+    }
+}
+
 /// The number that a cell is.
 pub(super) fn number(cell: &[u8]) -> Option<f64> {
     std::str::from_utf8(cell).ok()?.parse().ok()
@@ -118,6 +131,7 @@ pub(super) fn number(cell: &[u8]) -> Option<f64> {
 
 fn push_numbers(line: &Line, columns: &Range<usize>, name: &str, values: &mut Vec<f64>) -> Result<()> {
     for (index, cell) in line.cells.iter().enumerate().filter(|(index, _)| columns.contains(index)) {
+        check_exact(cell, values.len(), name)?;
         values.push(number(cell).ok_or_else(|| Error::Cell {
             name: name.to_owned(),
             line: line.number,
@@ -133,6 +147,9 @@ pub(super) fn plain_text<'a>(bytes: &'a [u8], name: &str) -> Result<Cow<'a, [u8]
     const MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.starts_with(GZIP_MAGIC) {
         let text = gunzip(bytes, name)?;
+        // A cell of two bytes becomes a number of eight.
+        let cells = text.iter().filter(|byte| matches!(byte, b',' | b';' | b'\t' | b'\n')).count();
+        check_promise(cells.saturating_mul(size_of::<f64>()), bytes.len(), name)?;
         return Ok(Cow::Owned(text.strip_prefix(MARK).map(<[u8]>::to_vec).unwrap_or(text)));
     }
     Ok(Cow::Borrowed(bytes.strip_prefix(MARK).unwrap_or(bytes)))

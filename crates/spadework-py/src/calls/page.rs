@@ -13,6 +13,7 @@ use spadework_report::{
 };
 
 use crate::arrays::{LabelArrays, Rows};
+use crate::errors::without_panics;
 use crate::watch::watched;
 
 /// Why a page has no pictures.
@@ -22,6 +23,10 @@ const NONE_KEPT: &str = "a comparison does not keep the arrays of its models";
 /// The page of what a document says: of a score, a comparison or a sweep.
 #[pyfunction]
 pub(crate) fn page_of_document(document: &str, title: Option<String>) -> PyResult<String> {
+    without_panics(|| page_of(document, title))
+}
+
+fn page_of(document: &str, title: Option<String>) -> PyResult<String> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(format!("not a document: {error}"));
     let origin = Origin { title, ..Origin::default() };
     let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
