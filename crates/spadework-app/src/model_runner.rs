@@ -8,7 +8,7 @@ use spadework::threads::with_threads;
 use spadework::{Samples, Silent};
 use spadework_document::score::ModelFileDocument;
 use spadework_io::Dataset;
-use spadework_model::{Normalization, OnnxModel, Prepared, RunOptions};
+use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared, RunOptions};
 
 use crate::failure::Failure;
 use crate::observer::Session;
@@ -48,6 +48,8 @@ impl<'a> ModelRunner<'a> {
         let softmax = note_softmax(model, &output, self.session);
         let sample = inputs.sample_shape();
         let prepared = model.prepare(sample, &[&output], self.options)?;
+        note_output(model, &output, self.options, self.session);
+        note_library(file, &prepared, self.session);
         if prepared.moves_channels() {
             self.session.note(
                 NoteCode::ChannelsMoved,
@@ -62,7 +64,7 @@ impl<'a> ModelRunner<'a> {
             with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, monitor)))??;
         let outputs = outputs.swap_remove(0);
         check_alone(file, &prepared, samples, &outputs)?;
-        let document = document(model, output, softmax, self.options);
+        let document = document(model, output, softmax, self.options, prepared.library());
         Ok((outputs, document))
     }
 
@@ -98,6 +100,26 @@ pub(crate) fn note_softmax(model: &OnnxModel, output: &str, session: &Session<'_
     };
     session.note(NoteCode::SoftmaxOutput, message);
     true
+}
+
+/// Says which output is taken where nobody named one and it is not the first.
+pub(crate) fn note_output(model: &OnnxModel, output: &str, options: &RunOptions, session: &Session<'_>) {
+    let first = model.outline().outputs.first().map_or("", |port| port.name.as_str());
+    if options.output_name.is_none() && options.point == OutputPoint::Output && output != first {
+        let file = model.name();
+        session.note(
+            NoteCode::OutputChosen,
+            format!("{file}: `{output}` is taken, since the first output, `{first}`, is not of floating point numbers"),
+        );
+    }
+}
+
+/// Says that a library runs a model where nobody asked for it.
+pub(crate) fn note_library(file: &str, prepared: &Prepared, session: &Session<'_>) {
+    if let Some(ByLibrary { library, refusal: Some(refusal) }) = prepared.library() {
+        let message = format!("{file}: run by onnxruntime ({}), since {refusal}", library.display());
+        session.note(NoteCode::OnnxRuntime, message);
+    }
 }
 
 /// Runs some samples by themselves: an operator along the axis of the batch (a mean, a running sum) gives outputs of the right shape
@@ -144,6 +166,7 @@ pub(crate) fn document(
     output: String,
     softmax: bool,
     options: &RunOptions,
+    by: Option<&ByLibrary>,
 ) -> ModelFileDocument {
     ModelFileDocument {
         file: model.name().to_owned(),
@@ -151,7 +174,7 @@ pub(crate) fn document(
         digest: model.digest().to_owned(),
         output,
         softmax,
-        onnxruntime: options.onnxruntime.as_ref().map(|library| library.display().to_string()),
+        onnxruntime: by.map(|by| by.library.display().to_string()),
         layout: options.layout.map(|layout| layout.to_string()),
         normalize: options.normalization.as_ref().map(Normalization::numbers),
     }

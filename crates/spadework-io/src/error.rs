@@ -223,6 +223,12 @@ pub enum Error {
     /// Labels that are not one number per sample.
     #[error("{name}: labels must be one per sample (shape [n] or [n, 1]), got shape {shape:?}")]
     LabelShape { name: String, shape: Vec<usize> },
+    /// Ids that are not one per sample.
+    #[error("{name}: ids must be in one column; name it as FILE:COLUMN, got {columns} columns")]
+    IdShape { name: String, columns: usize },
+    /// More or fewer ids than samples.
+    #[error("{name}: ids must be one per sample, got {ids} for {samples} samples")]
+    IdCount { name: String, samples: usize, ids: usize },
     /// A label that does not fit 64 signed bits.
     #[error("{name}: labels must be words or integers below 2^63, got {got} at row {row}")]
     LabelValue { name: String, row: usize, got: String },

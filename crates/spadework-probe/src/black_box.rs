@@ -1,8 +1,12 @@
 //! The model as probes see it: rows go in, margins come out, and every row is counted.
 
+use std::collections::BTreeMap;
+
 use spadework::Samples;
 use spadework::monitor::{Monitor, check_cancelled};
 
+use crate::accuracy::predictions;
+use crate::batch::Variant;
 use crate::error::Error;
 use crate::margins::leads_of;
 
@@ -18,6 +22,8 @@ pub(crate) struct BlackBox<'a, M> {
     pub(crate) batches: usize,
     pub(crate) rounds_done: u64,
     pub(crate) rounds: u64,
+    /// The first copy that broke each sample, where somebody wants to see them.
+    pub(crate) variants: Option<BTreeMap<usize, Variant>>,
 }
 
 impl<M> BlackBox<'_, M> {
@@ -57,17 +63,34 @@ impl<M> BlackBox<'_, M> {
         Ok(outputs)
     }
 
-    /// The margins of some rows: the output of the class of each, less the largest other.
+    /// The margins of copies: the output of the class of each, less the largest other. `samples` says whose copies they are.
     pub(crate) fn margins<E: From<Error>>(
         &mut self,
         rows: Vec<f32>,
         dim: usize,
         classes: &[usize],
+        samples: &[usize],
     ) -> Result<Vec<f64>, E>
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
+        let seen = self.variants.is_some().then(|| rows.clone());
         let outputs = self.outputs(rows, dim)?;
-        Ok(leads_of(&outputs, classes.iter().copied()))
+        let margins = leads_of(&outputs, classes.iter().copied());
+        if let (Some(rows), Some(variants)) = (seen, &mut self.variants) {
+            let found = predictions(&outputs);
+            for (at, (&index, &margin)) in samples.iter().zip(&margins).enumerate() {
+                if margin <= 0.0 {
+                    let row = || rows[at * dim..(at + 1) * dim].to_vec();
+                    variants.entry(index).or_insert_with(|| Variant {
+                        index,
+                        class: found[at],
+                        margin,
+                        row: row(),
+                    });
+                }
+            }
+        }
+        Ok(margins)
     }
 }

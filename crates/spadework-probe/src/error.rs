@@ -34,6 +34,12 @@ pub enum Error {
         /// Numbers per sample.
         dim: usize,
     },
+    /// A precision that is no share of the samples.
+    #[error("the precision of a probe must be above 0 and below 1 (100 %), got {got}")]
+    Precision {
+        /// The precision asked for.
+        got: f64,
+    },
     /// A model with a single output has no runner-up to lead.
     #[error("a margin needs at least 2 outputs per sample, got {outputs}")]
     NoMargin {

@@ -47,6 +47,19 @@ def test_a_search_takes_all_that_a_linear_model_can_lose(samples):
     assert found.changes is None and found.kept is None and found.margin_ratio is None
 
 
+def test_an_estimate_has_an_interval_and_may_end_early(samples):
+    found = spadework.probe(linear, samples, "linf:0.1", verbose=False)
+    lower, upper = found.robust_accuracy_interval
+    assert 0 <= lower <= found.robust_accuracy <= upper <= 1
+    estimate = found.document["estimate"]
+    assert (estimate["n"], estimate["queries"]) == (400, found.evaluations / 400)
+    early = spadework.probe(linear, samples, "linf:0.1", precision=0.9, verbose=False)
+    assert early.evaluations <= 400 * 201 and early.evaluations <= found.evaluations
+    with pytest.raises(ValueError, match="precision of a probe must be above 0"):
+        spadework.probe(linear, samples, "linf:0.1", precision=2, verbose=False)
+    assert spadework.probe(linear, samples, "linf:0.1:pixel", verbose=False).robust_accuracy_interval is None
+
+
 def test_labels_decide_what_is_held(samples):
     right = (samples.astype(float) @ WEIGHTS <= 0).astype(int)
     call = dict(probe="linf:0.001:pixel", verbose=False)

@@ -26,7 +26,34 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table
     if count == 0 {
         return Err(Error::EmptyTable { name: name.to_owned() });
     }
-    Ok(Table { shape: vec![count, rows.columns.len()], numbers: Numbers::F64(values) })
+    let columns = rows.header.as_ref().and_then(|header| names(header, &rows.columns));
+    Ok(Table { shape: vec![count, rows.columns.len()], numbers: Numbers::F64(values), columns })
+}
+
+/// What a header calls the columns; numbers that only count them are no names.
+fn names(header: &csv::ByteRecord, columns: &Range<usize>) -> Option<Vec<String>> {
+    let cells = header.iter().skip(columns.start).take(columns.len());
+    let names: Vec<String> = cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();
+    let says = |name: &String| number(name.as_bytes()).is_none();
+    names.iter().any(says).then_some(names)
+}
+
+/// The cells of the only column, or of the one called `key`, as they are written; without a key the first line is one of them.
+pub(crate) fn words(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Vec<String>> {
+    let text = plain_text(bytes, name)?;
+    let mut rows = Rows::open(&text, key, name)?;
+    if rows.columns.len() > 1 {
+        return Err(Error::IdShape { name: name.to_owned(), columns: rows.columns.len() });
+    }
+    let column = rows.columns.start;
+    let word =
+        |cells: &csv::ByteRecord| String::from_utf8_lossy(cells.get(column).unwrap_or_default()).into_owned();
+    let first = rows.header.as_ref().filter(|_| key.is_none()).map(word);
+    let mut words: Vec<String> = first.into_iter().collect();
+    while let Some(line) = rows.next_row()? {
+        words.push(word(&line.cells));
+    }
+    Ok(words)
 }
 
 /// Integers or words of the only column, or of the one called `key`.

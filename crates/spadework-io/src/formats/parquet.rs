@@ -297,7 +297,7 @@ impl<'a> File<'a> {
             return Err(Error::RaggedList { name, column, row, expected, got });
         }
         let numbers = to_numbers(read.values, &[kind]);
-        Ok(Table { shape: vec![lengths.len(), expected], numbers })
+        Ok(Table { shape: vec![lengths.len(), expected], numbers, columns: None })
     }
 }
 
@@ -339,7 +339,7 @@ fn interleave(columns: &[Vec<f64>], kinds: &[Kind]) -> Table {
     for row in 0..rows {
         values.extend(columns.iter().filter_map(|column| column.get(row)));
     }
-    Table { shape: vec![rows, columns.len()], numbers: to_numbers(values, kinds) }
+    Table { shape: vec![rows, columns.len()], numbers: to_numbers(values, kinds), columns: None }
 }
 
 /// The precision that holds all columns, and bytes as pixels where there is nothing else, as for an array of bytes.

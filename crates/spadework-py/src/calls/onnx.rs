@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
 use spadework_io::Dataset;
-use spadework_model::{Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
+use spadework_model::{Engine, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 use crate::arrays::Rows;
 use crate::errors::{Failure, without_panics};
@@ -25,6 +25,7 @@ pub(crate) struct Feed {
     layout: Option<String>,
     normalize: Option<Vec<f32>>,
     batch_size: Option<NonZeroUsize>,
+    engine: String,
     onnxruntime: Option<PathBuf>,
 }
 
@@ -42,7 +43,12 @@ impl Feed {
                 )
             })
         });
+        let engine = Engine::from_word(&self.engine).ok_or_else(|| {
+            let words = "\"auto\", \"builtin\" or \"onnxruntime\"";
+            PyValueError::new_err(format!("`engine` must be {words}, got {:?}", self.engine))
+        })?;
         Ok(RunOptions {
+            engine,
             input_name: self.input_name.clone(),
             point: if self.before_softmax { OutputPoint::BeforeSoftmax } else { OutputPoint::Output },
             layout: layout.transpose()?,
