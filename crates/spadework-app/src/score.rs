@@ -122,6 +122,11 @@ pub(crate) trait Addition {
         Ok(())
     }
 
+    /// Whether the document must say what was scored, also where it goes into no folder.
+    fn needs_data(&self) -> bool {
+        false
+    }
+
     /// Works with the scored model, and may add files to the folder of the result.
     fn finish(self, scored: &Scored, folder: Option<&ResultFolder<'_>>) -> Result<Self::Found, Failure>;
 }
@@ -173,9 +178,11 @@ pub(crate) fn score_and<A: Addition>(
     let probes = probe(request, &sides, &session)?;
     let facts = sample_facts(&report, &sides, &request.probes, probes.as_ref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
-    document.set_facts(&facts);
+    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
     notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
-    document.facts.probe = probe_document(&request.probes, probes.as_ref());
+    if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
+        document.facts.set_probe(probe);
+    }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
@@ -184,6 +191,8 @@ pub(crate) fn score_and<A: Addition>(
     // Everything is written.
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
+    }
+    if folder.is_some() || addition.needs_data() {
         document.data = sides.document();
     }
     let scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };

@@ -37,6 +37,11 @@ impl Estimated {
         Self { estimate, lower: estimate - half, upper: estimate + half, n }
     }
 
+    /// An estimate whose interval is known.
+    pub fn new(estimate: f64, lower: f64, upper: f64, n: usize) -> Self {
+        Self { estimate, lower, upper, n }
+    }
+
     /// The same on a scale that ends at 0 and 1.
     #[must_use]
     pub fn within_unit(self) -> Self {

@@ -4,9 +4,10 @@ use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 
-use crate::accuracy::accuracy;
+use crate::accuracy::{correct, share_of};
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
+use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
 
 /// What is known of the samples besides their node scores.
@@ -15,8 +16,12 @@ use crate::probe::Probed;
 pub struct SampleFacts {
     /// The part of the samples that are right; `None` where labels and outputs do not go together.
     pub accuracy: Option<f64>,
+    /// Which samples are right, likewise.
+    pub correct: Option<Vec<bool>>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
+    /// How many of its input neighbors every sample keeps, with the k asked for.
+    pub overlap: NeighborhoodOverlap,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
@@ -44,11 +49,14 @@ impl SampleFacts {
     /// ```
     pub fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
         let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
-        let accuracy = match (signals.outputs, signals.labels) {
-            (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
+        let correct = match (signals.outputs, signals.labels) {
+            (Some(outputs), Some(labels)) => correct(outputs, labels)?,
             _ => None,
         };
-        Ok(Self { accuracy, margins: margins.flatten(), fragility: Fragility::of_report(report, signals)? })
+        let accuracy = correct.as_deref().map(share_of);
+        let fragility = Fragility::of_report(report, signals)?;
+        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
+        Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, fragility })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of

@@ -102,6 +102,7 @@ pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyRe
     let py = result.py();
     let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));
     result.set_item("margins", margins)?;
+    result.set_item("overlap", column(py, facts.overlap.samples().shares()))?;
     result.set_item("fragility", column(py, facts.fragility.values()))
 }
 
@@ -135,7 +136,7 @@ pub(crate) fn score<'py>(
         };
         let facts = SampleFacts::of(&report, &signals)?;
         let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
-        document.set_facts(&facts);
+        document.set_facts(&facts, &report.node_scores, labels.as_ref());
         Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);

@@ -87,8 +87,7 @@ impl EdgeMean {
     /// When there is not one number per node.
     pub fn of(graph: &Graph, values: &[f64]) -> Self {
         assert_eq!(graph.nodes(), values.len(), "one number per node");
-        let degree =
-            |p: usize| if values[p].is_nan() { 0.0 } else { graph.neighbors(p).len() as f64 };
+        let degree = |p: usize| if values[p].is_nan() { 0.0 } else { graph.neighbors(p).len() as f64 };
         let total: f64 = (0..values.len()).map(degree).sum();
         let weighted = |p: usize, value: f64| if value.is_nan() { 0.0 } else { degree(p) / total * value };
         let mean: f64 = values.iter().enumerate().map(|(p, &value)| weighted(p, value)).sum();
