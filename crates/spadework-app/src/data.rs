@@ -116,6 +116,24 @@ impl<'a> ModelData<'a> {
     }
 }
 
+/// Whether an argument names a model rather than an array.
+pub fn is_model(argument: &str) -> bool {
+    let ending = ".onnx";
+    argument.len() > ending.len()
+        && argument.get(argument.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+}
+
+impl OutputSource<'_> {
+    /// Whether it is a model file, which can be run and probed.
+    pub(crate) fn is_model(&self) -> bool {
+        match self {
+            OutputSource::Model(_) => true,
+            OutputSource::Array(ArraySource::Named(name)) => is_model(name),
+            OutputSource::Array(ArraySource::Rows(_)) | OutputSource::Graph(_) => false,
+        }
+    }
+}
+
 impl<'a> GraphSource<'a> {
     /// What the user typed, or the name of an argument.
     pub(crate) fn name(&self) -> &'a str {

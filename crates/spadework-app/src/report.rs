@@ -180,11 +180,12 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let given = arrays.inputs.checked_samples()?;
     let outputs = arrays.outputs.iter().map(Array::checked_samples).collect::<Result<Vec<_>, _>>()?;
     let params = known(path, document.request.params())?.with_threads(request.threads);
-    // In the order of the result, which is that of the scores: the comparison keeps it.
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.view() });
     let set = ModelSet::new(given.view(), models.collect())?;
-    let comparison = compare_models(&set, &params, session.monitor())?;
+    let mut comparison = compare_models(&set, &params, session.monitor())?;
+    // In the order of the result, which is that of its ranking.
+    comparison.reorder_as_given();
     for (then, now) in document.models.iter().zip(&comparison.models) {
         check_same(path, then.model_score, now.report.model_score.0)?;
     }

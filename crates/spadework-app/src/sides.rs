@@ -12,10 +12,10 @@ use spadework_io::{Labels, LoadedGraph, load, load_graph};
 
 use crate::corruption;
 use crate::data::{
-    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource,
+    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, is_model,
 };
 use crate::failure::{Failure, Subject};
-use crate::model_runner::{ModelRunner, is_model};
+use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::here;
 use crate::side_view::{Array, SideView};

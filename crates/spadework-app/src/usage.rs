@@ -16,6 +16,10 @@ pub enum Usage {
     IntervalOfGraph,
     /// An interval where the inputs of several models are a graph.
     IntervalOfInputGraph,
+    /// Models that are to be ranked by what probes estimate, without probes that do.
+    RankedWithoutProbes,
+    /// Models that are to be ranked by what probes estimate, one of which is given by its outputs.
+    RankedUnprobed { model: String },
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
@@ -150,6 +154,13 @@ impl Usage {
             Usage::IntervalOfGraph | Usage::IntervalOfInputGraph => {
                 "`interval` draws from the samples of both sides, but a graph is given in place of one".to_owned()
             }
+            Usage::RankedWithoutProbes => {
+                "--rank-by robust-accuracy needs probes that estimate it: pass --probe linf:EPS, e.g. linf:8/255".to_owned()
+            }
+            Usage::RankedUnprobed { model } => format!(
+                "--rank-by robust-accuracy needs every model as a file that can be run, but model `{model}` is given by its \
+                 outputs; --rank-by overlap compares them all"
+            ),
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }

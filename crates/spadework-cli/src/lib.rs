@@ -19,9 +19,11 @@ mod console;
 mod failure;
 mod interrupt;
 mod render;
+mod render_comparison;
 mod render_graphs;
 mod render_indices;
 mod render_many;
+mod render_shares;
 mod requests;
 mod unused;
 

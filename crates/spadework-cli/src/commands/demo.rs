@@ -8,7 +8,8 @@ use spadework::SpadeParams;
 use spadework::pipeline::SpadeReport;
 use spadework::samples::Values;
 use spadework_app::{
-    ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, Rows, compare,
+    ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, RankBy, Rows,
+    compare,
 };
 use spadework_io::{Dataset, Labels, load_bytes, load_digits};
 use spadework_model::RunOptions;
@@ -88,6 +89,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         },
         params: SpadeParams::default().with_threads(args.threads),
         top: PICTURES,
+        rank_by: RankBy::default(),
         extras: Extras::default(),
         probe: None,
         folder: None,

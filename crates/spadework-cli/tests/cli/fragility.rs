@@ -45,10 +45,13 @@ fn nodes_have_margins_and_a_fragility() {
     let scene = scene();
     scene.run(&format!("score {DATA} --out result --tables csv,npy,parquet")).prints();
     let table = scene.read("result/nodes.csv");
-    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility"));
+    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility,overlap,correct"));
     for (sample, found) in column(&table, "margin").into_iter().enumerate() {
         // Decimal fractions are read and written without loss.
         assert_eq!(found, margin(sample), "{sample}");
+    }
+    for (sample, found) in column(&table, "correct").into_iter().enumerate() {
+        assert_eq!(found, f64::from(u8::from(margin(sample) > 0.0)), "{sample}");
     }
     let mut fragility = column(&table, "fragility");
     // Samples that are wrong are more fragile than all that are right.

@@ -129,7 +129,12 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(json["fragility_basis"], "margins, slopes and probes");
     assert_eq!(json["probe"]["samples"], 150);
     let table = scene.run(&format!("select {call} --by fragility {probe} --top 5 --scores")).prints();
-    assert!(table.starts_with("index,label,score,rank,margin,fragility,probe_margin,stability\n"), "{table}");
+    assert!(
+        table.starts_with(
+            "index,label,score,rank,margin,fragility,overlap,probe_margin,stability,survived,robust\n"
+        ),
+        "{table}"
+    );
     let plain = scene.run(&format!("select {call} --by fragility --top 200")).prints();
     let probed = scene.run(&format!("select {call} --by fragility {probe} --top 200")).prints();
     assert_ne!(plain, probed);
@@ -191,7 +196,11 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     let call = "compare --inputs x.npy --model a=mlp.onnx --outputs b=y.npy --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
-    assert!(text.contains("held"), "{text}");
+    // Not every model has an estimate: the overlap ranks them.
+    assert!(text.contains("by neighborhood overlap") && text.contains("survived"), "{text}");
+    scene
+        .run(&format!("{call} --rank-by robust-accuracy"))
+        .refuses(2, &["model `b` is given by its outputs", "--rank-by overlap"]);
     let json = scene.read_json("result/result.json");
     let of = |name: &str| {
         let models = json["models"].as_array().unwrap();
@@ -208,7 +217,23 @@ fn another_order_by_probes_is_found() {
     let scene = scene();
     let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --quiet --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).prints();
-    assert!(!text.contains("otherwise"), "the same model twice: {text}");
+    assert!(
+        text.starts_with(
+            "2 models on 200 samples, most robust first by estimated robust accuracy (linf:0.1:search: "
+        ),
+        "{text}"
+    );
+    assert!(text.contains("Rank 1 is shared: a and b cannot be told apart"), "{text}");
+    let json = scene.read_json("result/result.json");
+    assert_eq!((&json["ranked_by"], &json["models"][1]["rank"]), (&"robust-accuracy".into(), &1.into()));
+    let known = &json["models"][0]["estimates"];
+    for number in ["robust_accuracy", "survived"] {
+        let n = known[number]["n"].as_u64().unwrap();
+        assert_eq!(n, json["models"][0]["probe"]["samples"].as_u64().unwrap());
+        assert_eq!(known[number]["queries"], json["models"][0]["probe"]["evaluations"].as_u64().unwrap() / n);
+        assert!(known[number]["lower"].as_f64() < known[number]["upper"].as_f64());
+    }
+    assert!(json["agreement"][0]["difference"]["p"] == 1.0 && json["agreement"][0]["apart"] == false);
     let mut document: CompareDocument =
         serde_json::from_value(scene.read_json("result/result.json")).unwrap();
     assert_eq!(document.order_by_probes(), None);
