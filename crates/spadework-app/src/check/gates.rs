@@ -3,7 +3,7 @@
 use spadework_document::Note;
 use spadework_document::check::{GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
-use spadework_probe::intervals::{Difference, Estimated, paired_shares, unpaired_shares};
+use spadework_probe::intervals::{Decision, Difference, Estimated, paired_shares, unpaired_shares};
 
 use super::baseline::Baseline;
 use super::{BaselineRequest, Limits};
@@ -67,7 +67,7 @@ impl Gates<'_> {
         let Some(limit) = limit else { return Ok(None) };
         let share = share_of(&self.scored.document.facts.estimates, number)
             .ok_or_else(|| Failure::from(Usage::NothingToGate { gate }))?;
-        let outcome = above(share.lower, share.upper, limit);
+        let outcome = outcome_of(estimated(&share).is_at_least(limit));
         Ok(Some(GateDocument { share: Some(share), ..empty(gate, number, outcome, limit) }))
     }
 
@@ -116,11 +116,7 @@ impl Drops<'_> {
             return Ok(Some(GateDocument { reason: Some(reason), ..gate }));
         }
         let Compared { difference, is_paired } = self.compared(number, &share, &theirs)?;
-        // Where no sample was lost nothing has dropped, however few samples there are.
-        let outcome = match difference.lost {
-            Some(0) => Outcome::Pass,
-            _ => above(difference.lower, difference.upper, -limit),
-        };
+        let outcome = outcome_of(difference.drops_at_most(limit));
         Ok(Some(GateDocument {
             outcome,
             difference: Some(difference.into()),
@@ -216,14 +212,11 @@ impl Drops<'_> {
     }
 }
 
-/// Whether a number is at least `limit`, as far as its interval says.
-fn above(lower: f64, upper: f64, limit: f64) -> Outcome {
-    if lower >= limit {
-        Outcome::Pass
-    } else if upper < limit {
-        Outcome::Fail
-    } else {
-        Outcome::Undecided
+fn outcome_of(decision: Decision) -> Outcome {
+    match decision {
+        Decision::Kept => Outcome::Pass,
+        Decision::Broken => Outcome::Fail,
+        Decision::Open => Outcome::Undecided,
     }
 }
 
@@ -264,18 +257,5 @@ fn empty(gate: &str, number: GatedNumber, outcome: Outcome, limit: f64) -> GateD
         difference: None,
         paired: None,
         reason: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_interval_that_covers_the_limit_decides_nothing() {
-        assert_eq!(above(0.8, 0.9, 0.8), Outcome::Pass);
-        assert_eq!(above(0.7, 0.9, 0.8), Outcome::Undecided);
-        assert_eq!(above(0.7, 0.8, 0.8), Outcome::Undecided);
-        assert_eq!(above(0.7, 0.79, 0.8), Outcome::Fail);
     }
 }
