@@ -58,7 +58,7 @@ pub(super) fn title(gate: &GateDocument) -> String {
         GatedNumber::ModelScore => "SPADE score",
     };
     match gate.gate.as_str() {
-        "max-drop" => format!("drop of {number}"),
+        "max-drop" => format!("change of {number}"),
         "max-regression" => format!("growth of {number}"),
         _ => number.to_owned(),
     }

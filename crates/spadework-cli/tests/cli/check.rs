@@ -118,7 +118,7 @@ fn a_drop_is_found_sample_by_sample() {
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2%");
     let text = fails(&outcome);
     for part in [
-        "FAIL  drop of accuracy",
+        "FAIL  change of accuracy",
         "−12 points",
         "the baseline's 95 %, at most −2 allowed",
         "p < 0.001",
@@ -177,13 +177,13 @@ fn gates_are_written_for_other_programs() {
     assert_eq!(junit.matches("<testcase ").count(), 3);
     assert_eq!(junit.matches("<failure message=").count(), junit.matches("</failure>").count());
     assert!(
-        junit.contains("name=\"drop of accuracy: --max-drop 2 %\"><failure message=\"−12 points"),
+        junit.contains("name=\"change of accuracy: --max-drop 2 %\"><failure message=\"−12 points"),
         "{junit}"
     );
     assert!(junit.contains("p &lt; 0.001") && !junit.contains("p < 0.001"), "{junit}");
     let summary = scene.read("gates.md");
     assert!(summary.starts_with("### Spadework: failed\n"), "{summary}");
-    assert!(summary.contains("| ❌ fail | drop of accuracy | −12 points"), "{summary}");
+    assert!(summary.contains("| ❌ fail | change of accuracy | −12 points"), "{summary}");
     // Undecided gates are skipped tests, or failures where they count as such.
     check_classifier(&scene, "y", "--min-accuracy 95% --junit open.xml").prints();
     assert!(
@@ -306,7 +306,7 @@ fn a_worse_model_has_regressed() {
     let outcome = check(&scene, "worse.npy", "--baseline base/result.json --max-regression 5%");
     assert!(fails(&outcome).contains("FAIL  growth of SPADE score"), "{outcome:?}");
     let outcome = check(&scene, "worse.npy", "--baseline base/result.json");
-    assert!(fails(&outcome).contains("FAIL  drop of neighborhood overlap"), "{outcome:?}");
+    assert!(fails(&outcome).contains("FAIL  change of neighborhood overlap"), "{outcome:?}");
     check(&scene, "worse.npy", "--baseline base/result.json --max-drop 90% --max-regression 100000%")
         .prints();
 }
