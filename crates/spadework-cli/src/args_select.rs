@@ -9,12 +9,15 @@ use crate::args::{ModelArgs, OutputArgs, one_or_more};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
 use crate::args_probe::ProbeArgs;
+use crate::args_report::IdsArgs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("probe", select_probe))]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
     #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]

@@ -56,8 +56,16 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
 const MAKE_GRAPHS: [&str; 5] = ["neighbors", "connectivity", "search", "graph", "weights"];
 
 /// Options that say how a model is run.
-const RUN_MODELS: [&str; 6] =
-    ["output_name", "before_softmax", "input_name", "input_layout", "normalize", "batch_size"];
+const RUN_MODELS: [&str; 8] = [
+    "output_name",
+    "before_softmax",
+    "input_name",
+    "input_layout",
+    "normalize",
+    "batch_size",
+    "engine",
+    "onnxruntime",
+];
 
 /// Whether a model is named, by its option or by its ending.
 fn names_model(matches: &ArgMatches) -> bool {

@@ -29,6 +29,13 @@ pub struct FactsDocument {
     /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge_overlap: Option<f64>,
+    /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<f64>,
+    /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
+    /// robust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roughness: Option<f64>,
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
@@ -93,6 +100,8 @@ impl FactsDocument {
         self.edge_overlap = Some(overlap.estimate);
         self.estimates.accuracy = facts.accuracy.and_then(|part| ShareDocument::of_part(part, overlap.n));
         self.estimates.overlap = Some(overlap.into());
+        self.agreement = facts.smoothness.map(|smooth| smooth.agreement);
+        self.roughness = facts.smoothness.and_then(|smooth| smooth.roughness);
         self.margins = facts.margins.as_ref().map(Into::into);
         self.fragility_basis = Some(facts.fragility.basis().to_string());
     }

@@ -4,11 +4,12 @@ use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 
-use crate::accuracy::{correct, share_of};
+use crate::accuracy::{are_classes, correct, share_of};
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
 use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
+use crate::smoothness::Smoothness;
 
 /// What is known of the samples besides their node scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +23,8 @@ pub struct SampleFacts {
     pub margins: Option<Margins>,
     /// How many of its input neighbors every sample keeps, with the k asked for.
     pub overlap: NeighborhoodOverlap,
+    /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
+    pub smoothness: Option<Smoothness>,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
@@ -56,7 +59,8 @@ impl SampleFacts {
         let accuracy = correct.as_deref().map(share_of);
         let fragility = Fragility::of_report(report, signals)?;
         let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
-        Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, fragility })
+        let smoothness = smoothness(report, signals)?;
+        Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, smoothness, fragility })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of
@@ -81,5 +85,14 @@ impl SampleFacts {
             Self::of(&model.report, &signals).map_err(|error| error.in_model(&model.name))
         };
         comparison.models.iter().enumerate().map(facts).collect()
+    }
+}
+
+/// How smooth the outputs are over the input graph, unless labels show that they are no classes.
+fn smoothness(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Option<Smoothness>> {
+    match (signals.outputs, signals.labels) {
+        (Some(outputs), Some(labels)) if !are_classes(outputs, labels)? => Ok(None),
+        (Some(outputs), _) => Ok(Smoothness::of(report.graphs.input(), outputs)),
+        (None, _) => Ok(None),
     }
 }

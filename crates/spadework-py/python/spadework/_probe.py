@@ -14,7 +14,7 @@ import numpy.typing as npt
 from . import _native, _notes
 from ._arrays import as_labels, as_rows, sample_shape
 from ._progress import progress_bars
-from ._settings import whole_number, word
+from ._settings import number, whole_number, word
 from .onnx import feed
 
 #: Most perturbed copies of a sample, and most samples, that the library counts.
@@ -42,6 +42,8 @@ class Probed:
     #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
     #: times as many copies and these took as much again as the last three quarters have; None of noise.
     robust_accuracy: float | None
+    #: The ends of its 95 % interval, which covers both what the samples and what the end of the search leave open; None of noise.
+    robust_accuracy_interval: tuple[float, float] | None
     #: The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost; larger is more robust.
     stability: float
     #: The median of margin over its root mean square change; None after a search.
@@ -77,6 +79,7 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
+    precision: float | None = None,
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -94,14 +97,17 @@ def probe(
         the least and the largest number of the inputs otherwise.
     probe : str
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
-        default), which turns the signs of ever smaller blocks of numbers round and keeps what makes the margin smaller, or
-        noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
+        default), in which every copy learns from those before, by signs of ever smaller blocks of numbers in L∞ and by an estimate of
+        the gradient in L2, or noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
     labels : array-like of shape (n,), optional
         The class of every sample as the position of its output. Samples that are wrong are then not held.
     probes : int, optional
         Copies of a sample, at most; by default 800 of a search, 8 of noise.
     samples : int, default=1000
         Samples that are probed, drawn by the seed where there are more.
+    precision : float, optional
+        End the search early where more copies could change ``robust_accuracy`` by at most this, e.g. 0.02. What the number of
+        samples leaves open is not part of it.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose
@@ -137,6 +143,7 @@ def probe(
         "probe": word(probe, "probe"),
         "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
+        "precision": None if precision is None else number(precision, "precision"),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
     }
@@ -158,6 +165,7 @@ def probe(
         accuracy=document.get("accuracy"),
         held=document["held"],
         robust_accuracy=document.get("robust_accuracy"),
+        robust_accuracy_interval=_interval(document.get("estimate")),
         stability=document["stability"],
         margin_ratio=document.get("margin_ratio"),
         changed=document["changed"],
@@ -165,6 +173,10 @@ def probe(
         notes=tuple(notes),
         **found,
     )
+
+
+def _interval(estimate: Mapping[str, float] | None) -> tuple[float, float] | None:
+    return None if estimate is None else (estimate["lower"], estimate["upper"])
 
 
 def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: list[str]) -> Any:

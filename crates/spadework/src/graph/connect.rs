@@ -64,15 +64,29 @@ impl Default for SideConnection {
 pub(crate) enum SideSamples<'a> {
     /// As they were given.
     Given(&'a Samples<'a>),
+    /// Times a power of two, so that squared distances are not lost.
+    Enlarged(Arc<Samples<'static>>),
     /// In the coordinates of their principal components.
     Projected(Arc<Projection>),
 }
 
-impl SideSamples<'_> {
+impl<'a> SideSamples<'a> {
+    /// Samples as they are given, or enlarged where their numbers are too small for squared distances.
+    ///
+    /// # Errors
+    /// [`Error::TooClose`].
+    pub(crate) fn of(samples: &'a Samples<'a>) -> Result<Self> {
+        Ok(match samples.enlarged()? {
+            Some(enlarged) => SideSamples::Enlarged(Arc::new(enlarged)),
+            None => SideSamples::Given(samples),
+        })
+    }
+
     /// The samples.
     pub(crate) fn samples(&self) -> &Samples<'_> {
         match self {
             SideSamples::Given(samples) => samples,
+            SideSamples::Enlarged(samples) => samples,
             SideSamples::Projected(projection) => projection.samples(),
         }
     }
@@ -80,7 +94,7 @@ impl SideSamples<'_> {
     /// The projection, where there is one.
     pub(crate) fn projection(&self) -> Option<&Projection> {
         match self {
-            SideSamples::Given(_) => None,
+            SideSamples::Given(_) | SideSamples::Enlarged(_) => None,
             SideSamples::Projected(projection) => Some(projection),
         }
     }

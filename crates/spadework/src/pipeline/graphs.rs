@@ -18,6 +18,7 @@ use crate::graph::{
     Components, ConnectedGraph, ConnectedSide, ConnectedSides, Connection, Graph, GraphKind, GraphPair,
     SearchFn, SearchedSide, SideConnection, SideSamples, connect_sides, project,
 };
+use crate::memory::check_room;
 use crate::monitor::{Monitor, Stage};
 use crate::neighbors::{Recall, search_by};
 use crate::samples::{Samples, Side};
@@ -51,6 +52,8 @@ pub(super) fn search_fn<'a>(
             Side::Input => Stage::NeighborsInput,
             Side::Output => Stage::NeighborsOutput,
         });
+        // Indices and distances, as they are found and as they are kept.
+        check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(4))?;
         let lists = method.search(samples, neighbors, monitor)?;
         if let Some(cache) = cache {
             cache.keep_lists(what, &lists);
@@ -67,12 +70,13 @@ pub(super) fn projected<'a>(
     cache: Option<&SearchCache>,
     monitor: &dyn Monitor,
 ) -> Result<SideSamples<'a>> {
-    let GraphKind::Pca(dimensions) = kind else { return Ok(SideSamples::Given(inputs)) };
+    let inputs = SideSamples::of(inputs)?;
+    let GraphKind::Pca(dimensions) = kind else { return Ok(inputs) };
     if let Some(known) = cache.and_then(|cache| cache.projection(dimensions)) {
         return Ok(SideSamples::Projected(known));
     }
     monitor.begin(Stage::Graphs);
-    let projection = Arc::new(project(inputs, dimensions, monitor)?);
+    let projection = Arc::new(project(inputs.samples(), dimensions, monitor)?);
     if let Some(cache) = cache {
         cache.keep_projection(dimensions, &projection);
     }
@@ -123,7 +127,7 @@ impl<'a> ModelSides<'a> {
         let mut sides = Self::of_inputs(pair.input(), params, cache, monitor)?;
         match pair.output_side() {
             OutputSide::Samples(outputs) => {
-                let side = searched(Side::Output, SideSamples::Given(outputs), params, cache, monitor)?;
+                let side = searched(Side::Output, SideSamples::of(outputs)?, params, cache, monitor)?;
                 sides.add_outputs(outputs, side);
             }
             OutputSide::Graph(graph) => sides.outputs.push(Source::Graph(graph.clone())),
@@ -139,7 +143,7 @@ impl<'a> ModelSides<'a> {
     ) -> Result<Self> {
         let mut sides = Self::of_inputs(models.inputs(), params, None, monitor)?;
         for model in models.models() {
-            let outputs = SideSamples::Given(&model.outputs);
+            let outputs = SideSamples::of(&model.outputs).map_err(|error| error.in_model(&model.name))?;
             let side = searched(Side::Output, outputs, params, None, monitor)?;
             sides.add_outputs(&model.outputs, side.of_model(&model.name));
         }

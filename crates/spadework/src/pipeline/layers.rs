@@ -208,7 +208,7 @@ impl SharedInputs<'_> {
         }
         let began = Instant::now();
         let params = params.clone().with_neighbors(neighbors);
-        let output = searched(Side::Output, SideSamples::Given(outputs), &params, None, monitor)?;
+        let output = searched(Side::Output, SideSamples::of(outputs)?, &params, None, monitor)?;
         let search = search_fn(Side::Input, &params, None, monitor);
         let (known, lists) = (self.samples.clone(), self.lists.clone());
         let inputs = KnownInputs {

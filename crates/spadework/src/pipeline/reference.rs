@@ -95,6 +95,12 @@ impl<'a> Reference<'a> {
             let (graph, weights) = (graph.to_string(), weights.to_string());
             return Err(Error::ReferenceGraphs { graph, weights });
         }
+        // New samples are compared with these as they are.
+        for side in [samples.input(), samples.output()] {
+            if side.enlarged()?.is_some() {
+                return Err(Error::TooSmallReference);
+            }
+        }
         let (graph, inputs, outputs) = with_threads(params.threads, || -> Result<_> {
             let lists = |side, samples| searched(side, SideSamples::Given(samples), params, None, monitor);
             let inputs = lists(Side::Input, samples.input())?;
