@@ -433,12 +433,17 @@ impl Compared {
         let scores = models.iter().map(|model| ("score", model, model.report.node_scores.scores().to_vec()));
         let facts = models.iter().zip(&self.facts).flat_map(|(model, facts)| {
             let margins = facts.margins.as_ref().map(|margins| ("margin", model, margins.values().to_vec()));
-            margins.into_iter().chain([("fragility", model, facts.fragility.values().to_vec())])
+            let overlap = facts.overlap.samples().shares().to_vec();
+            let fragility = facts.fragility.values().to_vec();
+            margins.into_iter().chain([("fragility", model, fragility), ("overlap", model, overlap)])
         });
-        let probes = models.iter().zip(&self.probes).flat_map(|(model, probes)| {
-            let columns = probes.as_ref().map(|probes| probing::columns(&probes.probed)).unwrap_or_default();
-            columns.into_iter().map(move |(name, column)| (name, model, column))
-        });
+        let ids = self.labels.as_ref().map(Labels::ids);
+        let mut probes = Vec::new();
+        for (model, found) in models.iter().zip(&self.probes) {
+            let Some(found) = found else { continue };
+            let columns = probing::columns(&found.probed, ids)?.into_iter();
+            probes.extend(columns.map(|(name, column)| (name, model, column)));
+        }
         let named: Vec<(String, Vec<f64>)> = scores
             .chain(facts)
             .chain(probes)

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
-use spadework::{Monitor, Samples, SpadeParams};
+use spadework::{Error as CoreError, Monitor, Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_io::Labels;
@@ -296,7 +296,12 @@ pub(crate) fn margins(probed: &Probed) -> Vec<f64> {
 }
 
 /// Columns of the table of samples, a number per input, NaN for those that were not probed.
-pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
+///
+/// `labels` are those of all inputs.
+pub(crate) fn columns(
+    probed: &Probed,
+    labels: Option<&[i64]>,
+) -> Result<Vec<(&'static str, Vec<f64>)>, CoreError> {
     let column = |value: &dyn Fn(&ProbedSample) -> Option<f64>| {
         let mut column = vec![f64::NAN; probed.inputs()];
         for sample in &probed.samples {
@@ -312,5 +317,25 @@ pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
         columns.push(("probe_change", column(&|sample| Some(sample.scatter?.change))));
         columns.push(("probe_kept", column(&|sample| Some(sample.scatter?.kept))));
     }
-    columns
+    columns.extend(outcome_columns(probed, labels)?);
+    Ok(columns)
+}
+
+/// Whether samples survived, and whether the search would not have broken them either if it had gone on: 1, 0, or NaN where that
+/// is not known.
+fn outcome_columns(
+    probed: &Probed,
+    labels: Option<&[i64]>,
+) -> Result<Vec<(&'static str, Vec<f64>)>, CoreError> {
+    let mut survived = vec![f64::NAN; probed.inputs()];
+    let mut robust = survived.clone();
+    for outcome in probed.outcomes(labels)? {
+        survived[outcome.index] = f64::from(u8::from(outcome.survived));
+        robust[outcome.index] = outcome.robust.map_or(f64::NAN, |is| f64::from(u8::from(is)));
+    }
+    let mut columns = vec![("survived", survived)];
+    if probed.params.probe.kind() == ProbeKind::Search {
+        columns.push(("robust", robust));
+    }
+    Ok(columns)
 }

@@ -130,6 +130,11 @@ pub(crate) trait Addition {
         Ok(())
     }
 
+    /// Whether the document must say what was scored, also where it goes into no folder.
+    fn needs_data(&self) -> bool {
+        false
+    }
+
     /// Works with the scored model, and may add files to the folder of the result.
     fn finish(self, scored: &Scored, folder: Option<&ResultFolder<'_>>) -> Result<Self::Found, Failure>;
 }
@@ -190,12 +195,17 @@ pub(crate) fn score_and<A: Addition>(
     let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
     let facts = sample_facts(&report, &sides, request, probes.as_ref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
+<<<<<<< HEAD
     document.set_facts(&facts);
     document.facts.output_change = output_change;
     document.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
+=======
+    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
+    notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
+>>>>>>> gate
     if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
         document.facts.set_probe(probe);
     }
@@ -212,6 +222,8 @@ pub(crate) fn score_and<A: Addition>(
     // Everything is written.
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
+    }
+    if folder.is_some() || addition.needs_data() {
         document.data = sides.document();
     }
     let mut scored =

@@ -236,7 +236,7 @@ pub fn make_scores(
     };
     let facts = SampleFacts::of(&report, &signals)?;
     let mut document = ScoreDocument::new(&report, labels.as_ref(), request.top)?;
-    document.set_facts(&facts);
+    document.set_facts(&facts, &report.node_scores, labels.as_ref());
     document.command.clone_from(&request.command);
     if let Some(stage) = stage {
         let outputs = stage.data.as_ref().map(|data| data.outputs.array.as_str());

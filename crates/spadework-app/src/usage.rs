@@ -38,6 +38,10 @@ pub enum Usage {
     ProbeWithoutFragility { by: &'static str },
     /// A selection by margins that are not known.
     NoMargins,
+    /// Neighborhoods of outputs that are a graph.
+    MovedGraph,
+    /// Two outputs that are not of the same samples.
+    MovedSamples { before: usize, after: usize },
     /// More samples than there are.
     TooManySelected { samples: usize, top: usize },
     /// A sweep of edge and node scores, which it does not have.
@@ -58,6 +62,12 @@ pub enum Usage {
     NoLayerOfRows,
     /// No layer at all.
     NoLayer,
+    /// A gate on what only probes show.
+    GateWithoutProbe { gate: &'static str },
+    /// A gate on an estimate that only a search gives.
+    GateWithoutSearch,
+    /// A gate on a number that the data do not give.
+    NothingToGate { gate: &'static str },
     /// A baseline that is not comparable.
     Baseline { reason: String },
     /// Another array than the one that a result was made of.
@@ -121,6 +131,7 @@ impl Usage {
             Usage::RepeatedModel { .. } => Hint::NameModels,
             Usage::ProbeWithoutFragility { .. } => Hint::ByFragility,
             Usage::Baseline { .. } => Hint::MakeBaseline,
+            Usage::NothingToGate { .. } => Hint::GiveLabels,
             Usage::NoDataOfReference | Usage::NoReference { .. } | Usage::EmbeddingShape { .. } => {
                 Hint::MakeReference
             }
@@ -194,11 +205,17 @@ impl Usage {
                 format!("models must have names that differ, got `{name}` twice")
             }
             Usage::ProbeWithoutFragility { by } => {
-                format!("--probe makes the fragility better, but samples are selected by {by}")
+                format!("--probe only affects fragility, but --by is `{by}`")
             }
             Usage::NoMargins => {
-                "--by margin needs --outputs or --model with at least two numbers a sample, one a class".to_owned()
+                "--by margin needs --outputs or --model with at least two numbers per sample, one per class".to_owned()
             }
+            Usage::MovedGraph => {
+                "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
+            }
+            Usage::MovedSamples { before, after } => format!(
+                "--outputs and --against must be outputs for the same samples, got {before} and {after} of them"
+            ),
             Usage::TooManySelected { samples, top } => {
                 format!("--top must be at most the number of samples ({samples}), got {top}")
             }
@@ -221,6 +238,19 @@ impl Usage {
             Usage::NoLayerOfInput { input } => format!("no layer depends on input `{input}` alone"),
             Usage::NoLayerOfRows => "no layer makes one row a sample".to_owned(),
             Usage::NoLayer => "there is no layer".to_owned(),
+            Usage::GateWithoutProbe { gate } => format!(
+                "{} needs a model that is probed: pass {} and {}",
+                voice.name(gate),
+                voice.name("model"),
+                voice.argument("probe", "linf:EPS")
+            ),
+            Usage::GateWithoutSearch => format!(
+                "{} needs a probe of the kind `search`, the default: only a search estimates the accuracy under attack",
+                voice.name("min_robust_accuracy")
+            ),
+            Usage::NothingToGate { gate } => format!(
+                "--{gate} needs labels that are the classes of the outputs, but the accuracy is not known here"
+            ),
             Usage::Baseline { reason } => format!("the baseline must have {reason}"),
             Usage::OtherArray { side, array, digest, found } => format!(
                 "must be the {side}s that the result was made of ({array}, digest {digest}), got digest {found}"

@@ -3,6 +3,7 @@
 //! [`run`] is the whole of it: the binary and `python -m spadework` only hand over what was typed.
 
 mod args;
+mod args_check;
 mod args_data;
 mod args_distances;
 mod args_graphs;
@@ -11,6 +12,7 @@ mod args_model;
 mod args_networks;
 mod args_probe;
 mod args_report;
+mod args_select;
 mod args_stages;
 mod args_task;
 mod commands;

@@ -293,10 +293,8 @@ impl ModelDocument {
             None => Vec::new(),
             Some(labels) => label_scores(&report.node_scores, labels.ids())?,
         };
-        let node = |node| NodeDocument::new(node, labels);
-        let mut top_nodes: Vec<NodeDocument> = report.node_scores.top(top).into_iter().map(node).collect();
         let mut numbers = FactsDocument::new(report, labels)?;
-        numbers.set_facts(&mut top_nodes, facts);
+        numbers.set_facts(facts);
         Ok(Self {
             name: model.name.clone(),
             rank,
@@ -310,7 +308,7 @@ impl ModelDocument {
             output_graph: GraphDocument::of_outputs(report),
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
-            top_nodes,
+            top_nodes: NodeDocument::most_fragile(&report.node_scores, labels, facts, top),
             total_s: report.diagnostics.timings.total.as_secs_f64(),
         })
     }

@@ -87,7 +87,15 @@ impl EstimatesDocument {
         let share = |part: f64| {
             ShareDocument::of_part(part, probe.samples).map(|share| share.with_evaluations(probe.evaluations))
         };
-        self.robust_accuracy = probe.robust_accuracy.and_then(share);
+        // The interval of the estimate also covers what the end of the search leaves open.
+        let estimated = probe.estimate.map(|found| ShareDocument {
+            estimate: found.estimate,
+            lower: found.lower,
+            upper: found.upper,
+            n: found.n,
+            queries: Some(found.queries.round() as u64),
+        });
+        self.robust_accuracy = estimated.or_else(|| probe.robust_accuracy.and_then(share));
         self.survived = share(probe.held);
     }
 }

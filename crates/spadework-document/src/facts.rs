@@ -1,7 +1,7 @@
 //! What is known of a model beside its score, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{NodeScore, edge_overlap, label_agreement};
+use spadework::scores::{NodeScore, NodeScores, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
@@ -81,6 +81,9 @@ pub struct NodeDocument {
     /// From 0 to 1: the part of the samples that are less fragile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragility: Option<f64>,
+    /// The share of its input neighbors that are its output neighbors too; none where it has no input neighbors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<f64>,
 }
 
 impl FactsDocument {
@@ -93,8 +96,8 @@ impl FactsDocument {
         })
     }
 
-    /// Says what is known of the samples, and puts it beside those that are listed.
-    pub(crate) fn set_facts(&mut self, listed: &mut [NodeDocument], facts: &SampleFacts) {
+    /// Says what is known of the samples.
+    pub(crate) fn set_facts(&mut self, facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
         let overlap = facts.overlap.estimate();
         self.edge_overlap = Some(overlap.estimate);
@@ -104,9 +107,6 @@ impl FactsDocument {
         self.roughness = facts.smoothness.and_then(|smooth| smooth.roughness);
         self.margins = facts.margins.as_ref().map(Into::into);
         self.fragility_basis = Some(facts.fragility.basis().to_string());
-        for node in listed {
-            node.set_facts(facts);
-        }
     }
 
     /// Says what probes have shown.
@@ -120,13 +120,29 @@ impl NodeDocument {
     /// A sample of its score and its label.
     pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
         let label = labels.map(|labels| labels.ids()[node.index]);
-        Self { index: node.index, score: node.score, label, margin: None, fragility: None }
+        Self { index: node.index, score: node.score, label, margin: None, fragility: None, overlap: None }
     }
 
-    /// Puts its margin and its fragility beside the score.
+    /// Puts its margin, its fragility and its overlap next to the score.
     pub fn set_facts(&mut self, facts: &SampleFacts) {
         self.margin = facts.margins.as_ref().map(|margins| margins.values()[self.index]);
         self.fragility = Some(facts.fragility.values()[self.index]);
+        self.overlap = Some(facts.overlap.samples().shares()[self.index]).filter(|share| !share.is_nan());
+    }
+
+    /// The `top` most fragile samples with everything that is known of them.
+    pub(crate) fn most_fragile(
+        scores: &NodeScores,
+        labels: Option<&Labels>,
+        facts: &SampleFacts,
+        top: usize,
+    ) -> Vec<Self> {
+        let node = |index: usize| {
+            let mut node = Self::new(scores.of(index), labels);
+            node.set_facts(facts);
+            node
+        };
+        facts.fragility.ranking().into_iter().take(top).map(node).collect()
     }
 }
 

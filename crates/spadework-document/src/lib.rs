@@ -16,6 +16,7 @@ pub mod facts;
 pub mod graphs;
 pub mod indices;
 pub mod layers;
+pub mod moved;
 pub mod new_samples;
 mod note;
 pub mod probe;

@@ -12,7 +12,7 @@ use spadework::graph::SideConnection;
 use spadework::laplacian::SketchInfo;
 use spadework::neighbors::Recall;
 use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Timings};
-use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, disparity};
+use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScores, disparity};
 use spadework::{Graph, SpadeParams, SpadeReport};
 use spadework_io::{Error as FileError, Labels};
 use spadework_probe::SampleFacts;
@@ -81,7 +81,7 @@ pub struct ScoreDocument {
     /// The worst label, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disparity: Option<DisparityDocument>,
-    /// Most fragile samples.
+    /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeDocument>,
@@ -498,9 +498,10 @@ impl ScoreDocument {
         })
     }
 
-    /// Says what is known of the samples: accuracy, margins and fragility.
-    pub fn set_facts(&mut self, facts: &SampleFacts) {
-        self.facts.set_facts(&mut self.top_nodes, facts);
+    /// Says what is known of the samples: accuracy, margins and fragility, which is what the samples are listed by from now on.
+    pub fn set_facts(&mut self, facts: &SampleFacts, scores: &NodeScores, labels: Option<&Labels>) {
+        self.facts.set_facts(facts);
+        self.top_nodes = NodeDocument::most_fragile(scores, labels, facts, self.top_nodes.len());
     }
 
     /// Reads a document that [`ScoreDocument::to_json`] wrote.

@@ -26,7 +26,7 @@ mod search;
 mod smoothness;
 mod task;
 
-pub use accuracy::{accuracy, predictions};
+pub use accuracy::{accuracy, correct, predictions};
 pub use batch::{ProbedSample, Scatter, Variant};
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
@@ -34,7 +34,10 @@ pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
 pub use neighborhood_overlap::NeighborhoodOverlap;
+<<<<<<< HEAD
 pub use output_change::{OutputChange, ProbedOutputs, probe_regressor};
+=======
+>>>>>>> gate
 pub use probe::{
     PROBES, ProbeOutcome, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold,
 };

@@ -53,8 +53,16 @@ impl NeighborhoodOverlap {
     /// # Panics
     /// When the other model has another number of samples.
     pub fn less(&self, other: &Self) -> Difference {
-        assert_eq!(self.input.nodes(), other.input.nodes(), "both models on the same samples");
-        let pairs = self.samples.shares().iter().zip(other.samples.shares());
+        self.less_shares(other.samples.shares())
+    }
+
+    /// This overlap less that of another model on the same input graph, whose shares are known sample by sample.
+    ///
+    /// # Panics
+    /// When there is not one share per sample.
+    pub fn less_shares(&self, shares: &[f64]) -> Difference {
+        assert_eq!(self.input.nodes(), shares.len(), "both models on the same samples");
+        let pairs = self.samples.shares().iter().zip(shares);
         let differences: Vec<f64> = pairs.map(|(own, other)| own - other).collect();
         let EdgeMean { mean, standard_error, .. } = EdgeMean::of(&self.input, &differences);
         Estimated::with_standard_error(mean, standard_error, self.input.nodes()).into()

@@ -4,7 +4,7 @@ use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 
-use crate::accuracy::{accuracy, are_classes};
+use crate::accuracy::{are_classes, correct, share_of};
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
 use crate::neighborhood_overlap::NeighborhoodOverlap;
@@ -18,6 +18,8 @@ use crate::task::{OutputKind, Task};
 pub struct SampleFacts {
     /// The part of the samples that are right; `None` where labels and outputs do not go together.
     pub accuracy: Option<f64>,
+    /// Which samples are right, likewise.
+    pub correct: Option<Vec<bool>>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
     /// How many of its input neighbors every sample keeps, with the k asked for.
@@ -63,13 +65,21 @@ impl SampleFacts {
             ..*signals
         };
         let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
-        let accuracy = match (signals.outputs, signals.labels) {
-            (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
+        let correct = match (signals.outputs, signals.labels) {
+            (Some(outputs), Some(labels)) => correct(outputs, labels)?,
             _ => None,
         };
+<<<<<<< HEAD
         let fragility = Fragility::of_report(report, &signals)?;
         let smoothness = smoothness(report, &signals)?;
         Ok(Self { accuracy, margins: margins.flatten(), overlap, smoothness, fragility })
+=======
+        let accuracy = correct.as_deref().map(share_of);
+        let fragility = Fragility::of_report(report, signals)?;
+        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
+        let smoothness = smoothness(report, signals)?;
+        Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, smoothness, fragility })
+>>>>>>> gate
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of

@@ -204,18 +204,28 @@ def test_embeddings_are_no_classes(digits):
 def test_select_and_budgets(digits):
     report = spadework.score(digits["inputs"], digits["standard"])
     chosen = spadework.select(digits["inputs"], digits["standard"], top=50)
-    assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.node_scores[i], i))[:50]
+    assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.fragility[i], i))[:50]
     assert len(spadework.select(digits["inputs"][:60], digits["standard"][:60], verbose=False)) == 60
-    for by, scores in {"fragility": report.fragility, "margin": -report.margins}.items():
+    ranked = {"node": report.node_scores, "fragility": report.fragility, "margin": -report.margins, "overlap": -report.overlap}
+    for by, scores in ranked.items():
         chosen_by = spadework.select(digits["inputs"], digits["standard"], top=50, by=by)
         assert chosen_by.tolist() == np.argsort(-scores, kind="stable")[:50].tolist()
-    with pytest.raises(ValueError, match='`by` must be "node", "fragility" or "margin", got \'luck\''):
+    with pytest.raises(ValueError, match='`by` must be "fragility", "margin", "overlap" or "node", got \'luck\''):
         spadework.select(digits["inputs"], digits["standard"], by="luck")
-    with pytest.raises(ValueError, match='by="margin" needs `outputs` of at least two numbers a sample'):
+    with pytest.raises(ValueError, match='by="margin" needs `outputs` of at least two numbers per sample'):
         spadework.select(digits["inputs"], digits["standard"][:, 0], by="margin", verbose=False)
     budget = spadework.perturbation_budget(report, top=50, large=0.4, small=0.2)
-    assert np.flatnonzero(budget == 0.4).tolist() == sorted(chosen.tolist())
+    by_node = spadework.select(digits["inputs"], digits["standard"], top=50, by="node")
+    assert np.flatnonzero(budget == 0.4).tolist() == sorted(by_node.tolist())
     assert np.count_nonzero(budget == 0.2) == 1797 - 50
+
+
+def test_overlap_is_the_share_of_neighbors_that_stay(digits):
+    """By SciPy's matrices of both graphs."""
+    report = spadework.score(digits["inputs"], digits["standard"])
+    before, after = report.input_graph.astype(bool), report.output_graph.astype(bool)
+    stay = before.multiply(after).sum(axis=1)
+    assert np.allclose(report.overlap, np.asarray(stay / before.sum(axis=1)).ravel(), rtol=1e-15)
 
 
 def test_comparisons_rank_and_agree_with_single_scores(digits):

@@ -184,7 +184,7 @@ fn tables_are_written() {
     );
     assert!(models.lines().nth(1).unwrap().starts_with("1,good,"), "{models}");
     let nodes = scene.read("result/nodes.csv");
-    let header = "index,label,score_good,score_bad,margin_good,fragility_good,margin_bad,fragility_bad\n";
+    let header = "index,label,score_good,score_bad,margin_good,fragility_good,overlap_good,margin_bad,fragility_bad,overlap_bad\n";
     assert!(nodes.starts_with(&format!("{header}0,0,")), "{}", &nodes[..80]);
     assert_eq!(nodes.lines().count(), Scene::SAMPLES + 1);
     assert!(

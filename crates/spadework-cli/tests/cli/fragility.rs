@@ -45,10 +45,13 @@ fn nodes_have_margins_and_a_fragility() {
     let scene = scene();
     scene.run(&format!("score {DATA} --out result --tables csv,npy,parquet")).prints();
     let table = scene.read("result/nodes.csv");
-    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility"));
+    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility,overlap,correct"));
     for (sample, found) in column(&table, "margin").into_iter().enumerate() {
         // Decimal fractions are read and written without loss.
         assert_eq!(found, margin(sample), "{sample}");
+    }
+    for (sample, found) in column(&table, "correct").into_iter().enumerate() {
+        assert_eq!(found, f64::from(u8::from(margin(sample) > 0.0)), "{sample}");
     }
     let mut fragility = column(&table, "fragility");
     // Samples that are wrong are more fragile than all that are right.
@@ -163,7 +166,7 @@ fn single_outputs_have_no_margin() {
     assert_eq!(json["fragility_basis"], "node scores");
     let table = scene.read("result/nodes.csv");
     let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
-    assert_eq!((row.len(), row[4]), (6, ""));
+    assert_eq!((row.len(), row[4]), (7, ""));
     assert!(!listing(&scene.path().join("result")).contains(&"margins.npy".to_owned()));
     // The node score stands in.
     let [by_node, by_fragility] =
@@ -180,7 +183,7 @@ fn samples_are_selected_by_what_one_likes() {
         text.lines().map(|line| line.parse().unwrap()).collect()
     };
     assert_eq!(scene.run(&format!("select {DATA} --top 20")).prints(), {
-        ids("node").iter().map(|id| format!("{id}\n")).collect::<String>()
+        ids("fragility").iter().map(|id| format!("{id}\n")).collect::<String>()
     });
     let mut expected: Vec<usize> = (0..SAMPLES).collect();
     expected.sort_by(|&a, &b| margin(a).total_cmp(&margin(b)));

@@ -62,10 +62,7 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
         ]
     );
     // Margins and fragility depend on more than the graphs.
-    let ranked = |json: &serde_json::Value| -> Vec<[serde_json::Value; 2]> {
-        let nodes = json["top_nodes"].as_array().unwrap();
-        nodes.iter().map(|node| [node["index"].clone(), node["score"].clone()]).collect()
-    };
+    let ranked = |json: &serde_json::Value| json["top_edges"].clone();
     for ending in ["csv", "npz", "petsc"] {
         let both = format!("--input-graph r/input_graph.{ending} --output-graph r/output_graph.{ending}");
         let given = scene.run(&format!("score --json {both}")).json();

@@ -146,7 +146,12 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(json["fragility_basis"], "margins, slopes and probes");
     assert_eq!(json["probe"]["samples"], 150);
     let table = scene.run(&format!("select {call} --by fragility {probe} --top 5 --scores")).prints();
-    assert!(table.starts_with("index,label,score,rank,margin,fragility,probe_margin,stability\n"), "{table}");
+    assert!(
+        table.starts_with(
+            "index,label,score,rank,margin,fragility,overlap,probe_margin,stability,survived,robust\n"
+        ),
+        "{table}"
+    );
     let plain = scene.run(&format!("select {call} --by fragility --top 200")).prints();
     let probed = scene.run(&format!("select {call} --by fragility {probe} --top 200")).prints();
     assert_ne!(plain, probed);
@@ -172,7 +177,10 @@ fn samples_are_selected_by_probed_fragility() {
     };
     assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
     assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
-    scene.run(&format!("select {call} {probe}")).refuses(2, &["--probe", "by node", "--by fragility"]);
+    assert_eq!(scene.run(&format!("select {call} {probe} --top 200")).prints(), expected);
+    scene
+        .run(&format!("select {call} {probe} --by node"))
+        .refuses(2, &["--probe", "`node`", "--by fragility"]);
 }
 
 #[test]
@@ -192,10 +200,12 @@ fn samples_have_columns_and_those_that_were_not_probed_empty_ones() {
         .prints();
     let table = scene.read("result/nodes.csv");
     let mut lines = table.lines();
-    assert!(lines.next().unwrap().ends_with(",probe_margin,stability,probe_change,probe_kept"));
-    let probed = lines.filter(|line| !line.ends_with(",,,,")).inspect(|line| {
-        let fields: Vec<&str> = line.split(',').rev().take(4).collect();
-        let kept: f64 = fields[0].parse().unwrap();
+    assert!(lines.next().unwrap().ends_with(",probe_margin,stability,probe_change,probe_kept,survived"));
+    let probed = lines.filter(|line| !line.ends_with(",,,,,")).inspect(|line| {
+        let fields: Vec<&str> = line.split(',').rev().take(5).collect();
+        let kept: f64 = fields[1].parse().unwrap();
+        // One of eight copies that is lost is enough.
+        assert_eq!(fields[0], if kept == 1.0 { "1" } else { "0" }, "{line}");
         assert!((kept * 8.0).fract() == 0.0 && (0.0..=1.0).contains(&kept), "{line}");
     });
     assert_eq!(probed.count(), 30);
@@ -220,7 +230,14 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     };
     assert_eq!(of("b"), None);
     assert_eq!(of("a"), Some(probed(&scene, "linf:0.1 --probes 20")));
-    assert!(scene.read("result/nodes.csv").lines().next().unwrap().ends_with(",probe_margin_a,stability_a"));
+    assert!(
+        scene
+            .read("result/nodes.csv")
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with(",probe_margin_a,stability_a,survived_a,robust_a")
+    );
 }
 
 /// Probes may rank models otherwise than their scores do, and then that is told.

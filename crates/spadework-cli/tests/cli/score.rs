@@ -115,9 +115,9 @@ fn lists_are_sorted_and_as_long_as_asked_for() {
     let scene = Scene::with_model();
     for (options, length) in [("", 10), ("--top 3", 3), ("--top 0", 0), ("--top 99999", Scene::SAMPLES)] {
         let json = scene.score(&format!("--json {options}")).json();
-        let scores = numbers(&json["top_nodes"], "score");
-        assert_eq!(scores.len(), length);
-        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+        let fragility = numbers(&json["top_nodes"], "fragility");
+        assert_eq!(fragility.len(), length);
+        assert!(fragility.is_sorted_by(|a, b| a >= b), "{fragility:?}");
         let scores = numbers(&json["top_edges"], "score");
         assert!(scores.is_sorted_by(|a, b| a >= b) && scores.len() >= length, "{scores:?}");
     }

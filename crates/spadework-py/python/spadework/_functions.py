@@ -230,6 +230,7 @@ def _report(
         notes=notes,
         margins=own["margins"],
         fragility=own["fragility"],
+        overlap=own["overlap"],
     )
 
 
@@ -506,7 +507,7 @@ def select(
     outputs: Any = None,
     *,
     top: int | None = None,
-    by: Literal["node", "fragility", "margin"] = "node",
+    by: Literal["fragility", "margin", "overlap", "node"] | None = None,
     **options: Any,
 ) -> npt.NDArray[np.int64]:
     """Indices of the most fragile samples, for an evaluation that is too expensive for all.
@@ -517,10 +518,10 @@ def select(
         As in `score`.
     top : int, optional
         How many; 100 by default, or all where there are fewer.
-    by : {"node", "fragility", "margin"}, default="node"
-        What makes a sample fragile: a large node score, a large fragility (`Report.fragility`, with ``probed=`` by probes
-        too) or a small margin
-        (`Report.margins`).
+    by : {"fragility", "margin", "overlap", "node"}, optional
+        What samples are ranked by: a large fragility (`Report.fragility`, with ``probed=`` by probes too), a small margin
+        (`Report.margins`), a small overlap (`Report.overlap`) or a large node score. By default the fragility of a classifier, and
+        the node score otherwise.
     **options
         As in `score`.
 
@@ -538,15 +539,18 @@ def select(
     [0, 59]
     """
     wanted = None if top is None else whole_number(top, "top", least=1)
-    if by not in ("node", "fragility", "margin"):
-        raise ValueError(f'`by` must be "node", "fragility" or "margin", got {by!r}')
+    if by not in (None, "fragility", "margin", "overlap", "node"):
+        raise ValueError(f'`by` must be "fragility", "margin", "overlap" or "node", got {by!r}')
     report = score(inputs, outputs, **options)
     samples = len(report.node_scores)
-    scores = {"node": report.node_scores, "fragility": report.fragility}.get(by)
-    if by == "margin" and report.margins is not None:
+    scores = report.node_scores if by == "node" or report.fragility is None else report.fragility
+    if by == "overlap" and report.overlap is not None:
+        # Samples without neighbors, of a graph that was given, come last.
+        scores = -np.nan_to_num(report.overlap, nan=np.inf)
+    if by == "margin":
+        if report.margins is None:
+            raise ValueError('by="margin" needs `outputs` of at least two numbers per sample, one per class')
         scores = -report.margins
-    if scores is None:
-        raise ValueError('by="margin" needs `outputs` of at least two numbers a sample, one a class')
     if wanted is not None and wanted > samples:
         raise ValueError(f"`top` must be at most the number of samples ({samples}), got {wanted}")
     return largest(scores, min(_SELECTED, samples) if wanted is None else wanted)

@@ -79,7 +79,7 @@ pub(crate) fn compare<'py>(
         let part = PyDict::new(py);
         let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
             .map_err(|error| Failure::from(error).into_exception(py))?;
-        document.set_facts(facts);
+        document.set_facts(facts, &model.report.node_scores, labels.as_ref());
         document.facts = compared.facts;
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;

@@ -102,6 +102,7 @@ pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyRe
     let py = result.py();
     let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));
     result.set_item("margins", margins)?;
+    result.set_item("overlap", column(py, facts.overlap.samples().shares()))?;
     result.set_item("fragility", column(py, facts.fragility.values()))
 }
 
@@ -136,8 +137,12 @@ pub(crate) fn score<'py>(
         };
         let facts = SampleFacts::of(&report, &signals)?;
         let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
+<<<<<<< HEAD
         document.set_facts(&facts);
         document.request.task = task.to_string();
+=======
+        document.set_facts(&facts, &report.node_scores, labels.as_ref());
+>>>>>>> gate
         Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);
