@@ -126,7 +126,7 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
-    let kept = KeptFragility::of(path, "", &document.facts)?;
+    let kept = KeptFragility::of(path, "", &document.facts);
     let probe_margins = kept_probe_margins(path, &document);
     let model = ScoredModel {
         document: &document,
@@ -212,7 +212,7 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[], task)?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
-    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let kept: Vec<KeptFragility> = kept.collect();
     let columns: Vec<_> = kept.iter().zip(&facts).map(|(kept, facts)| kept.or_found(facts)).collect();
     let models = ComparedModels {
         document: &document,
@@ -272,11 +272,11 @@ enum KeptFragility {
 
 impl KeptFragility {
     /// The column `fragility`, and what follows in its name, next to the result at `path`.
-    fn of(path: &Path, suffix: &str, known: &FactsDocument) -> Result<Self, Failure> {
+    fn of(path: &Path, suffix: &str, known: &FactsDocument) -> Self {
         if known.probe.is_none() {
-            return Ok(Self::Unprobed);
+            return Self::Unprobed;
         }
-        Ok(Self::Probed(kept_column(path, &format!("fragility{suffix}"), known)?))
+        Self::Probed(kept_column(path, &format!("fragility{suffix}"), known))
     }
 
     /// It, next to what is found again.
@@ -301,22 +301,19 @@ fn kept_probe_margins(path: &Path, document: &ScoreDocument) -> Option<Vec<f64>>
 }
 
 /// A column of the samples that probes gave, as a table next to the result at `path` has it; none without probes.
-fn kept_column(path: &Path, column: &str, known: &FactsDocument) -> Result<Option<Vec<f64>>, Failure> {
-    if known.probe.is_none() {
-        return Ok(None);
-    }
+fn kept_column(path: &Path, column: &str, known: &FactsDocument) -> Option<Vec<f64>> {
+    known.probe.as_ref()?;
     let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
     let places = [
         format!("{folder}/nodes.csv:{column}"),
         format!("{folder}/nodes.parquet:{column}"),
         format!("{folder}/{column}.npy"),
     ];
-    let Some(found) = places.iter().find_map(|place| load(place).ok()) else { return Ok(None) };
-    let Ok(samples) = found.samples() else { return Ok(None) };
-    Ok(Some(match samples.values() {
+    let found = places.iter().find_map(|place| load(place).ok())?;
+    Some(match found.samples().ok()?.values() {
         Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
         Values::F64(values) => values.to_vec(),
-    }))
+    })
 }
 
 fn known<T>(path: &Path, params: Result<T, UnknownWord>) -> Result<T, Failure> {

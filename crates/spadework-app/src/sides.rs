@@ -27,7 +27,7 @@ use crate::{labels, notes};
 /// The inputs of a model: an array, or a graph that is read once the number of samples is known.
 #[derive(Debug)]
 pub(crate) enum Inputs<'a> {
-    Array { array: Array<'a>, corruption: Option<CorruptionDocument> },
+    Array { array: Array<'a>, corruption: Option<Box<CorruptionDocument>> },
     Graph(&'a GraphSource<'a>),
 }
 
@@ -54,7 +54,7 @@ impl<'a> Inputs<'a> {
             return Ok(Self::Array { array: Array::Dataset(array), corruption: None });
         };
         let (array, made) = corruption::apply(&array, request, params.seed, params.threads, session)?;
-        Ok(Self::Array { array: Array::Dataset(array), corruption: Some(made) })
+        Ok(Self::Array { array: Array::Dataset(array), corruption: Some(Box::new(made)) })
     }
 
     /// The array with its numbers checked; none where a graph is given instead.
@@ -68,7 +68,7 @@ impl<'a> Inputs<'a> {
     /// What was done to the inputs.
     pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
         match self {
-            Inputs::Array { corruption, .. } => corruption.as_ref(),
+            Inputs::Array { corruption, .. } => corruption.as_deref(),
             Inputs::Graph(_) => None,
         }
     }

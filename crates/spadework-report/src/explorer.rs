@@ -311,7 +311,9 @@ mod tests {
     #[test]
     fn a_row_shows_where_a_sample_is_unusual() {
         let mut values = vec![0.5; 9 * 8];
-        (0..9).for_each(|p| values[p * 8] = p as f64);
+        for p in 0..9 {
+            values[p * 8] = p as f64;
+        }
         values[4 * 8 + 7] = 9.0;
         let samples = Samples::from_f64(9, 8, values).unwrap();
         let row = Spreads::of(&samples).row(&samples, 4, ColumnNames(None));

@@ -67,7 +67,7 @@ pub(crate) fn percent(part: f64) -> String {
 pub(crate) fn short_percent(part: f64) -> String {
     let value = 100.0 * part;
     // 99.96 % is not 100 %: only what is all of it is written so.
-    let decimals = if value >= 99.95 && value < 100.0 { 2 } else { 1 };
+    let decimals = if (99.95..100.0).contains(&value) { 2 } else { 1 };
     let written = format!("{value:.decimals$}");
     if value == 0.0 || value == 100.0 { format!("{value:.0}") } else { written }
 }

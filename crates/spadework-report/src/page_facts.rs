@@ -180,7 +180,9 @@ fn shown_edges(model: &ScoredModel<'_>) -> Vec<(EdgeScore, bool)> {
             }
             let ends = [edge.p as usize, edge.q as usize];
             if is_mixed(edge) == mixed && ends.iter().all(|&end| !is_taken[end]) {
-                ends.iter().for_each(|&end| is_taken[end] = true);
+                for end in ends {
+                    is_taken[end] = true;
+                }
                 side.push((*edge, mixed));
             }
         }

@@ -263,7 +263,7 @@ pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut written = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             written.push(',');
         }
         written.push(digit);
