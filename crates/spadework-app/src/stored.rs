@@ -93,7 +93,8 @@ impl OutputsAgain<'_> {
             return Ok(Vec::new());
         };
         let (inputs, options) = (SideView::of_array(self.inputs)?, options(model));
-        let request = ProbeRequest { probe, probes: Some(then.probes), samples: then.samples };
+        let request =
+            ProbeRequest { probe, probes: Some(then.probes), samples: then.samples, precision: None };
         let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);
         match Prober::new(request, &inputs, &options, &params, self.session) {
             Some(prober) => prober.broken(&file, &then.shown_broken()),
