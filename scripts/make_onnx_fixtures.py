@@ -288,12 +288,26 @@ def forest():
     return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
 
+def many_constants():
+    """Three constants of 400 MB each, none of which is too large by itself."""
+    size = numpy_helper.from_array(np.array([1 << 20, 100], np.int64), "size")
+    nodes = [
+        helper.make_node("ConstantOfShape", ["size"], ["a"], "fill"),
+        helper.make_node("Relu", ["a"], ["b"], "first"),
+        helper.make_node("Relu", ["b"], ["c"], "second"),
+        helper.make_node("ReduceMax", ["c"], ["top"], "top", keepdims=0),
+        helper.make_node("Add", ["x", "top"], ["y"], "add"),
+    ]
+    write("huge_constants", model(nodes, [info("x", ["n", 4])], [info("y", ["n", 4])], [size]))
+
+
 def engines():
     """Operators that engines have got wrong, silently."""
     for direction in ("forward", "reverse", "bidirectional"):
         recurrent(f"lstm_{direction}", "LSTM", 4, direction)
         recurrent(f"gru_{direction}", "GRU", 3, direction, linear_before_reset=1)
     recurrent("gru_reset_after", "GRU", 3, "forward", runs=False)
+    many_constants()
     write("forest", forest())
     recurrent("rnn_reverse", "RNN", 1, "reverse", runs=False)
     pool = dict(kernel_shape=[2, 2], strides=[1, 1])

@@ -160,7 +160,9 @@ impl Decoded {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let known = match plan {
             Ok(plan) => outputs.iter().map(|&name| Some(plan.values.get(name)?.shape.clone())).collect(),
-            Err(huge @ ModelError::HugeTensor { .. }) => return Err(huge),
+            Err(huge @ (ModelError::HugeTensor { .. } | ModelError::HugeConstants { .. })) => {
+                return Err(huge);
+            }
             // What the built-in engine does not know, the library may.
             Err(_) => None,
         };

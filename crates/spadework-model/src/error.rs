@@ -88,6 +88,11 @@ pub enum ModelError {
     /// A tensor beyond any sensible size.
     #[error("node `{node}` makes a tensor of shape {shape}, more than the {limit} bytes that one may take")]
     HugeTensor { node: String, shape: String, limit: u64 },
+    /// Constants beyond any sensible size.
+    #[error(
+        "at node `{node}`, values that do not depend on the input take more than the {limit} bytes that they may"
+    )]
+    HugeConstants { node: String, limit: u64 },
     /// The built-in engine refuses the model.
     #[error(
         "the built-in engine cannot run this model: {reason}; onnxruntime may run it (pip install onnxruntime)"

@@ -9,6 +9,8 @@ use super::shapes::{self, Context, Known, Refusal, Rewrite, Step, Value};
 
 /// Bytes that a single tensor may take, those that lie in the file excepted.
 const MOST_TENSOR_BYTES: u64 = 1 << 31;
+/// Bytes that all values may take together that do not depend on the input: an engine computes them before it begins.
+const MOST_CONSTANT_BYTES: u64 = 1 << 29;
 /// Operators whose outputs differ from run to run.
 const RANDOM: [&str; 6] =
     ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"];
@@ -99,20 +101,28 @@ impl<'a> Part<'a> {
         input: (&str, Value),
     ) -> Result<Plan, ModelError> {
         let mut plan = Plan { values: HashMap::new(), rewrites: Vec::new(), bytes: 0 };
-        check_size(input.0, &input.1)?;
-        plan.bytes += size(&input.1).unwrap_or(0);
+        plan.bytes += check_size(input.0, &input.1)?;
         for tensor in graph.initializers.iter().filter(|tensor| self.values.contains(tensor.name.as_str())) {
             plan.values.insert(tensor.name.clone(), of_tensor(tensor, bytes));
         }
+        let mut depending = HashSet::from([input.0.to_owned()]);
+        let mut constant_bytes = 0_u64;
         plan.values.insert(input.0.to_owned(), input.1);
         for node in &self.nodes {
             let step = node_step(node, &plan.values, bytes, opset)?;
+            let is_constant = !node.reads().iter().any(|&name| depending.contains(name));
             for (name, value) in node.outputs.iter().zip(step.outputs) {
-                check_size(&node.label(), &value)?;
-                if node.operator != "Constant" {
-                    plan.bytes = plan.bytes.saturating_add(size(&value).unwrap_or(u64::MAX));
+                let bytes = check_size(&node.label(), &value)?;
+                if is_constant && node.operator != "Constant" {
+                    constant_bytes = constant_bytes.saturating_add(bytes);
+                } else if !is_constant {
+                    plan.bytes = plan.bytes.saturating_add(bytes);
+                    depending.insert(name.clone());
                 }
                 plan.values.insert(name.clone(), value);
+            }
+            if constant_bytes > MOST_CONSTANT_BYTES {
+                return Err(ModelError::HugeConstants { node: node.label(), limit: MOST_CONSTANT_BYTES });
             }
             plan.rewrites.push(step.rewrite);
         }
@@ -192,9 +202,10 @@ fn size(value: &Value) -> Option<u64> {
     value.shape.iter().try_fold(each, |product, &extent| product.checked_mul(extent as u64))
 }
 
-fn check_size(node: &str, value: &Value) -> Result<(), ModelError> {
-    if size(value).is_some_and(|bytes| bytes <= MOST_TENSOR_BYTES) {
-        return Ok(());
+/// The same where it is within bounds.
+fn check_size(node: &str, value: &Value) -> Result<u64, ModelError> {
+    if let Some(bytes) = size(value).filter(|&bytes| bytes <= MOST_TENSOR_BYTES) {
+        return Ok(bytes);
     }
     let shape = bracketed(&value.shape);
     Err(ModelError::HugeTensor { node: node.to_owned(), shape, limit: MOST_TENSOR_BYTES })

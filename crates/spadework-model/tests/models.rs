@@ -320,6 +320,8 @@ fn hostile_files_are_refused() {
         let message = refusal(name);
         assert!(message.contains("more than the 2147483648 bytes that one may take"), "{name}: {message}");
     }
+    let many = "at node `first`, values that do not depend on the input take more than the 536870912 bytes that they may";
+    assert_eq!(refusal("huge_constants"), many);
     assert_eq!(refusal("cycle"), "the model cannot be run: the value `y` is made of itself");
 }
 

@@ -91,7 +91,7 @@ fn samples_have_the_names_of_their_file() {
     );
     let selected = scene.run(&format!("select {call} --scores --top 1")).prints();
     assert!(selected.contains(",<b>-"), "{selected}");
-    scene.run(&format!("compare {call} --out both")).prints();
+    scene.run(&format!("compare {call} --outputs worse.npy --out both")).prints();
     assert!(scene.read("both/nodes.csv").starts_with("index,id,"));
     scene.write("few.txt", b"a\nb\n".to_vec());
     let wrong = "score --inputs x.npy --outputs y.npy --ids few.txt";

@@ -124,12 +124,19 @@ fn places(folder: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The process that holds a lock file, if one does: its number, where it can be read.
+/// The process that holds a lock file, if one does: its number, where it can be read. A file that nobody holds was left by a run
+/// that was killed, and is removed.
 fn holder_of(path: &Path) -> Option<Option<u32>> {
-    let mut file = File::open(path).ok()?;
-    match file.try_lock_shared() {
+    let mut file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    match file.try_lock() {
         Err(TryLockError::WouldBlock) => Some(process_in(&mut file)),
-        _ => None,
+        Err(TryLockError::Error(_)) => None,
+        Ok(()) => {
+            if is_still_there(&file, path) {
+                let _ = fs::remove_file(path);
+            }
+            None
+        }
     }
 }
 
@@ -202,5 +209,8 @@ mod tests {
         fs::create_dir_all(scene.path().join("a/b")).unwrap();
         let error = FolderLock::acquire(&scene.path().join("a/b")).unwrap_err();
         assert!(matches!(error, Error::Locked { holder: None, .. }), "{error}");
+        drop(other);
+        drop(FolderLock::acquire(&scene.path().join("a/b")).unwrap());
+        assert!(!scene.path().join(".a%b.lock").exists());
     }
 }

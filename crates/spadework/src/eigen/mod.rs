@@ -286,8 +286,12 @@ fn solve_pencil(
         _ => return dense::eigenpairs(pencil, params, monitor),
     };
     match found {
-        // Graphs that hardly hang together are beyond the iterations, whose solves lose the digits that matter.
-        Err(not_converged @ Error::NotConverged { .. }) if nodes <= dense::BEARABLE_NODES => {
+        // Graphs that hardly hang together are beyond the iterations, whose solves lose the digits that matter. A caller that
+        // allows few iterations wants to know that they were too few.
+        Err(not_converged @ Error::NotConverged { .. })
+            if nodes <= dense::BEARABLE_NODES
+                && params.max_iterations >= EigenParams::default().max_iterations =>
+        {
             match dense::eigenpairs(pencil, params, monitor) {
                 Err(Error::NotConverged { .. }) => Err(not_converged),
                 found => found,
