@@ -88,7 +88,9 @@ fn check_comparable(path: &Path, baseline: &ScoreDocument, document: &ScoreDocum
 
 /// How the baseline's graphs were made, where that is not how ours were.
 fn made_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
+    let [theirs, ours] = [baseline, document].map(|document| document.request.distances());
     let facts = [
+        ("distances", &theirs, &ours),
         ("kind of graph", &baseline.graph, &document.graph),
         ("weights", &baseline.weights, &document.weights),
     ];

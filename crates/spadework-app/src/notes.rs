@@ -62,6 +62,18 @@ pub(crate) fn about_accuracy(accuracy: Option<f64>, classes: usize, whose: &str,
     }
 }
 
+/// From so many times as many neighbors as were asked for on, a note says what else there is.
+const MUCH_GROWN: usize = 4;
+
+/// What to do where graphs are in many pieces.
+fn cheaper(voice: Voice) -> String {
+    let bridge = match voice {
+        Voice::Command => "`--connectivity bridge`".to_owned(),
+        Voice::Python => voice.argument("connectivity", "bridge"),
+    };
+    format!(". So many cost time and blur neighborhoods; {bridge} keeps k and adds one edge per piece")
+}
+
 /// How the graphs of one model came about.
 pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &Session<'_>) {
     let connection = &diagnostics.connection;
@@ -70,8 +82,12 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used",
-                connection.requested, input.components_found, output.components_found, connection.used
+                "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used{}",
+                connection.requested,
+                input.components_found,
+                output.components_found,
+                connection.used,
+                if connection.used >= MUCH_GROWN * connection.requested { cheaper(session.voice()) } else { String::new() }
             ),
         );
     }

@@ -21,6 +21,9 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
         let details = if details.is_empty() { details } else { format!("; {details}") };
         lines.push_str(&format!("graph         {}, {} weights{details}\n", document.graph, document.weights));
     }
+    if !document.request.has_usual_distances() {
+        lines.push_str(&format!("distances     {}\n", document.request.distances()));
+    }
     let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
     let searches: Vec<String> = sides
         .into_iter()

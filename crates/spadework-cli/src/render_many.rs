@@ -1,5 +1,6 @@
 //! Comparisons, sweeps and new samples as text for people.
 
+use spadework_document::RequestDocument;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
 use spadework_document::probe::ProbeDocument;
 use spadework_document::sweep::{PointDocument, SweepDocument};
@@ -16,7 +17,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
     } else {
         format!("{} neighbors, {} asked for", neighbors.used, neighbors.requested)
     };
-    let made = graphs_made(&document.graph, &document.weights);
+    let made = graphs_made(&document.request);
     let mut text = format!(
         "{} models on {samples} samples, most robust first by model score ({used}{made})\n",
         models.len()
@@ -36,8 +37,13 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
 }
 
 /// How the graphs were made, where that is not the usual way.
-fn graphs_made(graph: &str, weights: &str) -> String {
-    if is_plain(graph, weights) { String::new() } else { format!("; {graph} graphs, {weights} weights") }
+fn graphs_made(request: &RequestDocument) -> String {
+    let RequestDocument { graph, weights, .. } = request;
+    let plain = is_plain(graph, weights);
+    let made = if plain { String::new() } else { format!("; {graph} graphs, {weights} weights") };
+    let usual = request.has_usual_distances();
+    let distances = if usual { String::new() } else { format!("; distances {}", request.distances()) };
+    format!("{made}{distances}")
 }
 
 fn model_table(models: &[ModelDocument]) -> String {
@@ -196,7 +202,7 @@ pub(crate) fn sweep(document: &SweepDocument) -> String {
     header.extend(several.then_some("most robust"));
     header.push("");
     let rows = document.points.iter().map(|point| sweep_row(document, point, several));
-    let made = graphs_made(&document.graph, &document.weights);
+    let made = graphs_made(&document.request);
     let mut text = format!("model score over k, {} samples{made}\n", document.samples);
     text.push_str(&table(&header, rows));
     text.push_str(&stability(document));

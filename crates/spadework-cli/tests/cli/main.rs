@@ -15,6 +15,7 @@ mod fragility;
 mod graphs;
 mod help;
 mod interrupt;
+mod metrics;
 mod models;
 mod new_samples;
 mod probes;

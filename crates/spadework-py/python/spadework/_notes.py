@@ -106,6 +106,13 @@ def about_entries(entries: GraphEntries, argument: str) -> list[str]:
     return [f"{argument}: {count} entries {what} are no edges and are left out" for count, what in counted if count]
 
 
+#: From so many times as many neighbors as were asked for on, a note says what else there is.
+_MUCH_GROWN = 4
+_CHEAPER = (
+    '. So many cost time and blur neighborhoods; connectivity="bridge" keeps k and adds one edge per piece'
+)
+
+
 def about_report(document: Mapping[str, Any]) -> list[str]:
     """How the graphs of one model came about."""
     neighbors = document["neighbors"]
@@ -116,6 +123,7 @@ def about_report(document: Mapping[str, Any]) -> list[str]:
         notes.append(
             f"{neighbors['requested']} neighbors leave {given['components_found']} input and "
             f"{taken['components_found']} output components; {neighbors['used']} neighbors connect both graphs and are used"
+            + (_CHEAPER if neighbors["used"] >= _MUCH_GROWN * neighbors["requested"] else "")
         )
     if given["bridges"] + taken["bridges"]:
         notes.append(

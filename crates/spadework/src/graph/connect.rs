@@ -62,8 +62,8 @@ impl Default for SideConnection {
 /// The samples of one side as they are searched: those given, or their projection.
 #[derive(Debug, Clone)]
 pub(crate) enum SideSamples<'a> {
-    /// As they were given.
-    Given(&'a Samples<'a>),
+    /// As they were given, or in the place where their distances are those asked for.
+    Given(Arc<Samples<'a>>),
     /// In the coordinates of their principal components.
     Projected(Arc<Projection>),
 }
