@@ -14,7 +14,7 @@ use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
 use spadework_probe::{Probed, SampleFacts};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, SampleColumns, comparison_charts, comparison_page,
+    ComparedModels, InputArray, Origin, SampleColumns, Shown, comparison_charts, comparison_page,
 };
 
 use crate::data::{InputSource, ModelsData};
@@ -63,6 +63,8 @@ pub struct Compared {
     pub probes: Vec<Option<ModelProbes>>,
     /// The labels of the samples.
     pub labels: Option<Labels>,
+    /// The names of the samples.
+    pub ids: Option<Vec<String>>,
     /// All of it as a document.
     pub document: CompareDocument,
 }
@@ -108,13 +110,21 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     }
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
+    session.check_inputs()?;
     document.notes = session.notes();
 
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
         document.data = sides.document(comparison.models.iter().map(|model| model.given));
     }
-    let compared = Compared { comparison, facts, probes, labels: sides.labels.clone(), document };
+    let compared = Compared {
+        comparison,
+        facts,
+        probes,
+        labels: sides.labels.clone(),
+        ids: sides.ids.clone(),
+        document,
+    };
     if let Some(folder) = folder {
         compared.write(&folder)?;
         folder.commit()?;
@@ -269,7 +279,17 @@ fn write_page(
     }
     let models = compared.comparison.models.iter();
     let outputs: Vec<&Samples<'_>> = models.map(|model| &sides.set.models()[model.given].outputs).collect();
-    let columns: Vec<SampleColumns<'_>> = compared.facts.iter().map(SampleColumns::from).collect();
+    let margins: Vec<Option<Vec<f64>>> = compared
+        .probes
+        .iter()
+        .map(|probes| probes.as_ref().map(|probes| probing::margins(&probes.probed)))
+        .collect();
+    let columns: Vec<SampleColumns<'_>> = compared
+        .facts
+        .iter()
+        .zip(&margins)
+        .map(|(facts, margins)| SampleColumns { probe_margins: margins.as_deref(), ..facts.into() })
+        .collect();
     let models = ComparedModels {
         document: &compared.document,
         comparison: &compared.comparison,
@@ -277,9 +297,17 @@ fn write_page(
         inputs: sides.input.samples().map(|samples| InputArray { samples, shape: sides.input.shape() }),
         outputs: &outputs,
         columns: &columns,
+        shown: Shown {
+            ids: sides.ids.as_deref(),
+            columns: sides.input.columns(),
+            pictures: request.page.pictures,
+            ..Shown::default()
+        },
     };
+    let inputs = sides.input.is_file().then(|| sides.input.name());
+    let origin = request.origin.or_named(None, inputs);
     with_threads(request.params.threads, || {
-        let page = || comparison_page(&models, &request.origin, session.monitor());
+        let page = || comparison_page(&models, &origin, session.monitor());
         request.page.write(page, || comparison_charts(&compared.document))
     })
 }
@@ -304,6 +332,7 @@ impl Compared {
             .as_ref()
             .map(|labels| (0..samples).map(|index| labels::text(labels, index)).collect());
         let mut columns = vec![("index", Column::I64(&indices))];
+        columns.extend(self.ids.as_ref().map(|ids| ("id", Column::Utf8(ids))));
         columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
         let scores = models.iter().map(|model| ("score", model, model.report.node_scores.scores().to_vec()));
         let facts = models.iter().zip(&self.facts).flat_map(|(model, facts)| {

@@ -88,6 +88,8 @@ pub struct ModelData<'a> {
     pub outputs: OutputSource<'a>,
     /// The labels; those that come with the inputs by default.
     pub labels: Option<LabelSource<'a>>,
+    /// The names of the samples, as for an array.
+    pub ids: Option<&'a str>,
     /// A corruption of the inputs; outputs that come from a file must be those of the corrupted inputs.
     pub corruption: Option<CorruptionRequest>,
     /// How a model is run.
@@ -103,6 +105,8 @@ pub struct ModelsData<'a> {
     pub models: Vec<(String, OutputSource<'a>)>,
     /// The labels; those that come with the inputs by default.
     pub labels: Option<LabelSource<'a>>,
+    /// The names of the samples, as for an array.
+    pub ids: Option<&'a str>,
     /// A corruption of the inputs.
     pub corruption: Option<CorruptionRequest>,
     /// How models are run.
@@ -112,7 +116,7 @@ pub struct ModelsData<'a> {
 impl<'a> ModelData<'a> {
     /// Inputs and outputs, without labels, corruption or options of a model.
     pub fn new(inputs: InputSource<'a>, outputs: OutputSource<'a>) -> Self {
-        Self { inputs, outputs, labels: None, corruption: None, run: RunOptions::default() }
+        Self { inputs, outputs, labels: None, ids: None, corruption: None, run: RunOptions::default() }
     }
 }
 

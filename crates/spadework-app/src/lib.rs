@@ -99,6 +99,9 @@ mod tests {
     #[test]
     fn fields_are_quoted_where_they_must_be() {
         assert_eq!(csv_field("cat"), "cat");
+        assert_eq!(csv_field("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+        assert_eq!(csv_field("@SUM(1,2)"), "\"'@SUM(1,2)\"");
+        assert_eq!(["-1", "+2.5e3", "a=b"].map(csv_field), ["-1", "+2.5e3", "a=b"]);
         assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 

@@ -116,6 +116,7 @@ pub fn score_new_samples(
     }
     note_scores(&known.document, &scores, &session);
     let mut document = document(request, &known.document, &scores, labels.as_ref(), began);
+    session.check_inputs()?;
     document.notes = session.notes();
     let scored = NewlyScored { scores, labels, document };
     if let Some(folder) = folder {

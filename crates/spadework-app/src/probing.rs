@@ -10,7 +10,8 @@ use spadework_io::Labels;
 use spadework_io::corrupt::{Channels, ImageShape};
 use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
 use spadework_probe::{
-    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, probe_model,
+    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, Variant,
+    broken_variants, probe_model,
 };
 
 use crate::data::Rows;
@@ -30,6 +31,8 @@ pub struct ProbeRequest {
     pub probes: Option<usize>,
     /// Samples to probe, at most.
     pub samples: usize,
+    /// A search ends early where more copies could change the estimate by at most this.
+    pub precision: Option<f64>,
 }
 
 impl ProbeRequest {
@@ -37,11 +40,14 @@ impl ProbeRequest {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let of_samples = ProbeParams::new(self.probe).with_samples(self.samples);
         of_samples.check().map_err(|error| Failure::from(error).about(Subject::Argument("probe_samples")))?;
-        self.params().check().map_err(|error| Failure::from(error).about(Subject::Argument("probes")))
+        self.params().check().map_err(|error| {
+            let argument = if matches!(error, ProbeError::Precision { .. }) { "precision" } else { "probes" };
+            Failure::from(error).about(Subject::Argument(argument))
+        })
     }
 
     fn params(&self) -> ProbeParams {
-        let usual = ProbeParams::new(self.probe).with_samples(self.samples);
+        let usual = ProbeParams::new(self.probe).with_samples(self.samples).with_precision(self.precision);
         match self.probes {
             Some(probes) => usual.with_probes(probes),
             None => usual,
@@ -103,6 +109,18 @@ impl<'a> Prober<'a> {
         let probed = with_threads(self.runner.threads, probe)?;
         let document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
         Ok(ModelProbes { probed, document })
+    }
+
+    /// The probes that broke some of the samples.
+    pub(crate) fn broken(&self, file: &str, samples: &[usize]) -> Result<Vec<Variant>, Failure> {
+        if samples.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prepared = self.runner.prepare(file)?;
+        let monitor = self.runner.session.monitor();
+        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let find = || broken_variants::<Failure, _>(self.inputs, samples, model, &self.params, monitor);
+        with_threads(self.runner.threads, find)
     }
 
     fn mention_cost(&self, file: &str) {
@@ -246,6 +264,11 @@ pub fn grid_of(shape: ImageShape) -> Grid {
         Channels::Last => ChannelOrder::Last,
     };
     Grid { channels, height, width, order }
+}
+
+/// The smallest margin of every input over its probes; NaN where it was not probed.
+pub(crate) fn margins(probed: &Probed) -> Vec<f64> {
+    probed.lowest_margins().into_iter().map(|margin| margin.unwrap_or(f64::NAN)).collect()
 }
 
 /// Columns of the table of samples, a number per input, NaN for those that were not probed.

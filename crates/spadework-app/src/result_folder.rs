@@ -128,6 +128,9 @@ impl<'a> ResultFolder<'a> {
         let words: Option<Vec<String>> =
             scored.labels.map(|labels| (0..scores.len()).map(|index| labels::text(labels, index)).collect());
         let mut nodes = vec![("index", Column::I64(&indices))];
+        if let Some(ids) = scored.ids {
+            nodes.push(("id", Column::Utf8(ids)));
+        }
         if let Some(words) = &words {
             nodes.push(("label", Column::Utf8(words)));
         }
@@ -184,6 +187,7 @@ impl<'a> ResultFolder<'a> {
 pub(crate) struct ScoredSamples<'a> {
     pub(crate) report: &'a SpadeReport,
     pub(crate) labels: Option<&'a Labels>,
+    pub(crate) ids: Option<&'a [String]>,
     pub(crate) facts: &'a SampleFacts,
     pub(crate) probed: Option<&'a Probed>,
 }
@@ -208,7 +212,8 @@ impl<'a> NodeTable<'a> {
 
     pub(crate) fn header(&self) -> String {
         let probes: String = self.probes.iter().map(|(name, _)| format!(",{name}")).collect();
-        format!("index,label,score,rank,margin,fragility{probes}\n")
+        let id = if self.scored.ids.is_some() { ",id" } else { "" };
+        format!("index{id},label,score,rank,margin,fragility{probes}\n")
     }
 
     pub(crate) fn row(&self, index: usize, rank: usize) -> String {
@@ -219,7 +224,8 @@ impl<'a> NodeTable<'a> {
             optional_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index]));
         let fragility = facts.fragility.values()[index];
         let probes: String = self.probes.iter().map(|(_, column)| optional_field(column[index])).collect();
-        format!("{index},{label},{score},{rank}{margin},{fragility}{probes}\n")
+        let id = self.scored.ids.map_or_else(String::new, |ids| format!(",{}", csv_field(&ids[index])));
+        format!("{index}{id},{label},{score},{rank}{margin},{fragility}{probes}\n")
     }
 }
 

@@ -9,8 +9,10 @@ use spadework_document::Note;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_probe::{SampleFacts, SampleSignals};
-use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts, score_page};
+use spadework_probe::{SampleFacts, SampleSignals, Variant};
+use spadework_report::{
+    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, score_charts, score_page,
+};
 
 use crate::data::{InputSource, ModelData, OutputSource};
 use crate::failure::Failure;
@@ -20,6 +22,7 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
+use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
@@ -82,6 +85,8 @@ pub struct Scored {
     pub facts: SampleFacts,
     /// The labels of the samples.
     pub labels: Option<Labels>,
+    /// The names of the samples.
+    pub ids: Option<Vec<String>>,
     /// What probes have shown, where the model was probed.
     pub probes: Option<ModelProbes>,
     /// All of it as a document.
@@ -98,6 +103,7 @@ impl Scored {
         ScoredSamples {
             report: &self.report,
             labels: self.labels.as_ref(),
+            ids: self.ids.as_deref(),
             facts: &self.facts,
             probed: self.probes.as_ref().map(|probes| &probes.probed),
         }
@@ -161,7 +167,7 @@ pub(crate) fn score_and<A: Addition>(
     addition.check(sides.pair.len())?;
 
     // The scores; steps of a run that was interrupted are taken from the folder.
-    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session));
+    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
     let report = match &store {
         Some(store) => evaluate_with(&sides.pair, params, store, session.monitor()),
         None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
@@ -179,6 +185,7 @@ pub(crate) fn score_and<A: Addition>(
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
+    session.check_inputs()?;
     document.notes = session.notes();
 
     // Everything is written.
@@ -186,7 +193,8 @@ pub(crate) fn score_and<A: Addition>(
         document.command.clone_from(&request.origin.command);
         document.data = sides.document();
     }
-    let scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };
+    let scored =
+        Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, document };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -197,6 +205,14 @@ pub(crate) fn score_and<A: Addition>(
     }
     write_page(request, &scored, &sides, &session)?;
     Ok((scored, found))
+}
+
+impl<'a> ScoreRequest<'a> {
+    /// The same with names of the samples.
+    #[must_use]
+    pub fn with_ids(self, ids: Option<&'a str>) -> Self {
+        Self { data: ModelData { ids, ..self.data }, ..self }
+    }
 }
 
 impl ScoreRequest<'_> {
@@ -295,6 +311,24 @@ fn add_extras(
     Ok(())
 }
 
+/// What broke the samples that a page shows.
+fn broken_variants(
+    request: &ScoreRequest<'_>,
+    scored: &Scored,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Vec<Variant>, Failure> {
+    let (Probes::Run(probe), Some(model), Some(probes)) = (&request.probes, sides.model, &scored.probes)
+    else {
+        return Ok(Vec::new());
+    };
+    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
+    match prober.filter(|_| request.page.page.is_some()) {
+        Some(prober) => prober.broken(&model.file, &probes.document.shown_broken()),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// The page and the figures, where asked for. What they show is computed once for both.
 fn write_page(
     request: &ScoreRequest<'_>,
@@ -306,16 +340,27 @@ fn write_page(
         return Ok(());
     }
     let arrays = sides.input.samples().zip(sides.output.samples());
+    let probe_margins = scored.probes.as_ref().map(|probes| probing::margins(&probes.probed));
+    let variants = broken_variants(request, scored, sides, session)?;
     let model = ScoredModel {
         document: &scored.document,
         report: &scored.report,
         labels: scored.labels.as_ref(),
         inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
         outputs: arrays.map(|(_, outputs)| outputs),
-        columns: (&scored.facts).into(),
+        columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..(&scored.facts).into() },
+        shown: Shown {
+            ids: scored.ids.as_deref(),
+            columns: sides.input.columns(),
+            pictures: request.page.pictures,
+            variants: &variants,
+        },
     };
+    let named = |side: &SideView<'_>| side.is_file().then(|| side.name().to_owned());
+    let (output, input) = (named(&sides.output), named(&sides.input));
+    let origin = request.origin.or_named(output.as_deref(), input.as_deref());
     with_threads(request.params.threads, || {
         let facts = PageFacts::of(&model, session.monitor())?;
-        request.page.write(|| score_page(&model, &facts, &request.origin), || score_charts(&model, &facts))
+        request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
     })
 }

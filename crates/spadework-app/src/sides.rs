@@ -8,7 +8,7 @@ use spadework::graph::GraphKind;
 use spadework::samples::Side;
 use spadework::{Error as CoreError, ManifoldPair, PairedSamples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids};
 
 use crate::corruption;
 use crate::data::{
@@ -174,6 +174,9 @@ pub(crate) struct Sides<'s> {
     pub(crate) labels: Option<Labels>,
     /// What the user typed for the labels.
     labels_name: Option<&'s str>,
+    /// The names of the samples, and what the user typed for them.
+    pub(crate) ids: Option<Vec<String>>,
+    ids_name: Option<&'s str>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<&'s ModelFileDocument>,
     /// What was done to the inputs.
@@ -201,6 +204,7 @@ impl<'s> Sides<'s> {
             let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
             labels::check_count(labels, pair.len(), source)?;
         }
+        let ids = data.ids.map(|name| load_ids(name, pair.len())).transpose()?;
         // A softmax in the model itself has been noted.
         let ends_in_softmax = outputs.model().is_some_and(|model| model.softmax);
         if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
@@ -212,6 +216,8 @@ impl<'s> Sides<'s> {
             pair,
             labels,
             labels_name: data.labels.as_ref().and_then(LabelSource::name),
+            ids,
+            ids_name: data.ids,
             model: outputs.model(),
             corruption: inputs.corruption(),
         })
@@ -242,7 +248,12 @@ impl<'s> Sides<'s> {
     /// The arrays as a result remembers them; none where a side is a graph.
     pub(crate) fn document(&self) -> Option<DataDocument> {
         let (inputs, outputs) = self.input.document().zip(self.output.document())?;
-        Some(DataDocument { inputs, outputs, labels: self.labels_name.map(here) })
+        Some(DataDocument {
+            inputs,
+            outputs,
+            labels: self.labels_name.map(here),
+            ids: self.ids_name.map(here),
+        })
     }
 }
 
@@ -257,7 +268,9 @@ pub(crate) fn with_sides<T>(
     let given = inputs.view()?;
     let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    work(&Sides::new(data, &inputs, given, &outputs, session)?)
+    let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
+    session.check_inputs()?;
+    Ok(made)
 }
 
 /// A mismatch of the pair concerns both files; a side without shape one of them. Arrays in memory are named by the error itself.

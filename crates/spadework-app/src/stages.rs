@@ -67,7 +67,7 @@ pub fn make_graphs(
     params.check()?;
     let session = Session::new(observer);
     let (graphs, document, files) = with_sides(data, params, &session, |sides| {
-        let store = Store::of_result(request.result, request.force, &session).with_sides(sides);
+        let store = Store::of_result(request.result, request.force, &session)?.with_sides(sides);
         let graphs = graphs_of(&sides.pair, params, &store, session.monitor())
             .map_err(|failure| failure.with_params(params))?;
         let files = graph_files(store.path());
@@ -123,7 +123,7 @@ pub fn find_eigenpairs(
     observer: &dyn Observer,
 ) -> Result<StagedEigenpairs, Failure> {
     let session = Session::new(observer);
-    let store = Store::of_result(request.result, request.force, &session);
+    let store = Store::of_result(request.result, request.force, &session)?;
     let FoundGraphs { graphs: ModelGraphs { graphs, diagnostics, .. }, .. } = store.any_graphs()?;
     let seed = request.seed.unwrap_or(diagnostics.params.seed);
     let params = diagnostics
@@ -186,7 +186,7 @@ pub fn make_scores(
     observer: &dyn Observer,
 ) -> Result<StagedScores, Failure> {
     let session = Session::new(observer);
-    let store = Store::of_result(request.result, request.force, &session);
+    let store = Store::of_result(request.result, request.force, &session)?;
     let FoundGraphs { graphs: ModelGraphs { graphs, mut diagnostics, .. }, stage } = store.any_graphs()?;
     let params = diagnostics.params.clone().with_threads(request.threads);
     let (spectrum, params) = store.any_spectrum(&graphs, params)?;
@@ -244,7 +244,7 @@ pub fn make_scores(
     }
     document.made_from = Some(recipe);
     document.notes = session.notes();
-    let scored = Scored { report, facts, labels, probes: None, document };
+    let scored = Scored { report, facts, labels, ids: None, probes: None, document };
     folder.write_score(&scored.document, &scored.samples())?;
     folder.commit()?;
     Ok(StagedScores::Made(Box::new(scored)))

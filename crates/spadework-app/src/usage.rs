@@ -22,6 +22,8 @@ pub enum Usage {
     ProjectionOfGraph,
     /// A model that would be run on a graph.
     ModelOnGraph { file: String },
+    /// A model whose output for a sample depends on what it is run with.
+    MixedBatch { file: String, sample: usize },
     /// Models of the same name.
     RepeatedModel { name: String },
     /// Probes that have no part in what samples are selected by.
@@ -151,6 +153,9 @@ impl Usage {
             Usage::ModelOnGraph { file } => {
                 format!("{file}: a model is run on the inputs, but a graph is given in their place")
             }
+            Usage::MixedBatch { file, sample } => format!(
+                "{file}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has another output when it is run by itself: the model mixes the samples of a batch, or draws random numbers"
+            ),
             Usage::RepeatedModel { name } => {
                 format!("models must have names that differ, got `{name}` twice")
             }

@@ -66,6 +66,10 @@ note_codes! {
     LowAccuracy = "low-accuracy",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
+    /// Which output of a model is taken.
+    OutputChosen = "output-chosen",
+    /// An onnxruntime library runs a model that the built-in engine refuses.
+    OnnxRuntime = "onnxruntime",
     /// The channels of the inputs are moved for a model.
     ChannelsMoved = "channels-moved",
     /// The inputs are corrupted, and the outputs come from a file.
@@ -264,6 +268,8 @@ impl Hint {
     pub(crate) fn of_model(cause: &ModelError) -> Option<Self> {
         Some(match cause {
             ModelError::UnknownOperator { .. }
+            | ModelError::NotBuiltIn { .. }
+            | ModelError::EngineRefuses { .. }
             | ModelError::ManyInputs { .. }
             | ModelError::InputType { .. }
             | ModelError::Engine { .. } => Hint::RunElsewhere,

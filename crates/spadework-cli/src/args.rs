@@ -19,7 +19,7 @@ use crate::args_metric::MetricArgs;
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_probe::ProbeArgs;
-use crate::args_report::{PageArgs, ReportArgs};
+use crate::args_report::{IdsArgs, PageArgs, ReportArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
 use crate::console::Console;
 
@@ -145,6 +145,8 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -168,6 +170,8 @@ pub(crate) struct ScoreArgs {
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
     #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use crate::args::{MethodArgs, OutputArgs};
 use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
-use crate::args_report::PageArgs;
+use crate::args_report::{IdsArgs, PageArgs};
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
@@ -50,6 +50,8 @@ pub(crate) struct CompareArgs {
     /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
     /// Neighbors per sample, k, the same for all models
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,

@@ -22,6 +22,7 @@ mod render_graphs;
 mod render_indices;
 mod render_many;
 mod requests;
+mod signals;
 mod unused;
 
 use std::ffi::OsString;
@@ -50,6 +51,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     interrupt::install();
     silence_caught_panics();
+    start_threads();
     let checked = Kernels::requested().map_err(Failure::from).and_then(|_| unused::check(&matches));
     match checked.and_then(|()| dispatch(&cli.command)) {
         Ok(()) => 0,
@@ -63,9 +65,19 @@ fn silence_caught_panics() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !spadework_io::panics::is_caught() {
+            signals::note_panic();
             previous(panic);
         }
     }));
+}
+
+/// Where the system allows no more threads, one is enough: results do not depend on their number.
+fn start_threads() {
+    if rayon::ThreadPoolBuilder::new().build().is_err() {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+        let outcome = if alone.is_ok() { "one is used" } else { "some work may fail" };
+        Console::saying(false, true).note(&format!("no more threads could be started; {outcome}"));
+    }
 }
 
 fn dispatch(command: &Command) -> Result<(), Failure> {

@@ -331,6 +331,10 @@ fn digits(value: f64, significant: i32) -> String {
 /// An interval with as many decimals as show its width, rounded outwards.
 pub(crate) fn interval(lower: f64, upper: f64) -> String {
     let magnitude = upper.abs().max(f64::MIN_POSITIVE).log10().floor() as i32;
+    if !(-9..15).contains(&magnitude) {
+        // Every digit, since plain notation would be hundreds of zeros.
+        return format!("[{lower:e}, {upper:e}]");
+    }
     let width = (upper - lower).max(f64::MIN_POSITIVE);
     // A double has some fifteen digits to show.
     let decimals = (1 - width.log10().floor() as i32).clamp(0, (14 - magnitude).max(0));
@@ -367,6 +371,8 @@ mod tests {
     fn intervals_are_rounded_outwards() {
         assert_eq!(interval(41.466_795_338_6, 41.466_795_341_2), "[41.4667953386, 41.4667953412]");
         assert_eq!(interval(1.0, 1.034_12), "[1.000, 1.035]");
+        assert_eq!(interval(3.9e200, 4.1e200), "[3.9e200, 4.1e200]");
+        assert_eq!(interval(3.9e-200, 4.1e-200), "[3.9e-200, 4.1e-200]");
         assert_eq!(interval(2.0, 2.0), "[2.00000000000000, 2.00000000000000]");
     }
 }

@@ -49,6 +49,7 @@ impl ModelArgs {
             inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
             outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
             labels: self.labels.as_deref().map(LabelSource::Named),
+            ids: None,
             corruption: corruption.request(),
             run: self.network.run.options(),
         }
@@ -95,6 +96,7 @@ impl ModelsArgs {
             inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
             models: models.collect::<Result<_, Failure>>()?,
             labels: labels.map(LabelSource::Named),
+            ids: None,
             corruption: corruption.request(),
             run: self.run.options(),
         })
@@ -126,7 +128,12 @@ impl CorruptionArgs {
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
         let probes = self.probes.map(Into::into);
-        self.probe.map(|probe| ProbeRequest { probe, probes, samples: self.probe_samples.get() })
+        self.probe.map(|probe| ProbeRequest {
+            probe,
+            probes,
+            samples: self.probe_samples.get(),
+            precision: self.precision,
+        })
     }
 
     /// Probes of the model that is run for the outputs.
@@ -143,14 +150,17 @@ impl CertaintyArgs {
 
 impl PageArgs {
     pub(crate) fn request(&self) -> PageRequest<'_> {
-        self.plots.request(self.report.as_deref())
+        PageRequest {
+            pictures: self.pictures.pictures.map(Into::into),
+            ..self.plots.request(self.report.as_deref())
+        }
     }
 }
 
 impl PlotsArgs {
     /// A page at this place, and the figures.
     pub(crate) fn request<'a>(&'a self, page: Option<&'a Path>) -> PageRequest<'a> {
-        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into() }
+        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures: None }
     }
 }
 
@@ -180,7 +190,7 @@ impl OutputArgs {
 
 /// The call at hand as the origin of a page.
 pub(crate) fn this_call() -> Origin {
-    Origin { title: None, command: Some(command_line()) }
+    Origin { command: Some(command_line()), ..Origin::default() }
 }
 
 /// The command line, as a shell would take it again.

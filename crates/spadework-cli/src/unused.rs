@@ -82,8 +82,16 @@ const DISTANCES: [(&str, &str, &str); 3] = [
 ];
 
 /// Options that say how a model is run.
-const RUN_MODELS: [&str; 6] =
-    ["output_name", "before_softmax", "input_name", "input_layout", "normalize", "batch_size"];
+const RUN_MODELS: [&str; 8] = [
+    "output_name",
+    "before_softmax",
+    "input_name",
+    "input_layout",
+    "normalize",
+    "batch_size",
+    "engine",
+    "onnxruntime",
+];
 
 /// Whether a model is named, by its option or by its ending.
 fn names_model(matches: &ArgMatches) -> bool {

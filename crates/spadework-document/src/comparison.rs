@@ -82,6 +82,9 @@ pub struct CompareData {
     /// The labels, where they were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
+    /// The names of the samples, where they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<PlaceDocument>,
 }
 
 /// One model of a comparison.

@@ -25,6 +25,13 @@ pub struct FactsDocument {
     /// The part of the input edges that are output edges too; documents of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge_overlap: Option<f64>,
+    /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<f64>,
+    /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
+    /// robust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roughness: Option<f64>,
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
@@ -82,6 +89,8 @@ impl FactsDocument {
     /// Says what is known of the samples, and puts it beside those that are listed.
     pub(crate) fn set_facts(&mut self, listed: &mut [NodeDocument], facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
+        self.agreement = facts.smoothness.map(|smooth| smooth.agreement);
+        self.roughness = facts.smoothness.and_then(|smooth| smooth.roughness);
         self.margins = facts.margins.as_ref().map(Into::into);
         self.fragility_basis = Some(facts.fragility.basis().to_string());
         for node in listed {

@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use spadework::Error;
 use spadework_probe::{ProbeSummary, Probed, ProbedSample};
 
+/// How many of the weakest samples a document lists.
+const WEAKEST: usize = 8;
+
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeDocument {
@@ -25,6 +28,9 @@ pub struct ProbeDocument {
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_accuracy: Option<f64>,
+    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<ProbeEstimateDocument>,
     /// The mean part of the margin that is left at the worst copy; larger is more robust.
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies.
@@ -36,6 +42,24 @@ pub struct ProbeDocument {
     /// Those of them with the largest margins.
     #[serde(default)]
     pub top_changed: Vec<ChangedDocument>,
+    /// Those of them with the smallest margins, smallest first.
+    #[serde(default)]
+    pub weakest: Vec<ChangedDocument>,
+}
+
+/// The accuracy under attack that a search estimates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbeEstimateDocument {
+    /// The estimate, from 0 to 1.
+    pub estimate: f64,
+    /// Lower end of its 95 % interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples that were probed.
+    pub n: usize,
+    /// Rows that went through the model per sample, on average.
+    pub queries: f64,
 }
 
 /// A sample that loses its class on a copy.
@@ -50,13 +74,26 @@ pub struct ChangedDocument {
 }
 
 impl ProbeDocument {
+    /// The samples that a page shows next to the probes that broke them.
+    pub fn shown_broken(&self) -> Vec<usize> {
+        self.top_changed.iter().chain(&self.weakest).map(|sample| sample.index).collect()
+    }
+
     /// The document of what was probed, with `top` samples that changed; `labels` are those of all samples.
     ///
     /// # Errors
     /// When there is not one label a sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
-        let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio, .. } =
+        let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
+        let queries = probed.evaluations as f64 / probed.samples.len() as f64;
+        let estimate = estimated.map(|found| ProbeEstimateDocument {
+            estimate: found.estimate,
+            lower: found.lower,
+            upper: found.upper,
+            n: found.n,
+            queries,
+        });
         let changed = probed.changed(labels)?;
         let document = |sample: &ProbedSample| ChangedDocument {
             index: sample.index,
@@ -72,10 +109,12 @@ impl ProbeDocument {
             accuracy,
             held,
             robust_accuracy,
+            estimate,
             stability,
             margin_ratio,
             changed: changed.len(),
             top_changed: changed.iter().take(top).map(document).collect(),
+            weakest: changed.iter().rev().take(WEAKEST).map(document).collect(),
         })
     }
 }

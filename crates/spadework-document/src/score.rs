@@ -304,6 +304,9 @@ pub struct DataDocument {
     /// The labels, where they were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
+    /// The names of the samples, where they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<PlaceDocument>,
 }
 
 /// Something that a user named, and where.

@@ -56,6 +56,6 @@ pub use digits::load as load_digits;
 pub use error::{Error, Format, Listed, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
 pub use labels::Labels;
-pub use load::{load, load_bytes, load_labels};
-pub use mapping::{FileBytes, read_file};
+pub use load::{load, load_bytes, load_ids, load_labels};
+pub use mapping::{FileBytes, check_mapped_files, mapped_file_at, read_file};
 pub use source::{default_name, names_array};

@@ -4,10 +4,11 @@ use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 
-use crate::accuracy::accuracy;
+use crate::accuracy::{accuracy, are_classes};
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
 use crate::probe::Probed;
+use crate::smoothness::Smoothness;
 
 /// What is known of the samples besides their node scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct SampleFacts {
     pub accuracy: Option<f64>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
+    /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
+    pub smoothness: Option<Smoothness>,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
@@ -48,7 +51,9 @@ impl SampleFacts {
             (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
             _ => None,
         };
-        Ok(Self { accuracy, margins: margins.flatten(), fragility: Fragility::of_report(report, signals)? })
+        let fragility = Fragility::of_report(report, signals)?;
+        let smoothness = smoothness(report, signals)?;
+        Ok(Self { accuracy, margins: margins.flatten(), smoothness, fragility })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of
@@ -73,5 +78,14 @@ impl SampleFacts {
             Self::of(&model.report, &signals).map_err(|error| error.in_model(&model.name))
         };
         comparison.models.iter().enumerate().map(facts).collect()
+    }
+}
+
+/// How smooth the outputs are over the input graph, unless labels show that they are no classes.
+fn smoothness(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Option<Smoothness>> {
+    match (signals.outputs, signals.labels) {
+        (Some(outputs), Some(labels)) if !are_classes(outputs, labels)? => Ok(None),
+        (Some(outputs), _) => Ok(Smoothness::of(report.graphs.input(), outputs)),
+        (None, _) => Ok(None),
     }
 }

@@ -24,7 +24,7 @@ def points():
 
 
 def test_flips_are_as_frequent_as_the_normal_distribution_says(points):
-    found = spadework.probe(threshold, points, perturb=perturb.column_noise(points, 0.5), probes=400, precision=None)
+    found = spadework.probe(threshold, points, perturb=perturb.column_noise(points, 0.5), probes=400, precision=0)
     likely = scipy.stats.norm.cdf(-np.abs(points[:, 0]) / (0.5 * points.std()))
     deviation = np.sqrt(400 * likely * (1 - likely)) + 1e-9
     assert np.max(np.abs(found.flips - 400 * likely) / (deviation + 0.5)) < 5
@@ -100,7 +100,7 @@ def test_an_estimator_is_asked_for_probabilities(frame):
     assert found.accuracy == 1 and found.margins is not None
     regression = LinearRegression().fit(numbers, 3 * numbers[:, 0])
     moved = spadework.probe(
-        regression, numbers, perturb=perturb.column_noise(numbers, 0.3), tolerance=1.0, probes=300, precision=None
+        regression, numbers, perturb=perturb.column_noise(numbers, 0.3), tolerance=1.0, probes=300, precision=0
     )
     expected = 2 * scipy.stats.norm.sf(1 / (3 * 0.3 * numbers.std()))
     assert 1 - moved.kept.estimate == pytest.approx(expected, abs=0.02)

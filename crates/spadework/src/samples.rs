@@ -10,7 +10,11 @@ pub(crate) use metric::Norm;
 pub use metric::{Metric, Standardize};
 
 use crate::error::{Error, Result};
+use crate::scaling::{even_exponent, scaled};
 pub use crate::side::Side;
+
+/// Differences from this on have squares with all their digits, and so have those 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
+const RESOLVED: f64 = 3.872_591_914_849_318e-121;
 
 /// The numbers of [`Samples`], row after row, in the precision in which they came.
 #[derive(Debug, Clone)]
@@ -145,6 +149,39 @@ impl<'a> Samples<'a> {
         Ok(Samples { len, dim, values, norm: self.norm })
     }
 
+    /// The same samples times a power of two, where their numbers are so small that squared distances would be lost; `None` where
+    /// they can be taken as they are.
+    ///
+    /// # Errors
+    /// [`Error::TooClose`] where the differences alone are that small.
+    pub(crate) fn enlarged(&self) -> Result<Option<Samples<'static>>> {
+        // Single precision ends at 1e-45, and distances are found in double precision.
+        let Values::F64(values) = &self.values else { return Ok(None) };
+        // For ordinary numbers the second row decides.
+        let rows = values.chunks_exact(self.dim);
+        if rows.clone().any(|row| row.iter().zip(&values[..self.dim]).any(|(a, b)| (a - b).abs() >= RESOLVED))
+        {
+            return Ok(None);
+        }
+        let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+        if largest == 0.0 || self.all_equal() {
+            return Ok(None);
+        }
+        if largest >= RESOLVED {
+            let differences =
+                rows.flat_map(|row| row.iter().zip(&values[..self.dim]).map(|(a, b)| (a - b).abs()));
+            return Err(Error::TooClose { largest: differences.fold(0.0, f64::max) });
+        }
+        let exponent = -even_exponent(largest);
+        let values: Vec<f64> = values.iter().map(|&value| scaled(value, exponent)).collect();
+        Ok(Some(Samples {
+            len: self.len,
+            dim: self.dim,
+            values: Values::F64(values.into()),
+            norm: self.norm,
+        }))
+    }
+
     /// Whether all rows are the same point.
     pub fn all_equal(&self) -> bool {
         fn rows_equal<T: PartialEq>(values: &[T], dim: usize) -> bool {
@@ -257,6 +294,23 @@ mod tests {
     fn refuses_values_whose_distances_overflow() {
         let error = Samples::from_f64(2, 1, vec![0.0, 1e200]).unwrap_err();
         assert!(matches!(error, Error::TooLarge { row: 1, column: 0, .. }));
+    }
+
+    #[test]
+    fn numbers_whose_squares_are_lost_are_enlarged_exactly() {
+        assert_eq!(RESOLVED, scaled(1.0, -400));
+        let ordinary = vec![0.0, 1.0, -3.0, 2.5e-200];
+        let tiny: Vec<f64> = ordinary.iter().map(|&value| scaled(value, -700)).collect();
+        let enlarged = |values: Vec<f64>| Samples::from_f64(2, 2, values).unwrap().enlarged();
+        assert!(enlarged(ordinary.clone()).unwrap().is_none());
+        let Values::F64(values) = enlarged(tiny).unwrap().unwrap().values().clone() else {
+            panic!("doubles")
+        };
+        // 2.5e-200 · 2⁻⁷⁰⁰ is no number; what else is lost, nothing.
+        assert_eq!(values[..3], [0.0, 1.0, -3.0].map(|value| value / 2.0));
+        // Not enlarged: the first column would leave the range.
+        let error = enlarged(vec![1.0, 0.0, 1.0, 1e-200]).unwrap_err();
+        assert_eq!(error, Error::TooClose { largest: 1e-200 });
     }
 
     #[test]

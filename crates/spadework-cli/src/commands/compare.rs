@@ -1,6 +1,6 @@
 //! `spadework compare`: many models on one input graph.
 
-use spadework_app::{CompareRequest, compare, json};
+use spadework_app::{CompareRequest, ModelsData, compare, json};
 
 use crate::args_many::CompareArgs;
 use crate::console::Console;
@@ -11,7 +11,10 @@ use crate::requests::this_call;
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let formats = args.output.formats(None);
     let request = CompareRequest {
-        data: args.models.data(args.labels.as_deref(), &args.corruption)?,
+        data: ModelsData {
+            ids: args.ids.ids.as_deref(),
+            ..args.models.data(args.labels.as_deref(), &args.corruption)?
+        },
         params: args.method.params(args.neighbors),
         top: args.top,
         extras: args.certainty.extras(),

@@ -83,6 +83,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
             inputs: InputSource::Array(ArraySource::Rows(rows("digits", &images)?)),
             models: models.collect::<Result<_, Failure>>()?,
             labels: Some(LabelSource::Given(labels)),
+            ids: None,
             corruption: None,
             run: RunOptions::default(),
         },

@@ -1,6 +1,6 @@
 //! `spadework report`: a result that lies in a folder, as a page and as figures.
 
-use spadework_app::{ReportRequest, report};
+use spadework_app::{PageRequest, ReportRequest, report};
 
 use crate::args_report::ReportArgs;
 use crate::console::Console;
@@ -13,7 +13,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         inputs: args.inputs.as_deref(),
         outputs: args.outputs.iter().map(String::as_str).collect(),
         threads: args.threads,
-        page: args.plots.request(args.out.as_deref()),
+        page: PageRequest {
+            pictures: args.pictures.pictures.map(Into::into),
+            ..args.plots.request(args.out.as_deref())
+        },
     };
     Ok(report(&request, &Console::saying(args.quiet, args.no_progress).monitor())?)
 }

@@ -18,7 +18,8 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         probes: args.probe.probes(),
         page: args.page.request(),
         ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
-    };
+    }
+    .with_ids(args.ids.ids.as_deref());
     let scored = score(&request, &Console::new(&args.output).monitor())?;
     Console::data(&if args.output.json {
         json(&scored.document)

@@ -12,7 +12,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
     let score = args.model.score(&args.corruption, args.output.folder(&formats), 0);
     let request = SelectRequest {
-        score: ScoreRequest { probes: args.probe.probes(), ..score },
+        score: ScoreRequest { probes: args.probe.probes(), ..score }.with_ids(args.ids.ids.as_deref()),
         top: args.top.map(NonZeroUsize::get),
         by: args.by.into(),
     };

@@ -13,6 +13,7 @@ mod distortion;
 mod formats;
 mod fragility;
 mod graphs;
+mod hardening;
 mod help;
 mod interrupt;
 mod metrics;

@@ -49,6 +49,13 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert_eq!((&search["samples"], &search["seed"]), (&50.into(), &3.into()));
     assert!(search["evaluations"].as_u64().unwrap() <= 50 * 801);
     assert!(search.get("margin_ratio").is_none() && search.get("accuracy").is_none());
+    let estimate = &search["estimate"];
+    assert_eq!((&estimate["estimate"], &estimate["n"]), (&search["robust_accuracy"], &50.into()));
+    let number = |name: &str| estimate[name].as_f64().unwrap();
+    assert!(number("lower") <= number("estimate") && number("estimate") <= number("upper"), "{estimate}");
+    assert_eq!(number("queries"), search["evaluations"].as_u64().unwrap() as f64 / 50.0);
+    let early = probed(&scene, "linf:0.1 --probe-samples 50 --seed 3 --precision 90%");
+    assert!(early["evaluations"].as_u64().unwrap() <= 50 * 201, "{early}");
     let noise = probed(&scene, "l2:0.1:smooth:3");
     assert_eq!((&noise["probe"], &noise["evaluations"]), (&"l2:0.1:smooth:3".into(), &(200 * 9).into()));
     assert!(noise["margin_ratio"].as_f64().unwrap() > 0.0);
@@ -110,9 +117,12 @@ fn labels_say_what_is_right() {
     );
     let page = scene.read("page.html");
     for part in [
-        "robust accuracy, estimated",
+        "estimated robust accuracy",
         "An upper bound of what the strongest attack of this size leaves.",
-        &format!("{changed} right samples lose their class on one"),
+        &format!("{changed} samples that are classified correctly lose their class on one"),
+        // What broke the samples stands next to them.
+        "each next to the probe that broke it",
+        "\"variants\":{\"samples\":[",
         "id=\"table-changed\"",
         "docs/what-the-scores-mean.md",
     ] {

@@ -100,7 +100,7 @@ def probe_with(
     labels: Any,
     variants: int,
     samples: int,
-    precision: float | None,
+    precision: float,
     tolerance: float | None,
     seed: int,
 ) -> Perturbed:
@@ -109,7 +109,9 @@ def probe_with(
         raise ValueError(f"`perturb` must be a function of a batch, a number and a generator, got {type(perturb).__name__}")
     most = whole_number(variants, "probes", least=1)
     seed = whole_number(seed, "seed", least=0)
-    wanted = None if precision is None else number(precision, "precision")
+    wanted = number(precision, "precision")
+    if wanted < 0:
+        raise ValueError(f"`precision` must not be negative, got {wanted}")
     total = _length(inputs)
     if total == 0:
         raise ValueError("`inputs` must have at least one sample, got none")
@@ -126,7 +128,7 @@ def probe_with(
                 f"in variant {variant}"
             )
         count.add(variant, answers.of(batch, f"variant {variant}"))
-        if wanted is not None and variant + 1 >= _LEAST_VARIANTS and count.error() <= wanted:
+        if variant + 1 >= _LEAST_VARIANTS and count.error() <= wanted:
             stopped = variant + 1 < most
             break
     return _result(perturb, count, chosen, stopped, _right(first, labels, total, chosen), seed)

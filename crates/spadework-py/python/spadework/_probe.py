@@ -15,13 +15,15 @@ from . import _native, _notes
 from ._arrays import as_labels, as_rows, sample_shape
 from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
-from ._settings import whole_number, word
+from ._settings import number, whole_number, word
 from .onnx import feed
 
 #: Most perturbed copies of a sample, and most samples, that the library counts.
 _MOST = 2**24
 #: Variants of a sample by a perturbation of the caller's, where none are asked for.
 _VARIANTS = 100
+#: How well the share that keeps its class is known then, where nothing is asked for.
+_PRECISION = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,8 @@ class Probed:
     #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
     #: times as many copies and these took as much again as the last three quarters have; None of noise.
     robust_accuracy: float | None
+    #: The ends of its 95 % interval, which covers both what the samples and what the end of the search leave open; None of noise.
+    robust_accuracy_interval: tuple[float, float] | None
     #: The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost; larger is more robust.
     stability: float
     #: The median of margin over its root mean square change; None after a search.
@@ -81,6 +85,7 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
+    precision: float | None = None,
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
@@ -95,7 +100,7 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
-    precision: float | None = 0.005,
+    precision: float | None = None,
     tolerance: float | None = None,
     seed: int = 0,
 ) -> Perturbed: ...
@@ -108,7 +113,7 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
-    precision: float | None = 0.005,
+    precision: float | None = None,
     tolerance: float | None = None,
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -127,8 +132,8 @@ def probe(
         the least and the largest number of the inputs otherwise.
     probe : str
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
-        default), which turns the signs of ever smaller blocks of numbers round and keeps what makes the margin smaller, or
-        noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
+        default), in which every copy learns from those before, by signs of ever smaller blocks of numbers in L∞ and by an estimate of
+        the gradient in L2, or noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
     perturb : callable, optional
         Instead of ``probe``: a function of a batch of inputs, the number of the variant and a NumPy generator that is seeded
         for it, which returns the batch, perturbed. `spadework.perturb` has some for tables, texts and graphs. Inputs may then
@@ -140,9 +145,11 @@ def probe(
         Copies of a sample, at most; by default 800 of a search, 8 of noise, 100 by ``perturb``.
     samples : int, default=1000
         Samples that are probed, drawn by the seed where there are more.
-    precision : float or None, default=0.005
-        With ``perturb``: stop when more variants of the same samples would move the share that keeps its class by no more than
-        this, with 95 % confidence, after 10 variants at the earliest. None for no early end.
+    precision : float, optional
+        End the search early where more copies could change ``robust_accuracy`` by at most this, e.g. 0.02. What the number of
+        samples leaves open is not part of it. With ``perturb``: end where more variants of the same samples would move the share
+        that keeps its class by no more than this, with 95 % confidence, after 10 variants at the earliest; 0.005 by default,
+        and 0 for no early end.
     tolerance : float, optional
         With ``perturb`` and a model of one number per sample: a change beyond it counts as a change of class.
     onnx : mapping, optional
@@ -186,7 +193,7 @@ def probe(
             labels=labels,
             variants=_VARIANTS if probes is None else probes,
             samples=samples,
-            precision=precision,
+            precision=_PRECISION if precision is None else precision,
             tolerance=tolerance,
             seed=seed,
         )
@@ -198,6 +205,7 @@ def probe(
         "probe": word(probe, "probe"),
         "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
+        "precision": None if precision is None else number(precision, "precision"),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
     }
@@ -219,6 +227,7 @@ def probe(
         accuracy=document.get("accuracy"),
         held=document["held"],
         robust_accuracy=document.get("robust_accuracy"),
+        robust_accuracy_interval=_interval(document.get("estimate")),
         stability=document["stability"],
         margin_ratio=document.get("margin_ratio"),
         changed=document["changed"],
@@ -226,6 +235,10 @@ def probe(
         notes=tuple(notes),
         **found,
     )
+
+
+def _interval(estimate: Mapping[str, float] | None) -> tuple[float, float] | None:
+    return None if estimate is None else (estimate["lower"], estimate["upper"])
 
 
 def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: list[str]) -> Any:

@@ -158,6 +158,16 @@ class Report:
         return self.document.get("edge_overlap")
 
     @property
+    def agreement(self) -> float | None:
+        """Share of the input edges whose two samples get the same predicted class; larger is more robust."""
+        return self.document.get("agreement")
+
+    @property
+    def roughness(self) -> float | None:
+        """How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more robust."""
+        return self.document.get("roughness")
+
+    @property
     def fragility_basis(self) -> str | None:
         """What `fragility` was made of: ``"node scores"``, ``"margins and slopes"`` or ``"margins, slopes and probes"``."""
         return self.document.get("fragility_basis")

@@ -36,6 +36,7 @@ pub(crate) struct Chosen {
     probe: String,
     probes: Option<usize>,
     samples: usize,
+    precision: Option<f64>,
     seed: u64,
     threads: Option<NonZeroUsize>,
 }
@@ -52,6 +53,7 @@ impl Chosen {
         Ok(usual
             .with_probes(probes)
             .with_samples(self.samples)
+            .with_precision(self.precision)
             .with_grid(ImageShape::of_extents(shape).map(grid_of))
             .with_seed(self.seed))
     }

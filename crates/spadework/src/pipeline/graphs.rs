@@ -18,6 +18,7 @@ use crate::graph::{
     Components, ConnectedGraph, ConnectedSide, ConnectedSides, Connection, Graph, GraphKind, GraphPair,
     SearchFn, SearchedSide, SideConnection, SideSamples, connect_sides, project,
 };
+use crate::memory::check_room;
 use crate::monitor::{Monitor, Stage};
 use crate::neighbors::{Recall, search_by};
 use crate::samples::{Samples, Side};
@@ -51,6 +52,8 @@ pub(super) fn search_fn<'a>(
             Side::Input => Stage::NeighborsInput,
             Side::Output => Stage::NeighborsOutput,
         });
+        // Indices and distances, as they are found and as they are kept.
+        check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(4))?;
         let lists = method.search(samples, neighbors, monitor)?;
         if let Some(cache) = cache {
             cache.keep_lists(what, &lists);
@@ -65,7 +68,7 @@ pub(super) fn placed<'a>(
     samples: &'a Samples<'_>,
     params: &SpadeParams,
 ) -> Result<SideSamples<'a>> {
-    Ok(SideSamples::Given(Arc::new(params.geometry(side).place(side, samples.view())?)))
+    SideSamples::of(params.geometry(side).place(side, samples.view())?)
 }
 
 /// The inputs in place, and in the coordinates of their principal components where the kind of graph asks for it. Outputs are

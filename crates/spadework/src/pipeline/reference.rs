@@ -106,6 +106,12 @@ impl<'a> Reference<'a> {
             params.geometry(Side::Output).fit(Side::Output, &output)?,
         ];
         let samples = PairedSamples::new(geometries[0].place(input)?, geometries[1].place(output)?)?;
+        // New samples are compared with these as they are.
+        for side in [samples.input(), samples.output()] {
+            if side.enlarged()?.is_some() {
+                return Err(Error::TooSmallReference);
+            }
+        }
         let (graph, inputs, outputs) = with_threads(params.threads, || -> Result<_> {
             let lists = |side, samples: &Samples<'_>| -> Result<_> {
                 let lists =
