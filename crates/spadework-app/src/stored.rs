@@ -94,6 +94,7 @@ impl OutputsAgain<'_> {
             return Ok(Vec::new());
         };
         let (inputs, options) = (SideView::of_array(self.inputs)?, options(model));
+        // A search that ended early has broken these samples by then: nothing later is shown.
         let request =
             ProbeRequest { probe, probes: Some(then.probes), samples: then.samples, precision: None };
         let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);

@@ -16,6 +16,7 @@ use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::args_metric::MetricArgs;
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_probe::ProbeArgs;
@@ -246,6 +247,8 @@ pub(crate) struct GeneralArgs {
     /// How eigenpairs are found
     #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
     pub(crate) solver: Solver,
+    #[command(flatten)]
+    pub(crate) metric: MetricArgs,
     /// How neighbors are searched
     #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
     pub(crate) search: Search,
@@ -287,7 +290,8 @@ impl GeneralArgs {
                 (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error })
             }
         };
-        SpadeParams::default()
+        self.metric
+            .apply(SpadeParams::default())
             .with_neighbors(neighbors)
             .with_eigenpairs(eigenpairs)
             .with_spectrum(spectrum)

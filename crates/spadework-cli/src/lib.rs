@@ -8,6 +8,7 @@ mod args_data;
 mod args_distances;
 mod args_graphs;
 mod args_many;
+mod args_metric;
 mod args_model;
 mod args_networks;
 mod args_probe;

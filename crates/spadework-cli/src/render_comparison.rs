@@ -1,5 +1,6 @@
 //! Comparisons as text for people: the order and what it rests on, then everything else.
 
+use spadework_document::RequestDocument;
 use spadework_document::comparison::{
     AgreementDocument, CompareDocument, DisagreementDocument, ModelDocument,
 };
@@ -37,7 +38,7 @@ fn headline(document: &CompareDocument) -> String {
     } else {
         format!("{} neighbors, {} requested", neighbors.used, neighbors.requested)
     };
-    let made = graphs_made(&document.graph, &document.weights);
+    let made = graphs_made(&document.request);
     let evidence = match document.ranked_by.as_str() {
         "robust-accuracy" => format!("{} ({})", words(&document.ranked_by), probed(models)),
         // The overlap is counted with the k asked for.
@@ -73,8 +74,13 @@ fn probed(models: &[ModelDocument]) -> String {
 }
 
 /// How the graphs were made, where that is not the usual way.
-pub(crate) fn graphs_made(graph: &str, weights: &str) -> String {
-    if is_plain(graph, weights) { String::new() } else { format!("; {graph} graphs, {weights} weights") }
+pub(crate) fn graphs_made(request: &RequestDocument) -> String {
+    let RequestDocument { graph, weights, .. } = request;
+    let plain = is_plain(graph, weights);
+    let made = if plain { String::new() } else { format!("; {graph} graphs, {weights} weights") };
+    let usual = request.has_usual_distances();
+    let distances = if usual { String::new() } else { format!("; distances {}", request.distances()) };
+    format!("{made}{distances}")
 }
 
 /// A column of the table: its heading, and what it says of a model.

@@ -14,7 +14,7 @@ pub(crate) fn sweep(document: &SweepDocument) -> String {
     header.extend(several.then_some("most robust"));
     header.push("");
     let rows = document.points.iter().map(|point| sweep_row(document, point, several));
-    let made = graphs_made(&document.graph, &document.weights);
+    let made = graphs_made(&document.request);
     let mut text = format!("model score over k, {} samples{made}\n", document.samples);
     text.push_str(&table(&header, rows));
     text.push_str(&stability(document));

@@ -4,6 +4,7 @@ use spadework::eigen::{Certainty, EigenMethod};
 use spadework::graph::{Connectivity, Weights};
 use spadework::neighbors::{Recall, SearchMethod};
 use spadework::pipeline::{Spectrum, compare};
+use spadework::samples::{Metric, Standardize};
 use spadework::{Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use spadework_document::RequestDocument;
 use spadework_document::comparison::CompareDocument;
@@ -17,6 +18,9 @@ fn unusual() -> SpadeParams {
         .with_eigenpairs(3)
         .with_spectrum(Spectrum::Full { error: 0.25 })
         .with_solver(EigenMethod::Power)
+        .with_input_metric(Metric::Chebyshev)
+        .with_output_metric(Metric::Cosine)
+        .with_standardize(Standardize::Robust)
         .with_search(SearchMethod::Exact)
         .with_graph("sparse:density=2".parse().unwrap())
         .with_weights(Weights::Gaussian)
@@ -28,7 +32,7 @@ fn unusual() -> SpadeParams {
 
 /// A spiral, and its angle and radius.
 fn sides() -> PairedSamples<'static> {
-    let angle = |i: usize| (i as f64).sqrt();
+    let angle = |i: usize| (i as f64 + 1.0).sqrt();
     let inputs = (0..120).flat_map(|i| [angle(i) * angle(i).cos(), angle(i) * angle(i).sin()]).collect();
     let outputs = (0..120).flat_map(|i| [angle(i), (3.0 * angle(i)).sin()]).collect();
     let [inputs, outputs]: [Vec<f64>; 2] = [inputs, outputs];

@@ -24,7 +24,7 @@ use spadework::error::{Error, Result};
 use spadework::graph::Graph;
 use spadework::neighbors::squared_distance_between;
 use spadework::pipeline::SpadeReport;
-use spadework::samples::{Samples, Values};
+use spadework::samples::{Samples, Side, Values};
 use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{NodeScores, Spread, largest};
 use spadework::threads::with_threads;
@@ -147,8 +147,14 @@ impl Fragility {
     /// # Errors
     /// As [`Fragility::of`].
     pub fn of_report(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
-        with_threads(report.diagnostics.params.threads, || {
-            Self::of(report.graphs.input(), &report.node_scores, signals)
+        let params = &report.diagnostics.params;
+        with_threads(params.threads, || {
+            // Edges are as long as the search has found them.
+            let geometry = params.geometry(Side::Input);
+            let inputs = signals.inputs.map(Samples::view);
+            let inputs = inputs.map(|inputs| geometry.place(Side::Input, inputs)).transpose()?;
+            let signals = SampleSignals { inputs: inputs.as_ref(), ..*signals };
+            Self::of(report.graphs.input(), &report.node_scores, &signals)
         })
     }
 

@@ -21,6 +21,9 @@ pub(crate) struct Settings {
     eigenpairs: Option<usize>,
     pub(crate) sketch_error: f64,
     solver: String,
+    input_metric: String,
+    output_metric: String,
+    standardize: String,
     search: String,
     graph: String,
     weights: String,
@@ -45,6 +48,9 @@ impl Settings {
             .with_eigenpairs(eigenpairs)
             .with_spectrum(spectrum)
             .with_solver(solver(&self.solver)?)
+            .with_input_metric(word("input_metric", &self.input_metric)?)
+            .with_output_metric(word("output_metric", &self.output_metric)?)
+            .with_standardize(word("standardize", &self.standardize)?)
             .with_search(word("search", &self.search)?)
             .with_graph(word("graph", &self.graph)?)
             .with_weights(word("weights", &self.weights)?)
@@ -67,7 +73,7 @@ impl Settings {
     }
 }
 
-fn word<T: FromStr<Err = UnknownWord>>(argument: &str, word: &str) -> PyResult<T> {
+pub(crate) fn word<T: FromStr<Err = UnknownWord>>(argument: &str, word: &str) -> PyResult<T> {
     word.parse().map_err(|UnknownWord { expected, .. }| unknown(argument, expected, word))
 }
 

@@ -86,7 +86,7 @@ fn provenance(document: &LayersDocument, origin: &Origin) -> Vec<Fact> {
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
         ("model", format!("{}, digest {}", document.model.file, document.model.digest)),
-        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
+        ("graphs", graphs_made(&document.request)),
         ("eigenpairs", document.eigenpairs.to_string()),
         ("seed", document.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),

@@ -1,5 +1,7 @@
 //! Where a page's numbers come from.
 
+use spadework_document::RequestDocument;
+
 /// What made a result, as far as the result itself does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
@@ -40,8 +42,9 @@ impl Origin {
 }
 
 /// How the graphs were made, in one line.
-pub(crate) fn graphs_made(graph: &str, weights: &str, connectivity: &str) -> String {
-    format!("{graph}, {weights} weights, connectivity {connectivity}")
+pub(crate) fn graphs_made(request: &RequestDocument) -> String {
+    let RequestDocument { graph, weights, connectivity, .. } = request;
+    format!("{graph}, {weights} weights, connectivity {connectivity}; distances {}", request.distances())
 }
 
 /// Residuals, seconds and the like.

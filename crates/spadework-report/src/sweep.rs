@@ -129,7 +129,7 @@ fn provenance(document: &SweepDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
+        ("graphs", graphs_made(&document.request)),
         ("eigenpairs", document.eigenpairs.to_string()),
         ("seed", document.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),

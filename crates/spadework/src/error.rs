@@ -107,6 +107,38 @@ pub enum Error {
         /// Number of samples.
         samples: usize,
     },
+    /// Rows without a direction, under the cosine metric.
+    #[error(
+        "cosine distances need rows that are not zero, but {count} of the {side}s are (row {rows}, counted from 0); remove them or choose another metric"
+    )]
+    ZeroRows {
+        /// The side.
+        side: Side,
+        /// How many.
+        count: usize,
+        /// The first of them, counted from 0.
+        rows: String,
+    },
+    /// Columns that cannot be divided by their interquartile range.
+    #[error(
+        "robust standardization divides by the range of the middle half, which is 0 in {count} columns of the {side}s though they are not constant (column {columns}, counted from 0); use `standard`, or remove them"
+    )]
+    NoSpread {
+        /// The side.
+        side: Side,
+        /// How many.
+        count: usize,
+        /// The first of them, counted from 0.
+        columns: String,
+    },
+    /// Principal components under a metric that rotations do not preserve.
+    #[error(
+        "principal components preserve Euclidean distances, so `pca` needs the euclidean or the cosine metric for the inputs, got {metric}"
+    )]
+    ProjectedMetric {
+        /// The metric, in a word.
+        metric: String,
+    },
     /// `neighbors` is zero.
     #[error("`neighbors` must be at least 1, got 0")]
     NoNeighbors,

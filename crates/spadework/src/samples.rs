@@ -1,6 +1,13 @@
-//! Samples: the rows x_i and y_i that everything starts from.
+//! Samples: the rows x_i and y_i that everything starts from, and how distances between them are taken.
+
+mod geometry;
+mod metric;
 
 use std::borrow::Cow;
+
+pub use geometry::{FittedGeometry, Geometry};
+pub(crate) use metric::Norm;
+pub use metric::{Metric, Standardize};
 
 use crate::error::{Error, Result};
 use crate::scaling::{even_exponent, scaled};
@@ -27,6 +34,8 @@ pub struct Samples<'a> {
     len: usize,
     dim: usize,
     values: Values<'a>,
+    /// What searches measure differences by.
+    norm: Norm,
 }
 
 impl<'a> Samples<'a> {
@@ -48,7 +57,7 @@ impl<'a> Samples<'a> {
         let values = values.into();
         check_shape(len, dim, values.len())?;
         check_values(dim, &values, f64::from)?;
-        Ok(Self { len, dim, values: Values::F32(values) })
+        Ok(Self { len, dim, values: Values::F32(values), norm: Norm::default() })
     }
 
     /// Samples in double precision.
@@ -59,7 +68,7 @@ impl<'a> Samples<'a> {
         let values = values.into();
         check_shape(len, dim, values.len())?;
         check_values(dim, &values, |value| value)?;
-        Ok(Self { len, dim, values: Values::F64(values) })
+        Ok(Self { len, dim, values: Values::F64(values), norm: Norm::default() })
     }
 
     /// The same samples, borrowed: no number is copied or checked again.
@@ -68,7 +77,27 @@ impl<'a> Samples<'a> {
             Values::F32(values) => Values::F32(Cow::Borrowed(values)),
             Values::F64(values) => Values::F64(Cow::Borrowed(values)),
         };
-        Samples { len: self.len, dim: self.dim, values }
+        Samples { len: self.len, dim: self.dim, values, norm: self.norm }
+    }
+
+    /// What searches measure differences by.
+    pub(crate) fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// The same samples with distances by another norm.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]: a sum of d differences is squared, where the Euclidean distance is a sum of squares.
+    pub(crate) fn with_norm(self, norm: Norm) -> Result<Self> {
+        if norm == Norm::Manhattan {
+            let bound = f64::MAX.sqrt() / (4.0 * self.dim as f64);
+            match &self.values {
+                Values::F32(_) => {}
+                Values::F64(values) => check_below(self.dim, values, bound, |value| value)?,
+            }
+        }
+        Ok(Self { norm, ..self })
     }
 
     /// Checks that there are at least two samples, the fewest that have neighbors.
@@ -117,7 +146,7 @@ impl<'a> Samples<'a> {
             Values::F32(values) => Values::F32(gathered(values, dim, indices).into()),
             Values::F64(values) => Values::F64(gathered(values, dim, indices).into()),
         };
-        Ok(Samples { len, dim, values })
+        Ok(Samples { len, dim, values, norm: self.norm })
     }
 
     /// The same samples times a power of two, where their numbers are so small that squared distances would be lost; `None` where
@@ -145,7 +174,12 @@ impl<'a> Samples<'a> {
         }
         let exponent = -even_exponent(largest);
         let values: Vec<f64> = values.iter().map(|&value| scaled(value, exponent)).collect();
-        Ok(Some(Samples { len: self.len, dim: self.dim, values: Values::F64(values.into()) }))
+        Ok(Some(Samples {
+            len: self.len,
+            dim: self.dim,
+            values: Values::F64(values.into()),
+            norm: self.norm,
+        }))
     }
 
     /// Whether all rows are the same point.
@@ -176,9 +210,13 @@ fn check_shape(len: usize, dim: usize, got: usize) -> Result<()> {
 
 /// Finite, and d · (2·max|v|)² finite, so that every squared distance is.
 fn check_values<T: Copy>(dim: usize, values: &[T], to_f64: impl Fn(T) -> f64) -> Result<()> {
+    check_below(dim, values, (f64::MAX / dim as f64).sqrt() / 4.0, to_f64)
+}
+
+/// Finite, and at most the bound.
+fn check_below<T: Copy>(dim: usize, values: &[T], bound: f64, to_f64: impl Fn(T) -> f64) -> Result<()> {
     /// Values looked at together: without a branch for each, the loop runs at the speed of memory.
     const CHUNK: usize = 4096;
-    let bound = (f64::MAX / dim as f64).sqrt() / 4.0;
     let wrong = |value: T| to_f64(value).is_nan() | (to_f64(value).abs() > bound);
     let suspect =
         values.chunks(CHUNK).position(|chunk| chunk.iter().fold(false, |any, &value| any | wrong(value)));

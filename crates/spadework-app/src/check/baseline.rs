@@ -49,7 +49,9 @@ impl Baseline {
             ("numbers per input", theirs.input_dim, document.input_dim),
             ("neighbors", theirs.neighbors.requested, document.neighbors.requested),
         ];
+        let [their_distances, our_distances] = [theirs, document].map(|of| of.request.distances());
         let words = [
+            ("distances", &their_distances, &our_distances),
             ("kind of graph", &theirs.graph, &document.graph),
             ("weights", &theirs.weights, &document.weights),
         ];

@@ -14,7 +14,7 @@ from ._arrays import as_rows
 from ._functions import score
 from ._progress import progress_bars
 from ._report import Report
-from ._settings import settings, whole_number
+from ._settings import Metric, settings, whole_number
 
 
 class Spade:
@@ -28,7 +28,7 @@ class Spade:
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
         Eigenpairs, r, that edge and node scores are made of.
-    connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, seed
+    connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, sketch_error, tolerance, certify, seed
         As in `spadework.score`.
     n_jobs : int, optional
         Threads to use; None or -1 for all cores, -2 for all but one. The result does not depend on it.
@@ -80,6 +80,9 @@ class Spade:
         connectivity: Literal["grow", "bridge", "error"] = "grow",
         graph: str = "knn",
         weights: Literal["unit", "gaussian"] = "unit",
+        input_metric: Metric = "euclidean",
+        output_metric: Metric = "euclidean",
+        standardize: bool | Literal["robust"] = False,
         search: Literal["auto", "exact", "approximate"] = "auto",
         solver: Literal["davidson", "power"] = "davidson",
         sketch_error: float = 0.3,
@@ -94,6 +97,9 @@ class Spade:
         self.connectivity = connectivity
         self.graph = graph
         self.weights = weights
+        self.input_metric = input_metric
+        self.output_metric = output_metric
+        self.standardize = standardize
         self.search = search
         self.solver = solver
         self.sketch_error = sketch_error
@@ -167,6 +173,9 @@ class Spade:
             )
         chosen = settings(
             neighbors=self.neighbors_,
+            input_metric=self.input_metric,
+            output_metric=self.output_metric,
+            standardize=self.standardize,
             search=self.search,
             graph=self.graph,
             weights=self.weights,

@@ -16,7 +16,7 @@ from ._distortion import Distortion
 from ._probe import Probed
 from ._progress import progress_bars
 from ._report import Report, largest, matrix
-from ._settings import number, settings, whole_number
+from ._settings import Metric, Settings, number, settings, whole_number
 from ._sweep import Sweep
 
 #: Samples selected where the caller names no number.
@@ -35,6 +35,9 @@ def score(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -75,6 +78,12 @@ def score(
         ``"sparse:kappa=50"``.
     weights : {"unit", "gaussian"}, default="unit"
         What edges weigh.
+    input_metric, output_metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
+        The distance between inputs, and between outputs. Cosine is Euclidean on rows of length 1; rows of zeros are refused.
+        Manhattan and Chebyshev distances are always searched exactly, pair by pair.
+    standardize : bool or "robust", default=False
+        Whether the columns of the inputs are brought to one scale before, by mean and standard deviation, or by median and
+        interquartile range. Constant columns become 0.
     search : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are searched; "auto" is exact unless that would take more than some ten minutes of one core.
     solver : {"davidson", "power"}, default="davidson"
@@ -139,6 +148,9 @@ def score(
         eigenpairs=eigenpairs,
         sketch_error=sketch_error,
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -149,7 +161,7 @@ def score(
         threads=threads,
         task=task,
     )
-    _check_sense(graph, input_graph, output_graph, interval)
+    _check_sense(chosen, input_graph, output_graph, interval)
     outputs = _answers(outputs, inputs)
     one, about_one = _side(inputs, input_graph, "input")
     other, about_other = _side(outputs, output_graph, "output")
@@ -188,9 +200,16 @@ def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.N
     return probed.indices, probed.probe_margins
 
 
-def _check_sense(graph: str, input_graph: Any, output_graph: Any, interval: bool) -> None:
-    if input_graph is not None and str(graph).startswith("pca"):
+def _check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval: bool) -> None:
+    if input_graph is not None and chosen["graph"].startswith("pca"):
         raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given in their place')
+    of_inputs = (chosen["input_metric"], chosen["standardize"]) != ("euclidean", "none")
+    if input_graph is not None and of_inputs:
+        raise ValueError(
+            "`input_metric` and `standardize` are about distances between inputs, but `input_graph` is given in their place"
+        )
+    if output_graph is not None and chosen["output_metric"] != "euclidean":
+        raise ValueError("`output_metric` is about distances between outputs, but `output_graph` is given in their place")
     if interval and (input_graph is not None or output_graph is not None):
         raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
 
@@ -245,6 +264,9 @@ def compare(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -278,8 +300,8 @@ def compare(
     rank_by : {"auto", "overlap", "model-score"}, default="auto"
         What the models are ranked by. Of arrays alone the neighborhood overlap follows robustness best, and "auto" takes it.
         Models that cannot be told apart share a rank (`Comparison.ranks`).
-    neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, indices, \
-task, seed, threads, verbose
+    neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
+sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -299,6 +321,9 @@ task, seed, threads, verbose
         eigenpairs=eigenpairs,
         sketch_error=sketch_error,
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -310,7 +335,7 @@ task, seed, threads, verbose
         task=task,
         rank_by=rank_by,
     )
-    _check_sense(graph, input_graph, None, interval)
+    _check_sense(chosen, input_graph, None, interval)
     side, about_side = _side(inputs, input_graph, "input")
     if isinstance(outputs, Mapping):
         outputs = {name: _answers(of_model, inputs) for name, of_model in outputs.items()}
@@ -344,6 +369,9 @@ def sweep(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     tolerance: float = 1e-6,
@@ -368,7 +396,7 @@ def sweep(
         A graph in place of ``inputs``, the same for every k.
     connectivity : {"grow", "bridge", "error"}, default="grow"
         As in `score`; under "error" a k at which a graph is not connected has no score (NaN).
-    graph, weights, search, solver, tolerance, certify, seed, threads, verbose
+    graph, weights, input_metric, output_metric, standardize, search, solver, tolerance, certify, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -391,6 +419,9 @@ def sweep(
         neighbors=numbers[0],
         eigenpairs=whole_number(eigenpairs, "eigenpairs", least=1),
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -400,7 +431,7 @@ def sweep(
         seed=seed,
         threads=threads,
     )
-    _check_sense(graph, input_graph, None, interval=False)
+    _check_sense(chosen, input_graph, None, interval=False)
     side, about_side = _side(inputs, input_graph, "input")
     if outputs is None:
         raise ValueError("`outputs` must be given")
@@ -429,6 +460,9 @@ def distortion(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -450,8 +484,8 @@ def distortion(
         Pairs of samples to measure as well.
     all_edges : bool, default=False
         Also measure every edge of the input graph, resistances to the relative error ``sketch_error``.
-    labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, search, solver, sketch_error, \
-tolerance, seed, threads, verbose
+    labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, input_metric, output_metric, \
+standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -472,6 +506,9 @@ tolerance, seed, threads, verbose
         eigenpairs=eigenpairs,
         sketch_error=sketch_error,
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -480,7 +517,7 @@ tolerance, seed, threads, verbose
         seed=seed,
         threads=threads,
     )
-    _check_sense(graph, input_graph, output_graph, False)
+    _check_sense(chosen, input_graph, output_graph, False)
     wanted = None if top is None else whole_number(top, "top", least=1)
     asked = [_pair(pair) for pair in pairs]
     one, about_one = _side(inputs, input_graph, "input")
@@ -601,6 +638,8 @@ def knn_graph(
     neighbors: int = 10,
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     seed: int = 0,
     threads: int | None = None,
@@ -618,7 +657,9 @@ def knn_graph(
         Neighbors per sample, k.
     graph : str, default="knn"
         How the graph is made, as in `score`; ``"cknn:…"`` with a factor of at most 1, ``"sparse:…"`` of a connected graph.
-    weights, search, seed, threads, verbose
+    metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
+        The distance between samples.
+    weights, standardize, search, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -636,7 +677,15 @@ def knn_graph(
            [0., 0., 1., 0.]])
     """
     chosen = settings(
-        neighbors=neighbors, eigenpairs=1, search=search, graph=graph, weights=weights, seed=seed, threads=threads
+        neighbors=neighbors,
+        eigenpairs=1,
+        input_metric=metric,
+        standardize=standardize,
+        search=search,
+        graph=graph,
+        weights=weights,
+        seed=seed,
+        threads=threads,
     )
     rows = as_rows(samples, "samples")
     with progress_bars(verbose) as progress:

@@ -62,10 +62,9 @@ impl Default for SideConnection {
 /// The samples of one side as they are searched: those given, or their projection.
 #[derive(Debug, Clone)]
 pub(crate) enum SideSamples<'a> {
-    /// As they were given.
-    Given(&'a Samples<'a>),
-    /// Times a power of two, so that squared distances are not lost.
-    Enlarged(Arc<Samples<'static>>),
+    /// As they were given, or in the place where their distances are those asked for; times a power of two where squared distances
+    /// would be lost.
+    Given(Arc<Samples<'a>>),
     /// In the coordinates of their principal components.
     Projected(Arc<Projection>),
 }
@@ -75,18 +74,15 @@ impl<'a> SideSamples<'a> {
     ///
     /// # Errors
     /// [`Error::TooClose`].
-    pub(crate) fn of(samples: &'a Samples<'a>) -> Result<Self> {
-        Ok(match samples.enlarged()? {
-            Some(enlarged) => SideSamples::Enlarged(Arc::new(enlarged)),
-            None => SideSamples::Given(samples),
-        })
+    pub(crate) fn of(samples: Samples<'a>) -> Result<Self> {
+        let enlarged = samples.enlarged()?;
+        Ok(SideSamples::Given(Arc::new(enlarged.unwrap_or(samples))))
     }
 
     /// The samples.
     pub(crate) fn samples(&self) -> &Samples<'_> {
         match self {
             SideSamples::Given(samples) => samples,
-            SideSamples::Enlarged(samples) => samples,
             SideSamples::Projected(projection) => projection.samples(),
         }
     }
@@ -94,7 +90,7 @@ impl<'a> SideSamples<'a> {
     /// The projection, where there is one.
     pub(crate) fn projection(&self) -> Option<&Projection> {
         match self {
-            SideSamples::Given(_) | SideSamples::Enlarged(_) => None,
+            SideSamples::Given(_) => None,
             SideSamples::Projected(projection) => Some(projection),
         }
     }

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_distance};
+use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_by};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, Values};
+use crate::samples::{Norm, Samples, Values};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///
@@ -23,8 +23,8 @@ impl NeighborSearch for BruteForce {
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
         match samples.values() {
-            Values::F32(values) => search(values, samples.dim(), neighbors, monitor),
-            Values::F64(values) => search(values, samples.dim(), neighbors, monitor),
+            Values::F32(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
+            Values::F64(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
         }
     }
 }
@@ -32,6 +32,7 @@ impl NeighborSearch for BruteForce {
 fn search<T: Element>(
     values: &[T],
     dim: usize,
+    norm: Norm,
     neighbors: usize,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
@@ -40,19 +41,19 @@ fn search<T: Element>(
         .into_par_iter()
         .map(|p| {
             check_cancelled(monitor)?;
-            Ok(nearest(values, dim, p, neighbors))
+            Ok(nearest(values, dim, norm, p, neighbors))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(NeighborLists::from_rows(neighbors, &rows))
 }
 
-fn nearest<T: Element>(values: &[T], dim: usize, p: usize, neighbors: usize) -> Vec<(f64, u32)> {
+fn nearest<T: Element>(values: &[T], dim: usize, norm: Norm, p: usize, neighbors: usize) -> Vec<(f64, u32)> {
     let row = &values[p * dim..(p + 1) * dim];
     let mut all: Vec<_> = values
         .chunks_exact(dim)
         .enumerate()
         .filter(|&(q, _)| q != p)
-        .map(|(q, other)| (squared_distance(row, other), q as u32))
+        .map(|(q, other)| (squared_by(norm, row, other), q as u32))
         .collect();
     all.select_nth_unstable_by(neighbors - 1, ordered);
     all.truncate(neighbors);

@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use crate::samples::{Samples, Values};
+use crate::samples::{Norm, Samples, Values};
 
 /// A number that samples are made of.
 pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
@@ -11,6 +11,9 @@ pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
 
     /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
+
+    /// The same for the other norms, squared.
+    fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[Self], b: &[Self]) -> f64;
 }
 
 impl Element for f32 {
@@ -28,6 +31,19 @@ impl Element for f32 {
         let error = (2 * (a.len() + 4)) as f64 / f64::from(1_u32 << 24);
         if (1e-30..1e30).contains(&distance) { (distance * (1.0 - error)).max(0.0) } else { 0.0 }
     }
+
+    /// As above: nothing cancels in a sum of moduli, and a largest one errs by u alone.
+    #[inline(always)]
+    fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[f32], b: &[f32]) -> f64 {
+        let distance = f64::from(match norm {
+            Norm::Euclidean => return Self::least_squared_distance(simd, a, b),
+            Norm::Manhattan => single_moduli(a, b, single_sum),
+            Norm::Chebyshev => single_moduli(a, b, single_larger),
+        });
+        let error = (2 * (a.len() + 4)) as f64 / f64::from(1_u32 << 24);
+        let least = (distance * (1.0 - error)).max(0.0);
+        if (1e-30..1e30).contains(&distance) { least * least } else { 0.0 }
+    }
 }
 
 impl Element for f64 {
@@ -39,6 +55,11 @@ impl Element for f64 {
     /// Single precision would have to be made first.
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, _: &[f64], _: &[f64]) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn least_squared_by<S: Simd>(_: Norm, _: S, _: &[f64], _: &[f64]) -> f64 {
         0.0
     }
 }
@@ -71,9 +92,53 @@ pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f6
     let dim = samples.dim();
     let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
     match samples.values() {
-        Values::F32(values) => squared_distance(&values[p], &values[q]),
-        Values::F64(values) => squared_distance(&values[p], &values[q]),
+        Values::F32(values) => squared_by(samples.norm(), &values[p], &values[q]),
+        Values::F64(values) => squared_by(samples.norm(), &values[p], &values[q]),
     }
+}
+
+/// The square of ‖a − b‖ by any norm, in double precision and a fixed order. Squares order numbers as these do, to the last bit,
+/// so that everything that goes by squared distances goes for every norm.
+#[inline(always)]
+pub(crate) fn squared_by<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
+    let distance = match norm {
+        Norm::Euclidean => return squared_distance(a, b),
+        Norm::Manhattan => folded_moduli(a, b, sum),
+        Norm::Chebyshev => folded_moduli(a, b, larger),
+    };
+    distance * distance
+}
+
+/// The moduli of all differences, folded lane by lane; 0 must change nothing.
+#[inline(always)]
+fn folded_moduli<T: Element>(a: &[T], b: &[T], fold: impl Fn(f64, f64) -> f64 + Copy) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let mut lanes = [0.0_f64; LANES];
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        add_moduli(&mut lanes, a.map(T::to_f64), b.map(T::to_f64), fold);
+    }
+    add_moduli(&mut lanes, padded(a_rest), padded(b_rest), fold);
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
+    fold(fold(fold(s0, s4), fold(s2, s6)), fold(fold(s1, s5), fold(s3, s7)))
+}
+
+#[inline(always)]
+fn add_moduli(lanes: &mut [f64; LANES], a: [f64; LANES], b: [f64; LANES], fold: impl Fn(f64, f64) -> f64) {
+    for lane in 0..LANES {
+        lanes[lane] = fold(lanes[lane], (a[lane] - b[lane]).abs());
+    }
+}
+
+#[inline(always)]
+fn sum(a: f64, b: f64) -> f64 {
+    a + b
+}
+
+/// As a comparison, which is one instruction; there is no NaN to take care of.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
 #[inline(always)]
@@ -119,6 +184,44 @@ pub(crate) fn single_squared_distance<S: Simd>(simd: S, a: &[f32], b: &[f32]) ->
     simd.reduce_sum_f32s(sum) + rest
 }
 
+/// Numbers in single precision that are folded side by side: four registers of eight.
+const SINGLE_LANES: usize = 32;
+
+/// The moduli of all differences in single precision, folded lane by lane; 0 must change nothing. Plain loops, which are compiled for
+/// the instruction set of the caller.
+#[inline(always)]
+fn single_moduli(a: &[f32], b: &[f32], fold: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+    let mut lanes = [0.0_f32; SINGLE_LANES];
+    let (a_chunks, a_rest) = a.as_chunks::<SINGLE_LANES>();
+    let (b_chunks, b_rest) = b.as_chunks::<SINGLE_LANES>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..SINGLE_LANES {
+            lanes[lane] = fold(lanes[lane], (a[lane] - b[lane]).abs());
+        }
+    }
+    for (lane, (a, b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *lane = fold(*lane, (a - b).abs());
+    }
+    let mut width = SINGLE_LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = fold(lanes[lane], lanes[lane + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+#[inline(always)]
+fn single_sum(a: f32, b: f32) -> f32 {
+    a + b
+}
+
+#[inline(always)]
+fn single_larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +232,34 @@ mod tests {
         let b: Vec<f32> = (0..37).map(|i| (i * i % 11) as f32).collect();
         let exact: i64 = (0..37_i64).map(|i| (i - i * i % 11).pow(2)).sum();
         assert_eq!(squared_distance(&a, &b), exact as f64);
+    }
+
+    #[test]
+    fn other_norms_are_exact_on_integers_and_bounded_from_below() {
+        let a: Vec<f32> = (0..37).map(|i| i as f32).collect();
+        let b: Vec<f32> = (0..37).map(|i| (i * i % 11) as f32).collect();
+        let moduli = || (0..37_i64).map(|i| (i - i * i % 11).abs());
+        let expected = [(Norm::Manhattan, moduli().sum::<i64>()), (Norm::Chebyshev, moduli().max().unwrap())];
+        for (norm, distance) in expected {
+            let squared = (distance * distance) as f64;
+            assert_eq!(squared_by(norm, &a, &b), squared, "{norm:?}");
+            let least = crate::kernels::arch().dispatch(Least { norm, a: &a, b: &b });
+            assert!(least <= squared && least > 0.999 * squared, "{norm:?}: {least} and {squared}");
+        }
+    }
+
+    struct Least<'a> {
+        norm: Norm,
+        a: &'a [f32],
+        b: &'a [f32],
+    }
+
+    impl pulp::WithSimd for Least<'_> {
+        type Output = f64;
+
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            f32::least_squared_by(self.norm, simd, self.a, self.b)
+        }
     }
 
     #[test]
