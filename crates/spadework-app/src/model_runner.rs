@@ -17,13 +17,6 @@ use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::{NoteCode, Voice};
 
-/// Whether an argument names a model rather than an array.
-pub fn is_model(argument: &str) -> bool {
-    let ending = ".onnx";
-    argument.len() > ending.len()
-        && argument.get(argument.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending))
-}
-
 /// How models are run, wherever one is named.
 pub(crate) struct ModelRunner<'a> {
     pub(crate) options: &'a RunOptions,

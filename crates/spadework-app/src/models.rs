@@ -5,6 +5,7 @@ use spadework::{Error as CoreError, Manifold, Model, ModelSet, SpadeParams};
 use spadework_document::comparison::CompareData;
 use spadework_document::score::ModelFileDocument;
 use spadework_io::{Labels, load_ids};
+use spadework_probe::{OutputKind, Task};
 
 use crate::data::{LabelSource, ModelsData};
 use crate::failure::{Failure, Subject};
@@ -120,6 +121,11 @@ impl<'s> ModelSides<'s> {
 
     pub(crate) fn label_ids(&self) -> Option<&[i64]> {
         self.labels.as_ref().map(Labels::ids)
+    }
+
+    /// What the outputs of a model are.
+    pub(crate) fn output_kind(&self, given: usize, task: Task) -> OutputKind {
+        OutputKind::of(task, &self.set.models()[given].outputs, self.label_ids())
     }
 
     /// The arrays as a result remembers them, outputs in this order; none where the inputs are a graph.

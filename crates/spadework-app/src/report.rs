@@ -17,7 +17,7 @@ use spadework_document::layers::{self, LayersDocument};
 use spadework_document::score::{self, ScoreDocument, schema_of};
 use spadework_document::sweep::{self, SweepDocument};
 use spadework_io::{Labels, load, load_ids};
-use spadework_probe::{SampleFacts, SampleSignals, Variant};
+use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{
     ComparedModels, InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_charts,
     comparison_page, comparison_page_of_document, layers_charts, layers_page, score_charts,
@@ -122,6 +122,7 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         inputs: Some(&given),
         outputs: Some(&taken),
         labels: arrays.labels.as_ref().map(Labels::ids),
+        task: known(path, document.request.task())?,
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
@@ -172,8 +173,12 @@ impl ScoreArrays {
         let labels = stored::labels(data.labels.as_ref(), &inputs)?;
         let ids = stored::ids(data.ids.as_ref(), document.samples)?;
         let probe = document.facts.probe.as_ref().filter(|_| request.page.page.is_some());
-        let variants = again.broken(probe, document.model.as_ref())?;
-        Ok(Self { inputs, outputs: Array::Dataset(outputs), labels, ids, variants })
+        let outputs = Array::Dataset(outputs);
+        // A word of another version is refused where the result is made again.
+        let task = document.request.task().unwrap_or_default();
+        let kind = OutputKind::of(task, &outputs.checked_samples()?, labels.as_ref().map(Labels::ids));
+        let variants = again.broken(probe, document.model.as_ref(), kind)?;
+        Ok(Self { inputs, outputs, labels, ids, variants })
     }
 }
 
@@ -192,17 +197,19 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let given = arrays.inputs.checked_samples()?;
     let outputs = arrays.outputs.iter().map(Array::checked_samples).collect::<Result<Vec<_>, _>>()?;
     let params = known(path, document.request.params())?.with_threads(request.threads);
-    // In the order of the result, which is that of the scores: the comparison keeps it.
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.view() });
     let set = ModelSet::new(given.view(), models.collect())?;
-    let comparison = compare_models(&set, &params, session.monitor())?;
+    let mut comparison = compare_models(&set, &params, session.monitor())?;
+    // In the order of the result, which is that of its ranking.
+    comparison.reorder_as_given();
     for (then, now) in document.models.iter().zip(&comparison.models) {
         check_same(path, then.model_score, now.report.model_score.0)?;
     }
     let outputs: Vec<&Samples<'_>> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
     let labels = arrays.labels.as_ref().map(Labels::ids);
-    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[])?;
+    let task = known(path, document.request.task())?;
+    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[], task)?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
     let kept: Vec<KeptFragility> = kept.collect();

@@ -9,15 +9,16 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, ManifoldPair, PairedSamples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids};
+use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
 use crate::data::{
-    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource,
+    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, is_model,
 };
 use crate::failure::{Failure, Subject};
-use crate::model_runner::{ModelRunner, is_model};
+use crate::model_runner::ModelRunner;
 use crate::observer::Session;
-use crate::places::here;
+use crate::places::{file_name, here};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
@@ -228,12 +229,25 @@ impl<'s> Sides<'s> {
         self.labels.as_ref().map(Labels::ids)
     }
 
+    /// What the outputs are; none where they are a graph.
+    pub(crate) fn output_kind(&self, task: Task) -> Option<OutputKind> {
+        self.output.samples().map(|outputs| OutputKind::of(task, outputs, self.label_ids()))
+    }
+
     /// The samples of both sides; none where a side is a graph.
     pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
         let Some((inputs, outputs)) = self.input.samples().zip(self.output.samples()) else {
             return Ok(None);
         };
         Ok(Some(PairedSamples::new(inputs.view(), outputs.view())?))
+    }
+
+    /// What the model is called: its file, or the array of its outputs; arrays in memory have no name.
+    pub(crate) fn model_name(&self) -> Option<String> {
+        match self.model {
+            Some(model) => Some(file_name(&model.file)),
+            None => self.output.is_file().then(|| file_name(self.output.name())),
+        }
     }
 
     /// Where the labels are, named or with the inputs.

@@ -18,6 +18,7 @@ use spadework_probe::{SampleFacts, SampleSignals};
 use crate::data::{LabelSource, ModelData};
 use crate::failure::Failure;
 use crate::observer::{Observer, Session};
+use crate::places::file_name;
 use crate::result_folder::{FolderRequest, GraphFormat, ResultFolder};
 use crate::score::Scored;
 use crate::side_view::Array;
@@ -235,9 +236,11 @@ pub fn make_scores(
     };
     let facts = SampleFacts::of(&report, &signals)?;
     let mut document = ScoreDocument::new(&report, labels.as_ref(), request.top)?;
-    document.set_facts(&facts);
+    document.set_facts(&facts, &report.node_scores, labels.as_ref());
     document.command.clone_from(&request.command);
     if let Some(stage) = stage {
+        let outputs = stage.data.as_ref().map(|data| data.outputs.array.as_str());
+        document.name = stage.model.as_ref().map(|model| model.file.as_str()).or(outputs).map(file_name);
         document.model = stage.model;
         document.corruption = stage.corruption;
         document.data = stage.data;

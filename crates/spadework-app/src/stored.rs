@@ -9,7 +9,7 @@ use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Dataset, Labels, digest, load, load_ids, load_labels, outdated_digest};
 use spadework_model::{Engine, Layout, Normalization, OnnxModel, RunOptions};
-use spadework_probe::{Probe, Variant};
+use spadework_probe::{OutputKind, Probe, Variant};
 
 use crate::corruption::apply_again;
 use crate::failure::Failure;
@@ -87,6 +87,7 @@ impl OutputsAgain<'_> {
         &self,
         probe: Option<&ProbeDocument>,
         model: Option<&ModelFileDocument>,
+        kind: OutputKind,
     ) -> Result<Vec<Variant>, Failure> {
         let (Some(then), Some(model)) = (probe, model) else { return Ok(Vec::new()) };
         let (Some((file, _)), Ok(probe)) = (find(model), then.probe.parse::<Probe>()) else {
@@ -97,7 +98,7 @@ impl OutputsAgain<'_> {
             ProbeRequest { probe, probes: Some(then.probes), samples: then.samples, precision: None };
         let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);
         match Prober::new(request, &inputs, &options, &params, self.session) {
-            Some(prober) => prober.broken(&file, &then.shown_broken()),
+            Some(prober) => prober.broken(&file, kind, &then.shown_broken()),
             None => Ok(Vec::new()),
         }
     }

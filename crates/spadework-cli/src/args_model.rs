@@ -170,8 +170,7 @@ pub(crate) struct DescribeArgs {
 }
 
 /// Help of `--out` and `--tables`, where the tables are others than those of a single model.
-const LAYERS_OUT_HELP: &str =
-    "Write result.json, plot.svg and the tables of layers and nodes into this folder";
+const LAYERS_OUT_HELP: &str = "Write result.json and the tables of layers and nodes into this folder";
 const LAYERS_TABLES_HELP: &str =
     "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
 

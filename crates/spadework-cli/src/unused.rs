@@ -73,7 +73,7 @@ fn names_model(matches: &ArgMatches) -> bool {
         Ok(Some(mut arguments)) => arguments.any(|argument| is_model(argument)),
         _ => false,
     };
-    is_typed(matches, "model") || by_ending("outputs") || by_ending("models")
+    is_typed(matches, "model") || ["outputs", "models", "against"].into_iter().any(by_ending)
 }
 
 /// Options that clap knows for a command, hidden from its help, because others share them.

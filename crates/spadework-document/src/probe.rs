@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use spadework::Error;
-use spadework_probe::{ProbeSummary, Probed, ProbedSample};
+use spadework::scores::{Spread, largest};
+use spadework_probe::{OutputChange, ProbeSummary, Probed, ProbedOutputs, ProbedSample};
 
 /// How many of the weakest samples a document lists.
 const WEAKEST: usize = 8;
@@ -116,5 +117,60 @@ impl ProbeDocument {
             top_changed: changed.iter().take(top).map(document).collect(),
             weakest: changed.iter().rev().take(WEAKEST).map(document).collect(),
         })
+    }
+}
+
+/// How far the outputs of a regressor were moved, in units of their standard deviation: lower bounds of what an attack can do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutputChangeDocument {
+    /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
+    pub probe: String,
+    /// Perturbed copies of a sample.
+    pub probes: usize,
+    /// Samples that were probed.
+    pub samples: usize,
+    /// Rows that went through the model.
+    pub evaluations: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The standard deviation of the outputs: the unit of the changes.
+    pub spread: f64,
+    /// The median over the samples of the largest change found.
+    pub median: f64,
+    /// 95 % of the samples change less.
+    pub p95: f64,
+    /// The samples that change most.
+    pub top: Vec<MovedDocument>,
+}
+
+/// A sample and how far its outputs were moved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MovedDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// The largest change found.
+    pub change: f64,
+}
+
+impl OutputChangeDocument {
+    /// The document of what was probed, with the `top` samples that change most.
+    pub fn new(probed: &ProbedOutputs, top: usize) -> Self {
+        let changes: Vec<f64> = probed.samples.iter().map(|sample| sample.change).collect();
+        let spread = Spread::of(&changes);
+        let moved = |at: usize| {
+            let OutputChange { index, change, .. } = probed.samples[at];
+            MovedDocument { index, change }
+        };
+        Self {
+            probe: probed.params.probe.to_string(),
+            probes: probed.params.probes,
+            samples: probed.samples.len(),
+            evaluations: probed.evaluations,
+            seed: probed.params.seed,
+            spread: probed.spread,
+            median: spread.map_or(0.0, |spread| spread.median),
+            p95: spread.map_or(0.0, |spread| spread.p95),
+            top: largest(&changes, top.min(changes.len())).into_iter().map(moved).collect(),
+        }
     }
 }

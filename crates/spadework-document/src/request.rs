@@ -8,6 +8,7 @@ use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
 use spadework::pipeline::Spectrum;
+use spadework_probe::Task;
 
 /// Every parameter on which the numbers of a result depend, as it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +36,14 @@ pub struct RequestDocument {
     pub certify: bool,
     /// Seed of everything random.
     pub seed: u64,
+    /// What the outputs are: `auto`, `classes`, `embedding` or `regression`.
+    #[serde(default = "any_task")]
+    pub task: String,
+}
+
+/// Of documents from before there was a choice.
+fn any_task() -> String {
+    Task::Auto.to_string()
 }
 
 impl From<&SpadeParams> for RequestDocument {
@@ -54,11 +63,20 @@ impl From<&SpadeParams> for RequestDocument {
             tolerance: params.tolerance,
             certify: params.certainty == Certainty::Certified,
             seed: params.seed,
+            task: any_task(),
         }
     }
 }
 
 impl RequestDocument {
+    /// What the outputs are.
+    ///
+    /// # Errors
+    /// When the document holds a word that this version does not know.
+    pub fn task(&self) -> Result<Task, UnknownWord> {
+        self.task.parse()
+    }
+
     /// The parameters with which the same arrays give the same numbers.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use spadework::{Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, ev
 use spadework_document::RequestDocument;
 use spadework_document::comparison::CompareDocument;
 use spadework_document::score::ScoreDocument;
-use spadework_probe::SampleFacts;
+use spadework_probe::{SampleFacts, Task};
 
 /// Every parameter other than its default.
 fn unusual() -> SpadeParams {
@@ -74,6 +74,6 @@ fn a_comparison_keeps_spectrum_and_solver() {
     let models = models.map(|(name, outputs)| Model { name: name.to_owned(), outputs }).to_vec();
     let set = ModelSet::new(inputs.view(), models).unwrap();
     let comparison = compare(&set, &params, &Silent).unwrap();
-    let facts = SampleFacts::of_comparison(&comparison, &set, None, &[]).unwrap();
+    let facts = SampleFacts::of_comparison(&comparison, &set, None, &[], Task::Auto).unwrap();
     assert_eq!(CompareDocument::new(&comparison, &facts, None, 0).unwrap().params().unwrap(), params);
 }

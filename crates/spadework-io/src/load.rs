@@ -51,6 +51,22 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
     }
 }
 
+/// The arrays that an argument names: those of a `.npz` file that is named without a key, each as `FILE:KEY`, and otherwise the
+/// argument itself. Files are not opened unless they end in `.npz`; what is wrong with one is for [`load`] to say.
+///
+/// # Errors
+/// When a `.npz` file cannot be read.
+pub fn arrays_in(argument: &str) -> Result<Vec<String>> {
+    let alone = || vec![argument.to_owned()];
+    let Ok(Source::File { path, key: None }) = resolve(argument) else { return Ok(alone()) };
+    let is_archive = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"));
+    if !is_archive || !path.is_file() {
+        return Ok(alone());
+    }
+    let keys = npz::keys(&FileBytes::open(&path, MAP_FROM)?, argument)?;
+    Ok(if keys.len() < 2 { alone() } else { keys.iter().map(|key| format!("{argument}:{key}")).collect() })
+}
+
 /// Loads the names of the samples: words or numbers, one per row, of a file or of a column in a file.
 ///
 /// # Errors

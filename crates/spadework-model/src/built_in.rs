@@ -108,6 +108,7 @@ impl Worker for BuiltInWorker<'_> {
     }
 }
 
+#[expect(clippy::type_complexity, reason = "as in `Worker`")]
 fn taken<T>(
     numbers: &Tensor<T>,
     at: usize,

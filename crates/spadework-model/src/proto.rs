@@ -307,7 +307,8 @@ impl Model {
                 model.kept.push(span);
             }
         }
-        model.producer = format!("{} {version}", model.producer).trim().to_owned();
+        let producer = format!("{} {version}", model.producer);
+        producer.trim().clone_into(&mut model.producer);
         Ok(model)
     }
 

@@ -180,13 +180,6 @@ impl<'a> Context<'a> {
         self.sizes(attribute, at)?.ok_or_else(|| format!("without `{attribute}`").into())
     }
 
-    /// An axis that is counted from the end where it is negative.
-    fn axis(&self, axis: i64, rank: usize) -> Outcome<usize> {
-        let from_start = if axis < 0 { axis + rank as i64 } else { axis };
-        let axis = usize::try_from(from_start).ok().filter(|&axis| axis < rank);
-        axis.ok_or_else(|| "an axis that is not there".into())
-    }
-
     fn like(&self, at: usize) -> Outcome<Step> {
         let value = self.input(at)?;
         Ok(Value::new(value.element, value.shape.clone()).into())
@@ -289,7 +282,7 @@ impl<'a> Context<'a> {
         let mut step = self.like(0)?;
         if self.opset < 13 {
             let shape = self.shape(0)?;
-            let first = self.axis(self.node.int("axis", 1), shape.len().max(1))?;
+            let first = axis_of(self.node.int("axis", 1), shape.len().max(1))?;
             let mut wide = (first..shape.len()).filter(|&axis| shape[axis] != 1);
             let axis = wide.next().unwrap_or(first);
             if wide.next().is_some() {
@@ -364,7 +357,7 @@ impl<'a> Context<'a> {
             return Err("without axes".into());
         }
         let rank = value.shape.len();
-        let axes = axes.iter().map(|&axis| self.axis(axis, rank)).collect::<Outcome<Vec<_>>>()?;
+        let axes = axes.iter().map(|&axis| axis_of(axis, rank)).collect::<Outcome<Vec<_>>>()?;
         let keeps = self.node.int("keepdims", 1) != 0;
         let is_reduced = |axis: &usize| axes.is_empty() || axes.contains(axis);
         let shape = reduced(&value.shape, is_reduced, keeps);
@@ -380,7 +373,7 @@ impl<'a> Context<'a> {
 
     fn arg_reduction(&self) -> Outcome<Step> {
         let shape = self.shape(0)?;
-        let axis = self.axis(self.node.int("axis", 0), shape.len())?;
+        let axis = axis_of(self.node.int("axis", 0), shape.len())?;
         let keeps = self.node.int("keepdims", 1) != 0;
         Ok(Value::new(element::INT64, reduced(shape, |&at| at == axis, keeps)).into())
     }
@@ -570,7 +563,7 @@ impl<'a> Context<'a> {
         let value = self.input(0)?;
         let axis = self.node.int("axis", 1);
         let rank = value.shape.len();
-        let axis = if axis == rank as i64 { rank } else { self.axis(axis, rank)? };
+        let axis = if axis == rank as i64 { rank } else { axis_of(axis, rank)? };
         let product = |extents: &[usize]| {
             extents.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent))
         };
@@ -585,8 +578,7 @@ impl<'a> Context<'a> {
         let value = self.input(0)?;
         let rank = value.shape.len();
         let axes = self.sizes("axes", 1)?;
-        let axes =
-            axes.map(|axes| axes.iter().map(|&axis| self.axis(axis, rank)).collect::<Outcome<Vec<_>>>());
+        let axes = axes.map(|axes| axes.iter().map(|&axis| axis_of(axis, rank)).collect::<Outcome<Vec<_>>>());
         let axes = axes.transpose()?;
         let goes = |at: usize| axes.as_ref().map_or(value.shape[at] == 1, |axes| axes.contains(&at));
         if (0..rank).any(|at| goes(at) && value.shape[at] != 1) {
@@ -600,7 +592,7 @@ impl<'a> Context<'a> {
         let value = self.input(0)?;
         let axes = self.needed_sizes("axes", 1)?;
         let rank = value.shape.len() + axes.len();
-        let axes = axes.iter().map(|&axis| self.axis(axis, rank)).collect::<Outcome<Vec<_>>>()?;
+        let axes = axes.iter().map(|&axis| axis_of(axis, rank)).collect::<Outcome<Vec<_>>>()?;
         let mut old = value.shape.iter();
         let shape: Vec<usize> = (0..rank)
             .filter_map(|at| if axes.contains(&at) { Some(1) } else { old.next().copied() })
@@ -616,7 +608,7 @@ impl<'a> Context<'a> {
         let rank = value.shape.len();
         let order: Vec<usize> = match self.node.ints("perm") {
             None => (0..rank).rev().collect(),
-            Some(perm) => perm.iter().map(|&axis| self.axis(axis, rank)).collect::<Outcome<_>>()?,
+            Some(perm) => perm.iter().map(|&axis| axis_of(axis, rank)).collect::<Outcome<_>>()?,
         };
         if (0..rank).any(|axis| !order.contains(&axis)) || order.len() != rank {
             return Err("of other axes than there are".into());
@@ -626,7 +618,7 @@ impl<'a> Context<'a> {
 
     fn concat(&self) -> Outcome<Step> {
         let first = self.input(0)?;
-        let axis = self.axis(self.node.int("axis", 0), first.shape.len())?;
+        let axis = axis_of(self.node.int("axis", 0), first.shape.len())?;
         let mut shape = first.shape.clone();
         shape[axis] = 0;
         let mut known = Some(Vec::new());
@@ -646,18 +638,14 @@ impl<'a> Context<'a> {
 
     fn split(&self) -> Outcome<Step> {
         let value = self.input(0)?;
-        let axis = self.axis(self.node.int("axis", 0), value.shape.len())?;
+        let axis = axis_of(self.node.int("axis", 0), value.shape.len())?;
         let (extent, parts) = (value.shape[axis], self.node.outputs.len().max(1));
-        let sizes: Vec<usize> = match self.sizes("split", 1)? {
-            Some(sizes) => sizes
-                .iter()
-                .map(|&size| size.try_into().ok())
-                .collect::<Option<_>>()
-                .ok_or("a size below zero")?,
-            None => {
-                let each = extent.div_ceil(parts);
-                (0..parts).map(|at| each.min(extent.saturating_sub(at * each))).collect()
-            }
+        let sizes: Vec<usize> = if let Some(sizes) = self.sizes("split", 1)? {
+            let sizes: Option<_> = sizes.iter().map(|&size| size.try_into().ok()).collect();
+            sizes.ok_or("a size below zero")?
+        } else {
+            let each = extent.div_ceil(parts);
+            (0..parts).map(|at| each.min(extent.saturating_sub(at.saturating_mul(each)))).collect()
         };
         if sizes.len() != parts
             || sizes.iter().try_fold(0_usize, |sum, &size| sum.checked_add(size)) != Some(extent)
@@ -684,7 +672,7 @@ impl<'a> Context<'a> {
         let mut shape = value.shape.clone();
         let mut known = value.known_ints().filter(|_| rank == 1).map(<[i64]>::to_vec);
         for (at, &axis) in axes.iter().enumerate() {
-            let axis = self.axis(axis, rank)?;
+            let axis = axis_of(axis, rank)?;
             let picked = picked(value.shape[axis] as i64, starts[at], ends[at], steps[at])
                 .ok_or("with a step of zero")?;
             shape[axis] = picked.len();
@@ -695,7 +683,7 @@ impl<'a> Context<'a> {
 
     fn gather(&self) -> Outcome<Step> {
         let (value, indices) = (self.input(0)?, self.input(1)?);
-        let axis = self.axis(self.node.int("axis", 0), value.shape.len())?;
+        let axis = axis_of(self.node.int("axis", 0), value.shape.len())?;
         let shape = [&value.shape[..axis], &indices.shape, &value.shape[axis + 1..]].concat();
         let known = value.known_ints().zip(indices.known_ints()).filter(|_| value.shape.len() == 1);
         let known = known.and_then(|(ints, indices)| {
@@ -826,14 +814,14 @@ impl<'a> Context<'a> {
         let depth = self.input(1)?.known_ints().and_then(|ints| ints.first().copied());
         let depth: i64 = depth.ok_or("a depth that depends on the samples")?;
         let depth = usize::try_from(depth).map_err(|_| "a depth below zero")?;
-        let axis = self.axis(self.node.int("axis", -1), indices.len() + 1)?;
+        let axis = axis_of(self.node.int("axis", -1), indices.len() + 1)?;
         let shape = [&indices[..axis], &[depth], &indices[axis..]].concat();
         Ok(Value::new(self.input(2)?.element, shape).into())
     }
 
     fn top(&self) -> Outcome<Step> {
         let value = self.input(0)?;
-        let axis = self.axis(self.node.int("axis", -1), value.shape.len())?;
+        let axis = axis_of(self.node.int("axis", -1), value.shape.len())?;
         let count = self.needed_sizes("", 1)?.first().and_then(|&count| usize::try_from(count).ok());
         let mut shape = value.shape.clone();
         shape[axis] = count.filter(|&count| count <= shape[axis]).ok_or("more numbers than there are")?;
@@ -863,6 +851,13 @@ impl<'a> Context<'a> {
         outputs.extend(has_cell.then_some(state));
         Ok(outputs.into())
     }
+}
+
+/// An axis that is counted from the end where it is negative.
+fn axis_of(axis: i64, rank: usize) -> Outcome<usize> {
+    let from_start = if axis < 0 { axis + rank as i64 } else { axis };
+    let axis = usize::try_from(from_start).ok().filter(|&axis| axis < rank);
+    axis.ok_or_else(|| "an axis that is not there".into())
 }
 
 /// The shape that two shapes have in common where extents of 1 are repeated.
@@ -901,14 +896,13 @@ impl Picked {
 
 fn picked(extent: i64, start: i64, end: i64, step: i64) -> Option<Picked> {
     let from_start = |at: i64| if at < 0 { at.saturating_add(extent) } else { at };
-    let (start, end, count) = if step > 0 {
+    let (start, room) = if step > 0 {
         let (start, end) = (from_start(start).clamp(0, extent), from_start(end).clamp(0, extent));
-        (start, end, (end - start).max(0))
+        (start, end - start)
     } else {
         let (start, end) = (from_start(start).clamp(-1, extent - 1), from_start(end).clamp(-1, extent - 1));
-        (start, end, (start - end).max(0))
+        (start, start - end)
     };
-    let _ = end;
     let each = i64::try_from(step.unsigned_abs()).ok().filter(|&each| each > 0)?;
-    Some(Picked { start, step, count: (count as u64).div_ceil(each as u64) as usize })
+    Some(Picked { start, step, count: (room.max(0) as u64).div_ceil(each as u64) as usize })
 }

@@ -146,7 +146,9 @@ fn attribute(name: &str, setting: &Setting) -> Vec<u8> {
             put_int(&mut written, 20, INT);
         }
         Setting::Ints(ints) => {
-            ints.iter().for_each(|&int| put_int(&mut written, 8, int));
+            for &int in ints {
+                put_int(&mut written, 8, int);
+            }
             put_int(&mut written, 20, INTS);
         }
     }

@@ -35,8 +35,24 @@ impl<M> BlackBox<'_, M> {
         Ok(())
     }
 
-    /// The outputs of some rows.
+    /// The outputs of some rows, of at least two columns.
     pub(crate) fn outputs<E: From<Error>>(
+        &mut self,
+        rows: Vec<f32>,
+        dim: usize,
+    ) -> Result<Samples<'static>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let outputs = self.any_outputs(rows, dim)?;
+        if outputs.dim() < 2 {
+            return Err(Error::NoMargin { outputs: outputs.dim() }.into());
+        }
+        Ok(outputs)
+    }
+
+    /// The outputs of some rows.
+    pub(crate) fn any_outputs<E: From<Error>>(
         &mut self,
         rows: Vec<f32>,
         dim: usize,
@@ -49,9 +65,6 @@ impl<M> BlackBox<'_, M> {
         if outputs.len() != count {
             let mismatch = spadework::Error::ShapeMismatch { input_rows: count, output_rows: outputs.len() };
             return Err(Error::from(mismatch).into());
-        }
-        if outputs.dim() < 2 {
-            return Err(Error::NoMargin { outputs: outputs.dim() }.into());
         }
         let (batch, expected) = (self.batches, *self.output_dim.get_or_insert(outputs.dim()));
         if outputs.dim() != expected {

@@ -31,6 +31,7 @@ use spadework::threads::with_threads;
 
 use crate::accuracy::{are_classes, predictions};
 use crate::margins::lead_of;
+use crate::task::Task;
 
 /// Exponent of the slope between two classes.
 const CLASS_EXPONENT: f64 = 0.5;
@@ -58,6 +59,8 @@ pub struct SampleSignals<'a> {
     /// The smallest margin of every sample over its probes, of the same class, in the unit of the outputs; `None` where a
     /// sample was not probed.
     pub probe_margins: Option<&'a [Option<f64>]>,
+    /// What the outputs are; [`SampleFacts`](crate::SampleFacts) goes by it.
+    pub task: Task,
 }
 
 /// What a fragility was made of.

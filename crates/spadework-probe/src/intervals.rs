@@ -29,12 +29,45 @@ pub struct Estimated {
     pub n: usize,
 }
 
+/// What an interval says about a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// All of it keeps the limit.
+    Kept,
+    /// All of it breaks the limit.
+    Broken,
+    /// It covers the limit.
+    Open,
+}
+
+impl Decision {
+    fn at_least(limit: f64, lower: f64, upper: f64) -> Self {
+        if lower >= limit {
+            Decision::Kept
+        } else if upper < limit {
+            Decision::Broken
+        } else {
+            Decision::Open
+        }
+    }
+}
+
 impl Estimated {
+    /// Whether it is at least `limit`.
+    pub fn is_at_least(&self, limit: f64) -> Decision {
+        Decision::at_least(limit, self.lower, self.upper)
+    }
+
     /// An estimate with a standard error, whose interval is Student's with n − 1 degrees of freedom.
     pub fn with_standard_error(estimate: f64, standard_error: f64, n: usize) -> Self {
         // One sample says nothing about others, however small its error seems.
         let half = if n < 2 { f64::INFINITY } else { student(n - 1) * standard_error };
         Self { estimate, lower: estimate - half, upper: estimate + half, n }
+    }
+
+    /// An estimate whose interval is known.
+    pub fn new(estimate: f64, lower: f64, upper: f64, n: usize) -> Self {
+        Self { estimate, lower, upper, n }
     }
 
     /// The same on a scale that ends at 0 and 1.
@@ -60,6 +93,17 @@ pub struct Difference {
     pub p: Option<f64>,
     /// Samples that the baseline has and the model does not; none where samples are not paired or are not yes or no.
     pub lost: Option<usize>,
+}
+
+impl Difference {
+    /// Whether the model is smaller than its baseline by at most `limit`. Where no sample was lost nothing has dropped, however
+    /// few samples there are.
+    pub fn drops_at_most(&self, limit: f64) -> Decision {
+        match self.lost {
+            Some(0) => Decision::Kept,
+            _ => Decision::at_least(-limit, self.lower, self.upper),
+        }
+    }
 }
 
 /// A share of samples, by Wilson's score interval.
@@ -294,6 +338,18 @@ mod tests {
             is_close(found.lower, lower, 1e-14);
             is_close(found.upper, upper, 1e-14);
         }
+    }
+
+    #[test]
+    fn an_interval_that_covers_the_limit_decides_nothing() {
+        let between = |lower, upper| Estimated::new(0.5, lower, upper, 100).is_at_least(0.8);
+        assert_eq!((between(0.8, 0.9), between(0.7, 0.8)), (Decision::Kept, Decision::Open));
+        assert_eq!((between(0.7, 0.9), between(0.7, 0.79)), (Decision::Open, Decision::Broken));
+        // Two of four lost is more than nothing, but not surely; none lost is no drop at all.
+        let all = [true; 4];
+        assert_eq!(paired_shares(&all, &[true, true, false, false]).drops_at_most(0.0), Decision::Open);
+        assert_eq!(paired_shares(&all, &all).drops_at_most(0.0), Decision::Kept);
+        assert_eq!(paired_shares(&[true; 40], &[false; 40]).drops_at_most(0.5), Decision::Broken);
     }
 
     /// By SciPy: `scipy.stats.t.ppf(0.975, freedom)`.

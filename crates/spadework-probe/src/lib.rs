@@ -16,21 +16,32 @@ mod grid;
 pub mod intervals;
 mod kind;
 mod margins;
+mod neighborhood_overlap;
+mod output_change;
 mod probe;
 mod radius;
 mod resisting;
 mod sample_facts;
 mod search;
 mod smoothness;
+mod task;
 
-pub use accuracy::{accuracy, predictions};
+pub use accuracy::{accuracy, correct, predictions};
 pub use batch::{ProbedSample, Scatter, Variant};
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
-pub use probe::{PROBES, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold};
+pub use neighborhood_overlap::NeighborhoodOverlap;
+<<<<<<< HEAD
+pub use output_change::{OutputChange, ProbedOutputs, probe_regressor};
+=======
+>>>>>>> gate
+pub use probe::{
+    PROBES, ProbeOutcome, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold,
+};
 pub use radius::parse_radius;
 pub use sample_facts::SampleFacts;
 pub use smoothness::{Smoothness, smoothness_ranks};
+pub use task::{OutputKind, Task};

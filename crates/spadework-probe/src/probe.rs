@@ -177,7 +177,7 @@ impl ProbeParams {
     }
 
     /// The samples to probe, in their own order.
-    fn chosen(&self, inputs: usize) -> Vec<usize> {
+    pub(crate) fn chosen(&self, inputs: usize) -> Vec<usize> {
         drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
     }
 }
@@ -216,6 +216,18 @@ pub struct ProbeSummary {
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies; none after a search, nor where it is infinite.
     pub margin_ratio: Option<f64>,
+}
+
+/// What the probes say of one sample, for comparisons of models on the same samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProbeOutcome {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// Whether it is right (of any class, without labels) and keeps its class on every copy.
+    pub survived: bool,
+    /// Whether it is right and would hold if the search went on; none of random copies.
+    pub robust: Option<bool>,
 }
 
 impl Probed {
@@ -269,6 +281,23 @@ impl Probed {
             stability: share(samples.iter().map(|sample| sample.stability()).sum()),
             margin_ratio: median(&mut ratios).filter(|ratio| ratio.is_finite()),
         })
+    }
+
+    /// What became of every probed sample, in ascending order; `labels` are those of all inputs.
+    ///
+    /// # Errors
+    /// When there is not one label per input.
+    pub fn outcomes(&self, labels: Option<&[i64]>) -> Result<Vec<ProbeOutcome>, CoreError> {
+        let mut right = self.right(labels)?.samples.into_iter().map(|sample| sample.index).peekable();
+        let outcome = |sample: &ProbedSample| {
+            let is_right = right.next_if_eq(&sample.index).is_some();
+            ProbeOutcome {
+                index: sample.index,
+                survived: is_right && sample.holds(),
+                robust: sample.resists().map(|resists| is_right && resists),
+            }
+        };
+        Ok(self.samples.iter().map(outcome).collect())
     }
 
     /// The samples that are right, by labels that are classes.
@@ -559,7 +588,7 @@ fn perturbed(rows: &[f32], dim: usize, indices: &[usize], copy: usize, copies: &
 }
 
 /// Some rows of the inputs, in single precision.
-fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
+pub(crate) fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
     let dim = inputs.dim();
     let mut rows = Vec::with_capacity(indices.len() * dim);
     for &index in indices {

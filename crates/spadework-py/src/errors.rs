@@ -10,6 +10,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::Error as CoreError;
+use spadework_app::{Failure as AppFailure, Voice};
 use spadework_io::Error as FileError;
 use spadework_model::{Error as ModelFileError, ModelError};
 use spadework_probe::Error as ProbeError;
@@ -79,6 +80,12 @@ impl From<ProbeError> for Failure {
             // What is wrong with the call is a `ValueError`, as with files.
             error => Self { argument: None, error: Cause::File(error.to_string()) },
         }
+    }
+}
+
+impl From<AppFailure> for Failure {
+    fn from(failure: AppFailure) -> Self {
+        Self { argument: None, error: Cause::File(failure.message(Voice::Python)) }
     }
 }
 

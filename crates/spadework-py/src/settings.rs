@@ -9,6 +9,8 @@ use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
 use spadework::pipeline::Spectrum;
+use spadework_app::RankBy;
+use spadework_probe::Task;
 
 /// A dictionary with exactly these keys; `_settings.py` has checked the types.
 #[derive(Debug, FromPyObject)]
@@ -27,6 +29,8 @@ pub(crate) struct Settings {
     certify: bool,
     seed: u64,
     pub(crate) threads: Option<NonZeroUsize>,
+    task: String,
+    rank_by: String,
 }
 
 impl Settings {
@@ -48,6 +52,18 @@ impl Settings {
             .with_tolerance(self.tolerance)
             .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
             .with_seed(self.seed))
+    }
+}
+
+impl Settings {
+    /// What the outputs are.
+    pub(crate) fn task(&self) -> PyResult<Task> {
+        word("task", &self.task)
+    }
+
+    /// By what models are ranked.
+    pub(crate) fn rank_by(&self) -> PyResult<RankBy> {
+        word("rank_by", &self.rank_by)
     }
 }
 

@@ -18,5 +18,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
             ..args.plots.request(args.out.as_deref())
         },
     };
-    Ok(report(&request, &Console::saying(args.quiet, args.no_progress).monitor())?)
+    report(&request, &Console::saying(args.quiet, args.no_progress).monitor())?;
+    if args.quiet {
+        return Ok(());
+    }
+    let written = [args.out.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();
+    Console::data(&written.map(|path| format!("wrote {}\n", path.display())).collect::<String>())
 }

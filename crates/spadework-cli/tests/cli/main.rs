@@ -28,4 +28,6 @@ mod spectra;
 mod stages;
 mod streams;
 mod support;
+mod suspicions;
 mod sweep;
+mod tasks;

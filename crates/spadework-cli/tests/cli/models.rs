@@ -30,7 +30,7 @@ fn predict(scene: &Scene, options: &str) -> Outcome {
 /// What does not depend on the clock and on the way in which outputs were named.
 fn lasting(mut document: Value) -> Value {
     let fields = document.as_object_mut().unwrap();
-    for field in ["timings", "model", "data"] {
+    for field in ["timings", "name", "model", "data"] {
         fields.remove(field);
     }
     document

@@ -11,7 +11,8 @@ fn scored() -> Scene {
 #[test]
 fn a_page_says_what_the_result_says() {
     let scene = scored();
-    scene.run("report result --out page.html").prints();
+    assert_eq!(scene.run("report result --out page.html").prints(), "wrote page.html\n");
+    assert_eq!(scene.run("report result --out page.html --quiet").prints(), "");
     let (page, result) = (scene.read("page.html"), scene.read_json("result/result.json"));
     // Headlines have three digits.
     let score = result["model_score"].as_f64().unwrap();

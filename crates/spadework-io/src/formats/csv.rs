@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::csv_lines::{Line, Rows};
+use super::csv_lines::{Line, Lines, Rows};
 use crate::element::Numbers;
 use crate::error::{Error, Result, excerpt};
 use crate::labels::Labels;
@@ -54,6 +54,20 @@ pub(crate) fn words(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Vec<S
         words.push(word(&line.cells));
     }
     Ok(words)
+}
+
+/// The numbers of one column below a header, NaN where a cell is empty; none where there is no such column.
+pub(crate) fn sparse_column(bytes: &[u8], column: &str, name: &str) -> Result<Option<Vec<f64>>> {
+    let text = plain_text(bytes, name)?;
+    let mut lines = Lines::open(&text, name);
+    let header = lines.next().ok_or_else(|| Error::EmptyTable { name: name.to_owned() })??;
+    let Some(at) = header.cells.iter().position(|cell| cell == column.as_bytes()) else { return Ok(None) };
+    let cell = |line: Result<Line>| {
+        let line = line?;
+        let cell = line.cells.get(at).unwrap_or_default();
+        if cell.is_empty() { Ok(f64::NAN) } else { number(cell).ok_or_else(|| wrong_cell(&line, at, name)) }
+    };
+    lines.map(cell).collect::<Result<_>>().map(Some)
 }
 
 /// Integers or words of the only column, or of the one called `key`.
@@ -132,14 +146,16 @@ pub(super) fn number(cell: &[u8]) -> Option<f64> {
 fn push_numbers(line: &Line, columns: &Range<usize>, name: &str, values: &mut Vec<f64>) -> Result<()> {
     for (index, cell) in line.cells.iter().enumerate().filter(|(index, _)| columns.contains(index)) {
         check_exact(cell, values.len(), name)?;
-        values.push(number(cell).ok_or_else(|| Error::Cell {
-            name: name.to_owned(),
-            line: line.number,
-            column: index + 1,
-            got: if cell.is_empty() { "an empty cell".to_owned() } else { format!("`{}`", excerpt(cell)) },
-        })?);
+        values.push(number(cell).ok_or_else(|| wrong_cell(line, index, name))?);
     }
     Ok(())
+}
+
+/// A cell that holds no number.
+fn wrong_cell(line: &Line, index: usize, name: &str) -> Error {
+    let cell = line.cells.get(index).unwrap_or_default();
+    let got = if cell.is_empty() { "an empty cell".to_owned() } else { format!("`{}`", excerpt(cell)) };
+    Error::Cell { name: name.to_owned(), line: line.number, column: index + 1, got }
 }
 
 /// Unpacked, and without the mark that some editors put in front of UTF-8.

@@ -72,9 +72,8 @@ fn check_names(bytes: &[u8], archive: &Archive<'_>, name: &str) -> Result<()> {
     /// More are counted elsewhere.
     const MANY: usize = 0xffff;
     let end = bytes.windows(END.len()).rposition(|window| window == END);
-    let count = end
-        .and_then(|end| bytes.get(end + 10..end + 12))
-        .map_or(0, |count| usize::from(count[0]) | usize::from(count[1]) << 8);
+    let count = end.and_then(|end| bytes.get(end + 10..end + 12));
+    let count = count.map_or(0, |count| usize::from(u16::from_le_bytes([count[0], count[1]])));
     if count == MANY || count <= archive.len() {
         return Ok(());
     }

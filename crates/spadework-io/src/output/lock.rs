@@ -94,8 +94,8 @@ fn lock(folder: &Path) -> io::Result<Outcome> {
     };
     // A run that began before the folder was made has its lock further up.
     for above in places.drain(at + 1..) {
-        if let Some(holder) = holder_of(&above) {
-            return Ok(Outcome::HeldBy(holder));
+        if let Some(outcome) = held(&above) {
+            return Ok(outcome);
         }
     }
     let path = places.swap_remove(at);
@@ -124,12 +124,11 @@ fn places(folder: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The process that holds a lock file, if one does: its number, where it can be read. A file that nobody holds was left by a run
-/// that was killed, and is removed.
-fn holder_of(path: &Path) -> Option<Option<u32>> {
+/// Whether a process holds a lock file. One that nobody holds was left by a run that was killed, and is removed.
+fn held(path: &Path) -> Option<Outcome> {
     let mut file = OpenOptions::new().read(true).write(true).open(path).ok()?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Some(process_in(&mut file)),
+        Err(TryLockError::WouldBlock) => Some(Outcome::HeldBy(process_in(&mut file))),
         Err(TryLockError::Error(_)) => None,
         Ok(()) => {
             if is_still_there(&file, path) {

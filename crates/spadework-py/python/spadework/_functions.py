@@ -44,6 +44,7 @@ def score(
     references: bool = False,
     indices: bool = False,
     probed: Probed | None = None,
+    task: Literal["auto", "classes", "embedding", "regression"] = "auto",
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -56,7 +57,7 @@ def score(
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
         flattened to one row a sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
-        becomes x/255; nothing is modified.
+        becomes x/255; nothing is modified. ``outputs`` may also be the model itself, a callable: it is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
         One integer or word a sample, for label scores.
     neighbors : int, default=10
@@ -92,6 +93,10 @@ def score(
         Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
     probed : Probed, optional
         What `spadework.probe` has found of the same model and samples: `Report.fragility` then uses it.
+    task : {"auto", "classes", "embedding", "regression"}, default="auto"
+        What the outputs are. By default several numbers per sample are classes, a single one is two classes where ``labels`` have two
+        values, and a predicted number otherwise. Embeddings and predicted numbers have no margins, and their fragility is the
+        node score.
     seed : int, default=0
         Seed of everything random. The same seed gives the same result for any number of threads.
     threads : int, optional
@@ -142,8 +147,10 @@ def score(
         certify=certify,
         seed=seed,
         threads=threads,
+        task=task,
     )
     _check_sense(graph, input_graph, output_graph, interval)
+    outputs = _answers(outputs, inputs)
     one, about_one = _side(inputs, input_graph, "input")
     other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
@@ -154,9 +161,20 @@ def score(
     document = json.loads(found["document"])
     if probed is not None:
         document["probe"] = probed.document
+        document["estimates"] |= probed.estimates
     notes = (*about_one, *about_other, *_notes.about_report(document), *_notes.about_guesses(document))
+    document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
     return _report(document, found, found, given, notes)
+
+
+def _answers(outputs: Any, inputs: Any) -> Any:
+    """The outputs, or what a model that is given in their place says."""
+    if not callable(outputs) or hasattr(outputs, "__array__") or hasattr(outputs, "__dlpack__"):
+        return outputs
+    if inputs is None:
+        raise ValueError("`outputs` is a model, which needs `inputs` to be called with")
+    return outputs(inputs)
 
 
 def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
@@ -212,6 +230,7 @@ def _report(
         notes=notes,
         margins=own["margins"],
         fragility=own["fragility"],
+        overlap=own["overlap"],
     )
 
 
@@ -234,6 +253,8 @@ def compare(
     interval: bool = False,
     references: bool = False,
     indices: bool = False,
+    rank_by: Literal["auto", "overlap", "model-score"] = "auto",
+    task: Literal["auto", "classes", "embedding", "regression"] = "auto",
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -247,15 +268,18 @@ def compare(
     inputs : array-like of shape (n, ...)
         The inputs of all models.
     outputs : dict of str to array-like of shape (n, ...)
-        The outputs of each model, by its name; at least two.
+        The outputs of each model, by its name; at least two. A callable is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
         One integer or word a sample, for accuracies and label scores.
     input_graph : SciPy sparse matrix of shape (n, n), optional
         A graph in place of ``inputs``, as in `score`.
     interval : bool, default=False
-        Also find 95 % intervals, and how often half-samples rank two models the same way.
+        Also find 95 % intervals of the SPADE scores, and how often half-samples rank two models the same way.
+    rank_by : {"auto", "overlap", "model-score"}, default="auto"
+        What the models are ranked by. Of arrays alone the neighborhood overlap follows robustness best, and "auto" takes it.
+        Models that cannot be told apart share a rank (`Comparison.ranks`).
     neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, indices, \
-seed, threads, verbose
+task, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -283,9 +307,13 @@ seed, threads, verbose
         certify=certify,
         seed=seed,
         threads=threads,
+        task=task,
+        rank_by=rank_by,
     )
     _check_sense(graph, input_graph, None, interval)
     side, about_side = _side(inputs, input_graph, "input")
+    if isinstance(outputs, Mapping):
+        outputs = {name: _answers(of_model, inputs) for name, of_model in outputs.items()}
     models = as_models(outputs)
     given = as_labels(labels, _samples(side))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
@@ -296,6 +324,7 @@ seed, threads, verbose
     notes += tuple(
         note for model in document["models"] for note in _notes.about_guesses(model, f"model `{model['name']}`: ")
     )
+    document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
     reports = {part["name"]: _report(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
     return Comparison(document=document, reports=reports, notes=notes)
@@ -380,6 +409,7 @@ def sweep(
     with progress_bars(verbose) as progress:
         document = json.loads(_native.sweep(side, models, numbers, chosen, progress))
     notes = (*about_side, *_about_models(models), *_notes.about_sweep(document))
+    document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
     return Sweep(document=document, notes=notes)
 
@@ -477,7 +507,7 @@ def select(
     outputs: Any = None,
     *,
     top: int | None = None,
-    by: Literal["node", "fragility", "margin"] = "node",
+    by: Literal["fragility", "margin", "overlap", "node"] | None = None,
     **options: Any,
 ) -> npt.NDArray[np.int64]:
     """Indices of the most fragile samples, for an evaluation that is too expensive for all.
@@ -488,10 +518,10 @@ def select(
         As in `score`.
     top : int, optional
         How many; 100 by default, or all where there are fewer.
-    by : {"node", "fragility", "margin"}, default="node"
-        What makes a sample fragile: a large node score, a large fragility (`Report.fragility`, with ``probed=`` by probes
-        too) or a small margin
-        (`Report.margins`).
+    by : {"fragility", "margin", "overlap", "node"}, optional
+        What samples are ranked by: a large fragility (`Report.fragility`, with ``probed=`` by probes too), a small margin
+        (`Report.margins`), a small overlap (`Report.overlap`) or a large node score. By default the fragility of a classifier, and
+        the node score otherwise.
     **options
         As in `score`.
 
@@ -509,15 +539,18 @@ def select(
     [0, 59]
     """
     wanted = None if top is None else whole_number(top, "top", least=1)
-    if by not in ("node", "fragility", "margin"):
-        raise ValueError(f'`by` must be "node", "fragility" or "margin", got {by!r}')
+    if by not in (None, "fragility", "margin", "overlap", "node"):
+        raise ValueError(f'`by` must be "fragility", "margin", "overlap" or "node", got {by!r}')
     report = score(inputs, outputs, **options)
     samples = len(report.node_scores)
-    scores = {"node": report.node_scores, "fragility": report.fragility}.get(by)
-    if by == "margin" and report.margins is not None:
+    scores = report.node_scores if by == "node" or report.fragility is None else report.fragility
+    if by == "overlap" and report.overlap is not None:
+        # Samples without neighbors, of a graph that was given, come last.
+        scores = -np.nan_to_num(report.overlap, nan=np.inf)
+    if by == "margin":
+        if report.margins is None:
+            raise ValueError('by="margin" needs `outputs` of at least two numbers per sample, one per class')
         scores = -report.margins
-    if scores is None:
-        raise ValueError('by="margin" needs `outputs` of at least two numbers a sample, one a class')
     if wanted is not None and wanted > samples:
         raise ValueError(f"`top` must be at most the number of samples ({samples}), got {wanted}")
     return largest(scores, min(_SELECTED, samples) if wanted is None else wanted)

@@ -68,6 +68,8 @@ class Probed:
     kept: npt.NDArray[np.float64] | None = field(repr=False)
     #: What ``spadework score --probe --json`` has under ``probe``.
     document: dict[str, Any] = field(repr=False)
+    #: The shares with their 95 % confidence intervals, as ``spadework score --probe --json`` has them under ``estimates``.
+    estimates: dict[str, Any] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
 
@@ -170,6 +172,7 @@ def probe(
         margin_ratio=document.get("margin_ratio"),
         changed=document["changed"],
         document=document,
+        estimates=json.loads(found.pop("estimates")),
         notes=tuple(notes),
         **found,
     )

@@ -25,6 +25,8 @@ class Settings(TypedDict):
     certify: bool
     seed: int
     threads: int | None
+    task: str
+    rank_by: str
 
 
 def settings(
@@ -41,6 +43,8 @@ def settings(
     certify: Any = False,
     seed: Any = 0,
     threads: Any = None,
+    task: Any = "auto",
+    rank_by: Any = "auto",
 ) -> Settings:
     """The settings of a call."""
     return {
@@ -56,6 +60,8 @@ def settings(
         "certify": bool(certify),
         "seed": whole_number(seed, "seed", least=0, most=2**64 - 1),
         "threads": None if threads is None else whole_number(threads, "threads", least=1, most=MAX_THREADS),
+        "task": word(task, "task"),
+        "rank_by": word(rank_by, "rank_by"),
     }
 
 

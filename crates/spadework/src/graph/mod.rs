@@ -346,6 +346,11 @@ impl GraphPair {
         self.output.graph()
     }
 
+    /// G_Y, shared.
+    pub fn shared_output(&self) -> Arc<Graph> {
+        self.output.shared()
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.input.nodes()
