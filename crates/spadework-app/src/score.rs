@@ -195,17 +195,12 @@ pub(crate) fn score_and<A: Addition>(
     let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
     let facts = sample_facts(&report, &sides, request, probes.as_ref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
-<<<<<<< HEAD
-    document.set_facts(&facts);
+    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
     document.facts.output_change = output_change;
     document.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
-=======
-    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
-    notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
->>>>>>> gate
     if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
         document.facts.set_probe(probe);
     }

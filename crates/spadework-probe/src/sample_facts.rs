@@ -69,17 +69,10 @@ impl SampleFacts {
             (Some(outputs), Some(labels)) => correct(outputs, labels)?,
             _ => None,
         };
-<<<<<<< HEAD
+        let accuracy = correct.as_deref().map(share_of);
         let fragility = Fragility::of_report(report, &signals)?;
         let smoothness = smoothness(report, &signals)?;
-        Ok(Self { accuracy, margins: margins.flatten(), overlap, smoothness, fragility })
-=======
-        let accuracy = correct.as_deref().map(share_of);
-        let fragility = Fragility::of_report(report, signals)?;
-        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
-        let smoothness = smoothness(report, signals)?;
         Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, smoothness, fragility })
->>>>>>> gate
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of

@@ -11,11 +11,7 @@ use crate::requests::this_call;
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let formats = args.output.formats(None);
     let models = args.models.named()?;
-<<<<<<< HEAD
     let mut request = CompareRequest {
-=======
-    let request = CompareRequest {
->>>>>>> gate
         data: ModelsData {
             ids: args.ids.ids.as_deref(),
             ..args.models.data(&models, args.labels.as_deref(), &args.corruption)

@@ -137,12 +137,8 @@ pub(crate) fn score<'py>(
         };
         let facts = SampleFacts::of(&report, &signals)?;
         let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
-<<<<<<< HEAD
-        document.set_facts(&facts);
-        document.request.task = task.to_string();
-=======
         document.set_facts(&facts, &report.node_scores, labels.as_ref());
->>>>>>> gate
+        document.request.task = task.to_string();
         Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);
