@@ -5,6 +5,7 @@ use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::pipeline::Comparison;
 use spadework::{Monitor, Samples};
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
+use spadework_document::estimates::ShareDocument;
 use spadework_io::Labels;
 use spadework_probe::{accuracy, predictions};
 
@@ -18,7 +19,7 @@ use crate::explorer::{
 use crate::page::{Figure, Frame, Table, TableCell, filled, percent};
 use crate::page_facts::plane;
 use crate::provenance::{Fact, Origin, facts, graphs_made};
-use crate::verdict::{attack, grouped, share_interval, share_range};
+use crate::verdict::{attack, grouped, written_range};
 use crate::{InputArray, SampleColumns, Shown, packed};
 
 /// Compared models and what they were compared on.
@@ -61,7 +62,7 @@ pub fn comparison_page_of_document(document: &CompareDocument, origin: &Origin, 
     filled(&page(document, None, origin, Some(why.to_owned())))
 }
 
-/// By what models are compared, best evidence first.
+/// By what the models are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     RobustAccuracy,
@@ -70,18 +71,11 @@ enum Measure {
 }
 
 impl Measure {
-    /// The best that is known of all models.
     fn of(document: &CompareDocument) -> Self {
-        let all = [Self::RobustAccuracy, Self::Overlap];
-        let is_known = |measure: &Self| document.models.iter().all(|model| measure.value(model).is_some());
-        all.into_iter().find(is_known).unwrap_or(Self::Score)
-    }
-
-    fn value(self, model: &ModelDocument) -> Option<f64> {
-        match self {
-            Self::RobustAccuracy => model.facts.probe.as_ref()?.robust_accuracy,
-            Self::Overlap => model.facts.edge_overlap,
-            Self::Score => Some(model.model_score),
+        match document.ranked_by.as_str() {
+            "robust-accuracy" => Self::RobustAccuracy,
+            "overlap" => Self::Overlap,
+            _ => Self::Score,
         }
     }
 
@@ -95,55 +89,37 @@ impl Measure {
 
     /// The value in words, with its interval where it has one.
     fn written(self, model: &ModelDocument) -> String {
-        let value = self.value(model).unwrap_or(f64::NAN);
-        match (self, &model.facts.probe) {
-            (Self::RobustAccuracy, Some(probe)) => {
-                format!("{} ({})", percent(value), share_range(value, probe.samples))
+        let estimates = &model.facts.estimates;
+        let share = match self {
+            Self::RobustAccuracy => estimates.robust_accuracy,
+            Self::Overlap => estimates.overlap,
+            Self::Score => None,
+        };
+        match share {
+            Some(share) => {
+                format!("{} ({})", percent(share.estimate), written_range(share.lower, share.upper))
             }
-            (Self::Score, _) => short(value),
-            _ => percent(value),
+            None => short(model.model_score),
         }
     }
+}
 
-    /// Whether two values cannot be told apart: their difference is within what the choice of samples does to it.
-    fn are_alike(self, a: &ModelDocument, b: &ModelDocument) -> bool {
-        let (Self::RobustAccuracy, Some(one), Some(other)) = (self, &a.facts.probe, &b.facts.probe) else {
-            return false;
-        };
-        let variance = |part: f64, samples: usize| part * (1.0 - part) / samples as f64;
-        let (p, q) = (self.value(a).unwrap_or_default(), self.value(b).unwrap_or_default());
-        (p - q).abs() <= 1.96 * (variance(p, one.samples) + variance(q, other.samples)).sqrt()
-    }
-
-    /// The models, most robust first by this measure.
-    fn ranked(self, document: &CompareDocument) -> Vec<&ModelDocument> {
-        let mut models: Vec<&ModelDocument> = document.models.iter().collect();
-        let key = |model: &ModelDocument| {
-            let value = self.value(model).unwrap_or(f64::INFINITY);
-            if self == Self::Score { value } else { -value }
-        };
-        models.sort_by(|a, b| key(a).total_cmp(&key(b)));
-        models
-    }
+/// The rank of a model; those of documents from before there were shared ranks are their places.
+fn rank(at: usize, model: &ModelDocument) -> usize {
+    if model.rank > 0 { model.rank } else { at + 1 }
 }
 
 /// The figures of a comparison: one number each, on its own scale, best evidence first, models in the same order in all.
 pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
-    let models = Measure::of(document).ranked(document);
-    let share = |part: f64, samples: usize| Share {
-        value: 100.0 * part,
-        range: share_interval(part, samples).map(|(low, high)| (100.0 * low, 100.0 * high)),
+    let models: Vec<&ModelDocument> = document.models.iter().collect();
+    let share = |share: ShareDocument| Share {
+        value: 100.0 * share.estimate,
+        range: Some((100.0 * share.lower, 100.0 * share.upper)),
     };
-    let robust = |model: &ModelDocument| {
-        let probe = model.facts.probe.as_ref()?;
-        Some(share(probe.robust_accuracy?, probe.samples))
-    };
-    let survived = |model: &ModelDocument| {
-        let probe = model.facts.probe.as_ref()?;
-        Some(share(probe.held, probe.samples))
-    };
-    let accuracy = |model: &ModelDocument| Some(share(model.facts.accuracy?, document.samples));
-    let overlap = |model: &ModelDocument| Some(share(model.facts.edge_overlap?, 0));
+    let robust = |model: &ModelDocument| model.facts.estimates.robust_accuracy.map(share);
+    let survived = |model: &ModelDocument| model.facts.estimates.survived.map(share);
+    let accuracy = |model: &ModelDocument| model.facts.estimates.accuracy.map(share);
+    let overlap = |model: &ModelDocument| model.facts.estimates.overlap.map(share);
     let score = |model: &ModelDocument| {
         let range = model.facts.interval.map(|interval| (interval.lower, interval.upper));
         Some(Share { value: model.model_score, range })
@@ -240,27 +216,17 @@ fn page(
     }
 }
 
-/// The ranking in a sentence, by the best number that there is.
+/// The ranking in a sentence.
 fn verdict(document: &CompareDocument) -> String {
     let measure = Measure::of(document);
-    let models = measure.ranked(document);
+    let models = &document.models;
     let (Some(best), Some(worst)) = (models.first(), models.last()) else { return String::new() };
-    let alike: Vec<&str> = models[1..]
-        .iter()
-        .filter(|model| measure.are_alike(best, model))
-        .map(|model| model.name.as_str())
-        .collect();
+    let alike = models.iter().enumerate().skip(1).filter(|&(at, model)| rank(at, model) == rank(0, best));
+    let alike: Vec<String> = alike.map(|(_, model)| format!("“{}”", model.name)).collect();
+    let first = format!("“{}” is the most robust of {} models", best.name, models.len());
     let first = match alike.as_slice() {
-        [] => format!("“{}” is the most robust of {} models", best.name, models.len()),
-        names => {
-            let names: Vec<String> = names.iter().map(|name| format!("“{name}”")).collect();
-            format!(
-                "“{}” is the most robust of {} models, and cannot be told apart from {}",
-                best.name,
-                models.len(),
-                names.join(", ")
-            )
-        }
+        [] => first,
+        names => format!("{first}, and cannot be told apart from {}", names.join(", ")),
     };
     format!(
         "{first}: {} by {}. Last is “{}” with {}.",
@@ -292,7 +258,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
         ),
         Measure::Score => limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned()),
     }
-    limits.extend(disagreement(document, measure));
+    limits.extend(disagreement(document));
     let doubtful = document.agreement.iter().filter(|pair| {
         let neighbors = document.models.windows(2).any(|two| two[0].name == pair.a && two[1].name == pair.b);
         neighbors && pair.subsamples_in_order.is_some_and(|part| part < 0.9)
@@ -308,25 +274,32 @@ fn limits(document: &CompareDocument) -> Vec<String> {
     limits
 }
 
-/// One line where the SPADE score would rank otherwise.
-fn disagreement(document: &CompareDocument, measure: Measure) -> Option<String> {
-    let names = |measure: Measure| -> Vec<&str> {
-        measure.ranked(document).into_iter().map(|model| model.name.as_str()).collect()
+/// One line for every number that would order models otherwise.
+fn disagreement(document: &CompareDocument) -> impl Iterator<Item = String> {
+    let name = |by: &str| match by {
+        "robust-accuracy" => "estimated robust accuracy",
+        "overlap" => "neighborhood overlap",
+        _ => "SPADE score",
     };
-    let by_score = names(Measure::Score);
-    let differs = measure != Measure::Score && names(measure) != by_score;
-    let quoted: Vec<String> = by_score.iter().map(|name| format!("“{name}”")).collect();
-    differs.then(|| format!("The SPADE score would order them otherwise: {}.", quoted.join(", ")))
+    document.disagreement.iter().map(move |other| {
+        let [a, b] = &other.first;
+        format!(
+            "The {} orders {} of {} pairs the other way around, “{a}” and “{b}” among them.",
+            name(&other.by),
+            other.pairs,
+            other.of
+        )
+    })
 }
 
 fn models_table(document: &CompareDocument) -> Table {
     let measure = Measure::of(document);
-    let row = |(rank, model): (usize, &ModelDocument)| {
+    let row = |(at, model): (usize, &ModelDocument)| {
         let ModelDocument { name, model_score, facts, .. } = model;
         let interval =
             facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
         let permuted = facts.references.map(|references| TableCell::number(references.permuted));
-        let mut row = vec![(rank + 1).into(), name.as_str().into()];
+        let mut row = vec![rank(at, model).into(), name.as_str().into()];
         // Best evidence first, as everywhere: the SPADE score comes last.
         row.extend(evidence::row(facts));
         row.push(TableCell::number(*model_score));
@@ -342,7 +315,7 @@ fn models_table(document: &CompareDocument) -> Table {
             .chain(evidence::columns())
             .chain(["SPADE score", "95 % interval", "permuted baseline"])
             .collect(),
-        rows: measure.ranked(document).into_iter().enumerate().map(row).collect(),
+        rows: document.models.iter().enumerate().map(row).collect(),
     }
 }
 

@@ -15,6 +15,7 @@ mod evidence;
 mod explorer;
 mod figure_file;
 mod layers;
+mod names;
 mod packed;
 mod page;
 mod page_facts;

@@ -11,7 +11,7 @@ use spadework_probe::{accuracy, predictions};
 
 use crate::ScoredModel;
 use crate::error::Result;
-use crate::explorer::label_name;
+use crate::names::label_name;
 
 /// Pairs of samples that a page shows, of equal and of different labels.
 const PAIRS: usize = 12;

@@ -10,9 +10,10 @@ use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatt
 use crate::error::Result;
 use crate::evidence::{ANSWERS, Answer, ProbeStory, numbers_table};
 use crate::explorer::{
-    ColumnNames, Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, Filters,
-    GALLERIES, chosen, label_name, pictures_or_rows, ranked,
+    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, Filters, GALLERIES, chosen,
+    pictures_or_rows, ranked,
 };
+use crate::names::{ColumnNames, label_name};
 use crate::page::{Figure, Frame, Headline, Table, TableCell, filled};
 use crate::page_facts::{LabelFacts, PageFacts, Pair};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};

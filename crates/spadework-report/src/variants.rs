@@ -8,7 +8,7 @@ use spadework_probe::Variant;
 use crate::InputArray;
 use crate::charts::short;
 use crate::error::Result;
-use crate::explorer::{ColumnNames, class_name};
+use crate::names::{ColumnNames, class_name};
 use crate::pictures::{Picture, Sheet, value_at};
 
 /// Numbers of a table that are shown of a copy.

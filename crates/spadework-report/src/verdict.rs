@@ -47,8 +47,12 @@ pub(crate) fn share_interval(share: f64, samples: usize) -> Option<(f64, f64)> {
 
 /// `38.0 – 48.1 %`.
 pub(crate) fn share_range(share: f64, samples: usize) -> String {
-    share_interval(share, samples)
-        .map_or_else(String::new, |(low, high)| format!("{} – {} %", short_percent(low), short_percent(high)))
+    share_interval(share, samples).map_or_else(String::new, |(low, high)| written_range(low, high))
+}
+
+/// The ends of an interval in percent.
+pub(crate) fn written_range(low: f64, high: f64) -> String {
+    format!("{} – {} %", short_percent(low), short_percent(high))
 }
 
 /// The perturbations in words: what an attacker may do.
@@ -184,9 +188,11 @@ pub(crate) fn headlines(document: &ScoreDocument, permuted: Option<f64>) -> Vec<
         lines.insert(0, share("accuracy".to_owned(), accuracy, document.samples, note));
     }
     if let Some(overlap) = facts.edge_overlap {
+        let interval = facts.estimates.overlap.map(|share| (share.lower, share.upper));
         lines.push(Headline {
             is_minor: facts.probe.is_some(),
-            range: String::new(),
+            range: interval.map_or_else(String::new, |(low, high)| written_range(low, high)),
+            bar: bar(overlap, interval),
             note: "of input neighbors stay neighbors; larger is more robust".to_owned(),
             ..share("neighborhood overlap".to_owned(), overlap, 0, String::new())
         });
