@@ -141,7 +141,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     add_intervals(subsamples.as_ref(), &comparison, &mut document);
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
-    session.check_inputs()?;
+    spadework_io::check_mapped_files()?;
     document.notes = session.notes();
     document.timings.total_s = began.elapsed().as_secs_f64();
 

@@ -69,7 +69,7 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     let last = layers.last().map(|layer| layer.value.clone()).unwrap_or_default();
     let file = model_runner::document(&model, last, false, run, by.as_ref());
     let mut document = LayersDocument::new(&scores, &layers, file, samples, params);
-    session.check_inputs()?;
+    spadework_io::check_mapped_files()?;
     document.notes = session.notes();
     if scores.layers.iter().all(Result::is_err) {
         return Err(no_scores(request, &layers, scores));

@@ -15,6 +15,7 @@ use crate::labels;
 use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
 use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs};
 use crate::tables::csv_field;
 use crate::usage::Usage;
@@ -70,7 +71,7 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
         return Err(Usage::MovedGraph.into());
     };
     request.check_samples(old, new)?;
-    let with_inputs = given.array().and_then(|array| array.labels());
+    let with_inputs = given.array().and_then(SideView::labels);
     let labels = labels::load(data.labels.as_ref(), with_inputs)?;
     if let Some(labels) = &labels {
         labels::check_count(labels, old.len(), None)?;

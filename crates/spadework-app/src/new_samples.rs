@@ -116,7 +116,7 @@ pub fn score_new_samples(
     }
     note_scores(&known.document, &scores, &session);
     let mut document = document(request, &known.document, &scores, labels.as_ref(), began);
-    session.check_inputs()?;
+    spadework_io::check_mapped_files()?;
     document.notes = session.notes();
     let scored = NewlyScored { scores, labels, document };
     if let Some(folder) = folder {

@@ -208,7 +208,7 @@ pub(crate) fn score_and<A: Addition>(
     document.name = sides.model_name();
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
-    session.check_inputs()?;
+    spadework_io::check_mapped_files()?;
     document.notes = session.notes();
     document.timings.model_s = running.as_secs_f64();
     document.timings.probes_s = probing.as_secs_f64();

@@ -283,7 +283,7 @@ pub(crate) fn with_sides<T>(
     let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
-    session.check_inputs()?;
+    spadework_io::check_mapped_files()?;
     Ok(made)
 }
 

@@ -84,7 +84,10 @@ pub(crate) fn graphs_made(request: &RequestDocument) -> String {
 }
 
 /// A column of the table: its heading, and what it says of a model.
-type Column<'a> = (&'a str, Box<dyn Fn(&ModelDocument) -> Option<String> + 'a>);
+type Column<'a> = (&'a str, Cell<'a>);
+
+/// What a column says of a model.
+type Cell<'a> = Box<dyn Fn(&ModelDocument) -> Option<String> + 'a>;
 
 fn model_table(document: &CompareDocument) -> String {
     let by = document.ranked_by.as_str();
@@ -135,10 +138,7 @@ fn heading_of(by: &str) -> &str {
     }
 }
 
-fn share_column<'a>(
-    decides: bool,
-    of: fn(&EstimatesDocument) -> Option<ShareDocument>,
-) -> Box<dyn Fn(&ModelDocument) -> Option<String> + 'a> {
+fn share_column<'a>(decides: bool, of: fn(&EstimatesDocument) -> Option<ShareDocument>) -> Cell<'a> {
     let shown = if decides { share_with_range } else { share_alone };
     Box::new(move |model| of(&model.facts.estimates).map(|share| shown(&share)))
 }

@@ -94,7 +94,11 @@ impl<'a> RawArray<'a> {
             return Ok(());
         }
         self.for_each_integer(name, |at, got| {
-            if got.abs() < LIMIT { Ok(()) } else { Err(Error::BigInteger { name: name.to_owned(), at, got }) }
+            if got.abs() < LIMIT {
+                Ok(())
+            } else {
+                Err(Error::BigInteger { name: name.to_owned(), at, got: got.to_string() })
+            }
         })
     }
 

@@ -50,7 +50,7 @@ pub enum Error {
     #[error(
         "{name}: whole numbers must be below 2^53 in size, since scores are computed in double precision, got {got} (value {at}, counted from 0); identifiers do not belong among the numbers of a sample"
     )]
-    BigInteger { name: String, at: usize, got: i128 },
+    BigInteger { name: String, at: usize, got: String },
     /// A text table too wide to be read cell by cell.
     #[error(
         "{name}: a line of a text table may have at most {most} cells, got more in line {line}; use .npy for samples of that many numbers"

@@ -145,7 +145,7 @@ impl<'a> BallSearch<'a> {
         let pattern = self.pattern(block);
         let slope: f64 = pattern.iter().map(|&(at, weight)| weight * f64::from(self.estimate[at])).sum();
         // Against the slope; at random where none is known.
-        let is_up = if slope == 0.0 { self.ball.tree.order(block) % 2 == 0 } else { slope < 0.0 };
+        let is_up = if slope == 0.0 { self.ball.tree.order(block).is_multiple_of(2) } else { slope < 0.0 };
         let moved = |sign: f64| {
             let mut moved = self.best.clone();
             for &(at, weight) in &pattern {

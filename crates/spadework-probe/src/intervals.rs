@@ -242,7 +242,7 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
 /// 1e-5 from twelve on.
 fn student(freedom: usize) -> f64 {
     debug_assert!(freedom > 0, "no spread without two samples");
-    let tail: f64 = (1.0 + LEVEL) / 2.0;
+    let tail: f64 = f64::midpoint(1.0, LEVEL);
     match freedom {
         1 => (std::f64::consts::PI * (tail - 0.5)).tan(),
         2 => (2.0 * tail - 1.0) / (2.0 * tail * (1.0 - tail)).sqrt(),

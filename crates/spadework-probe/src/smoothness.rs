@@ -107,7 +107,9 @@ impl Residuals {
         };
         for row in values.chunks_exact_mut(dim) {
             let mean = row.iter().sum::<f64>() / dim as f64;
-            row.iter_mut().for_each(|value| *value -= mean);
+            for value in row.iter_mut() {
+                *value -= mean;
+            }
         }
         let means = class_means(&values, dim, classes);
         for (row, &class) in values.chunks_exact_mut(dim).zip(classes) {
@@ -140,7 +142,9 @@ fn class_means(values: &[f64], dim: usize, classes: &[usize]) -> Vec<Vec<f64>> {
         sums[class].iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
     }
     for (sum, &count) in sums.iter_mut().zip(&counts) {
-        sum.iter_mut().for_each(|sum| *sum /= count.max(1) as f64);
+        for sum in sum.iter_mut() {
+            *sum /= count.max(1) as f64;
+        }
     }
     sums
 }

@@ -78,13 +78,12 @@ impl OutputKind {
     pub fn of(task: Task, outputs: &Samples<'_>, labels: Option<&[i64]>) -> Self {
         match (task, outputs.dim()) {
             (Task::Embedding, _) => Self::Embedding,
-            (Task::Regression, _) => Self::Numbers,
             (Task::Auto | Task::Classes, 2..) => Self::Classes,
             (Task::Classes, _) => Self::two_classes(outputs),
             (Task::Auto, _) if labels.is_some_and(|labels| two_values(labels).is_some()) => {
                 Self::two_classes(outputs)
             }
-            (Task::Auto, _) => Self::Numbers,
+            (Task::Auto | Task::Regression, _) => Self::Numbers,
         }
     }
 

@@ -330,7 +330,7 @@ fn a_search_in_a_ball_finds_the_gradient_of_a_linear_model() {
     let searched = probe_model(&inputs(200), counted, &search, &Silent).unwrap();
     assert_eq!(rows_seen, searched.evaluations);
     assert!(searched.evaluations <= search.most_evaluations(200));
-    for sample in searched.samples[2..].iter() {
+    for sample in &searched.samples[2..] {
         let taken = sample.margin - sample.lowest;
         assert!(taken <= radius * length * (1.0 + 1e-4), "{sample:?}");
         assert!(!sample.holds() || taken > 0.98 * radius * length, "{sample:?} of {}", radius * length);

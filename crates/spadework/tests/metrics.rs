@@ -47,11 +47,14 @@ fn check_distances(case: &Value, found: &[f64], expected: &[f64], about: &str) {
         match geometry(case).metric {
             // 1 − cos is half the squared distance of unit rows.
             Metric::Cosine => {
-                assert!((found / 2.0 - expected).abs() < 1e-14, "{about}: {found} and {expected}")
+                assert!((found / 2.0 - expected).abs() < 1e-14, "{about}: {found} and {expected}");
             }
             _ if case["exact"] == true => assert_eq!(found, expected * expected, "{about}"),
             _ => {
-                assert!((found.sqrt() - expected).abs() < 1e-12 * expected, "{about}: {found} and {expected}")
+                assert!(
+                    (found.sqrt() - expected).abs() < 1e-12 * expected,
+                    "{about}: {found} and {expected}"
+                );
             }
         }
     }

@@ -94,6 +94,9 @@ struct Drops<'a> {
     ours: Vec<(&'static str, Vec<f64>)>,
 }
 
+/// A column of the baseline, and the same of this model.
+type BeforeAndNow<'a> = (Vec<f64>, &'a [f64]);
+
 /// A model less its baseline.
 struct Compared {
     difference: Difference,
@@ -151,7 +154,7 @@ impl Drops<'_> {
     }
 
     /// The same column of the baseline and of this model; none where their samples are not the same.
-    fn same_samples(&self, name: &str) -> Result<Option<(Vec<f64>, &[f64])>, Failure> {
+    fn same_samples(&self, name: &str) -> Result<Option<BeforeAndNow<'_>>, Failure> {
         if !self.baseline.has_samples_of(&self.scored.document) {
             return Ok(None);
         }

@@ -94,7 +94,7 @@ fn samples_have_the_names_of_their_file() {
     assert!(selected.contains(",<b>-"), "{selected}");
     scene.run(&format!("compare {call} --outputs worse.npy --out both")).prints();
     assert!(scene.read("both/nodes.csv").starts_with("index,id,"));
-    scene.write("few.txt", b"a\nb\n".to_vec());
+    scene.write("few.txt", b"a\nb\n");
     let wrong = "score --inputs x.npy --outputs y.npy --ids few.txt";
     scene.run(wrong).refuses(2, &["few.txt", "ids must be one per sample, got 2 for"]);
 }

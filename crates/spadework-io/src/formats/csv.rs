@@ -133,7 +133,9 @@ fn check_exact(cell: &[u8], at: usize, name: &str) -> Result<()> {
         return Ok(());
     }
     match std::str::from_utf8(cell).ok().and_then(|text| text.parse::<i128>().ok()) {
-        Some(got) if (got as f64) as i128 != got => Err(Error::BigInteger { name: name.to_owned(), at, got }),
+        Some(got) if (got as f64) as i128 != got => {
+            Err(Error::BigInteger { name: name.to_owned(), at, got: got.to_string() })
+        }
         _ => Ok(()),
     }
 }

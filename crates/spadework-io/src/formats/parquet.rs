@@ -324,7 +324,7 @@ fn check_exact(values: &[f64], kind: Kind, name: &str) -> Result<()> {
     }
     match values.iter().position(|value| value.abs() >= LIMIT) {
         None => Ok(()),
-        Some(at) => Err(Error::BigInteger { name: name.to_owned(), at, got: values[at] as i128 }),
+        Some(at) => Err(Error::BigInteger { name: name.to_owned(), at, got: values[at].to_string() }),
     }
 }
 

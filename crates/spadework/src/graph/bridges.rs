@@ -93,10 +93,10 @@ fn shortest_of_parts<T: Element>(
         balls,
         part_of,
         largest: largest as u32,
-        only_part: balls.balls.iter().map(|ball| only_part(&ball.samples, part_of)).collect(),
+        only_part: balls.all.iter().map(|ball| only_part(&ball.samples, part_of)).collect(),
         shortest: sizes.iter().map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect(),
     };
-    let found = (0..balls.balls.len())
+    let found = (0..balls.all.len())
         .into_par_iter()
         .map(|ball| {
             check_cancelled(monitor)?;
@@ -143,13 +143,13 @@ impl<T: Element> Round<'_, T> {
         }
         let of_same_part =
             |other: usize| self.only_part[ball].is_some() && self.only_part[other] == self.only_part[ball];
-        let mut others: Vec<(f64, usize)> = (0..self.balls.balls.len())
+        let mut others: Vec<(f64, usize)> = (0..self.balls.all.len())
             .filter(|&other| !of_same_part(other))
             .map(|other| (self.balls.gap(ball, other), other))
             .collect();
         // Near ones first: what they give rules out the others.
         others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        arch().dispatch(Leaving { round: self, samples: &self.balls.balls[ball].samples, others: &others })
+        arch().dispatch(Leaving { round: self, samples: &self.balls.all[ball].samples, others: &others })
     }
 }
 
@@ -180,7 +180,7 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
                 if round.only_part[other] == Some(part) {
                     continue;
                 }
-                for &q in &round.balls.balls[other].samples {
+                for &q in &round.balls.all[other].samples {
                     if round.part_of[q as usize] == part {
                         continue;
                     }
@@ -215,7 +215,7 @@ struct Balls<'a, T> {
     rows: Rows<'a, T>,
     /// What edges are measured by; balls are Euclidean, whatever it is.
     norm: Norm,
-    balls: Vec<Ball>,
+    all: Vec<Ball>,
 }
 
 /// Samples that are no further than the radius from the centre.
@@ -228,12 +228,12 @@ struct Ball {
 impl<'a, T: Element> Balls<'a, T> {
     fn new(rows: Rows<'a, T>, norm: Norm, monitor: &dyn Monitor) -> Result<Self> {
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        Ok(Self { rows, norm, balls: split(rows, &mut order, monitor)? })
+        Ok(Self { rows, norm, all: split(rows, &mut order, monitor)? })
     }
 
     /// A lower bound of the distance between samples of two balls; 0 or no number where there is none.
     fn gap(&self, a: usize, b: usize) -> f64 {
-        let (a, b) = (&self.balls[a], &self.balls[b]);
+        let (a, b) = (&self.all[a], &self.all[b]);
         let between = squared_distance(&a.center, &b.center).sqrt();
         // Squares below the smallest normal number are lost.
         let lost = (self.rows.dim as f64 * f64::MIN_POSITIVE).sqrt();

@@ -57,7 +57,7 @@ impl Geometry {
     /// assert_eq!(squared_distance_between(&placed(Metric::Manhattan)?, 0, 1), 3.5 * 3.5);
     /// # Ok::<(), spadework::Error>(())
     /// ```
-    pub fn place<'a>(self, side: Side, samples: Samples<'a>) -> Result<Samples<'a>> {
+    pub fn place(self, side: Side, samples: Samples<'_>) -> Result<Samples<'_>> {
         if self == Self::default() {
             return Ok(samples);
         }
@@ -229,11 +229,15 @@ fn normalize(row: &mut [f64]) -> bool {
         if largest == 0.0 {
             return false;
         }
-        row.iter_mut().for_each(|value| *value /= largest);
+        for value in row.iter_mut() {
+            *value /= largest;
+        }
         sum = squares(row);
     }
     let length = sum.sqrt();
-    row.iter_mut().for_each(|value| *value /= length);
+    for value in row.iter_mut() {
+        *value /= length;
+    }
     true
 }
 
