@@ -417,7 +417,7 @@ class Bench:
                 self.skip(f"{name}: {missing}")
                 continue
             work = f"{name}, {result['samples']:,} images"
-            each = lambda result: f"{1e6 * result['cpu_s'] / result['samples']:.1f} µs an image"
+            each = lambda result: f"{1e6 * result['cpu_s'] / result['samples']:.1f} µs per image"
             ours = self.row(work, "Spadework (built in)", result, each(result))
             library = importlib.util.find_spec("onnxruntime")
             loading = None
@@ -468,7 +468,7 @@ class Bench:
             except Failed as failure:
                 self.skip(f"clusters {n:,}: {failure}")
                 continue
-            data, a_sample = f"clusters, n = {n:,}", lambda result: f"{1e6 * result['cpu_s'] / n:.3g} µs a sample"
+            data, a_sample = f"clusters, n = {n:,}", lambda result: f"{1e6 * result['cpu_s'] / n:.3g} µs per sample"
             note = f"{a_sample(result)}, {result['iterations']} iterations"
             self.row(data, "Spadework eigenpairs", result, note)["samples"] = n
             points.append((n, result["cpu_s"]))

@@ -100,7 +100,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     request.check_outputs(&sides)?;
     let normalizes = data.run.normalization.is_some();
     let is_run = data.models.iter().any(|(_, source)| source.is_model());
-    suspicions::about_inputs(&sides.input, is_run && !normalizes, &session);
+    suspicions::about_inputs(&sides.input, is_run && !normalizes, params, &session);
 
     let mut comparison = compare_models(&sides.set, params, session.monitor())
         .map_err(|error| Failure::of_evaluation(error, params))?;

@@ -176,7 +176,7 @@ pub(crate) fn score_and<A: Addition>(
     request.check_outputs(&sides)?;
     addition.check(sides.pair.len())?;
     let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
-    suspicions::about_inputs(&sides.input, is_run_as_given, &session);
+    suspicions::about_inputs(&sides.input, is_run_as_given, params, &session);
 
     // The scores; steps of a run that was interrupted are taken from the folder.
     let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;

@@ -1,7 +1,7 @@
 //! Cheap checks that save a day: what a user probably did not mean.
 
-use spadework::Samples;
-use spadework::samples::Values;
+use spadework::samples::{Standardize, Values};
+use spadework::{Samples, SpadeParams};
 use spadework_probe::{Probe, ProbeNorm, accuracy};
 
 use crate::failure::Failure;
@@ -20,7 +20,12 @@ const MOST_UNEQUAL: f64 = 100.0;
 const MOST_COLUMNS: usize = 1000;
 
 /// Inputs that a model or a distance will probably misread; `is_run_as_given` where a model is run on them without a normalization.
-pub(crate) fn about_inputs(inputs: &SideView<'_>, is_run_as_given: bool, session: &Session<'_>) {
+pub(crate) fn about_inputs(
+    inputs: &SideView<'_>,
+    is_run_as_given: bool,
+    params: &SpadeParams,
+    session: &Session<'_>,
+) {
     let Some(samples) = inputs.samples() else { return };
     if is_run_as_given && look_like_bytes(samples) {
         session.note(
@@ -33,7 +38,7 @@ pub(crate) fn about_inputs(inputs: &SideView<'_>, is_run_as_given: bool, session
             ),
         );
     }
-    if inputs.sample_shape().len() == 1 {
+    if inputs.sample_shape().len() == 1 && params.standardize == Standardize::None {
         about_columns(samples, inputs.name(), session);
     }
 }

@@ -36,7 +36,7 @@ Arrays:
 (t10k-images-idx3-ubyte.gz), a CIFAR-10 batch (test_batch.bin), a data set by name, folder and split (mnist:DIR:test, \
 fashion-mnist:DIR:train, cifar10:DIR:all, cinic10:DIR:valid), a folder of PNG or JPEG images by class (images:DIR), or \
 the embedded digits (digits); data sets also supply labels. `spadework data` lists them. More than two dimensions are \
-flattened to one row a sample; bytes (images) become x/255.
+flattened to one row per sample; bytes (images) become x/255.
 
 Exit codes:
     0  done
@@ -204,7 +204,7 @@ pub(crate) struct ModelArgs {
         conflicts_with_all = ["outputs", "model"]
     )]
     pub(crate) output_graph: Option<String>,
-    /// One integer or word a sample; a data set by name brings its own
+    /// One integer or word per sample; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]
@@ -224,11 +224,11 @@ pub(crate) struct MethodArgs {
     /// knn joins two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
     /// inputs (not the outputs) to 50 principal components, pca:0.95 to those that hold 95 % of the variance. cknn:1 joins
     /// samples nearer than DELTA times the geometric mean of the distances to their k-th neighbors. sparse thins out knn: a
-    /// spanning tree and the edges that matter most, until there are so many edges a node, or until the condition number
-    /// beside the whole graph is KAPPA.
+    /// spanning tree and the edges that matter most, until the graph has EDGES edges per node, or until its condition
+    /// number relative to the full graph reaches KAPPA.
     #[arg(long, help_heading = "Method", value_name = "KIND", default_value_t = GraphKind::Knn)]
     pub(crate) graph: GraphKind,
-    /// What edges weigh: unit (1), or gaussian, by their length beside the distance to the k-th neighbors
+    /// What edges weigh: unit (1), or gaussian, by their length relative to the distance to the k-th neighbors
     #[arg(long, help_heading = "Method", value_name = "WEIGHTS", default_value_t = Weights::Unit)]
     pub(crate) weights: Weights,
     #[command(flatten)]
@@ -242,7 +242,7 @@ pub(crate) struct GeneralArgs {
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
     pub(crate) eigenpairs: Eigenpairs,
     /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
-    #[arg(long, help_heading = "Method", value_name = "PART", default_value_t = 0.3)]
+    #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value_t = 0.3)]
     pub(crate) sketch_error: f64,
     /// How eigenpairs are found
     #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
@@ -256,7 +256,7 @@ pub(crate) struct GeneralArgs {
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
     /// Relative residual that every eigenpair must reach
-    #[arg(long, help_heading = "Method", value_name = "PART", default_value = "1e-6")]
+    #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value = "1e-6")]
     pub(crate) tolerance: f64,
     /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
     #[arg(long, help_heading = "Method")]

@@ -49,7 +49,7 @@ pub(crate) struct CompareArgs {
     pub(crate) models: ModelsArgs,
     #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
-    /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
+    /// One integer or word per sample, for accuracies and label scores; a data set by name brings its own
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]
@@ -170,10 +170,10 @@ pub(crate) struct ModelsArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certainty")]
 pub(crate) struct CertaintyArgs {
-    /// A 95 % interval of the score that as many samples of the same source typically have, from 100 half-samples
+    /// 95 % confidence interval for the SPADE score, from 100 half-samples
     #[arg(long)]
     pub(crate) interval: bool,
-    /// The scores of the identity (always 1) and of the same outputs dealt out to the inputs at random
+    /// The scores of the identity (always 1) and of the permuted baseline (the outputs, randomly permuted)
     #[arg(long)]
     pub(crate) references: bool,
     /// More numbers about the model: mean eigenvalue, distortion of random edges, trustworthiness and continuity

@@ -148,7 +148,7 @@ pub(crate) struct PredictArgs {
     pub(crate) inputs: String,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Where the outputs go: a NumPy file, one row a sample
+    /// Where the outputs go: a NumPy file, one row per sample
     #[arg(long, value_name = "FILE.npy", help_heading = "Output")]
     pub(crate) out: PathBuf,
     /// Threads to use; all cores by default. The result does not depend on it

@@ -51,7 +51,7 @@ pub(crate) struct JudgedArgs {
     /// Samples, with values from 0 to 1
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) inputs: String,
-    /// One integer a sample; a data set by name brings its own
+    /// One integer per sample; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
 }
@@ -102,7 +102,7 @@ pub(crate) struct AttackArgs {
         help_heading = "Attack"
     )]
     pub(crate) eps: Option<f32>,
-    /// How far each sample may be moved: one number a sample
+    /// How far each sample may be moved: one number per sample
     #[arg(long, value_name = "ARRAY", conflicts_with = "eps", help_heading = "Attack")]
     pub(crate) eps_each: Option<String>,
     /// The norm of epsilon
@@ -247,7 +247,7 @@ pub(crate) struct TrainArgs {
         help_heading = "Data"
     )]
     pub(crate) data: Option<String>,
-    /// One integer a sample; a data set by name brings its own
+    /// One integer per sample; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
     pub(crate) labels: Option<String>,
     /// Samples to test on after each epoch
@@ -287,7 +287,7 @@ pub(crate) struct TrainArgs {
     /// Epochs after those during which epsilon grows to its size, for small networks and a large one
     #[arg(long, value_name = "EPOCHS", default_value_t = 0, help_heading = "Method")]
     pub(crate) growth: usize,
-    /// Of random and spade: choose the samples anew after so many epochs
+    /// Of random and spade: choose the samples again after this many epochs
     #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
     pub(crate) rescore: Option<usize>,
     /// Leave samples alone that are classified wrongly as they are

@@ -65,7 +65,7 @@ pub(crate) struct ScoresArgs {
     /// The folder of a result with graphs and eigenpairs; the files of `score --out` go into it
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
-    /// One integer or word a sample [default: those that came with the graphs]
+    /// One integer or word per sample [default: those that came with the graphs]
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     /// How many of the most fragile samples and edges to show
@@ -94,7 +94,7 @@ pub(crate) struct ScoresArgs {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReplaceArgs {
-    /// Make it anew, whatever is there
+    /// Make it again, even if the file is there
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -28,6 +28,7 @@ mod render_many;
 mod render_score;
 mod render_shares;
 mod requests;
+mod short_help;
 mod signals;
 mod unused;
 
@@ -45,7 +46,7 @@ use failure::Failure;
 ///
 /// Installs a handler for Ctrl-C and a panic hook, so it is for a process that does nothing else.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let parsed = Cli::command()
+    let parsed = short_help::with_examples(Cli::command())
         .try_get_matches_from(arguments)
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {

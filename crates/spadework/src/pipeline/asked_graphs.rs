@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::report::SpadeReport;
 use crate::graph::{Graph, GraphKind};
 use crate::neighbors::squared_distance_between;
-use crate::samples::Samples;
+use crate::samples::{Samples, Side};
 
 impl SpadeReport {
     /// The input and the output graph with the k asked for: those of the report, unless k had to grow.
@@ -26,12 +26,17 @@ impl SpadeReport {
         let scored = [self.graphs.shared_input(), self.graphs.shared_output()];
         let has_grown = connection.used > connection.requested;
         let (Some(inputs), Some(outputs)) = (inputs, outputs) else { return scored };
-        if !has_grown || self.diagnostics.params.graph != GraphKind::Knn {
+        let params = &self.diagnostics.params;
+        if !has_grown || params.graph != GraphKind::Knn {
             return scored;
         }
-        let [input, output] = scored;
+        // The distances of the report: those of another metric, or of standardized columns, order neighbors otherwise.
+        let placed = |side, samples: &Samples<'_>| params.geometry(side).place(side, samples.view()).ok();
         let asked = |graph: &Graph, samples| Arc::new(nearest_only(graph, samples, connection.requested));
-        [asked(&input, inputs), asked(&output, outputs)]
+        match (placed(Side::Input, inputs), placed(Side::Output, outputs)) {
+            (Some(inputs), Some(outputs)) => [asked(&scored[0], &inputs), asked(&scored[1], &outputs)],
+            _ => scored,
+        }
     }
 }
 
@@ -59,6 +64,7 @@ mod tests {
     use crate::graph::Connectivity;
     use crate::monitor::Silent;
     use crate::pipeline::evaluate;
+    use crate::samples::{Metric, Standardize};
     use crate::{PairedSamples, SpadeParams};
 
     fn line(values: &[f64]) -> Samples<'static> {
@@ -82,6 +88,10 @@ mod tests {
         let edges = |graph: &Graph| graph.edges().map(|(p, q, _)| (p, q)).collect::<Vec<_>>();
         assert_eq!(edges(&input), expected);
         assert_eq!(output.nodes(), 10);
+        let params = params.with_input_metric(Metric::Chebyshev).with_standardize(Standardize::Standard);
+        let report = evaluate(&pair, &params, &Silent).unwrap();
+        let [same, _] = report.graphs_as_asked(Some(&inputs), Some(&outputs));
+        assert_eq!(edges(&same), expected, "in one dimension every metric orders neighbors alike");
         let [unknown, _] = report.graphs_as_asked(None, Some(&outputs));
         assert_eq!(edges(&unknown), edges(report.graphs.input()));
     }

@@ -97,7 +97,7 @@ fn first(examples: Examples, limit: Option<NonZeroUsize>) -> Examples {
     }
 }
 
-/// An array of one number a sample.
+/// An array of one number per sample.
 fn one_each(argument: &str, samples: usize) -> Result<Vec<f32>, Failure> {
     let dataset = load(argument)?;
     let values = dataset.few_samples()?;

@@ -1,0 +1,103 @@
+//! What `-h` shows: the options that most calls need, and examples. `--help` has all options, with the same examples.
+
+use clap::{Arg, Command};
+
+/// Options that `-h` shows wherever a command has them; a command with few options shows all of them.
+const EVERYDAY: [&str; 19] = [
+    "inputs",
+    "outputs",
+    "model",
+    "labels",
+    "probe",
+    "neighbors",
+    "top",
+    "by",
+    "rank_by",
+    "min_robust_accuracy",
+    "min_accuracy",
+    "min_overlap",
+    "baseline",
+    "max_drop",
+    "report",
+    "out",
+    "json",
+    "quiet",
+    "eps",
+];
+
+/// From so many options on, `-h` leaves out those that few calls need.
+const MANY: usize = 16;
+
+/// One or two calls of every command, as a newcomer would type them.
+const EXAMPLES: [(&str, &[&str]); 21] = [
+    ("demo", &["spadework demo", "spadework demo --report demo.html"]),
+    (
+        "score",
+        &[
+            "spadework score --inputs mnist:DIR:test --model net.onnx --probe linf:0.1",
+            "spadework score --inputs X.npy --outputs Y.npy --labels y.npy --report page.html",
+        ],
+    ),
+    (
+        "compare",
+        &[
+            "spadework compare --inputs mnist:DIR:test a=net1.onnx b=net2.onnx --probe linf:0.1",
+            "spadework compare --inputs X.npy --outputs a=Y1.npy --outputs b=Y2.npy",
+        ],
+    ),
+    ("sweep", &["spadework sweep --inputs X.npy --outputs a=Y1.npy --outputs b=Y2.npy -k 5..20"]),
+    (
+        "select",
+        &[
+            "spadework select --inputs X.npy --outputs Y.npy --top 100",
+            "spadework select --inputs X.npy --outputs old.npy --against new.npy --moved --top 100",
+        ],
+    ),
+    (
+        "check",
+        &[
+            "spadework check --inputs mnist:DIR:test --model net.onnx --probe linf:0.1 --min-robust-accuracy 60%",
+            "spadework check --inputs X.npy --outputs Y.npy --baseline results --max-drop 2%",
+        ],
+    ),
+    ("graphs", &["spadework graphs --inputs X.npy --outputs Y.npy --connectivity bridge"]),
+    ("distortion", &["spadework distortion --inputs X.npy --outputs Y.npy --top 100"]),
+    ("embed", &["spadework embed --inputs X.npy --outputs Y.npy --out coordinates"]),
+    ("layers", &["spadework layers --model net.onnx --inputs X.npy"]),
+    ("predict", &["spadework predict --model net.onnx --inputs X.npy --out Y.npy"]),
+    ("model", &["spadework model net.onnx"]),
+    ("report", &["spadework report results --out page.html"]),
+    ("data", &["spadework data", "spadework data DIR"]),
+    (
+        "corrupt",
+        &["spadework corrupt --inputs mnist:DIR:test --kind gaussian-noise --severity 3 --out noisy.npy"],
+    ),
+    ("graph", &["spadework graph --inputs X.npy --outputs Y.npy --out graphs"]),
+    ("eigen", &["spadework eigen graphs"]),
+    ("scores", &["spadework scores graphs"]),
+    ("train", &["spadework train --model lenet5 --data mnist:DIR:train --out net"]),
+    ("attack", &["spadework attack --inputs mnist:DIR:test --model net.onnx --eps 0.1"]),
+    ("clever", &["spadework clever --inputs mnist:DIR:test --model net.onnx --top 10"]),
+];
+
+/// The command with a short `-h` and with examples.
+pub(crate) fn with_examples(command: Command) -> Command {
+    command.mut_subcommands(|command| {
+        let Some((name, calls)) = EXAMPLES.into_iter().find(|(name, _)| *name == command.get_name()) else {
+            return command;
+        };
+        let examples = format!("Examples:\n  {}", calls.join("\n  "));
+        let long = command.get_after_long_help().map(ToString::to_string);
+        let long = long.map_or_else(|| examples.clone(), |rest| format!("{examples}\n\n{rest}"));
+        let has_many = command.get_arguments().count() >= MANY;
+        let more = if has_many { format!("\n\nAll options: spadework {name} --help") } else { String::new() };
+        let command = command.after_help(format!("{examples}{more}")).after_long_help(long);
+        if has_many { command.mut_args(everyday_only) } else { command }
+    })
+}
+
+fn everyday_only(option: Arg) -> Arg {
+    let is_everyday =
+        option.is_required_set() || option.is_positional() || EVERYDAY.contains(&option.get_id().as_str());
+    option.hide_short_help(!is_everyday)
+}
