@@ -184,7 +184,7 @@ fn trained_epsilons(run: &Run, which: Which) -> &'static [f64] {
     }
 }
 
-/// LeNet-5 on MNIST and ResNet-18 on CIFAR-10, as in the paper; in quick runs what learns in seconds.
+/// LeNet-5 on MNIST and ResNet-18 on CIFAR-10 (the paper's § 5.5 names ResNet50); in quick runs what learns in seconds.
 pub(crate) fn architecture_of(run: &Run, which: Which, train: &Images) -> &'static str {
     match which {
         _ if train.stand_in => "mlp:64",

@@ -6,8 +6,8 @@
 //! Weibull distribution, whose fitted endpoint is L. The score is min(g(x)/L, radius); the untargeted one is the smallest
 //! over all targets.
 //!
-//! As in the authors' code and in IBM ART, batches are drawn with replacement from a pool of points. Gradients are then
-//! needed once a point of the pool only, and a batch is a choice among norms that are known.
+//! As in IBM ART, batches are drawn with replacement from a pool of points; the authors' code draws new points for each batch.
+//! With a pool, gradients are needed only once per point, and a batch is a choice among norms that are known.
 
 mod weibull;
 
