@@ -31,10 +31,11 @@ impl SpadeReport {
             return scored;
         }
         // The distances of the report: those of another metric, or of standardized columns, order neighbors otherwise.
-        let placed = |side, samples: &Samples<'_>| params.geometry(side).place(side, samples.view()).ok();
+        let inputs = params.geometry(Side::Input).place(Side::Input, inputs.view());
+        let outputs = params.geometry(Side::Output).place(Side::Output, outputs.view());
         let asked = |graph: &Graph, samples| Arc::new(nearest_only(graph, samples, connection.requested));
-        match (placed(Side::Input, inputs), placed(Side::Output, outputs)) {
-            (Some(inputs), Some(outputs)) => [asked(&scored[0], &inputs), asked(&scored[1], &outputs)],
+        match (inputs, outputs) {
+            (Ok(inputs), Ok(outputs)) => [asked(&scored[0], &inputs), asked(&scored[1], &outputs)],
             _ => scored,
         }
     }
