@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use spadework::samples::Values;
-use spadework_io::{load, load_labels};
+use spadework_io::{Error, load, load_labels};
 
 fn fixture(argument: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -28,9 +28,18 @@ fn expected_values(case: &Value) -> Vec<f64> {
 fn every_fixture_reads_as_numpy_says() {
     let cases = cases();
     assert!(cases.len() > 100);
+    let mut refused = 0;
     for case in &cases {
         let argument = case["argument"].as_str().unwrap();
-        let dataset = load(&fixture(argument)).unwrap_or_else(|error| panic!("{error}"));
+        // Whole numbers that double precision does not hold are refused, not rounded.
+        let is_beyond = expected_values(case).iter().any(|value| value.abs() >= 2.0_f64.powi(53));
+        let dataset = match load(&fixture(argument)) {
+            Err(Error::BigInteger { .. }) if is_beyond => {
+                refused += 1;
+                continue;
+            }
+            loaded => loaded.unwrap_or_else(|error| panic!("{error}")),
+        };
         assert_eq!(dataset.shape(), expected_shape(case), "{argument}");
         let samples = dataset.samples().unwrap();
         let (single, values): (bool, Vec<f64>) = match samples.values() {
@@ -40,6 +49,7 @@ fn every_fixture_reads_as_numpy_says() {
         assert_eq!(single, case["single"].as_bool().unwrap(), "{argument}");
         assert_eq!(values, expected_values(case), "{argument}");
     }
+    assert!(refused >= 4, "the smallest and largest numbers of 64 bits");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::scaling::{even_exponent, scaled};
 pub use crate::side::Side;
 
 /// Differences from this on have squares with all their digits, and so have those 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
-const RESOLVED: f64 = 3.872_591_914_849_318e-121;
+const RESOLVED: f64 = f64::from_bits((1023 - 400) << 52);
 
 /// The numbers of [`Samples`], row after row, in the precision in which they came.
 #[derive(Debug, Clone)]

@@ -21,7 +21,7 @@ pub(crate) fn scaled(mut value: f64, mut exponent: i32) -> f64 {
 /// The exponent of the largest even power of two that is at most `value`, a positive finite number. Even, so that the square root
 /// of the power is one too.
 pub(crate) fn even_exponent(value: f64) -> i32 {
-    let exponent = value.log2().floor() as i32;
+    let exponent = exponent_of(value);
     exponent - exponent.rem_euclid(2)
 }
 
@@ -29,6 +29,15 @@ pub(crate) fn even_exponent(value: f64) -> i32 {
 pub(crate) fn exponent_to_one(largest: f64) -> i32 {
     let exponent = even_exponent(largest);
     if exponent.abs() <= ORDINARY { 0 } else { -exponent }
+}
+
+/// The exponent of the largest power of two that is at most `value`. From its bits: the logarithm of numbers just below a power is
+/// rounded up to it.
+fn exponent_of(value: f64) -> i32 {
+    /// Brings subnormal numbers, whose exponent does not stand in their bits, into the normal range.
+    const LIFT: i32 = 54;
+    let bits = |value: f64| ((value.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+    if value < f64::MIN_POSITIVE { bits(value * power_of_two(LIFT)) - LIFT } else { bits(value) }
 }
 
 fn power_of_two(exponent: i32) -> f64 {

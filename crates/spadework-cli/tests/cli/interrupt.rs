@@ -28,7 +28,8 @@ fn signal(child: &Child, name: &str) {
 /// Starts a long run, sends the signals a second later, and expects the end within a second.
 fn stops(scene: &Scene, options: &str, signals: &[&str]) {
     let arguments = format!("score --inputs x.npy --outputs y.npy --threads 2 {options}");
-    let mut child = scene.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        scene.interruptible(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     sleep(Duration::from_secs(1));
     assert!(child.try_wait().unwrap().is_none(), "the run is too short for this test");
     let began = Instant::now();

@@ -83,7 +83,7 @@ mod tests {
         let report = evaluate(&pair, &params, &Silent).unwrap();
         assert!(report.diagnostics.connection.used > 2);
         let [input, output] = report.graphs_as_asked(Some(&inputs), Some(&outputs));
-        let of_group = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4)];
+        let of_group = [(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)];
         let expected: Vec<(u32, u32)> =
             of_group.into_iter().chain(of_group.map(|(p, q)| (p + 5, q + 5))).collect();
         let edges = |graph: &Graph| graph.edges().map(|(p, q, _)| (p, q)).collect::<Vec<_>>();

@@ -87,6 +87,16 @@ impl Scene {
         command
     }
 
+    /// The command as a terminal would start it. Tests that run in the background may have inherited signals that are ignored, and
+    /// the command rightly goes on ignoring those.
+    pub(crate) fn interruptible(&self, arguments: &str) -> Command {
+        let direct = self.command(arguments);
+        let mut command = Command::new("env");
+        command.arg("--default-signal=INT,HUP,TERM").arg(direct.get_program()).args(direct.get_args());
+        command.current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
     /// Calls the command.
     pub(crate) fn run(&self, arguments: &str) -> Outcome {
         Outcome::new(self.command(arguments).output().unwrap())
