@@ -54,9 +54,9 @@
   const models = data.models.map((model) => {
     const [scores, margins, fragility] = [model.scores, model.margins, model.fragility].map((column) => column && unpack(column, Float64Array));
     const predicted = model.predicted && { names: model.predicted.names, of: unpack(model.predicted.packed, Uint16Array) };
-    // By what says best which samples break, as in the tables of the command; node scores keep an order of their own.
+    // By what says best which samples break, as in the tables of the command; node scores keep ranks of their own.
     const [order, scoreOrder] = [ordered(fragility ?? scores), ordered(scores)];
-    return { name: model.name, scores, order, scoreOrder, rank: ranks(order), predicted, margins, fragility };
+    return { name: model.name, scores, order, scoreOrder, rank: ranks(order), scoreRank: ranks(scoreOrder), predicted, margins, fragility };
   });
   const labelOf = (p) => (labels ? labels.names[labels.of[p]] : null);
   const predictedOf = (model, p) => (model.predicted ? model.predicted.names[model.predicted.of[p]] : null);
