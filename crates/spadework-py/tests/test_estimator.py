@@ -137,6 +137,12 @@ def test_score_is_the_overlap_of_held_out_samples():
     ]
     expected = np.mean([len(set(given) & set(taken)) for given, taken in zip(*near)]) / 7
     assert spade.score(X[new], Y[new]) == pytest.approx(expected, abs=1e-12)
+    # By the distances that the model was fitted with.
+    scaled = X * 10.0 ** np.arange(6)
+    same = spadework.Spade(neighbors=7, standardize=True, verbose=False).fit(scaled[fitted], Y[fitted])
+    unit = (X - X[fitted].mean(axis=0)) / X[fitted].std(axis=0)
+    alike = spadework.Spade(neighbors=7, verbose=False).fit(unit[fitted], Y[fitted])
+    assert same.score(scaled[new], Y[new]) == pytest.approx(alike.score(unit[new], Y[new]), abs=1e-12)
     # Samples that were fitted are neighbors of themselves on both sides.
     assert spade.score(X[fitted], Y[fitted]) > expected
     scores = cross_val_score(spadework.Spade(neighbors=7, verbose=False), X, Y, cv=4)

@@ -189,7 +189,7 @@ class Spade:
         scores: npt.NDArray[np.float64] = found["node_scores"]
         return scores
 
-    def score(self, X: Any, Y: Any) -> float:
+    def score(self, X: Any, y: Any) -> float:
         """Share of the neighbors of new samples that stay neighbors: larger is more robust, as model selection expects it.
 
         For every new sample, the nearest ``neighbors`` of the fitted samples by inputs and by outputs are compared. So
@@ -199,23 +199,41 @@ class Spade:
         ----------
         X : array-like of shape (m, ...)
             Inputs.
-        Y : array-like of shape (m, ...)
-            Outputs of the same model.
+        y : array-like of shape (m, ...)
+            Outputs of the same model; scikit-learn passes them by this name.
 
         Returns
         -------
         float
             From 0 to 1.
         """
-        inputs, outputs = self._new_samples(X, Y)
+        inputs, outputs = self._new_samples(X, y)
         neighbors = min(self.neighbors, len(self._inputs))
+        sides = (
+            (*self._on_one_scale(inputs), self.input_metric),
+            (outputs, self._outputs, self.output_metric),
+        )
         # Counted from beyond the fitted samples: a new sample is none of them, even where it is a copy.
         nearest = [
-            _native.nearest_between(new, fitted, len(fitted), neighbors, _threads(self.n_jobs))[1]
-            for new, fitted in ((inputs, self._inputs), (outputs, self._outputs))
+            _native.nearest_between(new, fitted, len(fitted), neighbors, metric, _threads(self.n_jobs))[1]
+            for new, fitted, metric in sides
         ]
         shared = [len(np.intersect1d(given, taken)) for given, taken in zip(*nearest)]
         return float(np.mean(shared)) / neighbors
+
+    def _on_one_scale(self, inputs: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """New and fitted inputs, standardized by the fitted ones where asked for."""
+        if not self.standardize:
+            return inputs, self._inputs
+        fitted = self._inputs.astype(np.float64)
+        if self.standardize == "robust":
+            low, center, high = np.percentile(fitted, [25, 50, 75], axis=0)
+            spread = high - low
+        else:
+            center, spread = fitted.mean(axis=0), fitted.std(axis=0)
+        # A constant column moves no distance.
+        scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        return (inputs - center) * scale, (fitted - center) * scale
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name.

@@ -214,7 +214,7 @@ def _check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval
         raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
 
 
-def _side(samples: Any, graph: Any, side: str) -> tuple[Any, list[str]]:
+def _side(samples: Any, graph: Any, side: str) -> tuple[Any, list[_notes.Note]]:
     """Samples or a graph, and what is to be told of them."""
     if (samples is None) == (graph is None):
         raise ValueError(f"exactly one of `{side}s` and `{side}_graph` must be given")
@@ -222,7 +222,8 @@ def _side(samples: Any, graph: Any, side: str) -> tuple[Any, list[str]]:
         entries = as_entries(graph, f"{side}_graph")
         return entries, _notes.about_entries(entries, f"{side}_graph")
     rows = as_rows(samples, f"{side}s")
-    return rows, _notes.about_outputs(rows) if side == "output" else []
+    notes: list[_notes.Note] = _notes.about_outputs(rows) if side == "output" else []
+    return rows, notes
 
 
 def _samples(side: Any) -> int:
@@ -355,7 +356,7 @@ sketch_error, tolerance, certify, references, indices, task, seed, threads, verb
     return Comparison(document=document, reports=reports, notes=notes)
 
 
-def _about_models(models: Iterable[tuple[str, Any]]) -> list[str]:
+def _about_models(models: Iterable[tuple[str, Any]]) -> list[_notes.Note]:
     return [note for name, rows in models for note in _notes.about_outputs(rows, f"model `{name}`: ")]
 
 
