@@ -9,7 +9,7 @@ v' L_Y v = 1 and v(p) - v(q) = sqrt(lambda) z(pq), so an edge's score is simply 
 usage: python scripts/check_against_oracle.py --result DIR --inputs X.npy --outputs Y.npy [-k 10] [-r 2]
 
 Compared: eigenvalues and model score (relative error), neighbors used, the edge list (equality), edge, node and label
-scores entry by entry (largest difference, relative to the largest score), node ranks (by descending score). Scores
+scores entry by entry (largest difference, relative to the largest score), node ranks (by descending fragility). Scores
 belong to the span of the first r eigenvectors; where lambda_r and lambda_(r+1) nearly coincide they are not defined,
 and the table says so. Exit code 0: all agree. 1: something does not. 2: the call or its files are wrong.
 """
@@ -56,6 +56,7 @@ class Found:
     edge_scores: Array
     node_scores: Array
     ranks: Array
+    fragility: Array
     labels: list[str]
 
 
@@ -236,7 +237,7 @@ def read_folder(folder: Path) -> Found:
     result = json.loads((folder / "result.json").read_text())
     lines = read_rows(folder / "edges.csv", ["p", "q", "score"])
     edges = sorted((*sorted((int(p), int(q))), float(score)) for p, q, score in lines)
-    nodes = read_rows(folder / "nodes.csv", ["index", "label", "score", "rank"])
+    nodes = read_rows(folder / "nodes.csv", ["index", "label", "score", "rank", "margin", "fragility"])
     nodes.sort(key=lambda row: int(row[0]))
     if [int(row[0]) for row in nodes] != list(range(len(nodes))):
         raise SystemExit(f"{folder / 'nodes.csv'}: indices are not 0..{len(nodes) - 1}, each once")
@@ -246,6 +247,7 @@ def read_folder(folder: Path) -> Found:
         np.array([e[2] for e in edges]),
         np.array([float(row[2]) for row in nodes]),
         np.array([int(row[3]) for row in nodes]),
+        np.array([float(row[5]) for row in nodes]),
         [row[1].strip() for row in nodes],
     )
 
@@ -284,7 +286,7 @@ def compare_ranks(found: Found) -> Row:
     n = len(found.ranks)
     first = int(found.ranks.min())
     complete = first in (0, 1) and np.array_equal(np.sort(found.ranks), np.arange(first, first + n))
-    downward = bool(np.all(np.diff(found.node_scores[np.argsort(found.ranks)]) <= 0))
+    downward = bool(np.all(np.diff(found.fragility[np.argsort(found.ranks)]) <= 0))
     return Row("node ranks", complete and downward, f"counted from {first}")
 
 
