@@ -282,7 +282,7 @@ def compare_edges(got: Array, want: Array) -> Row:
 
 
 def compare_ranks(found: Found) -> Row:
-    """Ranks must order the folder's own scores downward, counted from 0 or from 1."""
+    """Ranks must order the folder's own fragility downward, counted from 0 or from 1."""
     n = len(found.ranks)
     first = int(found.ranks.min())
     complete = first in (0, 1) and np.array_equal(np.sort(found.ranks), np.arange(first, first + n))
