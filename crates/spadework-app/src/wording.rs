@@ -213,7 +213,7 @@ impl Hint {
             Hint::ByFragility => "use --by fragility",
             Hint::GiveLabels => "pass --labels, one class per sample, counted from 0 as the outputs are",
             Hint::MakeBaseline => {
-                "make the baseline again with `spadework score --out DIR` and the same inputs, --neighbors, --graph, --weights, --connectivity and --probe"
+                "make the baseline again with `spadework score --out DIR` and the same inputs, --neighbors, --graph, --weights, metrics, --standardize, --connectivity and --probe"
             }
             Hint::WhereArrays => "--inputs and --outputs say where the arrays of the result are now",
             Hint::WhereReferenceInputs => "--reference-inputs says where the inputs of the reference are now",

@@ -26,7 +26,7 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
         ));
     }
     if !document.request.has_usual_distances() {
-        lines.push_str(&format!("distances     {}\n", document.request.distances()));
+        lines.push_str(&format!("  distances          {}\n", document.request.distances()));
     }
     let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
     let searches: Vec<String> = sides

@@ -27,7 +27,7 @@ pub struct CheckDocument {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_failures: Vec<usize>,
     /// What a reader must know of the gates; those of the result are in `result`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub notes: Vec<Note>,
     /// λ_1; larger is less robust.
     pub model_score: f64,

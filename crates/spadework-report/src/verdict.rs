@@ -45,6 +45,17 @@ pub(crate) fn share_interval(share: f64, samples: usize) -> Option<(f64, f64)> {
     Some(((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0)))
 }
 
+/// The interval of the estimated robust accuracy: that of the document, which knows how far the search came; of the samples alone
+/// where an older document has none.
+fn estimated_interval(probe: &ProbeDocument, robust: f64) -> Option<(f64, f64)> {
+    let known = probe.estimate.as_ref().map(|estimate| (estimate.lower, estimate.upper));
+    known.or_else(|| share_interval(robust, probe.samples))
+}
+
+fn estimated_range(probe: &ProbeDocument, robust: f64) -> String {
+    estimated_interval(probe, robust).map_or_else(String::new, |(low, high)| written_range(low, high))
+}
+
 /// `38.0 – 48.1 %`.
 pub(crate) fn share_range(share: f64, samples: usize) -> String {
     share_interval(share, samples).map_or_else(String::new, |(low, high)| written_range(low, high))
@@ -97,13 +108,13 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
             word(left(robust)),
             percent(accuracy),
             percent(robust),
-            share_range(robust, probe.samples)
+            estimated_range(probe, robust)
         ),
         (Some(robust), None) => format!(
             "{}: about {} ({}) of the samples keep their class under attack by {leaves}.",
             word(robust),
             percent(robust),
-            share_range(robust, probe.samples)
+            estimated_range(probe, robust)
         ),
         (None, accuracy) => {
             let right = accuracy
@@ -119,8 +130,8 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
 
 fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
     let mut limits = vec![format!(
-        "Measured on {} samples with up to {} probes each ({} runs of the model). The ranges are 95 % intervals for the choice of \
-         samples.",
+        "Measured on {} samples with up to {} probes each ({} runs of the model). The ranges are 95 % intervals; that of \
+         the estimate covers the choice of samples and what a longer search would find.",
         grouped(probe.samples),
         grouped(probe.probes),
         grouped(probe.evaluations as usize)
@@ -213,7 +224,8 @@ fn of_probe(probe: &ProbeDocument) -> Vec<Headline> {
     match probe.robust_accuracy {
         Some(robust) => {
             let note = format!("estimated robust accuracy, {} samples", grouped(probe.samples));
-            let estimate = share(format!("under attack, {name}"), robust, probe.samples, note);
+            let interval = estimated_interval(probe, robust);
+            let estimate = share_within(format!("under attack, {name}"), robust, interval, note);
             vec![estimate, Headline { is_minor: true, ..survived }]
         }
         None => vec![survived],
@@ -241,11 +253,15 @@ fn spade_score(
 
 /// A share as a headline; its interval where the number of samples is known.
 fn share(name: String, part: f64, samples: usize, note: String) -> Headline {
-    let interval = share_interval(part, samples);
+    share_within(name, part, share_interval(part, samples), note)
+}
+
+/// A share as a headline, with the interval that belongs to it.
+fn share_within(name: String, part: f64, interval: Option<(f64, f64)>, note: String) -> Headline {
     Headline {
         name,
         value: percent(part),
-        range: share_range(part, samples),
+        range: interval.map_or_else(String::new, |(low, high)| written_range(low, high)),
         bar: bar(part, interval),
         note,
         is_minor: false,
