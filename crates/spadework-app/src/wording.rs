@@ -122,6 +122,8 @@ note_codes! {
     ScoreAlone = "score-alone",
     /// Of a model and its baseline only one was probed.
     ProbedAlone = "probed-alone",
+    /// The baseline has an accuracy, and the model has none.
+    AccuracyMissing = "accuracy-missing",
     /// The arrays of a result are not found.
     ArraysNotFound = "arrays-not-found",
 }

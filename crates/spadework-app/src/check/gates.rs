@@ -3,6 +3,7 @@
 use spadework_document::Note;
 use spadework_document::check::{GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
+use spadework_document::score::ScoreDocument;
 use spadework_probe::intervals::{Decision, Difference, Estimated, paired_shares, unpaired_shares};
 
 use super::baseline::Baseline;
@@ -51,6 +52,7 @@ impl Gates<'_> {
         judged.gates.extend(drops.regression()?);
         judged.new_failures = drops.new_failures()?;
         judged.notes.extend(drops.unequal_probes());
+        judged.notes.extend(drops.missing_accuracy());
         Ok(judged)
     }
 
@@ -212,6 +214,16 @@ impl Drops<'_> {
             _ => return None,
         };
         Some(Note { code: NoteCode::ProbedAlone.to_string(), message })
+    }
+
+    /// A gate on accuracy that a forgotten or wrong array of labels would take away in silence.
+    fn missing_accuracy(&self) -> Option<Note> {
+        let has_accuracy = |document: &ScoreDocument| document.facts.estimates.accuracy.is_some();
+        let is_missing = has_accuracy(&self.baseline.document) && !has_accuracy(&self.scored.document);
+        let message = "the baseline has an accuracy and this model has none, so its drop of accuracy is not known: pass --labels, one \
+                       class per sample, each the position of an output";
+        let code = NoteCode::AccuracyMissing.to_string();
+        is_missing.then(|| Note { code, message: message.to_owned() })
     }
 }
 

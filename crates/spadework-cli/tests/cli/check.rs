@@ -255,6 +255,18 @@ fn limits_need_what_they_are_about() {
     noise.refuses(2, &["--min-robust-accuracy", "`search`"]);
 }
 
+/// Forgotten labels must not take a gate away in silence.
+#[test]
+fn an_accuracy_that_is_missing_is_noted() {
+    let scene = classifier();
+    score_classifier(&scene, "y", "--out base");
+    let rules = "--baseline base --max-drop 2% --json";
+    let json = scene.run(&format!("check -q --inputs x.csv -k 6 --outputs y.csv {rules}")).json();
+    assert_eq!(json["notes"][0]["code"], "accuracy-missing", "{json}");
+    let labeled = check_classifier(&scene, "y", rules).json();
+    assert_eq!(labeled["notes"], serde_json::json!([]), "{labeled}");
+}
+
 #[test]
 fn overlap_is_gated_without_labels() {
     let scene = with_baseline();
