@@ -236,7 +236,7 @@ impl Usage {
             }
             Usage::NoLayerMatches { patterns } => format!("no layer matches --layers {patterns}"),
             Usage::NoLayerOfInput { input } => format!("no layer depends on input `{input}` alone"),
-            Usage::NoLayerOfRows => "no layer makes one row a sample".to_owned(),
+            Usage::NoLayerOfRows => "no layer makes one row per sample".to_owned(),
             Usage::NoLayer => "there is no layer".to_owned(),
             Usage::GateWithoutProbe { gate } => format!(
                 "{} needs a model that is probed: pass {} and {}",
@@ -272,7 +272,7 @@ impl Usage {
             | Usage::BrokenStage { reason }
             | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
-                format!("says model score {then}, but its arrays give {now}: make the result anew")
+                format!("says model score {then}, but its arrays give {now}: make the result again")
             }
             Usage::OtherArrays { then, now } => format!(
                 "inputs and outputs must be those of the report, whose model score is {then}, got {now}"

@@ -222,8 +222,8 @@ impl Hint {
             Hint::WhereReferenceOutputs => {
                 "--reference-outputs says where the outputs of the reference are now"
             }
-            Hint::MakeReference => "make the folder anew with `spadework score --out DIR`",
-            Hint::ReplaceStage => "--force makes it anew; another folder keeps both",
+            Hint::MakeReference => "make the folder again with `spadework score --out DIR`",
+            Hint::ReplaceStage => "--force makes it again; another folder keeps both",
             Hint::MakeGraphs => {
                 "`spadework graph --out RESULT` makes them, or takes those of another program"
             }

@@ -20,6 +20,8 @@ mod commands;
 mod console;
 mod failure;
 mod interrupt;
+#[cfg(test)]
+mod reference;
 mod render;
 mod render_comparison;
 mod render_graphs;
@@ -30,6 +32,7 @@ mod render_shares;
 mod requests;
 mod short_help;
 mod signals;
+mod suggestions;
 mod unused;
 
 use std::ffi::OsString;
@@ -46,14 +49,19 @@ use failure::Failure;
 ///
 /// Installs a handler for Ctrl-C and a panic hook, so it is for a process that does nothing else.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
     let parsed = short_help::with_examples(Cli::command())
-        .try_get_matches_from(arguments)
+        .try_get_matches_from(&arguments)
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is no failure.
         Err(error) => {
-            let error = with_tip(error);
+            #[cfg(not(feature = "networks"))]
+            if error.use_stderr() && arguments.get(1).and_then(|name| name.to_str()).is_some_and(short_help::lacks) {
+                return report(&Failure::without_networks());
+            }
+            let error = suggestions::with_similar_value(with_tip(error));
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
         }

@@ -27,6 +27,7 @@ pub const SCHEMA: &str = "spadework.compare/2";
 
 /// Several models on the same inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -81,6 +82,7 @@ pub struct CompareDocument {
 
 /// What was compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareData {
     /// The inputs of all models.
     pub inputs: ArrayDocument,
@@ -96,6 +98,7 @@ pub struct CompareData {
 
 /// One model of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
@@ -133,6 +136,7 @@ pub struct ModelDocument {
 
 /// How far two models agree on which samples are fragile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgreementDocument {
     /// The model that is ranked first.
     pub a: String,
@@ -159,6 +163,7 @@ pub struct AgreementDocument {
 
 /// A number that puts models into another order than the one they are ranked by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DisagreementDocument {
     /// The number: `robust-accuracy`, `overlap` or `model-score`.
     pub by: String,
@@ -177,6 +182,7 @@ fn by_model_score() -> String {
 
 /// Wall-clock seconds of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareTimings {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,
@@ -200,7 +206,7 @@ impl CompareDocument {
     /// model, in the order of the comparison.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(
         comparison: &Comparison,
         facts: &[SampleFacts],

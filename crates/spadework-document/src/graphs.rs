@@ -11,6 +11,7 @@ pub const SCHEMA: &str = "spadework.graphs/2";
 
 /// A model on graphs made in every way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstructionsDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -45,6 +46,7 @@ pub struct ConstructionsDocument {
 
 /// One way of making graphs: what came of it, or why nothing did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstructionDocument {
     /// How the graphs are made of their samples.
     pub graph: String,
@@ -59,6 +61,7 @@ pub struct ConstructionDocument {
 
 /// What came of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Outcome {
     /// Scores.
@@ -72,6 +75,7 @@ pub enum Outcome {
 
 /// The scores of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstructionScores {
     /// λ_1; larger is less robust.
     pub model_score: f64,

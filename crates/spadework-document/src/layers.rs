@@ -27,12 +27,13 @@ pub struct Layer {
     pub operator: String,
     /// The value that it makes.
     pub value: String,
-    /// Numbers a sample.
+    /// Numbers per sample.
     pub dim: usize,
 }
 
 /// Scores over the depth of a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayersDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -42,7 +43,7 @@ pub struct LayersDocument {
     pub layers: Vec<LayerDocument>,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers a sample of the inputs.
+    /// Numbers per sample of the inputs.
     pub input_dim: usize,
     /// k, the same for all layers.
     pub neighbors: NeighborsDocument,
@@ -75,6 +76,7 @@ pub struct LayersDocument {
 
 /// One layer: its score, or why it has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerDocument {
     /// Its place among the nodes that depend on the input, from 1.
     pub depth: usize,
@@ -84,7 +86,7 @@ pub struct LayerDocument {
     pub operator: String,
     /// The value that it makes.
     pub value: String,
-    /// Numbers a sample.
+    /// Numbers per sample.
     pub dim: usize,
     /// λ_1 of its activations against the inputs.
     pub model_score: Option<f64>,
@@ -114,6 +116,7 @@ pub struct LayerDocument {
 
 /// The graph of the inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayersInputGraph {
     /// Its edges.
     pub edges: usize,
@@ -125,6 +128,7 @@ pub struct LayersInputGraph {
 
 /// Wall-clock seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayersTimings {
     /// The search over the inputs.
     pub neighbors_input_s: f64,

@@ -10,6 +10,7 @@ const WEAKEST: usize = 8;
 
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
@@ -24,7 +25,7 @@ pub struct ProbeDocument {
     /// The part of the probed samples that are right, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
-    /// The part of the probed samples that are right (of any class, where there is no accuracy) and keep their class on every copy.
+    /// The part of the probed samples that are right (of any class, without labels) and keep their class on every copy.
     pub held: f64,
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,6 +51,7 @@ pub struct ProbeDocument {
 
 /// The accuracy under attack that a search estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeEstimateDocument {
     /// The estimate, from 0 to 1.
     pub estimate: f64,
@@ -65,6 +67,7 @@ pub struct ProbeEstimateDocument {
 
 /// A sample that loses its class on a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ChangedDocument {
     /// The sample, counted from 0.
     pub index: usize,
@@ -83,7 +86,7 @@ impl ProbeDocument {
     /// The document of what was probed, with `top` samples that changed; `labels` are those of all samples.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
         let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
@@ -122,6 +125,7 @@ impl ProbeDocument {
 
 /// How far the outputs of a regressor were moved, in units of their standard deviation: lower bounds of what an attack can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OutputChangeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
@@ -145,6 +149,7 @@ pub struct OutputChangeDocument {
 
 /// A sample and how far its outputs were moved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MovedDocument {
     /// The sample, counted from 0.
     pub index: usize,

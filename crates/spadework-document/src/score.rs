@@ -28,6 +28,7 @@ pub const SCHEMA: &str = "spadework.score/2";
 
 /// A scored model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScoreDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -112,6 +113,7 @@ pub struct ScoreDocument {
 
 /// A corruption of images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CorruptionDocument {
     /// Its name, e.g. `gaussian-noise`.
     pub kind: String,
@@ -125,6 +127,7 @@ pub struct CorruptionDocument {
 
 /// Bounds of the model score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EnclosureDocument {
     /// Lower end.
     pub lower: f64,
@@ -138,6 +141,7 @@ pub struct EnclosureDocument {
 
 /// Scores of the full spectrum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FullSpectrumDocument {
     /// Rows of the random projection; none where every score was computed by solves.
     pub rows: Option<usize>,
@@ -156,6 +160,7 @@ impl From<SketchInfo> for FullSpectrumDocument {
 
 /// Neighbours per sample; 0 where both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NeighborsDocument {
     /// As asked for.
     pub requested: usize,
@@ -165,6 +170,7 @@ pub struct NeighborsDocument {
 
 /// Both graphs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GraphsDocument {
     /// G_X.
     pub input: GraphDocument,
@@ -174,6 +180,7 @@ pub struct GraphsDocument {
 
 /// One graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
@@ -207,6 +214,7 @@ pub struct GraphDocument {
 
 /// How neighbours were searched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SearchDocument {
     /// `exact` or `approximate`.
     pub method: String,
@@ -219,6 +227,7 @@ pub struct SearchDocument {
 
 /// A sparsified graph beside the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SparsifierDocument {
     /// Edges of the whole.
     pub edges_before: usize,
@@ -237,6 +246,7 @@ fn is_zero(count: &usize) -> bool {
 
 /// Mean node score of one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LabelDocument {
     /// The label.
     pub label: i64,
@@ -251,6 +261,7 @@ pub struct LabelDocument {
 
 /// Mean score of the input edges between two labels, or within one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LabelPairDocument {
     /// The lower label.
     pub a: i64,
@@ -264,6 +275,7 @@ pub struct LabelPairDocument {
 
 /// How unevenly fragility is spread over the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DisparityDocument {
     /// The label of largest score.
     pub worst: i64,
@@ -273,6 +285,7 @@ pub struct DisparityDocument {
 
 /// A subsampling interval of the model score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IntervalDocument {
     /// Lower end.
     pub lower: f64,
@@ -290,15 +303,17 @@ pub struct IntervalDocument {
 
 /// Scores to hold a model score against.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReferencesDocument {
     /// The score of a model that returns its input: always 1.
     pub identity: f64,
-    /// The score of the same outputs dealt out to the inputs at random.
+    /// The score of the permuted baseline: the same outputs, randomly permuted.
     pub permuted: f64,
 }
 
 /// What was scored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DataDocument {
     /// The inputs.
     pub inputs: ArrayDocument,
@@ -314,6 +329,7 @@ pub struct DataDocument {
 
 /// Something that a user named, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlaceDocument {
     /// What the user typed.
     pub array: String,
@@ -324,6 +340,7 @@ pub struct PlaceDocument {
 
 /// An array as it was named, and how to tell it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArrayDocument {
     /// What the user typed.
     pub array: String,
@@ -336,6 +353,7 @@ pub struct ArrayDocument {
 
 /// A model file whose outputs were scored, and how it was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelFileDocument {
     /// What the user typed.
     pub file: String,
@@ -361,6 +379,7 @@ pub struct ModelFileDocument {
 
 /// An edge of the input graph and its score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EdgeDocument {
     /// One end.
     pub p: u32,
@@ -372,6 +391,7 @@ pub struct EdgeDocument {
 
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimingsDocument {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,
@@ -451,7 +471,7 @@ impl ScoreDocument {
     /// The document of a report, with the `top` most fragile samples and edges.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
         let diagnostics = &report.diagnostics;
         let connection = &diagnostics.connection;

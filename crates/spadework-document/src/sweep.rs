@@ -20,6 +20,7 @@ pub const SCHEMA: &str = "spadework.sweep/2";
 
 /// Scores of models over k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SweepDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -69,6 +70,7 @@ pub struct SweepDocument {
 
 /// One k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointDocument {
     /// k.
     pub neighbors: usize,
@@ -92,6 +94,7 @@ pub struct PointDocument {
 
 /// One model at one k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointScore {
     /// The model's name.
     pub name: String,
@@ -111,6 +114,7 @@ pub struct PointScore {
 
 /// A range of k over which the models keep their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StableDocument {
     /// The smallest k.
     pub from: usize,
@@ -135,6 +139,7 @@ pub struct UsualOrder {
 
 /// Wall-clock seconds of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SweepTimings {
     /// All neighbour searches.
     pub neighbors_s: f64,

@@ -3,7 +3,7 @@
 //! [`load`] takes what a user types: a file (`x.npy`, `x.npz:key`, `x.csv`, `x.parquet`, `x.safetensors:key`, an IDX file, a
 //! CIFAR-10 batch), a data set by name and folder (`mnist:DIR:test`), a folder of images (`images:DIR`) or the embedded
 //! `digits`. The [`Dataset`] it gives owns the values, or maps
-//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row a sample. [`load_labels`] takes the
+//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row per sample. [`load_labels`] takes the
 //! same arguments for the classes of the samples.
 //!
 //! ```

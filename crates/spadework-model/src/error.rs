@@ -68,7 +68,7 @@ pub enum ModelError {
     /// Elements that rows of numbers cannot be turned into.
     #[error("input `{input}` must take floating point numbers, got {element}")]
     InputType { input: String, element: String },
-    /// An output that is not one row a sample.
+    /// An output that is not one row per sample.
     #[error("output `{output}` must have one row for each of {batch} samples, got shape {shape:?}")]
     OutputShape { output: String, batch: usize, shape: Vec<usize> },
     /// An output whose shape depends on the numbers that go in.

@@ -82,7 +82,7 @@ impl Prepared {
         self.fit.moves_axes()
     }
 
-    /// Numbers that a sample gets of each output; none where an output is not one row a sample.
+    /// Numbers that a sample gets of each output; none where an output is not one row per sample.
     pub fn dims(&self) -> Vec<Option<usize>> {
         (0..self.outputs.len()).map(|at| Some(self.sample_shape(at).ok()?.iter().product())).collect()
     }
@@ -94,7 +94,7 @@ impl Prepared {
             self.runner.outputs()[at].as_ref().ok_or_else(|| ModelError::OpenShape { output: output() })?;
         match shape.split_first() {
             Some((&rows, rest)) if rows == self.fit.batch && !rest.contains(&0) => {
-                // One number a sample is a row of one.
+                // One number per sample is a row of one.
                 Ok(if rest.is_empty() { vec![1] } else { rest.to_vec() })
             }
             // With a single sample, whatever comes out belongs to it.
@@ -112,7 +112,7 @@ impl Prepared {
     /// Beside them, every thread holds what one batch makes. The last batch is filled up with its last sample.
     ///
     /// # Errors
-    /// When an output is not one row a sample or holds a number that is not finite, a batch fails, or the monitor stops
+    /// When an output is not one row per sample or holds a number that is not finite, a batch fails, or the monitor stops
     /// the run.
     pub fn run(&self, samples: &Samples<'_>, monitor: &dyn Monitor) -> Result<Vec<Dataset>> {
         self.run_here(samples, monitor).map_err(|cause| about(&self.model, cause))

@@ -103,7 +103,7 @@ impl LabelArrays<'_> {
     }
 }
 
-/// Numbers, one a row.
+/// Numbers, one per row.
 pub(crate) fn column<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyArray1<f64>> {
     PyArray1::from_slice(py, values)
 }

@@ -449,7 +449,7 @@ pub enum Error {
         weights: String,
     },
     /// Blocks of samples that are not of one kind.
-    #[error("both blocks must have the same numbers a sample ({expected}), got {got}")]
+    #[error("both blocks must have the same numbers per sample ({expected}), got {got}")]
     BlockDim {
         /// Numbers per sample of the block that is searched.
         expected: usize,
@@ -457,7 +457,7 @@ pub enum Error {
         got: usize,
     },
     /// New samples of another kind than the reference.
-    #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]
+    #[error("new {side}s must have the {expected} numbers per sample of the reference, got {got}")]
     ReferenceDim {
         /// The side.
         side: Side,

@@ -11,17 +11,17 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         result: &args.result,
         title: args.title.clone(),
         inputs: args.inputs.as_deref(),
-        outputs: args.outputs.iter().map(String::as_str).collect(),
+        outputs: args.outputputs.iter().map(String::as_str).collect(),
         threads: args.threads,
         page: PageRequest {
             pictures: args.pictures.pictures.map(Into::into),
-            ..args.plots.request(args.out.as_deref())
+            ..args.plots.request(args.output.as_deref())
         },
     };
     report(&request, &Console::saying(args.quiet, args.no_progress).monitor())?;
     if args.quiet {
         return Ok(());
     }
-    let written = [args.out.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();
+    let written = [args.output.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();
     Console::data(&written.map(|path| format!("wrote {}\n", path.display())).collect::<String>())
 }

@@ -11,6 +11,7 @@ const STAGE: &str = "eigen";
 
 /// How eigenpairs were found: the document inside their file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EigenStage {
     /// [`SCHEMA`].
     pub schema: String,

@@ -89,7 +89,7 @@ class Comparison(Paged, Mapping[str, Report]):
         return list(self.document["agreement"])
 
     def to_frame(self) -> DataFrame:
-        """A row a model, most robust first, as a pandas frame.
+        """A row per model, most robust first, as a pandas frame.
 
         Returns
         -------

@@ -59,10 +59,10 @@ def score(
     inputs, outputs : array-like of shape (n, ...)
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
-        flattened to one row a sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
+        flattened to one row per sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
         becomes x/255; nothing is modified. ``outputs`` may also be the model itself, a callable: it is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
-        One integer or word a sample, for label scores.
+        One integer or word per sample, for label scores.
     neighbors : int, default=10
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
@@ -97,7 +97,7 @@ def score(
     interval : bool, default=False
         Also find a 95 % interval of the model score, from 100 half-samples.
     references : bool, default=False
-        Also score the same outputs dealt out to the inputs at random.
+        Also score the permuted baseline: the model's outputs, randomly permuted.
     indices : bool, default=False
         Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
     probed : Probed, optional
@@ -293,7 +293,7 @@ def compare(
     outputs : dict of str to array-like of shape (n, ...)
         The outputs of each model, by its name; at least two. A callable is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
-        One integer or word a sample, for accuracies and label scores.
+        One integer or word per sample, for accuracies and label scores.
     input_graph : SciPy sparse matrix of shape (n, n), optional
         A graph in place of ``inputs``, as in `score`.
     interval : bool, default=False
@@ -620,7 +620,7 @@ def perturbation_budget(node_scores: Any, *, top: int, large: float, small: floa
     """
     scores = np.asarray(node_scores.node_scores if isinstance(node_scores, Report) else node_scores, dtype=np.float64)
     if scores.ndim != 1 or not np.all(np.isfinite(scores)):
-        raise ValueError(f"node_scores must be one finite number a sample, got an array of shape {list(scores.shape)}")
+        raise ValueError(f"node_scores must be one finite number per sample, got an array of shape {list(scores.shape)}")
     count = whole_number(top, "top", least=0)
     if count > len(scores):
         raise ValueError(f"`top` must be at most the number of samples ({len(scores)}), got {count}")

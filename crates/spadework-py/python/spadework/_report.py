@@ -142,7 +142,7 @@ class Report:
 
     @property
     def permuted_score(self) -> float | None:
-        """Score of the same outputs dealt out at random, where ``references=True`` asked for it."""
+        """Score of the permuted baseline: the same outputs, randomly permuted, where ``references=True`` asked for it."""
         found = self.document.get("references")
         return None if found is None else float(found["permuted"])
 

@@ -193,7 +193,7 @@ def pgd(
     part = 2.5 / count if step_size is None else number(step_size, "step_size")
     radius = torch.as_tensor(eps, dtype=x.dtype, device=x.device)
     if radius.ndim not in (0, 1) or (radius.ndim == 1 and len(radius) != len(x)):
-        raise ValueError(f"eps must be a number or one a sample ({len(x)}), got shape {list(radius.shape)}")
+        raise ValueError(f"eps must be a number or one per sample ({len(x)}), got shape {list(radius.shape)}")
     if not bool(torch.all(torch.isfinite(radius) & (radius >= 0))):
         raise ValueError("eps must be finite and not negative")
     radius = radius.reshape(-1, *[1] * (x.ndim - 1)).expand_as(x)
