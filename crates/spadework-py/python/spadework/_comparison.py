@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from . import _files
 from ._document import Paged
 from ._optional import needed
-from ._report import Report, html_table
+from ._notebook import html_table
+from ._report import Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame

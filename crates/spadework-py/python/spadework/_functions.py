@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _native, _notes
+from . import _native, _notebook, _notes
 from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
 from ._comparison import Comparison
 from ._distortion import Distortion
@@ -177,7 +178,8 @@ def score(
     notes = (*about_one, *about_other, *_notes.about_report(document), *_notes.about_guesses(document))
     document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
-    return _report(document, found, found, given, notes)
+    report = _report(document, found, found, given, notes)
+    return replace(report, thumbnails=_notebook.thumbnails(inputs, report.top_nodes()))
 
 
 def _answers(outputs: Any, inputs: Any) -> Any:
