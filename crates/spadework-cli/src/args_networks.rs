@@ -156,7 +156,13 @@ pub(crate) struct CleverArgs {
     #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "indices")]
     pub(crate) random: Option<NonZeroUsize>,
     /// Judge these samples, counted from 0, separated by commas
-    #[arg(long, alias = "ids", value_name = "INDICES", value_delimiter = ',', help_heading = "Which samples")]
+    #[arg(
+        long,
+        alias = "ids",
+        value_name = "INDICES",
+        value_delimiter = ',',
+        help_heading = "Which samples"
+    )]
     pub(crate) indices: Vec<usize>,
     /// The norm of perturbations
     #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::L2, help_heading = "Method")]

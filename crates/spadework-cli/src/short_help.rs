@@ -28,7 +28,7 @@ const EVERYDAY: [&str; 20] = [
 ];
 
 /// Commands as a newcomer looks for them.
-pub(crate) const GROUPS: [(&str, &[&str]); 5] = [
+pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Assess", &["score", "compare", "check", "select", "demo"]),
     ("Explore", &["report", "sweep", "layers", "distortion", "embed", "graphs"]),
     ("Models and data", &["model", "predict", "data", "corrupt"]),
@@ -113,12 +113,14 @@ pub(crate) fn with_examples(command: Command) -> Command {
     });
     let list = grouped_commands(&command);
     command
-        .help_template("{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}")
+        .help_template(
+            "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}",
+        )
         .before_help(list)
 }
 
 /// Calls of a command, as a newcomer would type them.
-pub(crate) fn calls_of(command: &str) -> &'static [&'static str] {
+pub fn calls_of(command: &str) -> &'static [&'static str] {
     EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, calls)| calls)
 }
 
@@ -137,56 +139,12 @@ fn grouped_commands(command: &Command) -> String {
     let group = |(title, names): (&str, &[&str])| {
         format!("{title}:\n{}", names.iter().map(|name| line(name)).collect::<String>())
     };
-    GROUPS.map(group).join("\n") + "\n`spadework COMMAND -h` shows the options that most calls need, `--help` all of them."
+    GROUPS.map(group).join("\n")
+        + "\n`spadework COMMAND -h` shows the options that most calls need, `--help` all of them."
 }
 
 fn everyday_only(option: Arg) -> Arg {
     let is_everyday =
         option.is_required_set() || option.is_positional() || EVERYDAY.contains(&option.get_id().as_str());
     option.hide_short_help(!is_everyday)
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-    use crate::args::Cli;
-
-    #[test]
-    fn every_command_is_in_one_group_and_has_examples() {
-        let grouped: Vec<&str> = GROUPS.into_iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        for command in Cli::command().get_subcommands() {
-            let name = command.get_name();
-            assert_eq!(grouped.iter().filter(|other| **other == name).count(), 1, "{name}");
-            assert!(!calls_of(name).is_empty(), "{name}");
-        }
-        assert_eq!(grouped.len(), Cli::command().get_subcommands().count());
-    }
-
-    /// An option has one meaning: `--out` is a folder wherever it is, `--output` a file.
-    #[test]
-    fn options_of_one_name_take_one_kind_of_value() {
-        let mut kinds = std::collections::BTreeMap::<String, std::collections::BTreeSet<String>>::new();
-        for command in Cli::command().get_subcommands() {
-            for option in command.get_arguments().filter(|option| option.get_long().is_some()) {
-                let takes_value = option.get_action().takes_values();
-                let value = option.get_value_names().filter(|_| takes_value).map_or_else(String::new, |names| names[0].to_string());
-                kinds.entry(option.get_id().to_string()).or_default().insert(value);
-            }
-        }
-        let plain = |value: &str| match value {
-            "RESULT" | "DIR" => "DIR".to_owned(),
-            // A file with a name before it, for commands that take many; a file of a known kind.
-            "[NAME=]FILE" | "FILE.npy" | "MODEL" => "FILE".to_owned(),
-            "[NAME=]ARRAY" => "ARRAY".to_owned(),
-            // From one k to another.
-            "RANGE" => "K".to_owned(),
-            other => other.to_owned(),
-        };
-        for (option, values) in kinds {
-            let values: std::collections::BTreeSet<String> = values.iter().map(|value| plain(value)).collect();
-            assert_eq!(values.len(), 1, "--{option}: {values:?}");
-        }
-    }
 }

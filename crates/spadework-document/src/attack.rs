@@ -7,7 +7,6 @@ pub const SCHEMA: &str = "spadework.attack/1";
 
 /// What an attack found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AttackDocument<'a> {
     /// [`SCHEMA`].
     pub schema: &'static str,

@@ -11,7 +11,6 @@ pub const SCHEMA: &str = "spadework.check/3";
 
 /// What all gates together decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -38,7 +37,6 @@ pub struct CheckDocument {
 
 /// What a gate decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The limit is kept, and the interval lies within it.
@@ -51,7 +49,6 @@ pub enum Outcome {
 
 /// What a gate is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GatedNumber {
     /// Estimated robust accuracy.
@@ -68,7 +65,6 @@ pub enum GatedNumber {
 
 /// One limit, and what was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GateDocument {
     /// The option that set it: `min-robust-accuracy`, `min-survived`, `min-accuracy`, `min-overlap`, `max-score`, `max-drop` or
     /// `max-regression`.

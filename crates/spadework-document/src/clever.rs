@@ -7,7 +7,6 @@ pub const SCHEMA: &str = "spadework.clever/1";
 
 /// CLEVER scores of some samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CleverDocument<'a> {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -51,7 +50,6 @@ pub struct CleverDocument<'a> {
 
 /// The CLEVER score of a sample.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CleverSampleDocument {
     /// The sample, counted from 0.
     pub index: usize,

@@ -27,7 +27,6 @@ pub const SCHEMA: &str = "spadework.compare/2";
 
 /// Several models on the same inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -82,7 +81,6 @@ pub struct CompareDocument {
 
 /// What was compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareData {
     /// The inputs of all models.
     pub inputs: ArrayDocument,
@@ -98,7 +96,6 @@ pub struct CompareData {
 
 /// One model of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
@@ -136,7 +133,6 @@ pub struct ModelDocument {
 
 /// How far two models agree on which samples are fragile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AgreementDocument {
     /// The model that is ranked first.
     pub a: String,
@@ -163,7 +159,6 @@ pub struct AgreementDocument {
 
 /// A number that puts models into another order than the one they are ranked by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DisagreementDocument {
     /// The number: `robust-accuracy`, `overlap` or `model-score`.
     pub by: String,
@@ -182,7 +177,6 @@ fn by_model_score() -> String {
 
 /// Wall-clock seconds of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompareTimings {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,

@@ -9,7 +9,6 @@ pub const SCHEMA: &str = "spadework.corrupt/1";
 
 /// Images that were corrupted and written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CorruptDocument {
     /// [`SCHEMA`].
     pub schema: &'static str,

@@ -9,7 +9,6 @@ pub const CHECK_SCHEMA: &str = "spadework.data-check/1";
 
 /// The data sets that can be named.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DataListDocument {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -21,7 +20,6 @@ pub struct DataListDocument {
 
 /// A data set that can be named.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SetDocument {
     /// The word for it.
     pub name: &'static str,
@@ -47,7 +45,6 @@ pub struct SetDocument {
 
 /// A file of a data set, as its authors publish it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KnownFileDocument {
     /// Its name.
     pub name: &'static str,
@@ -59,7 +56,6 @@ pub struct KnownFileDocument {
 
 /// The data sets in a folder, checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DataCheckDocument {
     /// [`CHECK_SCHEMA`].
     pub schema: &'static str,
@@ -75,7 +71,6 @@ pub struct DataCheckDocument {
 
 /// A data set in a folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckedSetDocument {
     /// The word for it.
     pub name: &'static str,
@@ -89,7 +84,6 @@ pub struct CheckedSetDocument {
 
 /// A file of a data set in a folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CheckedFileDocument {
     /// Its name.
     pub name: String,

@@ -21,7 +21,6 @@ pub const SCHEMA: &str = "spadework.distortion/2";
 
 /// Distances of pairs, boundaries, and the bounds of both.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DistortionDocument {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -78,7 +77,6 @@ pub struct DistortionDocument {
 
 /// Top edges beside random ones, by one notion of distance.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ContrastDocument {
     /// `geodesic` or `resistance`.
     pub distance: &'static str,
@@ -92,7 +90,6 @@ pub struct ContrastDocument {
 
 /// A mean with its interval.
 #[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MeanDocument {
     /// The mean.
     pub mean: f64,
@@ -104,7 +101,6 @@ pub struct MeanDocument {
 
 /// A pair of large distortion, and the bound of all.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LargestDocument {
     /// One sample.
     pub p: u32,
@@ -120,7 +116,6 @@ pub struct LargestDocument {
 
 /// A distance on both sides.
 #[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DistanceDocument {
     /// At the input.
     pub input: f64,
@@ -132,7 +127,6 @@ pub struct DistanceDocument {
 
 /// A pair that was asked for.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PairDocument {
     /// One sample.
     pub p: u32,
@@ -149,7 +143,6 @@ pub struct PairDocument {
 
 /// A boundary.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CutDocument {
     /// Samples on the smaller side.
     pub samples: usize,
@@ -167,7 +160,6 @@ pub struct CutDocument {
 
 /// One label on either side of a boundary.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CutLabelDocument {
     /// The label.
     pub label: i64,
@@ -182,7 +174,6 @@ pub struct CutLabelDocument {
 
 /// The Riemannian distance.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RiemannianDocument {
     /// δ.
     pub distance: f64,
@@ -194,7 +185,6 @@ pub struct RiemannianDocument {
 
 /// Every edge of the input graph.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AllEdgesDocument {
     /// Their number.
     pub edges: usize,

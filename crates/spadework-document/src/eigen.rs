@@ -9,7 +9,6 @@ pub const SCHEMA: &str = "spadework.eigen/1";
 
 /// Eigenvalues and how they were found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EigenDocument {
     /// [`SCHEMA`].
     pub schema: String,

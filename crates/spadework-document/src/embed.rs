@@ -10,7 +10,6 @@ pub const SCHEMA: &str = "spadework.embed/2";
 
 /// The samples as both graphs and the model place them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EmbedDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -32,7 +31,6 @@ pub struct EmbedDocument {
 
 /// One way of placing the samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EmbeddingDocument {
     /// `input`, `output` or `generalized`.
     pub of: String,

@@ -7,7 +7,6 @@ use crate::probe::ProbeDocument;
 
 /// A share of samples with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ShareDocument {
     /// The estimate, from 0 to 1.
     pub estimate: f64,
@@ -24,7 +23,6 @@ pub struct ShareDocument {
 
 /// The shares that are known of a model; those that cannot be known are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EstimatesDocument {
     /// Samples that are right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,7 +40,6 @@ pub struct EstimatesDocument {
 
 /// The first of two models less the second, in shares: positive where the first is more robust.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DifferenceDocument {
     /// The difference.
     pub difference: f64,

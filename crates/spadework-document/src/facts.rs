@@ -13,7 +13,6 @@ use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FactsDocument {
     /// Shares of samples with their confidence intervals: what a verdict rests on.
     #[serde(default)]
@@ -59,7 +58,6 @@ pub struct FactsDocument {
 
 /// The part of the edges that join equal labels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LabelAgreementDocument {
     /// Of the input graph.
     pub input: f64,
@@ -69,7 +67,6 @@ pub struct LabelAgreementDocument {
 
 /// A sample and its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NodeDocument {
     /// The sample, counted from 0.
     pub index: usize,

@@ -11,7 +11,6 @@ pub const SCHEMA: &str = "spadework.graphs/2";
 
 /// A model on graphs made in every way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstructionsDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -46,7 +45,6 @@ pub struct ConstructionsDocument {
 
 /// One way of making graphs: what came of it, or why nothing did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstructionDocument {
     /// How the graphs are made of their samples.
     pub graph: String,
@@ -61,7 +59,6 @@ pub struct ConstructionDocument {
 
 /// What came of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Outcome {
     /// Scores.
@@ -75,7 +72,6 @@ pub enum Outcome {
 
 /// The scores of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConstructionScores {
     /// λ_1; larger is less robust.
     pub model_score: f64,

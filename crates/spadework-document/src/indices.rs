@@ -8,7 +8,6 @@ use spadework_probe::Margins;
 
 /// Mean and quantiles of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpreadDocument {
     /// The mean.
     pub mean: f64,
@@ -30,7 +29,6 @@ pub struct SpreadDocument {
 
 /// By how much a classifier's decisions lead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MarginsDocument {
     /// `labeled`: the output of a sample's label less the largest other. `predicted`: the largest output less the second.
     pub kind: String,
@@ -41,7 +39,6 @@ pub struct MarginsDocument {
 
 /// AverageIndices that are found where they are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IndicesDocument {
     /// tr(L_Y⁺L_X)/(n − 1), the mean of all eigenvalues.
     pub mean_eigenvalue: EstimateDocument,
@@ -59,7 +56,6 @@ pub struct IndicesDocument {
 
 /// A number that was estimated from random vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EstimateDocument {
     /// The estimate.
     pub value: f64,
@@ -71,7 +67,6 @@ pub struct EstimateDocument {
 
 /// How far neighborhoods survive, from 0 to 1 each.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NeighborhoodsDocument {
     /// How near the neighbors at the output have been at the input.
     pub trustworthiness: f64,

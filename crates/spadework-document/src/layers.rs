@@ -33,7 +33,6 @@ pub struct Layer {
 
 /// Scores over the depth of a network.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayersDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -76,7 +75,6 @@ pub struct LayersDocument {
 
 /// One layer: its score, or why it has none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerDocument {
     /// Its place among the nodes that depend on the input, from 1.
     pub depth: usize,
@@ -116,7 +114,6 @@ pub struct LayerDocument {
 
 /// The graph of the inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayersInputGraph {
     /// Its edges.
     pub edges: usize,
@@ -128,7 +125,6 @@ pub struct LayersInputGraph {
 
 /// Wall-clock seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayersTimings {
     /// The search over the inputs.
     pub neighbors_input_s: f64,

@@ -32,8 +32,6 @@ pub mod select;
 pub mod stages;
 pub mod sweep;
 pub mod train;
-#[cfg(test)]
-mod schemas;
 
 pub use error::{Error, Result};
 pub use note::Note;

@@ -7,7 +7,6 @@ pub const SCHEMA: &str = "spadework.model/1";
 
 /// A model file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelDescription<'a> {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -34,7 +33,6 @@ pub struct ModelDescription<'a> {
 
 /// An input or an output of a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PortDescription<'a> {
     /// Its name.
     pub name: &'a str,
@@ -52,7 +50,6 @@ pub struct PortDescription<'a> {
 
 /// A number, or the name under which a shape leaves one open.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum ExtentDescription<'a> {
     /// A number.
@@ -63,7 +60,6 @@ pub enum ExtentDescription<'a> {
 
 /// A node of a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerDescription<'a> {
     /// Its name.
     pub name: &'a str,

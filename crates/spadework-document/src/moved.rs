@@ -10,7 +10,6 @@ pub const SCHEMA: &str = "spadework.moved/1";
 
 /// The samples that moved most, first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MovedDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -40,7 +39,6 @@ pub struct MovedDocument {
 
 /// A sample and how much of its neighborhood it kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MovedNodeDocument {
     /// The sample, counted from 0.
     pub index: usize,

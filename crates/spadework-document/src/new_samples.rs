@@ -9,7 +9,6 @@ pub const SCHEMA: &str = "spadework.new-samples/2";
 
 /// New samples that were scored by a reference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NewSamplesDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -37,7 +36,6 @@ pub struct NewSamplesDocument {
 
 /// The scored model that new samples were measured by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReferenceDocument {
     /// Its folder.
     pub result: String,
@@ -53,7 +51,6 @@ pub struct ReferenceDocument {
 
 /// A new sample and its score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NewNodeDocument {
     /// The sample, counted from 0.
     pub index: usize,

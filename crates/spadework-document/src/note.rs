@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// One note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Note {
     /// What it is about, for programs: `approximate-search`, `neighbors-grown` and the like.
     pub code: String,

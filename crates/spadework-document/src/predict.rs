@@ -10,7 +10,6 @@ pub const SCHEMA: &str = "spadework.predict/2";
 
 /// Outputs that were computed and written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PredictDocument<'a> {
     /// [`SCHEMA`].
     pub schema: &'static str,

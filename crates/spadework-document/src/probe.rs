@@ -10,7 +10,6 @@ const WEAKEST: usize = 8;
 
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
@@ -51,7 +50,6 @@ pub struct ProbeDocument {
 
 /// The accuracy under attack that a search estimates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeEstimateDocument {
     /// The estimate, from 0 to 1.
     pub estimate: f64,
@@ -67,7 +65,6 @@ pub struct ProbeEstimateDocument {
 
 /// A sample that loses its class on a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ChangedDocument {
     /// The sample, counted from 0.
     pub index: usize,
@@ -125,7 +122,6 @@ impl ProbeDocument {
 
 /// How far the outputs of a regressor were moved, in units of their standard deviation: lower bounds of what an attack can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OutputChangeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
@@ -149,7 +145,6 @@ pub struct OutputChangeDocument {
 
 /// A sample and how far its outputs were moved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MovedDocument {
     /// The sample, counted from 0.
     pub index: usize,

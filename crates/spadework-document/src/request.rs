@@ -13,7 +13,6 @@ use spadework_probe::Task;
 
 /// Every parameter on which the numbers of a result depend, as it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RequestDocument {
     /// k.
     pub neighbors: usize,

@@ -28,7 +28,6 @@ pub const SCHEMA: &str = "spadework.score/2";
 
 /// A scored model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScoreDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -113,7 +112,6 @@ pub struct ScoreDocument {
 
 /// A corruption of images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CorruptionDocument {
     /// Its name, e.g. `gaussian-noise`.
     pub kind: String,
@@ -127,7 +125,6 @@ pub struct CorruptionDocument {
 
 /// Bounds of the model score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EnclosureDocument {
     /// Lower end.
     pub lower: f64,
@@ -141,7 +138,6 @@ pub struct EnclosureDocument {
 
 /// Scores of the full spectrum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FullSpectrumDocument {
     /// Rows of the random projection; none where every score was computed by solves.
     pub rows: Option<usize>,
@@ -160,7 +156,6 @@ impl From<SketchInfo> for FullSpectrumDocument {
 
 /// Neighbours per sample; 0 where both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NeighborsDocument {
     /// As asked for.
     pub requested: usize,
@@ -170,7 +165,6 @@ pub struct NeighborsDocument {
 
 /// Both graphs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GraphsDocument {
     /// G_X.
     pub input: GraphDocument,
@@ -180,7 +174,6 @@ pub struct GraphsDocument {
 
 /// One graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
@@ -214,7 +207,6 @@ pub struct GraphDocument {
 
 /// How neighbours were searched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SearchDocument {
     /// `exact` or `approximate`.
     pub method: String,
@@ -227,7 +219,6 @@ pub struct SearchDocument {
 
 /// A sparsified graph beside the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SparsifierDocument {
     /// Edges of the whole.
     pub edges_before: usize,
@@ -246,7 +237,6 @@ fn is_zero(count: &usize) -> bool {
 
 /// Mean node score of one label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LabelDocument {
     /// The label.
     pub label: i64,
@@ -261,7 +251,6 @@ pub struct LabelDocument {
 
 /// Mean score of the input edges between two labels, or within one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LabelPairDocument {
     /// The lower label.
     pub a: i64,
@@ -275,7 +264,6 @@ pub struct LabelPairDocument {
 
 /// How unevenly fragility is spread over the labels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DisparityDocument {
     /// The label of largest score.
     pub worst: i64,
@@ -285,7 +273,6 @@ pub struct DisparityDocument {
 
 /// A subsampling interval of the model score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IntervalDocument {
     /// Lower end.
     pub lower: f64,
@@ -303,7 +290,6 @@ pub struct IntervalDocument {
 
 /// Scores to hold a model score against.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReferencesDocument {
     /// The score of a model that returns its input: always 1.
     pub identity: f64,
@@ -313,7 +299,6 @@ pub struct ReferencesDocument {
 
 /// What was scored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DataDocument {
     /// The inputs.
     pub inputs: ArrayDocument,
@@ -329,7 +314,6 @@ pub struct DataDocument {
 
 /// Something that a user named, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlaceDocument {
     /// What the user typed.
     pub array: String,
@@ -340,7 +324,6 @@ pub struct PlaceDocument {
 
 /// An array as it was named, and how to tell it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArrayDocument {
     /// What the user typed.
     pub array: String,
@@ -353,7 +336,6 @@ pub struct ArrayDocument {
 
 /// A model file whose outputs were scored, and how it was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelFileDocument {
     /// What the user typed.
     pub file: String,
@@ -379,7 +361,6 @@ pub struct ModelFileDocument {
 
 /// An edge of the input graph and its score.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EdgeDocument {
     /// One end.
     pub p: u32,
@@ -391,7 +372,6 @@ pub struct EdgeDocument {
 
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TimingsDocument {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,

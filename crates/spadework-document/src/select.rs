@@ -13,7 +13,6 @@ pub const SCHEMA: &str = "spadework.select/2";
 
 /// The samples that were selected, most fragile first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SelectDocument {
     /// [`SCHEMA`].
     pub schema: String,

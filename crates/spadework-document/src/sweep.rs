@@ -20,7 +20,6 @@ pub const SCHEMA: &str = "spadework.sweep/2";
 
 /// Scores of models over k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SweepDocument {
     /// [`SCHEMA`].
     pub schema: String,
@@ -70,7 +69,6 @@ pub struct SweepDocument {
 
 /// One k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointDocument {
     /// k.
     pub neighbors: usize,
@@ -94,7 +92,6 @@ pub struct PointDocument {
 
 /// One model at one k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointScore {
     /// The model's name.
     pub name: String,
@@ -114,7 +111,6 @@ pub struct PointScore {
 
 /// A range of k over which the models keep their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StableDocument {
     /// The smallest k.
     pub from: usize,
@@ -139,7 +135,6 @@ pub struct UsualOrder {
 
 /// Wall-clock seconds of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SweepTimings {
     /// All neighbour searches.
     pub neighbors_s: f64,

@@ -12,7 +12,6 @@ pub const RUN_SCHEMA: &str = "spadework.run/1";
 
 /// A finished run. Parameters and epochs are written as the trainer has them (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -28,7 +27,6 @@ pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
 
 /// What a run was started with, so that it can go on: everything but what the checkpoint holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunDocument {
     /// [`RUN_SCHEMA`].
     pub schema: String,

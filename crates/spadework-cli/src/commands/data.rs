@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use spadework_document::data::{
-    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument, KnownFileDocument, SCHEMA,
-    SetDocument,
+    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument,
+    KnownFileDocument, SCHEMA, SetDocument,
 };
 use spadework_io::catalog::{CheckedSet, FileState, KNOWN_SETS, KnownSet, check_folder};
 

@@ -20,6 +20,7 @@ mod metrics;
 mod models;
 mod new_samples;
 mod probes;
+mod reference;
 mod report;
 mod result_folder;
 mod score;

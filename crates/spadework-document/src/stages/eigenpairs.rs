@@ -11,7 +11,6 @@ const STAGE: &str = "eigen";
 
 /// How eigenpairs were found: the document inside their file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EigenStage {
     /// [`SCHEMA`].
     pub schema: String,

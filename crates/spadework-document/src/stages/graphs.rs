@@ -16,7 +16,6 @@ const STAGE: &str = "graph";
 
 /// How both graphs were made: the document inside each of the two files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GraphStage {
     /// [`SCHEMA`].
     pub schema: String,
@@ -50,7 +49,6 @@ pub struct GraphStage {
 
 /// What it took to make one graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SideFacts {
     /// Numbers per sample; 0 where a graph was given.
     pub dim: usize,
@@ -76,7 +74,6 @@ pub struct SideFacts {
 
 /// A sparsified graph beside the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SparsifierFacts {
     /// Edges of the whole.
     pub edges_before: usize,
@@ -88,7 +85,6 @@ pub struct SparsifierFacts {
 
 /// What an approximate search found of the true neighbours of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RecallFacts {
     /// Rows that were compared.
     pub rows: usize,

@@ -22,7 +22,6 @@ pub const SCHEMA: &str = "spadework.stage/2";
 
 /// What a stage is made from, in words by name: digests of what goes in, and every parameter on which the numbers depend.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Recipe(BTreeMap<String, String>);
 

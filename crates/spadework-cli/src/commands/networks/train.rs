@@ -193,8 +193,7 @@ fn run_of(args: &TrainArgs) -> Result<RunDocument, Failure> {
     };
     // A data set by name and folder alone is its training part, tested on its test part.
     let named = ["mnist", "fashion-mnist", "cifar10"];
-    let parts =
-        data.split_once(':').filter(|(name, folder)| named.contains(name) && !folder.contains(':'));
+    let parts = data.split_once(':').filter(|(name, folder)| named.contains(name) && !folder.contains(':'));
     let (data, test) = match parts {
         Some(_) => (format!("{data}:train"), args.test.clone().or(Some(format!("{data}:test")))),
         None => (data.clone(), args.test.clone()),
@@ -227,7 +226,9 @@ fn begins_with_a_file(run: &RunDocument) -> bool {
 fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Failure> {
     if begins_with_a_file(run) {
         if run.normalize {
-            return Err(Failure::usage("--normalize-by-data is for new networks; a trained one keeps its own"));
+            return Err(Failure::usage(
+                "--normalize-by-data is for new networks; a trained one keeps its own",
+            ));
         }
         return Ok(Network::load(Path::new(&run.model))?);
     }
