@@ -74,7 +74,7 @@ class Type:
     @property
     def title(self) -> str:
         """The name of a part: a document's own word for it, without the suffix that all have."""
-        return self.name.removesuffix("Document").removesuffix("Description") or self.name
+        return self.name.removesuffix("Document")
 
 
 def stop(message: str) -> None:
@@ -450,7 +450,9 @@ layout's name is raised when a field changes its meaning or goes away.
     parts: dict[str, Any] = {}
     for layout, _, schema in schemas:
         text += section(layout, schema)
-        parts |= schema["$defs"]
+        for name, part in schema["$defs"].items():
+            if parts.setdefault(name, part) != part:
+                stop(f"two parts are called {name}: the page has room for one")
     text += "\n# Parts of the results\n"
     return text + "".join(section(name, part) for name, part in sorted(parts.items()))
 
