@@ -11,7 +11,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         result: &args.result,
         title: args.title.clone(),
         inputs: args.inputs.as_deref(),
-        outputs: args.outputputs.iter().map(String::as_str).collect(),
+        outputs: args.outputs.iter().map(String::as_str).collect(),
         threads: args.threads,
         page: PageRequest {
             pictures: args.pictures.pictures.map(Into::into),
