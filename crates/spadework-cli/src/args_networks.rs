@@ -141,7 +141,7 @@ pub(crate) struct CleverArgs {
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
     /// Node scores, one per sample (nodes.csv:score or :fragility); the --top highest are judged
-    #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "indices"])]
+    #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "only"])]
     pub(crate) node_scores: Option<String>,
     /// How many of the highest node scores
     #[arg(
@@ -152,8 +152,8 @@ pub(crate) struct CleverArgs {
         help_heading = "Which samples"
     )]
     pub(crate) top: NonZeroUsize,
-    /// Judge N random samples; the default where neither scores nor indices are given is 10
-    #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "indices")]
+    /// Judge N random samples; the default where neither scores nor --only are given is 10
+    #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "only")]
     pub(crate) random: Option<NonZeroUsize>,
     /// Judge these samples, counted from 0, separated by commas
     #[arg(
@@ -163,7 +163,7 @@ pub(crate) struct CleverArgs {
         value_delimiter = ',',
         help_heading = "Which samples"
     )]
-    pub(crate) indices: Vec<usize>,
+    pub(crate) only: Vec<usize>,
     /// The norm of perturbations
     #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::L2, help_heading = "Method")]
     pub(crate) norm: NormName,
@@ -354,7 +354,7 @@ pub(crate) struct TrainArgs {
     /// Of sgd: how much of the step before goes on
     #[arg(
         long,
-        value_name = "PART",
+        value_name = "FRACTION",
         default_value_t = 0.9,
         allow_negative_numbers = true,
         help_heading = "Optimization"

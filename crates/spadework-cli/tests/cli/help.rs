@@ -213,11 +213,11 @@ fn old_names_of_options_still_work() {
 #[test]
 fn a_mistyped_value_gets_a_suggestion() {
     let scene = Scene::empty();
-    scene.run("score --inputs x.npy --outputs y.npy --graph mutal").refuses(2, &["mutual"]);
+    scene.run("score --inputs x.npy --outputs y.npy --graph mutal").misused(&["mutual"]);
     scene
         .run("score --inputs x.npy --model m.onnx --probe lnif:0.1")
-        .refuses(2, &["a similar value exists: 'linf:0.1'"]);
+        .misused(&["a similar value exists: 'linf:0.1'"]);
     scene
         .run("score --inputs x.npy --outputs y.npy --solver davidsn")
-        .refuses(2, &["a similar value exists: 'davidson'"]);
+        .misused(&["a similar value exists: 'davidson'"]);
 }

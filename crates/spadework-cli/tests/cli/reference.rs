@@ -122,6 +122,8 @@ fn options_of_one_name_take_one_kind_of_value() {
                 // A file with a name before it, for commands that take many; a file of a known kind.
                 "[NAME=]FILE" | "FILE.npy" | "MODEL" => "FILE",
                 "[NAME=]ARRAY" => "ARRAY",
+                // Several of them, separated by commas.
+                "KINDS" => "KIND",
                 // From one k to another.
                 "RANGE" => "K",
                 other => other,

@@ -67,13 +67,13 @@ fn places(args: &CleverArgs, samples: usize) -> Result<(&'static str, Vec<usize>
         let scores: Vec<f64> = one_each(argument, samples)?.into_iter().map(f64::from).collect();
         return Ok(("top node scores", highest(&scores, at_most("--top", args.top.get())?)));
     }
-    if let Some(wrong) = args.indices.iter().find(|&&id| id >= samples) {
+    if let Some(wrong) = args.only.iter().find(|&&id| id >= samples) {
         return Err(Failure::usage(format!(
-            "--indices must be below the number of samples ({samples}), got {wrong}"
+            "--only must be below the number of samples ({samples}), got {wrong}"
         )));
     }
-    if !args.indices.is_empty() {
-        return Ok(("ids", args.indices.clone()));
+    if !args.only.is_empty() {
+        return Ok(("ids", args.only.clone()));
     }
     let count =
         args.random.map_or(Ok(DEFAULT_RANDOM.min(samples)), |count| at_most("--random", count.get()))?;
