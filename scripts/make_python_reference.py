@@ -17,16 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "crates" / "spadework-py" / "python" / "spadework"
 PAGE = ROOT / "docs" / "reference" / "python.md"
-# Modules that are imported by their own names, with what they need.
-MODULES = {
-    "torch": "PyTorch",
-    "onnx": "nothing else",
-    "perturb": "nothing else",
-    "art": "Adversarial Robustness Toolbox",
-    "foolbox": "Foolbox",
-    "dask": "Dask",
-    "slepc": "SLEPc and MPI",
-}
+# Modules that are imported by their own names.
+MODULES = ["torch", "onnx", "perturb", "art", "foolbox", "dask", "slepc"]
 HEAD = """# Python
 
 <!-- Made of the docstrings by scripts/generate; do not edit. -->
@@ -190,17 +182,16 @@ def page() -> str:
     text, missing = HEAD, []
     root = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     everywhere = definitions(sorted(PACKAGE.glob("_*.py")))
-    groups = [("spadework", root, everywhere, "")]
-    for module, needs in MODULES.items():
+    groups = [("spadework", root, everywhere)]
+    for module in MODULES:
         path = PACKAGE / f"{module}.py"
-        groups.append((f"spadework.{module}", ast.parse(path.read_text(encoding="utf-8")), definitions([path]), needs))
-    for module, tree, known, needs in groups:
+        groups.append((f"spadework.{module}", ast.parse(path.read_text(encoding="utf-8")), definitions([path])))
+    for module, tree, known in groups:
         nodes = [(name, known.get(name)) for name in public_names(tree)]
         nodes = [(name, node) for name, node in nodes if node is not None]
         # Functions first: they are what people call.
         nodes.sort(key=lambda pair: isinstance(pair[1], ast.ClassDef))
-        needs = f" Needs {needs}." if needs and needs != "nothing else" else ""
-        text += f"\n## {module}\n\n{described(tree)}{needs}\n"
+        text += f"\n## {module}\n\n{described(tree)}\n"
         for name, node in nodes:
             if not ast.get_docstring(node):
                 missing.append(f"{module}.{name}")

@@ -33,6 +33,7 @@ SMALLER = [
     (r"top=45_000", "top=45"),
     (r"--probe-samples \d+", "--probe-samples 20"),
     (r"samples=500", "samples=20"),
+    (r'(spadework\.probe\((?:"net\.onnx"|predict), X, "linf:[^"]*", labels=y)\)', r"\1, samples=20)"),
     (r"--epochs \d+", "--epochs 2"),
     (r"--steps \d+", "--steps 3"),
     (r"--restarts \d+", "--restarts 2"),
@@ -63,16 +64,14 @@ import numpy as np, spadework
 X, Y, y = np.load("X.npy"), np.load("Y.npy"), np.load("y.npy")
 """,
     "docs/python.md": """
-import numpy as np, sklearn.model_selection, spadework, spadework.perturb
-from sklearn.datasets import load_wine
+import numpy as np, pandas, sklearn.model_selection, spadework, spadework.perturb
 from sklearn.linear_model import LogisticRegression
 X, Y, labels = np.load("X.npy"), np.load("Y.npy"), np.load("y.npy")
 weights = np.random.default_rng(0).normal(size=(X.shape[1], 10))
 def predict(x): return np.asarray(x) @ weights
 y, Y0, Y1, X_new, Y_new = labels, Y, np.load("Y2.npy"), X[:30] + 0.01, Y[:30]
-wine = load_wine(as_frame=True)
-frame = wine.data
-estimator = LogisticRegression(max_iter=5000).fit(frame, wine.target)
+frame = pandas.DataFrame(np.load("table.npy"))
+estimator = LogisticRegression(max_iter=5000).fit(frame, labels)
 texts = ["good film", "bad film", "good good", "bad bad film"] * 10
 def model(batch): return np.array([text.count("good") > text.count("bad") for text in batch])
 """,

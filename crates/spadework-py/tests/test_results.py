@@ -101,7 +101,10 @@ def test_a_failed_save_leaves_the_old_file(report, tmp_path, monkeypatch):
 def test_notebooks(report, digits):
     page = report._repr_html_()
     assert "<table>" in page and f"{report.model_score:.6g}" in page
-    assert "&lt;nine&gt;" in page and "<nine>" not in page
+    some = slice(0, 300)
+    words = np.where(digits["labels"][some] > 4, "<u>", "<s>")
+    with_words = spadework.score(digits["inputs"][some], digits["standard"][some], labels=words, verbose=False)._repr_html_()
+    assert "<td>&lt;" in with_words and "<u>" not in with_words and "<s>" not in with_words
     # The answer comes first, with its interval, and says what it does not say.
     known = report.document["estimates"]["overlap"]
     span = f"{100 * known['lower']:.1f} – {100 * known['upper']:.1f}"

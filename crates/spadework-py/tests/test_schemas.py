@@ -33,7 +33,7 @@ CALLS = {
         ["compare", *X, *MODELS, *LABELS, "--interval", "--references", "--indices", "--out", "compared"],
         ["compare", *X, "a=net.onnx", "b=net1.onnx", *LABELS, *PROBE],
     ],
-    "sweep": [["sweep", *X, *MODELS, "-k", "5..7"], ["sweep", *X, *Y, "-k", "2..4", "--connectivity", "error"]],
+    "sweep": [["sweep", *X, *MODELS, "-k", "5..7"], ["sweep", *X, *Y, "-k", "3..12", "--connectivity", "error"]],
     "layers": [["layers", *X, *NET]],
     "select": [["select", *X, *Y, *LABELS, "--top", "5"], ["select", *X, *NET, *LABELS, *PROBE, "--top", "5"]],
     "moved": [["select", *X, *Y, "--against", "Y2.npy", "--moved", "--top", "5", *LABELS]],
