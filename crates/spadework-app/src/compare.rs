@@ -94,6 +94,9 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
 
     let CompareRequest { data, params, .. } = request;
     let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    if request.interval {
+        inputs.refuse_sparse("interval")?;
+    }
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;

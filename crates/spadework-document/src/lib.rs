@@ -25,6 +25,7 @@ pub mod score;
 pub mod select;
 pub mod stages;
 pub mod sweep;
+pub mod variants;
 
 pub use error::{Error, Result};
 pub use note::Note;
