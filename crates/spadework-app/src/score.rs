@@ -171,10 +171,8 @@ pub(crate) fn score_and<A: Addition>(
 
     // Arrays are read, checked and paired once.
     let ScoreRequest { data, params, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
-    if request.extras.interval {
-        inputs.refuse_sparse("interval")?;
-    }
+    let needs_dense = request.extras.interval.then_some("interval");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let runner =
         ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
@@ -234,8 +232,15 @@ pub(crate) fn score_and<A: Addition>(
     if folder.is_some() || addition.needs_data() {
         document.data = sides.document();
     }
-    let mut scored =
-        Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, variants, document };
+    let mut scored = Scored {
+        report,
+        facts,
+        labels: sides.labels.clone(),
+        ids: sides.ids.clone(),
+        probes,
+        variants,
+        document,
+    };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -315,7 +320,8 @@ fn vary(
     sides: &Sides<'_>,
     session: &Session<'_>,
 ) -> Result<Option<ScriptProbes>, Failure> {
-    let (Probes::With(script), Some(model), Some(inputs)) = (&request.probes, sides.model, sides.input.samples())
+    let (Probes::With(script), Some(model), Some(inputs)) =
+        (&request.probes, sides.model, sides.input.samples())
     else {
         return Ok(None);
     };
@@ -327,7 +333,8 @@ fn vary(
     let monitor = session.monitor();
     let about = RunFacts { labels: sides.labels.as_ref(), top: request.top, seed: params.seed, monitor };
     let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
-    with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about)).map(Some)
+    with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
+        .map(Some)
 }
 
 /// Probes a regressor that was run for the outputs, where asked for.

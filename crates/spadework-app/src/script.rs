@@ -134,13 +134,16 @@ struct Script {
 impl Script {
     fn new(typed: &Path) -> Result<Self, Failure> {
         let name = typed.display().to_string();
-        let wrong = |reason: &str| Err(Failure::from(Usage::Script { reason: reason.to_owned() }).about_place(&name));
+        let wrong =
+            |reason: &str| Err(Failure::from(Usage::Script { reason: reason.to_owned() }).about_place(&name));
         let Ok(facts) = typed.metadata() else { return wrong("there is no such file") };
         if !facts.is_file() {
             return wrong("expected an executable file");
         }
         if !is_executable(&facts) {
-            return wrong("is not executable: run chmod +x on it, and begin it with a line such as #!/usr/bin/env python3");
+            return wrong(
+                "is not executable: run chmod +x on it, and begin it with a line such as #!/usr/bin/env python3",
+            );
         }
         let program = typed.canonicalize().unwrap_or_else(|_| typed.to_owned());
         Ok(Self { name, program })

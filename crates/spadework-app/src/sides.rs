@@ -30,15 +30,32 @@ use crate::{labels, notes};
 /// The inputs of a model: an array, or a graph that is read once the number of samples is known.
 #[derive(Debug)]
 pub(crate) enum Inputs<'a> {
-    Array { array: Array<'a>, corruption: Option<Box<CorruptionDocument>> },
+    Array {
+        array: Array<'a>,
+        corruption: Option<Box<CorruptionDocument>>,
+    },
     Graph(&'a GraphSource<'a>),
     /// Sparse rows, of which the graph is made at once: no other step needs their numbers.
-    Sparse { name: &'a str, graph: LoadedGraph },
+    Sparse {
+        name: &'a str,
+        graph: LoadedGraph,
+    },
 }
 
 impl<'a> Inputs<'a> {
     /// Loads an array, and corrupts it where asked for.
     pub(crate) fn load(
+        source: &'a InputSource<'a>,
+        corruption: Option<CorruptionRequest>,
+        params: &SpadeParams,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        Self::load_for(None, source, corruption, params, session)
+    }
+
+    /// The same for an option that needs the numbers of the inputs, which sparse rows do not give.
+    pub(crate) fn load_for(
+        needs_dense: Option<&'static str>,
         source: &'a InputSource<'a>,
         corruption: Option<CorruptionRequest>,
         params: &SpadeParams,
@@ -55,7 +72,8 @@ impl<'a> Inputs<'a> {
             }
             InputSource::Array(ArraySource::Named(name)) => {
                 if let Some(rows) = load_sparse(name)? {
-                    let graph = sparse_graph(name, &rows, corruption.is_some(), params, session)?;
+                    let needs_dense = needs_dense.or(corruption.map(|_| "corruption"));
+                    let graph = sparse_graph(name, &rows, needs_dense, params, session)?;
                     return Ok(Self::Sparse { name, graph });
                 }
                 load(name)?
@@ -77,16 +95,6 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// Refuses an option that needs the numbers of dense inputs.
-    pub(crate) fn refuse_sparse(&self, option: &'static str) -> Result<(), Failure> {
-        match self {
-            Inputs::Sparse { name, .. } => {
-                Err(Failure::from(Usage::SparseInputs { option }).about_place(*name))
-            }
-            Inputs::Array { .. } | Inputs::Graph(_) => Ok(()),
-        }
-    }
-
     /// What was done to the inputs.
     pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
         match self {
@@ -100,12 +108,12 @@ impl<'a> Inputs<'a> {
 fn sparse_graph(
     name: &str,
     rows: &SparseRows,
-    is_corrupted: bool,
+    needs_dense: Option<&'static str>,
     params: &SpadeParams,
     session: &Session<'_>,
 ) -> Result<LoadedGraph, Failure> {
     let refused = [
-        (is_corrupted, "corruption"),
+        (needs_dense.is_some(), needs_dense.unwrap_or_default()),
         (params.standardize != Standardize::None, "standardize"),
         (params.graph != GraphKind::Knn, "graph"),
         (params.weights != Weights::Unit, "weights"),
@@ -137,7 +145,10 @@ pub(crate) enum InputView<'s> {
     Array(SideView<'s>),
     Graph(&'s GraphSource<'s>),
     /// The graph of inputs that are sparse.
-    Made { name: &'s str, graph: &'s LoadedGraph },
+    Made {
+        name: &'s str,
+        graph: &'s LoadedGraph,
+    },
 }
 
 impl<'s> InputView<'s> {

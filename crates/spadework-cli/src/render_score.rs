@@ -3,11 +3,11 @@
 use spadework::monitor::Stage;
 use spadework_document::facts::FactsDocument;
 use spadework_document::probe::ProbeDocument;
-use spadework_document::variants::VariantsDocument;
 use spadework_document::score::{
     DisparityDocument, EnclosureDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
     ReferencesDocument, ScoreDocument, TimingsDocument,
 };
+use spadework_document::variants::VariantsDocument;
 
 use crate::render::{bar, corruption, interval, number, number_short, printable, table};
 use crate::render_graphs::{graph_lines, numbers_of};
@@ -106,7 +106,11 @@ fn evidence(facts: &FactsDocument) -> String {
         let meaning = format!("variants by {script} that keep the class ({how})");
         text.push_str(&line("kept", &share_with_range(&found.kept), &meaning));
         let stays = if found.accuracy.is_some() { "right" } else { "of the same class" };
-        text.push_str(&line("survived", &share_with_range(&found.survived), &format!("{stays} on every variant")));
+        text.push_str(&line(
+            "survived",
+            &share_with_range(&found.survived),
+            &format!("{stays} on every variant"),
+        ));
     }
     if let Some(found) = &facts.output_change {
         let value = format!("{} (95 % below {})", number_short(found.median), number_short(found.p95));

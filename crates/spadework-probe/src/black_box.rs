@@ -34,7 +34,16 @@ impl<'a, M> BlackBox<'a, M> {
         variants: Option<BTreeMap<usize, Variant>>,
         monitor: &'a dyn Monitor,
     ) -> Self {
-        Self { model, monitor, evaluations: 0, output_dim: None, batches: 0, rounds_done: 0, rounds, variants }
+        Self {
+            model,
+            monitor,
+            evaluations: 0,
+            output_dim: None,
+            batches: 0,
+            rounds_done: 0,
+            rounds,
+            variants,
+        }
     }
 
     /// A round in which nothing is left to do.

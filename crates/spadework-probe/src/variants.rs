@@ -286,7 +286,14 @@ where
         }
     }
     let evaluations = model.evaluations;
-    Ok(Varied { params: params.clone(), variants, samples, evaluations, inputs: inputs.len(), classes: clean.dim() })
+    Ok(Varied {
+        params: params.clone(),
+        variants,
+        samples,
+        evaluations,
+        inputs: inputs.len(),
+        classes: clean.dim(),
+    })
 }
 
 /// A mean of shares with Wilson's interval over the samples: that of the whole numbers of samples next to it. Shares vary at most as much as
@@ -366,7 +373,8 @@ mod tests {
     #[test]
     fn seeds_differ_by_variant_and_are_those_of_the_run() {
         let params = VariantParams::default().with_seed(7);
-        let seeds: std::collections::BTreeSet<u64> = (0..100).map(|variant| params.seed_of(variant)).collect();
+        let seeds: std::collections::BTreeSet<u64> =
+            (0..100).map(|variant| params.seed_of(variant)).collect();
         assert_eq!(seeds.len(), 100);
         assert!(seeds.iter().all(|&seed| seed < 1 << 31));
         assert_ne!(params.seed_of(0), VariantParams::default().seed_of(0));

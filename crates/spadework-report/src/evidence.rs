@@ -234,7 +234,7 @@ impl ProbeStory {
         }
     }
 
-    fn new(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
+    pub(crate) fn new(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
         // Without labels nobody knows what is right.
         let (stay, right) = match probe.accuracy {
             Some(_) => ("are classified correctly", " that are classified correctly"),

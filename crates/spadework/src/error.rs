@@ -120,7 +120,9 @@ pub enum Error {
         rows: String,
     },
     /// A metric that is not there for sparse rows.
-    #[error("sparse rows are compared by the euclidean or the cosine distance, got {metric}; other metrics need dense rows")]
+    #[error(
+        "sparse rows are compared by the euclidean or the cosine distance, got {metric}; other metrics need dense rows"
+    )]
     SparseMetric {
         /// The metric asked for.
         metric: String,

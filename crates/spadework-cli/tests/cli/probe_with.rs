@@ -49,14 +49,19 @@ fn classes(scene: &Scene, inputs: &str) -> Vec<usize> {
 fn variants_are_run_counted_ranked_and_kept() {
     let scene = scene();
     // Every third variant is the other one.
-    script(&scene, "echo $1 $2 >> calls\ncat > given.npy\n[ $(($1 % 3)) = 1 ] && exec cat v1.npy\nexec cat v0.npy");
+    script(
+        &scene,
+        "echo $1 $2 >> calls\ncat > given.npy\n[ $(($1 % 3)) = 1 ] && exec cat v1.npy\nexec cat v0.npy",
+    );
     let (own, others) = (classes(&scene, "x.npy"), classes(&scene, "v1.npy"));
     let changed: Vec<usize> = (0..SAMPLES).filter(|&at| own[at] != others[at]).collect();
     assert!(!changed.is_empty() && changed.len() < SAMPLES, "{}", changed.len());
 
     let labels: Vec<i64> = own.iter().map(|&class| class as i64).collect();
     scene.write("labels.npy", integers(&labels));
-    let call = format!("{CALL} --labels labels.npy --probe-with perturb --probes 6 --top 300 --out result --report page.html --json");
+    let call = format!(
+        "{CALL} --labels labels.npy --probe-with perturb --probes 6 --top 300 --out result --report page.html --json"
+    );
     let document = scene.run(&call).json();
     let found = &document["variants"];
     assert_eq!((&found["variants"], &found["samples"]), (&6.into(), &SAMPLES.into()));
@@ -67,16 +72,22 @@ fn variants_are_run_counted_ranked_and_kept() {
     let lost = changed.len() as f64 / SAMPLES as f64;
     assert!(near(&found["kept"]["estimate"], 1.0 - lost / 3.0), "{found}");
     assert!(near(&found["survived"]["estimate"], 1.0 - lost), "{found}");
-    let [lower, estimate, upper] = ["lower", "estimate", "upper"].map(|name| found["kept"][name].as_f64().unwrap());
+    let [lower, estimate, upper] =
+        ["lower", "estimate", "upper"].map(|name| found["kept"][name].as_f64().unwrap());
     assert!(lower < estimate && estimate < upper, "{found}");
     let listed = found["top_changed"].as_array().unwrap();
-    let mut indices: Vec<usize> = listed.iter().map(|sample| sample["index"].as_u64().unwrap() as usize).collect();
+    let mut indices: Vec<usize> =
+        listed.iter().map(|sample| sample["index"].as_u64().unwrap() as usize).collect();
     assert!(listed.iter().all(|sample| sample["flips"] == 2 && sample["first_flip"] == 1), "{found}");
     indices.sort_unstable();
     assert_eq!(indices, changed);
 
     // The script is given the samples, the number of the variant and a seed that differs.
-    assert!(fs::read(scene.path().join("given.npy")).unwrap().ends_with(&fs::read(scene.path().join("x.npy")).unwrap()[128..]));
+    assert!(
+        fs::read(scene.path().join("given.npy"))
+            .unwrap()
+            .ends_with(&fs::read(scene.path().join("x.npy")).unwrap()[128..])
+    );
     let calls = scene.read("calls");
     let calls: Vec<(&str, &str)> = calls.lines().filter_map(|line| line.split_once(' ')).collect();
     assert_eq!(calls.iter().map(|call| call.0).collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5"]);
@@ -88,11 +99,18 @@ fn variants_are_run_counted_ranked_and_kept() {
     assert_eq!(nodes.lines().filter(|line| line.ends_with(",2,0")).count(), changed.len());
     let page = scene.read("page.html");
     assert!(page.contains("variants each by perturb"), "the page tells what was done");
-    let chosen = scene.run("select --inputs x.npy --model mlp.onnx --quiet --probe-with perturb --probes 6 --top 1").prints();
+    let chosen = scene
+        .run("select --inputs x.npy --model mlp.onnx --quiet --probe-with perturb --probes 6 --top 1")
+        .prints();
     assert!(changed.contains(&chosen.trim().parse().unwrap()), "{chosen}");
 
     let text = scene.run(&format!("{CALL} --probe-with perturb --probes 6")).prints();
-    for line in ["  kept  ", "variants by perturb that keep the class (200 samples, 6 variants each)", "of the same class on every variant", "on a variant: "] {
+    for line in [
+        "  kept  ",
+        "variants by perturb that keep the class (200 samples, 6 variants each)",
+        "of the same class on every variant",
+        "on a variant: ",
+    ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     assert!(!text.contains("No attack was tried"), "{text}");
@@ -115,7 +133,8 @@ fn a_run_ends_early_and_depends_on_the_seed_alone() {
 #[test]
 fn a_script_that_does_not_do_its_part_is_told_once() {
     let scene = scene();
-    let refused = |words: &[&str]| scene.run(&format!("{CALL} --probe-with perturb --out result")).refuses(2, words);
+    let refused =
+        |words: &[&str]| scene.run(&format!("{CALL} --probe-with perturb --out result")).refuses(2, words);
     refused(&["perturb: there is no such file"]);
     scene.write("perturb", "#!/bin/sh\n");
     refused(&["perturb: is not executable", "chmod +x"]);
@@ -152,8 +171,10 @@ fn a_script_that_does_not_do_its_part_is_told_once() {
 fn options_that_do_not_go_together_are_refused() {
     let scene = scene();
     script(&scene, "cat");
-    scene.run(&format!("{CALL} --probe-with perturb --probe linf:0.1")).refuses(2, &["--probe-with", "--probe"]);
-    scene.run(&format!("{CALL} --probes 3")).refuses(2, &["--probe-with"]);
+    scene
+        .run(&format!("{CALL} --probe-with perturb --probe linf:0.1"))
+        .misused(&["--probe-with", "--probe"]);
+    scene.run(&format!("{CALL} --probes 3")).misused(&["--probe-with"]);
     scene.write("y.npy", floats(3, &Random::new(8).points(3 * SAMPLES)));
     scene
         .run("score --inputs x.npy --outputs y.npy --probe-with perturb")

@@ -57,9 +57,12 @@ fn scene() -> Scene {
 fn scores_are_those_of_dense_rows() {
     let scene = scene();
     let score = |inputs: &str, metric: &str| {
-        let call = format!("score --inputs {inputs} --input-metric {metric} --outputs y.npy --labels labels.npy --json --quiet");
+        let call = format!(
+            "score --inputs {inputs} --input-metric {metric} --outputs y.npy --labels labels.npy --json --quiet"
+        );
         let document = scene.run(&call).json();
-        let edges: Vec<_> = document["top_edges"].as_array().unwrap().iter().map(|edge| edge["p"].clone()).collect();
+        let edges: Vec<_> =
+            document["top_edges"].as_array().unwrap().iter().map(|edge| edge["p"].clone()).collect();
         (document["model_score"].clone(), document["edge_overlap"].clone(), edges)
     };
     for metric in ["cosine", "euclidean"] {
@@ -77,9 +80,16 @@ fn scores_are_those_of_dense_rows() {
 fn several_models_share_sparse_inputs() {
     let scene = scene();
     let compare = |inputs: &str| {
-        let call = format!("compare --inputs {inputs} --input-metric cosine --outputs a=y.npy --outputs b=worse.npy --json --quiet");
+        let call = format!(
+            "compare --inputs {inputs} --input-metric cosine --outputs a=y.npy --outputs b=worse.npy --json --quiet"
+        );
         let document = scene.run(&call).json();
-        document["models"].as_array().unwrap().iter().map(|model| model["model_score"].clone()).collect::<Vec<_>>()
+        document["models"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|model| model["model_score"].clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(compare("csr.npz"), compare("dense.npy"));
 }

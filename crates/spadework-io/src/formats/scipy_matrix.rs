@@ -23,7 +23,8 @@ pub(crate) fn is_matrix(keys: &[String]) -> bool {
 impl Compressed {
     /// Reads a matrix; `check` is given its rows and columns before anything else is read.
     pub(crate) fn read(bytes: &[u8], name: &str, check: impl FnOnce(u64, u64) -> Result<()>) -> Result<Self> {
-        let misshapen = |expected: String, got: String| Error::GraphShape { name: name.to_owned(), expected, got };
+        let misshapen =
+            |expected: String, got: String| Error::GraphShape { name: name.to_owned(), expected, got };
         let keys = npz::keys(bytes, name)?;
         // Before its other members are missed: a matrix of triplets has no row starts.
         let format = if keys.iter().any(|key| key == "format") {
@@ -39,7 +40,8 @@ impl Compressed {
         }
         if let Some(missing) = KEYS.iter().find(|&&key| !keys.iter().any(|have| have == key)) {
             return Err(misshapen(
-                "a SciPy matrix (scipy.sparse.save_npz) holds format, shape, indptr, indices and data".to_owned(),
+                "a SciPy matrix (scipy.sparse.save_npz) holds format, shape, indptr, indices and data"
+                    .to_owned(),
                 format!("no `{missing}`"),
             ));
         }
@@ -65,14 +67,19 @@ impl Compressed {
     }
 
     /// Every entry as (row, column, value).
-    pub(crate) fn for_each(&self, name: &str, mut take: impl FnMut(u64, u64, f64) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each(
+        &self,
+        name: &str,
+        mut take: impl FnMut(u64, u64, f64) -> Result<()>,
+    ) -> Result<()> {
         let mut line = 0;
         self.indices.for_each_integer(name, |at, index| {
             while self.starts[line + 1] <= at {
                 line += 1;
             }
             let Ok(index) = u64::try_from(index) else {
-                let [row, column] = if self.by_columns { [index, line as i128] } else { [line as i128, index] };
+                let [row, column] =
+                    if self.by_columns { [index, line as i128] } else { [line as i128, index] };
                 return Err(Error::GraphEntry {
                     name: name.to_owned(),
                     place: format!("row {row}, column {column}"),

@@ -124,7 +124,7 @@ impl SparseRows {
             Metric::Cosine => nearest_rows(&self.unit_rows(side)?, neighbors, monitor),
             metric @ (Metric::Manhattan | Metric::Chebyshev) => {
                 Err(Error::SparseMetric { metric: metric.to_string() })
-            },
+            }
         }
     }
 
@@ -314,7 +314,8 @@ mod tests {
 
     #[test]
     fn entries_of_one_place_are_added_and_zeros_left_out() {
-        let rows = SparseRows::new(3, 4, vec![(2, 1, 1.0), (0, 3, 2.0), (2, 1, 0.5), (0, 0, 1.0), (0, 0, -1.0)]);
+        let rows =
+            SparseRows::new(3, 4, vec![(2, 1, 1.0), (0, 3, 2.0), (2, 1, 0.5), (0, 0, 1.0), (0, 0, -1.0)]);
         let rows = rows.unwrap();
         assert_eq!((rows.starts, rows.columns, rows.values), (vec![0, 1, 1, 2], vec![3, 1], vec![2.0, 1.5]));
     }
