@@ -93,7 +93,8 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let session = Session::new(observer);
 
     let CompareRequest { data, params, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let needs_dense = request.extras.interval.then_some("interval");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;

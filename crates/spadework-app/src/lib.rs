@@ -36,6 +36,7 @@ mod ranking;
 mod report;
 mod result_folder;
 mod score;
+mod script;
 mod select;
 mod side_view;
 mod sides;
@@ -71,6 +72,7 @@ pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
+pub use script::{ScriptProbes, ScriptRequest};
 pub use select::{By, SelectRequest, Selected, select};
 pub use stages::{
     EigenStageRequest, GraphStageRequest, ScoresStageRequest, StagedEigenpairs, StagedGraphs, StagedScores,

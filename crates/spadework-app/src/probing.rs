@@ -163,7 +163,7 @@ impl<'a> Prober<'a> {
 }
 
 /// The outputs of a model for some rows. It stops with the probes; the progress is theirs.
-fn outputs(
+pub(crate) fn outputs(
     prepared: &Prepared,
     rows: &Samples<'_>,
     monitor: &dyn Monitor,

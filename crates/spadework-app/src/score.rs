@@ -6,7 +6,7 @@ use spadework::pipeline::{
     AverageIndices, ModelSet, SUBSAMPLES, SpadeReport, evaluate_with, intervals, permuted_score,
 };
 use spadework::threads::with_threads;
-use spadework::{SpadeParams, evaluate};
+use spadework::{Samples, SpadeParams, evaluate};
 use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
@@ -23,6 +23,7 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
+use crate::script::{RunFacts, ScriptProbes, ScriptRequest};
 use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
@@ -69,6 +70,8 @@ pub enum Probes {
     None,
     /// Probe the model file that is run for the outputs.
     Run(ProbeRequest),
+    /// Run that model file on variants that a program of the user's makes.
+    With(ScriptRequest),
     /// What was found earlier.
     Known {
         /// The smallest margin of every sample over its copies, where it was probed.
@@ -91,6 +94,8 @@ pub struct Scored {
     pub ids: Option<Vec<String>>,
     /// What probes have shown, where the model was probed.
     pub probes: Option<ModelProbes>,
+    /// What the variants of a program of the user's have shown, where there is one.
+    pub variants: Option<ScriptProbes>,
     /// All of it as a document.
     pub document: ScoreDocument,
 }
@@ -108,6 +113,7 @@ impl Scored {
             ids: self.ids.as_deref(),
             facts: &self.facts,
             probed: self.probes.as_ref().map(|probes| &probes.probed),
+            varied: self.variants.as_ref().map(|variants| &variants.varied),
         }
     }
 }
@@ -165,7 +171,8 @@ pub(crate) fn score_and<A: Addition>(
 
     // Arrays are read, checked and paired once.
     let ScoreRequest { data, params, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let needs_dense = request.extras.interval.then_some("interval");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let runner =
         ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
@@ -191,12 +198,16 @@ pub(crate) fn score_and<A: Addition>(
     let probing = Instant::now();
     let probes = probe(request, &sides, &session)?;
     let output_change = move_outputs(request, &sides, &session)?;
-    let has_probed = probes.is_some() || output_change.is_some();
+    let variants = vary(request, &sides, &session)?;
+    let has_probed = probes.is_some() || output_change.is_some() || variants.is_some();
     let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
-    let facts = sample_facts(&report, &sides, request, probes.as_ref())?;
+    let found = probes.as_ref().map(|probes| probes.probed.lowest_margins());
+    let found = found.or_else(|| variants.as_ref().map(|variants| variants.varied.lowest_margins()));
+    let facts = sample_facts(&report, &sides, request, found.as_deref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
     document.facts.output_change = output_change;
+    document.facts.variants = variants.as_ref().map(|variants| variants.document.clone());
     document.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
@@ -221,8 +232,15 @@ pub(crate) fn score_and<A: Addition>(
     if folder.is_some() || addition.needs_data() {
         document.data = sides.document();
     }
-    let mut scored =
-        Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, document };
+    let mut scored = Scored {
+        report,
+        facts,
+        labels: sides.labels.clone(),
+        ids: sides.ids.clone(),
+        probes,
+        variants,
+        document,
+    };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -252,8 +270,10 @@ impl ScoreRequest<'_> {
     /// Refuses what makes no sense.
     fn check(&self) -> Result<(), Failure> {
         self.params.check()?;
-        if let Probes::Run(probe) = &self.probes {
-            probe.check()?;
+        match &self.probes {
+            Probes::Run(probe) => probe.check()?,
+            Probes::With(script) => script.check()?,
+            Probes::None | Probes::Known { .. } => {}
         }
         let graph_given = matches!(self.data.inputs, InputSource::Graph(_))
             || matches!(self.data.outputs, OutputSource::Graph(_));
@@ -269,6 +289,9 @@ impl ScoreRequest<'_> {
             (Probes::Run(probe), Some(model), Some(kind)) => {
                 suspicions::check_radius(probe.probe, sides.input.samples())?;
                 probing::check_outputs(&model.file, kind)
+            }
+            (Probes::With(_), Some(model), Some(OutputKind::Numbers | OutputKind::Embedding)) => {
+                Err(Failure::from(Usage::VariantsWithoutClasses).about_place(&model.file))
             }
             _ => Ok(()),
         }
@@ -289,6 +312,29 @@ fn probe(
         None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
         Some(kind) => prober.run(&model.file, kind, sides.labels.as_ref(), request.top).map(Some),
     }
+}
+
+/// Runs the model on variants that a program of the user's makes, where asked for.
+fn vary(
+    request: &ScoreRequest<'_>,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Option<ScriptProbes>, Failure> {
+    let (Probes::With(script), Some(model), Some(inputs)) =
+        (&request.probes, sides.model, sides.input.samples())
+    else {
+        return Ok(None);
+    };
+    let Some(kind) = sides.output_kind(request.data.task) else { return Ok(None) };
+    let ScoreRequest { data, params, .. } = request;
+    let runner =
+        ModelRunner { options: &data.run, threads: params.threads, inputs: Some(&sides.input), session };
+    let prepared = runner.prepare(&model.file)?;
+    let monitor = session.monitor();
+    let about = RunFacts { labels: sides.labels.as_ref(), top: request.top, seed: params.seed, monitor };
+    let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
+    with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
+        .map(Some)
 }
 
 /// Probes a regressor that was run for the outputs, where asked for.
@@ -314,12 +360,11 @@ fn sample_facts(
     report: &SpadeReport,
     sides: &Sides<'_>,
     request: &ScoreRequest<'_>,
-    probes: Option<&ModelProbes>,
+    found: Option<&[Option<f64>]>,
 ) -> Result<SampleFacts, Failure> {
-    let found = probes.map(|probes| probes.probed.lowest_margins());
     let probe_margins = match &request.probes {
         Probes::Known { margins, .. } => Some(margins.as_slice()),
-        _ => found.as_deref(),
+        _ => found,
     };
     let signals = SampleSignals {
         inputs: sides.input.samples(),

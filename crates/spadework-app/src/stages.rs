@@ -247,7 +247,7 @@ pub fn make_scores(
     }
     document.made_from = Some(recipe);
     document.notes = session.notes();
-    let scored = Scored { report, facts, labels, ids: None, probes: None, document };
+    let scored = Scored { report, facts, labels, ids: None, probes: None, variants: None, document };
     folder.write_score(&scored.document, &scored.samples())?;
     folder.commit()?;
     Ok(StagedScores::Made(Box::new(scored)))

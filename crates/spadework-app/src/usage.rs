@@ -22,12 +22,18 @@ pub enum Usage {
     RankedUnprobed { model: String },
     /// A probe that can turn every sample into any other.
     RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
+    /// A program that makes variants, but not as it must.
+    Script { reason: String },
+    /// Variants of the samples of a model that is not a classifier.
+    VariantsWithoutClasses,
     /// Probes of an embedding.
     ProbedEmbedding,
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
     ProjectionOfGraph,
+    /// An option that would make sparse inputs dense, or that is not there for them.
+    SparseInputs { option: &'static str },
     /// A model that would be run on a graph.
     ModelOnGraph { file: String },
     /// A model whose output for a sample depends on what it is run with.
@@ -186,6 +192,12 @@ impl Usage {
                 "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
                 voice.argument("task", "embedding")
             ),
+            Usage::Script { reason } => reason.clone(),
+            Usage::VariantsWithoutClasses => format!(
+                "{} counts how often samples change their class, and the outputs of the model are not classes; {} says that they are",
+                voice.name("probe_with"),
+                voice.argument("task", "classes")
+            ),
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }
@@ -195,6 +207,10 @@ impl Usage {
             Usage::ProjectionOfGraph => {
                 "graph=\"pca:…\" projects the inputs, but `input_graph` is given in their place".to_owned()
             }
+            Usage::SparseInputs { option } => format!(
+                "{} needs dense rows, but these are sparse; save them as an array (.toarray()), or leave it out",
+                voice.name(option)
+            ),
             Usage::ModelOnGraph { file } => {
                 format!("{file}: a model is run on the inputs, but a graph is given in their place")
             }

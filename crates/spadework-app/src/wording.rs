@@ -86,6 +86,8 @@ note_codes! {
     NoImages = "no-images",
     /// Entries of a given graph are not edges.
     EntriesLeftOut = "entries-left-out",
+    /// Sparse inputs were searched, for the k asked for.
+    SparseInputs = "sparse-inputs",
     /// The input graph given is in several pieces.
     InputGraphInPieces = "input-graph-in-pieces",
     /// More neighbors than asked for.

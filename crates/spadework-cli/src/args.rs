@@ -19,7 +19,7 @@ use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, S
 use crate::args_metric::MetricArgs;
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
-use crate::args_probe::ProbeArgs;
+use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::{IdsArgs, PageArgs, ReportArgs};
 use crate::args_select::SelectArgs;
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
@@ -167,6 +167,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) certainty: CertaintyArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
     #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]

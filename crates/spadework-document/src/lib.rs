@@ -32,6 +32,7 @@ pub mod select;
 pub mod stages;
 pub mod sweep;
 pub mod train;
+pub mod variants;
 
 pub use error::{Error, Result};
 pub use note::Note;

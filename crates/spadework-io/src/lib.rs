@@ -48,6 +48,7 @@ mod named;
 pub mod output;
 pub mod panics;
 mod source;
+mod sparse_file;
 mod stream;
 mod table;
 
@@ -61,3 +62,4 @@ pub use labels::Labels;
 pub use load::{arrays_in, load, load_bytes, load_ids, load_labels};
 pub use mapping::{FileBytes, check_mapped_files, mapped_file_at, read_file};
 pub use source::{default_name, names_array};
+pub use sparse_file::load_sparse;

@@ -59,6 +59,17 @@ pub enum ModelError {
     /// Several inputs, of which only one can be given.
     #[error("output `{output}` needs the inputs {}, but only one can be given", Listed(inputs))]
     ManyInputs { output: String, inputs: Vec<String> },
+    /// Several inputs that together take other numbers than a row has.
+    #[error(
+        "output `{output}` needs the inputs {}, which take {widths} numbers together, one input after the other; got rows of {got}",
+        Listed(inputs)
+    )]
+    InputWidths { output: String, inputs: Vec<String>, widths: usize, got: usize },
+    /// An input of words, which rows of numbers cannot be turned into.
+    #[error(
+        "output `{output}` needs the input `{input}`, which takes text, and rows are numbers: export the model behind an encoder of its categories, e.g. OrdinalEncoder"
+    )]
+    TextInput { output: String, input: String },
     /// An output that no input has a part in.
     #[error("output `{output}` does not depend on an input")]
     NoInput { output: String },

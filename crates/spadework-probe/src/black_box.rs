@@ -26,7 +26,26 @@ pub(crate) struct BlackBox<'a, M> {
     pub(crate) variants: Option<BTreeMap<usize, Variant>>,
 }
 
-impl<M> BlackBox<'_, M> {
+impl<'a, M> BlackBox<'a, M> {
+    /// A model that was not run yet; `variants` take the copies that break samples, where somebody wants to see them.
+    pub(crate) fn new(
+        model: M,
+        rounds: u64,
+        variants: Option<BTreeMap<usize, Variant>>,
+        monitor: &'a dyn Monitor,
+    ) -> Self {
+        Self {
+            model,
+            monitor,
+            evaluations: 0,
+            output_dim: None,
+            batches: 0,
+            rounds_done: 0,
+            rounds,
+            variants,
+        }
+    }
+
     /// A round in which nothing is left to do.
     pub(crate) fn skip_round<E: From<Error>>(&mut self) -> Result<(), E> {
         check_cancelled(self.monitor).map_err(Error::from)?;
@@ -44,7 +63,16 @@ impl<M> BlackBox<'_, M> {
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
-        let outputs = self.any_outputs(rows, dim)?;
+        let rows = single_precision(rows, dim)?;
+        self.classes_of(&rows)
+    }
+
+    /// The outputs of some rows, in whatever precision they are, of at least two columns.
+    pub(crate) fn classes_of<E: From<Error>>(&mut self, rows: &Samples<'_>) -> Result<Samples<'static>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let outputs = self.outputs_of(rows)?;
         if outputs.dim() < 2 {
             return Err(Error::NoMargin { outputs: outputs.dim() }.into());
         }
@@ -60,8 +88,16 @@ impl<M> BlackBox<'_, M> {
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
-        let count = rows.len() / dim;
-        let outputs = (self.model)(&Samples::from_f32(count, dim, rows).map_err(Error::from)?)?;
+        let rows = single_precision(rows, dim)?;
+        self.outputs_of(&rows)
+    }
+
+    fn outputs_of<E: From<Error>>(&mut self, rows: &Samples<'_>) -> Result<Samples<'static>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let count = rows.len();
+        let outputs = (self.model)(rows)?;
         if outputs.len() != count {
             let mismatch = spadework::Error::ShapeMismatch { input_rows: count, output_rows: outputs.len() };
             return Err(Error::from(mismatch).into());
@@ -106,4 +142,8 @@ impl<M> BlackBox<'_, M> {
         }
         Ok(margins)
     }
+}
+
+fn single_precision(rows: Vec<f32>, dim: usize) -> Result<Samples<'static>, Error> {
+    Ok(Samples::from_f32(rows.len() / dim, dim, rows)?)
 }

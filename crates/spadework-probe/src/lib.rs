@@ -25,6 +25,7 @@ mod sample_facts;
 mod search;
 mod smoothness;
 mod task;
+mod variants;
 
 pub use accuracy::{accuracy, correct, predictions};
 pub use batch::{ProbedSample, Scatter, Variant};
@@ -42,3 +43,4 @@ pub use radius::parse_radius;
 pub use sample_facts::SampleFacts;
 pub use smoothness::{Smoothness, smoothness_ranks};
 pub use task::{OutputKind, Task};
+pub use variants::{VariantParams, Varied, VariedSample, VariedSummary, probe_variants};

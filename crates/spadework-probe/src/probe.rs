@@ -21,7 +21,7 @@ use spadework::random::{Purpose, drawn, stream};
 use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
-use crate::accuracy::{name_classes, predictions};
+use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::BlackBox;
 use crate::block_tree::BlockTree;
@@ -302,16 +302,12 @@ impl Probed {
 
     /// The samples that are right, by labels that are classes.
     fn right(&self, labels: Option<&[i64]>) -> Result<Right<'_>, CoreError> {
-        let Some(labels) = labels else {
+        let predicted = || self.samples.iter().map(|sample| (sample.index, sample.class));
+        let Some(is_right) = right(labels, self.inputs, self.classes, predicted)? else {
             return Ok(Right { samples: self.samples.iter().collect(), is_labeled: false });
         };
-        if labels.len() != self.inputs {
-            return Err(CoreError::LabelCount { samples: self.inputs, labels: labels.len() });
-        }
-        let predicted = || self.samples.iter().map(|sample| (labels[sample.index], sample.class));
-        let is_labeled = name_classes(labels, self.classes, predicted);
-        let is_right = |sample: &&ProbedSample| !is_labeled || labels[sample.index] == sample.class as i64;
-        Ok(Right { samples: self.samples.iter().filter(is_right).collect(), is_labeled })
+        let samples = self.samples.iter().zip(is_right).filter(|&(_, is_right)| is_right);
+        Ok(Right { samples: samples.map(|(sample, _)| sample).collect(), is_labeled: true })
     }
 }
 
@@ -419,16 +415,7 @@ where
     let copies = params.copies(inputs);
     let batches = in_batches(chosen, inputs.dim());
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox {
-        model,
-        monitor,
-        evaluations: 0,
-        output_dim: None,
-        batches: 0,
-        rounds_done: 0,
-        rounds,
-        variants,
-    };
+    let mut model = BlackBox::new(model, rounds, variants, monitor);
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
     let effort = Effort::new(params.probes, params.precision);

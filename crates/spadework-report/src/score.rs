@@ -135,7 +135,7 @@ impl ScorePage {
             has_labels: !document.label_scores.is_empty(),
             numbers: numbers_table(&document.facts),
             answers: &ANSWERS,
-            probes: document.facts.probe.as_ref().map(|probe| ProbeStory::new(probe, &name)),
+            probes: ProbeStory::of_facts(&document.facts, &name),
             cut: None,
             nodes: nodes_table(document, &name).without_empty_columns(),
             label_table: label_table(&document.label_scores),

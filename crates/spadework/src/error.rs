@@ -119,6 +119,14 @@ pub enum Error {
         /// The first of them, counted from 0.
         rows: String,
     },
+    /// A metric that is not there for sparse rows.
+    #[error(
+        "sparse rows are compared by the euclidean or the cosine distance, got {metric}; other metrics need dense rows"
+    )]
+    SparseMetric {
+        /// The metric asked for.
+        metric: String,
+    },
     /// Columns that cannot be divided by their interquartile range.
     #[error(
         "robust standardization divides by the range of the middle half, which is 0 in {count} columns of the {side}s though they are not constant (column {columns}, counted from 0); use `standard`, or remove them"

@@ -6,6 +6,7 @@ mod metric;
 use std::borrow::Cow;
 
 pub use geometry::{FittedGeometry, Geometry};
+pub(crate) use geometry::{normalize, zero_rows};
 pub(crate) use metric::Norm;
 pub use metric::{Metric, Standardize};
 

@@ -135,7 +135,7 @@ impl CheckRequest<'_> {
         }
         let kind = match &self.score.probes {
             Probes::Run(probe) => Some(probe.probe.kind()),
-            Probes::None | Probes::Known { .. } => None,
+            Probes::None | Probes::Known { .. } | Probes::With(_) => None,
         };
         match (self.limits.min_robust_accuracy, self.limits.min_survived, kind) {
             (Some(_), _, None) => Err(Usage::GateWithoutProbe { gate: "min_robust_accuracy" }.into()),

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
     let mut request = ScoreRequest {
         extras: args.certainty.extras(),
-        probes: args.probe.probes(),
+        probes: args.probe.probes_or(&args.script),
         page: args.page.request(),
         ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
     }

@@ -27,7 +27,8 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     }
     let score = args.model.score(&args.corruption, folder, 0);
     let request = SelectRequest {
-        score: ScoreRequest { probes: args.probe.probes(), ..score }.with_ids(args.ids.ids.as_deref()),
+        score: ScoreRequest { probes: args.probe.probes_or(&args.script), ..score }
+            .with_ids(args.ids.ids.as_deref()),
         top,
         by: args.by.map_or(By::Auto, Into::into),
     };

@@ -57,7 +57,7 @@ def _as_array(values: Any, argument: str) -> npt.NDArray[Any]:
     _refuse_other_devices(values, argument)
     if hasattr(values, "tocsr"):
         raise ValueError(
-            f"{argument}: samples must be dense, got a sparse matrix: use .toarray(), or give a graph by "
+            f"{argument}: samples must be dense here, got a sparse matrix: use .toarray(), or give a graph by "
             "input_graph= or output_graph="
         )
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
@@ -181,6 +181,40 @@ def _check_text(text: str, place: str) -> None:
 
 def _all_words(array: npt.NDArray[Any]) -> bool:
     return all(isinstance(word, str) for word in array.tolist())
+
+
+class SparseEntries(NamedTuple):
+    """Sparse rows by their entries."""
+
+    rows: int
+    columns: int
+    row: npt.NDArray[np.uint32]
+    column: npt.NDArray[np.uint32]
+    value: npt.NDArray[np.float64]
+
+
+def is_sparse(values: Any) -> bool:
+    """Whether samples are a SciPy sparse matrix."""
+    return hasattr(values, "tocoo") and hasattr(values, "tocsr")
+
+
+def as_sparse_rows(samples: Any, argument: str) -> SparseEntries:
+    """The entries of sparse rows."""
+    if len(samples.shape) != 2:
+        raise ValueError(f"{argument}: a sparse matrix must have rows and columns, got shape {list(samples.shape)}")
+    coordinates = samples.tocoo()
+    if coordinates.dtype.kind not in "biuf":
+        raise ValueError(f"{argument}: elements must be real numbers, got {coordinates.dtype}")
+    rows, columns = (int(extent) for extent in coordinates.shape)
+    if max(rows, columns) >= 2**32:
+        raise ValueError(f"{argument}: a sparse matrix must have fewer than 2^32 rows and columns, got {rows} × {columns}")
+    return SparseEntries(
+        rows,
+        columns,
+        np.ascontiguousarray(coordinates.row, dtype=np.uint32),
+        np.ascontiguousarray(coordinates.col, dtype=np.uint32),
+        np.ascontiguousarray(coordinates.data, dtype=np.float64),
+    )
 
 
 def as_entries(matrix: Any, argument: str) -> GraphEntries:

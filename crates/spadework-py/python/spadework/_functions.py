@@ -11,7 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notebook, _notes
-from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
+from ._arrays import (
+    GraphEntries,
+    LabelArray,
+    as_entries,
+    as_labels,
+    as_models,
+    as_rows,
+    as_sparse_rows,
+    is_sparse,
+)
 from ._comparison import Comparison
 from ._distortion import Distortion
 from ._probe import Probed
@@ -62,6 +71,8 @@ def score(
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
         flattened to one row per sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
         becomes x/255; nothing is modified. ``outputs`` may also be the model itself, a callable: it is given ``inputs`` as they are.
+        ``inputs`` may also be a SciPy sparse matrix, such as tf-idf: it is searched exactly for the k asked for, by the Euclidean or
+        the cosine distance, and not made dense; ``connectivity`` then concerns the outputs alone.
     labels : array-like of shape (n,), optional
         One integer or word per sample, for label scores.
     neighbors : int, default=10
@@ -163,8 +174,9 @@ def score(
         task=task,
     )
     _check_sense(chosen, input_graph, output_graph, interval)
+    _check_interval(inputs, interval)
     outputs = _answers(outputs, inputs)
-    one, about_one = _side(inputs, input_graph, "input")
+    one, about_one = _side(inputs, input_graph, "input", chosen)
     other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
     left = _margins_of(probed, _samples(one))
@@ -216,10 +228,17 @@ def _check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval
         raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
 
 
-def _side(samples: Any, graph: Any, side: str) -> tuple[Any, list[_notes.Note]]:
-    """Samples or a graph, and what is to be told of them."""
+def _check_interval(inputs: Any, interval: bool) -> None:
+    if interval and is_sparse(inputs):
+        raise ValueError("`interval` needs dense rows, but inputs are sparse: use .toarray(), or leave it out")
+
+
+def _side(samples: Any, graph: Any, side: str, chosen: Settings | None = None) -> tuple[Any, list[_notes.Note]]:
+    """Samples or a graph, and what is to be told of them; sparse inputs become the graph of the k asked for."""
     if (samples is None) == (graph is None):
         raise ValueError(f"exactly one of `{side}s` and `{side}_graph` must be given")
+    if chosen is not None and is_sparse(samples):
+        return as_entries(_sparse_graph(samples, chosen, f"{side}s", None), f"{side}s"), _notes.about_sparse(samples, chosen)
     if graph is not None:
         entries = as_entries(graph, f"{side}_graph")
         return entries, _notes.about_entries(entries, f"{side}_graph")
@@ -339,7 +358,8 @@ sketch_error, tolerance, certify, references, indices, task, seed, threads, verb
         rank_by=rank_by,
     )
     _check_sense(chosen, input_graph, None, interval)
-    side, about_side = _side(inputs, input_graph, "input")
+    _check_interval(inputs, interval)
+    side, about_side = _side(inputs, input_graph, "input", chosen)
     if isinstance(outputs, Mapping):
         outputs = {name: _answers(of_model, inputs) for name, of_model in outputs.items()}
     models = as_models(outputs)
@@ -523,7 +543,7 @@ standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
     _check_sense(chosen, input_graph, output_graph, False)
     wanted = None if top is None else whole_number(top, "top", least=1)
     asked = [_pair(pair) for pair in pairs]
-    one, about_one = _side(inputs, input_graph, "input")
+    one, about_one = _side(inputs, input_graph, "input", chosen)
     other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
     with progress_bars(verbose) as progress:
@@ -654,8 +674,8 @@ def knn_graph(
 
     Parameters
     ----------
-    samples : array-like of shape (n, ...)
-        The samples.
+    samples : array-like of shape (n, ...), or SciPy sparse matrix of shape (n, d)
+        The samples. Sparse rows are searched exactly, by the Euclidean or the cosine distance, and are not made dense.
     neighbors : int, default=10
         Neighbors per sample, k.
     graph : str, default="knn"
@@ -690,7 +710,21 @@ def knn_graph(
         seed=seed,
         threads=threads,
     )
+    if is_sparse(samples):
+        return _sparse_graph(samples, chosen, "samples", verbose)
     rows = as_rows(samples, "samples")
     with progress_bars(verbose) as progress:
         found = _native.knn_graph(rows, chosen, progress)
     return matrix(len(rows), found["graph_edges"], found["graph_weights"])
+
+
+def _sparse_graph(samples: Any, chosen: Settings, argument: str, verbose: bool | None) -> Any:
+    """The neighbor graph of sparse rows, which are not made dense."""
+    usual = {"standardize": "none", "graph": "knn", "weights": "unit"}
+    for name, value in usual.items():
+        if chosen[name] != value:  # type: ignore[literal-required]
+            raise ValueError(f"`{name}` needs dense rows, but {argument} are sparse: use .toarray(), or leave it out")
+    entries = as_sparse_rows(samples, argument)
+    with progress_bars(verbose) as progress:
+        found = _native.sparse_knn_graph(entries, chosen, progress)
+    return matrix(entries.rows, found["graph_edges"], found["graph_weights"])

@@ -138,6 +138,15 @@ def about_entries(entries: GraphEntries, argument: str) -> list[Note]:
     ]
 
 
+def about_sparse(samples: Any, chosen: Mapping[str, Any]) -> list[Note]:
+    """What is done with sparse inputs."""
+    message = (
+        f"inputs: {samples.shape[0]} sparse rows are joined to their {chosen['neighbors']} nearest by {chosen['input_metric']} "
+        "distance; `connectivity` concerns the outputs alone"
+    )
+    return [Note("sparse-inputs", message)]
+
+
 def about_report(document: Mapping[str, Any]) -> list[Note]:
     """How the graphs of one model came about."""
     neighbors = document["neighbors"]

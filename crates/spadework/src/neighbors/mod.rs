@@ -7,6 +7,7 @@ mod brute_force;
 mod distance;
 mod exact;
 mod method;
+mod sparse;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
@@ -16,6 +17,7 @@ pub use distance::squared_distance_between;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
 pub use method::SearchMethod;
+pub use sparse::SparseRows;
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
