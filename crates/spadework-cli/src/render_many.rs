@@ -48,24 +48,52 @@ fn sweep_row(document: &SweepDocument, point: &PointDocument, several: bool) -> 
     row
 }
 
+/// Whether the models have an order, and which pairs keep theirs whatever k is.
 fn stability(document: &SweepDocument) -> String {
     let Some(stable) = &document.stable else { return String::new() };
-    let ranking: Vec<String> = stable.ranking.iter().map(|name| printable(name)).collect();
-    let ranking = ranking.join(" < ");
-    if stable.points == document.points.len() {
-        return format!("\nthe ranking is the same for every k: {ranking}\n");
-    }
+    let order = match document.usual_order() {
+        Some(order) if order.points == order.of => {
+            return format!("\nthe order is the same for every k: {}\n", in_order(&order.ranking));
+        }
+        Some(order) => {
+            format!(
+                "the order holds for {} of {} values of k: {}",
+                order.points,
+                order.of,
+                in_order(&order.ranking)
+            )
+        }
+        None => "not established: no order of the models holds for most k".to_owned(),
+    };
     let range = if stable.from == stable.to {
         format!("k = {}", stable.from)
     } else {
         format!("k = {} to {}", stable.from, stable.to)
     };
     format!(
-        "\nthe ranking is stable for {range} ({} of {} values): {ranking}\n{}",
+        "\n{order}\nlongest range with one order: {range} ({} of {} values): {}\n{}{}",
         stable.points,
         document.points.len(),
+        in_order(&stable.ranking),
+        pairs_everywhere(document),
         first_for_every_k(document)
     )
+}
+
+/// Models by name, the smallest score first.
+fn in_order(ranking: &[String]) -> String {
+    ranking.iter().map(|name| printable(name)).collect::<Vec<_>>().join(" < ")
+}
+
+/// Pairs that keep their order at every k.
+fn pairs_everywhere(document: &SweepDocument) -> String {
+    let pairs = document.pairs_everywhere();
+    if pairs.is_empty() {
+        return "no two models keep their order at every k\n".to_owned();
+    }
+    let pairs: Vec<String> =
+        pairs.iter().map(|(a, b)| format!("{} < {}", printable(a), printable(b))).collect();
+    format!("at every k: {}\n", pairs.join(", "))
 }
 
 /// The most robust model, where it is the same at every k though the others change places.

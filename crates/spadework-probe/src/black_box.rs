@@ -26,7 +26,26 @@ pub(crate) struct BlackBox<'a, M> {
     pub(crate) variants: Option<BTreeMap<usize, Variant>>,
 }
 
-impl<M> BlackBox<'_, M> {
+impl<'a, M> BlackBox<'a, M> {
+    /// A model that was not run yet; `variants` take the copies that break samples, where somebody wants to see them.
+    pub(crate) fn new(
+        model: M,
+        rounds: u64,
+        variants: Option<BTreeMap<usize, Variant>>,
+        monitor: &'a dyn Monitor,
+    ) -> Self {
+        Self {
+            model,
+            monitor,
+            evaluations: 0,
+            output_dim: None,
+            batches: 0,
+            rounds_done: 0,
+            rounds,
+            variants,
+        }
+    }
+
     /// A round in which nothing is left to do.
     pub(crate) fn skip_round<E: From<Error>>(&mut self) -> Result<(), E> {
         check_cancelled(self.monitor).map_err(Error::from)?;

@@ -419,16 +419,7 @@ where
     let copies = params.copies(inputs);
     let batches = in_batches(chosen, inputs.dim());
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox {
-        model,
-        monitor,
-        evaluations: 0,
-        output_dim: None,
-        batches: 0,
-        rounds_done: 0,
-        rounds,
-        variants,
-    };
+    let mut model = BlackBox::new(model, rounds, variants, monitor);
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
     let effort = Effort::new(params.probes, params.precision);
