@@ -40,7 +40,7 @@ pub(crate) struct SelectArgs {
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), requires = "moved")]
     pub(crate) against: Option<String>,
-    /// Print what is known of each sample next to its id, as CSV with a header
+    /// Print what is known of each sample next to its index, as CSV with a header
     #[arg(long)]
     pub(crate) scores: bool,
     #[command(flatten)]

@@ -119,3 +119,39 @@ fn disconnected(document: &SweepDocument) -> String {
     };
     format!("\ngraphs were disconnected at k = {}; {done}\n", values.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sweep with these rankings, k by k.
+    fn document(rankings: &[&[&str]]) -> SweepDocument {
+        let point = |(at, ranking): (usize, &&[&str])| serde_json::json!({"neighbors": at + 5, "used": at + 5, "scores": [], "ranking": ranking});
+        let points: Vec<_> = rankings.iter().enumerate().map(point).collect();
+        let request = spadework_document::RequestDocument::from(&spadework::SpadeParams::default());
+        let stable = serde_json::json!({"from": 5, "to": 5, "points": 1, "ranking": rankings[0]});
+        serde_json::from_value(serde_json::json!({
+            "schema": "", "models": ["a", "b", "c"], "points": points, "stable": stable, "disconnected": [], "samples": 9,
+            "graph": "knn", "weights": "unit", "output_searches": [], "connectivity": "grow", "eigenpairs": 2,
+            "tolerance": 0.0, "seed": 0, "request": request, "notes": [],
+            "timings": {"neighbors_s": 0.0, "total_s": 0.0}, "version": ""
+        }))
+        .unwrap()
+    }
+
+    /// What does not hold for most k is not claimed; what holds for every k is listed.
+    #[test]
+    fn an_order_must_hold_for_most_k() {
+        let [abc, bac, acb, cab] = [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"], ["c", "a", "b"]];
+        let text = stability(&document(&[&abc, &bac, &abc, &bac]));
+        assert!(text.contains("\nnot established: no order of the models holds for most k\n"), "{text}");
+        assert!(text.contains("\nat every k: a < c, b < c\n"), "{text}");
+        let text = stability(&document(&[&abc, &acb, &abc]));
+        assert!(text.contains("\nthe order holds for 2 of 3 values of k: a < b < c\n"), "{text}");
+        assert!(text.contains("the most robust is a at every k") && text.contains("longest range"), "{text}");
+        let text = stability(&document(&[&abc, &cab, &bac, &acb]));
+        assert!(text.contains("not established") && text.contains("no two models keep"), "{text}");
+        let text = stability(&document(&[&abc, &abc]));
+        assert_eq!(text, "\nthe order is the same for every k: a < b < c\n");
+    }
+}

@@ -23,7 +23,10 @@ pub enum Confidence {
 impl Confidence {
     /// How often the interval covers the truth.
     pub fn level(self) -> f64 {
-        2.0 * self.tail() - 1.0
+        match self {
+            Self::TwoSided => 0.95,
+            Self::OneSided => 0.9,
+        }
     }
 
     /// How often the truth is below the upper end.

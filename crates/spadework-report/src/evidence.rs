@@ -207,7 +207,8 @@ impl ProbeStory {
     fn of_classes(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
         // Without labels nobody knows what is right.
         let (stay, right) = match probe.accuracy {
-            Some(_) => ("are classified correctly", " of those"),
+            Some(_) if probe.changed == 1 => ("are classified correctly", " that is classified correctly"),
+            Some(_) => ("are classified correctly", " that are classified correctly"),
             None => ("keep their class", ""),
         };
         let estimate = probe.robust_accuracy.map_or_else(String::new, |part| {

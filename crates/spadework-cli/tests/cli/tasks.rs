@@ -90,7 +90,7 @@ fn a_single_output_is_probed_for_what_it_is() {
 }
 
 const REGRESSOR: &str =
-    "--model single.onnx --probe linf:0.05 --probes 20 --probe-samples 30 --task regression -q";
+    "--model single.onnx --probe linf:0.05 --probes 20 --probe-samples 30 --task regression";
 
 /// The unit is the spread of the targets where they are known: the changes of the same model differ by the ratio of both.
 #[test]
@@ -117,9 +117,9 @@ fn changes_are_in_units_of_the_targets() {
     let whole: Vec<i64> = (0..120).map(|at| at % 7).collect();
     scene.write("whole.npy", integers(&whole));
     assert!((number(&change("--labels whole.npy"), "spread") - 2.0).abs() < 0.05);
-    let auto = REGRESSOR.replace("--task regression ", "");
+    let auto = REGRESSOR.replace(" --task regression", "");
     assert_eq!(score(&scene, &format!("{auto} --labels targets.npy"))["output_change"], found);
-    let text = scene.run(&format!("score --inputs x.npy {REGRESSOR} --labels targets.npy")).prints();
+    let text = scene.run(&format!("score -q --inputs x.npy {REGRESSOR} --labels targets.npy")).prints();
     assert!(
         text.contains("standard deviations of the targets") && text.contains("(by change of output)"),
         "{text}"
@@ -140,7 +140,7 @@ fn changes_are_in_units_of_the_targets() {
 #[test]
 fn probed_regressors_lead_with_their_change() {
     let scene = scene();
-    scene.run(&format!("score --inputs x.npy {REGRESSOR} --report page.html")).prints();
+    scene.run(&format!("score -q --inputs x.npy {REGRESSOR} --report page.html")).prints();
     let page = scene.read("page.html");
     assert!(!page.contains("Not tested against attacks"), "the page denies the probes");
     for words in
@@ -149,7 +149,7 @@ fn probed_regressors_lead_with_their_change() {
         assert!(page.contains(words), "{words}");
     }
     let models = REGRESSOR.replace("--model single.onnx", "a=single.onnx b=single.onnx");
-    let text = scene.run(&format!("compare --inputs x.npy {models} --report compared.html")).prints();
+    let text = scene.run(&format!("compare -q --inputs x.npy {models} --report compared.html")).prints();
     assert!(!text.contains("No attack") && text.contains("change of output (sd of the outputs)"), "{text}");
     assert!(text.contains("Probes moved the outputs"), "{text}");
     let page = scene.read("compared.html");
