@@ -26,6 +26,8 @@ pub enum Usage {
     Script { reason: String },
     /// Variants of the samples of a model that is not a classifier.
     VariantsWithoutClasses,
+    /// A label that is not the position of an output, though the outputs are said to be classes.
+    LabelBeyondOutputs { row: usize, label: String, classes: usize },
     /// Probes of an embedding.
     ProbedEmbedding,
     /// A corruption of inputs that are a graph.
@@ -137,7 +139,7 @@ impl Usage {
             Usage::RepeatedModel { .. } => Hint::NameModels,
             Usage::ProbeWithoutFragility { .. } => Hint::ByFragility,
             Usage::Baseline { .. } => Hint::MakeBaseline,
-            Usage::NothingToGate { .. } => Hint::GiveLabels,
+            Usage::NothingToGate { .. } | Usage::LabelBeyondOutputs { .. } => Hint::GiveLabels,
             Usage::NoDataOfReference | Usage::NoReference { .. } | Usage::EmbeddingShape { .. } => {
                 Hint::MakeReference
             }
@@ -217,6 +219,9 @@ impl Usage {
             Usage::MixedBatch { file, sample } => format!(
                 "{file}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has another output when it is run by itself: the model mixes the samples of a batch, or draws random numbers"
             ),
+            Usage::LabelBeyondOutputs { row, label, classes } => format!(
+                "labels must be positions of the {classes} outputs, counted from 0, got {label} at row {row} (counted from 0)"
+            ),
             Usage::RepeatedModel { name } => {
                 format!("models must have names that differ, got `{name}` twice")
             }
@@ -230,19 +235,23 @@ impl Usage {
                 "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
             }
             Usage::MovedSamples { before, after } => format!(
-                "--outputs and --against must be outputs for the same samples, got {before} and {after} of them"
+                "{} and {} must be outputs for the same samples, got {before} and {after} of them",
+                voice.subject("outputs"),
+                voice.subject("against")
             ),
             Usage::TooManySelected { samples, top } => {
-                format!("--top must be at most the number of samples ({samples}), got {top}")
+                format!("{} must be at most the number of samples ({samples}), got {top}", voice.subject("top"))
             }
             Usage::FullSpectrumOfSweep => {
                 "--eigenpairs all makes edge and node scores, but a sweep has model scores alone".to_owned()
             }
             Usage::TooManyEdges { edges, top } => format!(
-                "--top must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
+                "{} must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}",
+                voice.subject("top")
             ),
             Usage::NoPair { samples, p, q } => {
-                format!("--pair must name two different samples below {samples}, got {p},{q}")
+                let pair = voice.subject(if voice == Voice::Python { "pairs" } else { "pair" });
+                format!("{pair} must name two different samples below {samples}, got {p},{q}")
             }
             Usage::TooManyDimensions { samples, dims } => {
                 format!("--dims must be smaller than the number of samples ({samples}), got {dims}")
@@ -265,7 +274,8 @@ impl Usage {
                 voice.name("min_robust_accuracy")
             ),
             Usage::NothingToGate { gate } => format!(
-                "--{gate} needs labels that are the classes of the outputs, but the accuracy is not known here"
+                "{} needs labels that are the classes of the outputs, but the accuracy is not known here",
+                voice.subject(gate)
             ),
             Usage::Baseline { reason } => format!("the baseline must have {reason}"),
             Usage::OtherArray { side, array, digest, found } => format!(

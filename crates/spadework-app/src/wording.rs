@@ -28,6 +28,14 @@ impl Voice {
         }
     }
 
+    /// An argument as the subject of a sentence: `--top`, and in Python `top` in backticks.
+    pub(crate) fn subject(self, argument: &str) -> String {
+        match self {
+            Voice::Command => option(argument),
+            Voice::Python => format!("`{argument}`"),
+        }
+    }
+
     /// The name of an argument.
     pub(crate) fn name(self, argument: &str) -> String {
         match self {
@@ -60,6 +68,12 @@ macro_rules! note_codes {
 note_codes! {
     /// The outputs look like probabilities.
     Probabilities = "probabilities",
+    /// A label is not the position of an output, so that there is no accuracy.
+    LabelBeyondOutputs = "label-beyond-outputs",
+    /// Samples share a name.
+    RepeatedIds = "repeated-ids",
+    /// Samples are ranked by node scores, because there is no fragility.
+    NoFragility = "no-fragility",
     /// Few rows of the outputs differ.
     RepeatedOutputs = "repeated-outputs",
     /// The outputs hardly say more about the labels than guesses would.
@@ -148,7 +162,10 @@ pub enum Hint {
     TooFewModels,
     SmallSubsample,
     TooManyEigenpairs,
+    ZeroRows,
+    NoSpread,
     FolderOfArrays,
+    FolderAsModel,
     Pixels,
     IndexColumn,
     RunElsewhere,
@@ -198,6 +215,11 @@ impl Hint {
             }
             Hint::SmallSubsample => "try a smaller --neighbors, or no --interval",
             Hint::TooManyEigenpairs => "try a smaller --eigenpairs",
+            Hint::ZeroRows => "--input-metric and --output-metric choose the distances",
+            Hint::NoSpread => "try --standardize standard",
+            Hint::FolderAsModel => {
+                "a model is an ONNX file, e.g. DIR/model.onnx; `spadework compare` takes several of them"
+            }
             Hint::FolderOfArrays => {
                 "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR"
             }
@@ -244,6 +266,8 @@ impl Hint {
                 "try connectivity=\"grow\" or \"bridge\", or more neighbors"
             }
             Hint::GrownTooFar => "try connectivity=\"bridge\"",
+            Hint::ZeroRows => "`input_metric` and `output_metric` choose the distances",
+            Hint::NoSpread => "try standardize=True",
             Hint::GivenDisconnected => "give outputs in place of the graph, and `connectivity` mends it",
             Hint::MissedEigenvalue => "try another seed or a smaller tolerance",
             Hint::PowerNotConverged => "try solver=\"davidson\"",
@@ -268,6 +292,8 @@ impl Hint {
             CoreError::TooFewModels { .. } => Hint::TooFewModels,
             CoreError::SmallSubsample { .. } => Hint::SmallSubsample,
             CoreError::TooManyEigenpairs { .. } => Hint::TooManyEigenpairs,
+            CoreError::ZeroRows { .. } => Hint::ZeroRows,
+            CoreError::NoSpread { .. } => Hint::NoSpread,
             _ => return None,
         })
     }

@@ -95,7 +95,7 @@ pub(crate) enum Command {
     /// A gate: exit code 1 if a model breaks its limits or drops below its baseline
     ///
     /// Every gate ends as PASS, FAIL or ? (undecided): the 95 % confidence interval lies within the limit, beyond it, or covers
-    /// it. A baseline that has the same samples is compared with sample by sample.
+    /// it. A drop below a baseline is judged by one-sided 95 % bounds, sample by sample where the baseline has the same samples.
     #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
     /// Write a result as one self-contained page, and its figures as files
@@ -206,7 +206,7 @@ pub(crate) struct ModelArgs {
         conflicts_with_all = ["outputs", "model"]
     )]
     pub(crate) output_graph: Option<String>,
-    /// One integer or word per sample; a data set by name brings its own
+    /// One integer or word per sample, or the targets of a regressor; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]

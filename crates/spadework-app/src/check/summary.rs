@@ -2,6 +2,8 @@
 
 use spadework_document::check::{CheckDocument, GateDocument, Outcome};
 
+use crate::wording::Voice;
+
 use super::words::{finding, new_failures, title, verdict};
 
 /// The outcome as Markdown: what the gates come to, and a table of them.
@@ -13,7 +15,7 @@ pub(super) fn to_markdown(document: &CheckDocument) -> String {
     format!(
         "### Spadework: {}\n\n{}\n\n|  | gate | found |\n| --- | --- | --- |\n{rows}{}{notes}",
         if document.passed { "passed" } else { "failed" },
-        escaped(&verdict(document)),
+        escaped(&verdict(document, Voice::Command)),
         failures.unwrap_or_default()
     )
 }

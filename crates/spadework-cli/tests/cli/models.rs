@@ -36,6 +36,19 @@ fn lasting(mut document: Value) -> Value {
     document
 }
 
+/// A folder is no model: the advice is about models, not about data sets.
+#[test]
+fn a_folder_is_no_model() {
+    let scene = scene(&["mlp"]);
+    scene.make_folder("nets");
+    for call in
+        ["score --inputs x.npy --model nets", "predict --inputs x.npy --model nets --out y.npy", "model nets"]
+    {
+        scene.run(call).refuses(2, &["nets", "hint: a model is an ONNX file"]);
+    }
+    scene.run("score --inputs nets --model mlp.onnx").refuses(2, &["nets", "hint: a data set is named"]);
+}
+
 #[test]
 fn a_model_in_place_of_its_outputs_gives_the_same_scores() {
     let scene = scene(&["mlp"]);
