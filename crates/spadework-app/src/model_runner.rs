@@ -13,6 +13,7 @@ use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared
 use crate::failure::Failure;
 use crate::observer::Session;
 use crate::places::working_folder;
+use crate::resume::Resuming;
 use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::{NoteCode, Voice};
@@ -52,9 +53,9 @@ impl<'a> ModelRunner<'a> {
             );
         }
         let Some(samples) = inputs.samples() else { return Err(on_graph(file)) };
-        let monitor = self.session.monitor();
+        let monitor = self.resuming(model, sample);
         let mut outputs =
-            with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, monitor)))??;
+            with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, &monitor)))??;
         let outputs = outputs.swap_remove(0);
         check_alone(file, &prepared, samples, &outputs)?;
         let document = document(model, output, softmax, self.options, prepared.library());
@@ -62,13 +63,19 @@ impl<'a> ModelRunner<'a> {
     }
 
     /// A model file made ready for other samples of the inputs' shape, a few at a time. What it is like has been noted when it
-    /// was run.
-    pub(crate) fn prepare(&self, file: &str) -> Result<Prepared, Failure> {
+    /// was run. With it comes the monitor for work that depends on it.
+    pub(crate) fn prepare(&self, file: &str) -> Result<(Prepared, Resuming<'_>), Failure> {
         let inputs = self.model_inputs(file)?;
         let model = OnnxModel::open(file)?;
         let output = model.output(self.options)?;
         let options = RunOptions { few_at_a_time: true, ..self.options.clone() };
-        Ok(model.prepare(inputs.sample_shape(), &[output], &options)?)
+        let prepared = model.prepare(inputs.sample_shape(), &[output], &options)?;
+        Ok((prepared, self.resuming(&model, inputs.sample_shape())))
+    }
+
+    /// The monitor for work that depends on a model and on how it is run.
+    fn resuming(&self, model: &OnnxModel, sample: &[usize]) -> Resuming<'_> {
+        Resuming::new(self.session, || format!("{} {sample:?} {:?}", model.digest(), self.options))
     }
 
     /// What a model is run on.
