@@ -3,8 +3,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use spadework::checkpoint::{Checkpoints, Work};
 use spadework::samples::Values;
 use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
@@ -380,4 +383,56 @@ fn a_run_tells_how_far_it_is_and_stops_when_told() {
     let watch = Watch { stop_after: Some(2), ..Watch::default() };
     let error = model.outputs(&rows, &options, &watch).unwrap_err().to_string();
     assert!(error.ends_with("mlp.onnx: stopped"), "{error}");
+}
+
+/// Batches that an earlier run has done are taken as they are, and give the same outputs.
+#[test]
+fn batches_that_are_done_are_not_run_again() {
+    #[derive(Default)]
+    struct Memory {
+        part: Mutex<Option<Vec<u8>>>,
+        stop: bool,
+        kept: AtomicU64,
+    }
+    impl Monitor for Memory {
+        fn is_cancelled(&self) -> bool {
+            self.stop && self.kept.load(Ordering::SeqCst) >= 3
+        }
+        fn checkpoints(&self) -> Option<&dyn Checkpoints> {
+            Some(self)
+        }
+    }
+    impl Checkpoints for Memory {
+        fn stored(&self, _: &Work<'_>) -> Option<Vec<u8>> {
+            self.part.lock().unwrap().clone()
+        }
+        fn is_due(&self) -> bool {
+            true
+        }
+        fn is_long(&self, _: Duration) -> bool {
+            false
+        }
+        fn keep(&self, _: &Work<'_>, state: &[u8]) {
+            *self.part.lock().unwrap() = Some(state.to_vec());
+            self.kept.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let options = RunOptions { batch_size: NonZeroUsize::new(2), ..RunOptions::default() };
+    let (model, rows) = (open("mlp"), array("mlp", "x"));
+    let numbers = |monitor: &dyn Monitor| {
+        let outputs = model.outputs(&rows, &options, monitor).unwrap();
+        format!("{:?}", outputs.few_samples().unwrap().values())
+    };
+    let whole = numbers(&Silent);
+    let memory = Memory { stop: true, ..Memory::default() };
+    assert!(model.outputs(&rows, &options, &memory).is_err());
+    let part = memory.part.into_inner().unwrap().unwrap();
+    let memory = Memory { part: Mutex::new(Some(part.clone())), ..Memory::default() };
+    assert_eq!(numbers(&memory), whole);
+    // Ten batches, of which some were done.
+    let kept = memory.kept.into_inner();
+    assert!((1..10).contains(&kept), "{kept}");
+    // A part that does not fit is left alone.
+    let memory = Memory { part: Mutex::new(Some(part[..part.len() - 4].to_vec())), ..Memory::default() };
+    assert_eq!((numbers(&memory), memory.kept.into_inner()), (whole, 10));
 }

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notes
+from ._alone import check_alone
 from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
 from ._comparison import Comparison
 from ._distortion import Distortion
@@ -186,7 +187,9 @@ def _answers(outputs: Any, inputs: Any) -> Any:
         return outputs
     if inputs is None:
         raise ValueError("`outputs` is a model, which needs `inputs` to be called with")
-    return outputs(inputs)
+    answers = outputs(inputs)
+    check_alone(outputs, inputs, answers, "outputs")
+    return answers
 
 
 def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
