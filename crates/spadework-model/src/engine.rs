@@ -146,6 +146,7 @@ impl Decoded {
     ) -> Result<Box<dyn Runner>, ModelError> {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let plan = plan?;
+        part.check_depth()?;
         let place = (input.name.as_str(), shape);
         let file =
             write::for_engine(&self.model, self.graph()?, &self.bytes, &part, &plan.rewrites, place, outputs);

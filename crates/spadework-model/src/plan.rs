@@ -12,6 +12,8 @@ use super::shapes::{self, Context, Known, Refusal, Rewrite, Step, Value};
 const MOST_TENSOR_BYTES: u64 = 1 << 31;
 /// Bytes that all values may take together that do not depend on the input: an engine computes them before it begins.
 const MOST_CONSTANT_BYTES: u64 = 1 << 29;
+/// Nodes that follow on each other, at most. The engine takes some 420 bytes of its stack for each, and has 2 MiB.
+const MOST_DEEP: usize = 3000;
 /// Operators whose outputs differ from run to run.
 const RANDOM: [&str; 6] =
     ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"];
@@ -91,6 +93,24 @@ impl<'a> Part<'a> {
             if RANDOM.contains(&node.operator.as_str()) && node.is_standard() {
                 return Err(ModelError::Random { operator: node.full_operator(), node: node.label() });
             }
+        }
+        Ok(())
+    }
+
+    /// The built-in engine follows chains of nodes on its stack.
+    pub(super) fn check_depth(&self) -> Result<(), ModelError> {
+        let mut depths: HashMap<&str, usize> = HashMap::new();
+        for node in &self.nodes {
+            let before = node.reads().into_iter().filter_map(|name| depths.get(name)).max();
+            let depth = before.map_or(1, |depth| depth + 1);
+            if depth > MOST_DEEP {
+                let reason = format!(
+                    "it follows chains of up to {MOST_DEEP} nodes, and node `{}` ends a longer one",
+                    node.label()
+                );
+                return Err(ModelError::EngineRefuses { reason });
+            }
+            depths.extend(node.outputs.iter().map(|name| (name.as_str(), depth)));
         }
         Ok(())
     }

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use spadework::checkpoint::{Checkpoints, Work};
 use spadework::samples::Values;
 use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
-use spadework_model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
+use spadework_model::{Engine, Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 /// Two engines add the same few dozen products of numbers near 1 in another order, in single precision (6e-8 a step), through
 /// a few layers.
@@ -435,4 +435,77 @@ fn batches_that_are_done_are_not_run_again() {
     // A part that does not fit is left alone.
     let memory = Memory { part: Mutex::new(Some(part[..part.len() - 4].to_vec())), ..Memory::default() };
     assert_eq!((numbers(&memory), memory.kept.into_inner()), (whole, 10));
+}
+
+/// A kilobyte that asks for minutes or gigabytes is refused at once, by the node and the limit.
+#[test]
+fn small_files_that_ask_for_much_are_refused() {
+    let began = Instant::now();
+    assert_eq!(
+        refusal("dear_constants"),
+        "at node `product0`, values that do not depend on the input take more than the 4294967296 multiplications that they may"
+    );
+    let dear = refusal("dear");
+    assert!(
+        dear.starts_with("the model takes 257")
+            && dear.contains(" multiplications per sample, most of them at node `product"),
+        "{dear}"
+    );
+    let wide = refusal("wide");
+    assert!(wide.starts_with("at node `twice25`, the values of one sample take 16106"), "{wide}");
+    for refused in [dear, wide] {
+        assert!(refused.contains(" that ") && refused.contains(" bytes may take"), "{refused}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+/// A chain of `nodes` rectifiers.
+fn chain(nodes: usize) -> Vec<u8> {
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![number << 3 | 2];
+        let mut length = content.len();
+        while length >= 0x80 {
+            bytes.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        bytes.extend(content);
+        bytes
+    }
+    let value = |at: usize| match at {
+        0 => "x".to_owned(),
+        at if at == nodes => "y".to_owned(),
+        at => format!("v{at}"),
+    };
+    let node = |at: usize| {
+        let [input, output] = [value(at), value(at + 1)];
+        field(1, &[field(1, input.as_bytes()), field(2, output.as_bytes()), field(4, b"Relu")].concat())
+    };
+    // Floats of shape [n, 4].
+    let shape = [field(1, &field(2, b"n")), field(1, &[1 << 3, 4])].concat();
+    let of_tensor = field(2, &field(1, &[vec![1 << 3, 1], field(2, &shape)].concat()));
+    let port = |number: u8, name: &[u8]| field(number, &[field(1, name), of_tensor.clone()].concat());
+    let mut graph: Vec<u8> = (0..nodes).flat_map(node).collect();
+    graph.extend([field(2, b"chain"), port(11, b"x"), port(12, b"y")].concat());
+    // ir_version 8, opset 17.
+    [vec![1 << 3, 8], field(7, &graph), field(8, &[2 << 3, 17])].concat()
+}
+
+/// Long chains do not overflow the stack of the engine: they are run or refused.
+#[test]
+fn long_chains_are_run_or_refused() {
+    let outputs = |nodes: usize| {
+        let model = OnnxModel::from_bytes("chain.onnx", &chain(nodes), Path::new("")).unwrap();
+        let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+        model.outputs(&rows(), &options, &Silent).map_err(|error| error.to_string())
+    };
+    let rectified: Vec<f32> =
+        numbers(&rows().few_samples().unwrap()).iter().map(|value| value.max(0.0)).collect();
+    for nodes in [1, 3000] {
+        assert_eq!(numbers(&outputs(nodes).unwrap().few_samples().unwrap()), rectified, "{nodes} nodes");
+    }
+    for nodes in [3001, 60_000] {
+        let refused = outputs(nodes).unwrap_err();
+        assert!(refused.contains("it follows chains of up to 3000 nodes, and node `"), "{refused}");
+    }
 }

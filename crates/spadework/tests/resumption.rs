@@ -78,15 +78,15 @@ impl Checkpoints for Memory {
     }
 }
 
-/// 1500 samples, of numbers that leave many pairs to look at; enough for several leaves.
+/// 900 samples, of numbers that leave many pairs to look at; enough for several leaves.
 fn samples(dim: usize) -> PairedSamples<'static> {
     let number = |at: usize| (at as f64 * 0.618_033_988_749_895).fract() * (1.0 + (at % dim) as f64 / 9.0);
-    let inputs: Vec<f64> = (0..1500 * dim).map(|at| number(at * at % 1_000_003)).collect();
+    let inputs: Vec<f64> = (0..900 * dim).map(|at| number(at * at % 1_000_003)).collect();
     let outputs: Vec<f64> =
         inputs.chunks(dim).flat_map(|x| [(3.0 * x[0]).sin() + x[1], x[2] * x[3], x[4] - x[5]]).collect();
     PairedSamples::new(
-        Samples::from_f64(1500, dim, inputs).unwrap(),
-        Samples::from_f64(1500, 3, outputs).unwrap(),
+        Samples::from_f64(900, dim, inputs).unwrap(),
+        Samples::from_f64(900, 3, outputs).unwrap(),
     )
     .unwrap()
 }
@@ -102,7 +102,7 @@ fn searches_that_were_interrupted_give_the_same_lists() {
         let (input, output) = pair.into_sides();
         let pair = ManifoldPair::new(&input, &output).unwrap();
         let whole = evaluate(&pair, &params, &spadework::Silent).unwrap();
-        for (stop, every) in [(1, 1), (1, 7), (2, 5), (3, 2), (5, 3)] {
+        for (stop, every) in [(1, 1), (2, 3), (4, 1)] {
             let mut memory = Memory::stopping_after(stop, every);
             let mut interrupted = 0;
             // Interrupted twice, each time after some more parts.
@@ -146,7 +146,7 @@ fn parts_that_do_not_fit_are_left_alone() {
     let whole = evaluate(&pair, &params, &spadework::Silent).unwrap();
     let memory = Memory::stopping_after(2, 4);
     assert_eq!(evaluate(&pair, &params, &memory).unwrap_err(), Error::Cancelled);
-    for cut in [0, 1, 8, 100, 5000] {
+    for cut in [0, 8, 5000] {
         let damaged = Memory { every: usize::MAX, ..Memory::default() };
         let parts = memory.parts.lock().unwrap().clone();
         *damaged.parts.lock().unwrap() = parts
