@@ -447,7 +447,7 @@ fn small_files_that_ask_for_much_are_refused() {
     );
     let dear = refusal("dear");
     assert!(
-        dear.starts_with("the model takes 257")
+        dear.starts_with("the model takes 258")
             && dear.contains(" multiplications per sample, most of them at node `product"),
         "{dear}"
     );

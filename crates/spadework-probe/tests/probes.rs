@@ -451,14 +451,14 @@ fn counting<'a>(
 /// Probes that are stopped at any point and begun again give the same, and ask the model no more than they must.
 #[test]
 fn probes_that_were_interrupted_go_on_where_they_were() {
-    // Two batches and a bit.
-    let (count, many) = (9000, inputs(9000));
-    for (probe, probes) in [("linf:0.4", 8), ("l2:0.5", 8), ("linf:0.1:pixel", 4)] {
+    // A batch and a bit.
+    let (count, many) = (4500, inputs(4500));
+    for (probe, probes) in [("linf:0.4", 6), ("l2:0.5", 4), ("linf:0.1:pixel", 4)] {
         let params = params(probe).with_probes(probes).with_samples(count);
         let mut all = 0;
         let whole = probe_model(&many, counting(&mut all, linear), &params, &Silent).unwrap();
         assert_eq!(all as u64, whole.evaluations);
-        for stop in [1, 4, 9] {
+        for stop in [1, 3, 7] {
             let mut memory = Memory { stops_after: Some(stop), ..Memory::default() };
             let mut asked = 0;
             let stopped = probe_model(&many, counting(&mut asked, linear), &params, &memory);

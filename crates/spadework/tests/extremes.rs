@@ -258,7 +258,7 @@ fn distances_and_modes_are_right_for_weights_of_any_size() {
 /// What is refused says how badly the graph is conditioned, and never more than it is.
 #[test]
 fn a_refusal_names_the_condition_number() {
-    let size = 150;
+    let size = 60;
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
     for clique in 0..2 {
         let members = clique * size..(clique + 1) * size;

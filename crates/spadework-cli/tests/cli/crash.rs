@@ -140,7 +140,7 @@ fn parts(scene: &Scene, folder: &str) -> Vec<String> {
 #[test]
 fn a_killed_call_continues_within_a_stage_and_gives_the_same() {
     let scene = probed_work();
-    let options = "--interval --probe linf:0.1 --probes 60 --probe-samples 1500 --inputs x.npy --quiet";
+    let options = "--probe linf:0.1 --probes 60 --probe-samples 1500 --inputs x.npy --quiet";
     for (command, tables) in [
         ("score --model a.onnx", &["nodes.csv", "edges.csv"][..]),
         ("compare --model a=a.onnx --model b=b.onnx", &["models.csv"][..]),
