@@ -23,6 +23,7 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
+use crate::resume::Resuming;
 use crate::script::{RunFacts, ScriptProbes, ScriptRequest};
 use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
@@ -180,7 +181,7 @@ pub(crate) fn score_and<A: Addition>(
     request.check()?;
     let folder = request.folder.map(ResultFolder::create).transpose()?;
     request.page.check()?;
-    let session = Session::new(observer);
+    let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     // Arrays are read, checked and paired once.
     let ScoreRequest { data, params, .. } = request;
@@ -201,7 +202,7 @@ pub(crate) fn score_and<A: Addition>(
     // The scores; steps of a run that was interrupted are taken from the folder.
     let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
     let report = match &store {
-        Some(store) => evaluate_with(&sides.pair, params, store, session.monitor()),
+        Some(store) => evaluate_with(&sides.pair, params, store, &Resuming::new(&session, String::new)),
         None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
     };
     let report = report.map_err(|failure| sides.naming_array(failure.with_params(params)))?;
@@ -357,7 +358,7 @@ fn vary(
     let ScoreRequest { data, params, .. } = request;
     let runner =
         ModelRunner { options: &data.run, threads: params.threads, inputs: Some(&sides.input), session };
-    let prepared = runner.prepare(&model.file)?;
+    let (prepared, _) = runner.prepare(&model.file)?;
     let monitor = session.monitor();
     let about = RunFacts { labels: sides.labels.as_ref(), top: request.top, seed: params.seed, monitor };
     let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
@@ -422,7 +423,9 @@ fn add_extras(
     let samples = sides.paired()?;
     if let (true, Some(samples)) = (extras.interval, &samples) {
         let set = ModelSet::from(samples.clone());
-        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, monitor)?;
+        let monitor =
+            Resuming::new(session, || format!("{} {}", sides.input.digest(), sides.output.digest()));
+        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
         notes::about_subsamples(found.grown, document.neighbors.used, session);
         document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }

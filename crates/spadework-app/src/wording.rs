@@ -118,6 +118,8 @@ note_codes! {
     SubsamplesGrown = "subsamples-grown",
     /// A model that is given by its outputs is not probed.
     NotProbed = "not-probed",
+    /// Parts of unfinished work cannot be kept.
+    PartsNotKept = "parts-not-kept",
     /// What probes cost.
     ProbeCost = "probe-cost",
     /// Layers that do not make one row per sample.

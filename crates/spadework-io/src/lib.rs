@@ -53,7 +53,7 @@ mod stream;
 mod table;
 
 pub use dataset::Dataset;
-pub use digest::{digest, digest_bytes, graph_digest, is_digest, outdated_digest};
+pub use digest::{digest, digest_bytes, digest_pieces, graph_digest, is_digest, outdated_digest};
 pub use digits::load as load_digits;
 pub use error::{Error, Format, Listed, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};

@@ -14,6 +14,7 @@ mod error;
 mod fragility;
 mod grid;
 pub mod intervals;
+mod journal;
 mod kind;
 mod margins;
 mod neighborhood_overlap;

@@ -31,6 +31,7 @@ use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::intervals::Estimated;
+use crate::journal::Journal;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
 use crate::resisting::Resisting;
@@ -413,19 +414,28 @@ where
     M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
 {
     let copies = params.copies(inputs);
-    let batches = in_batches(chosen, inputs.dim());
-    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
+    let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (params.probes as u64 + 1);
+    let has_journal = variants.is_none();
     let mut model = BlackBox::new(model, rounds, variants, monitor);
+    if has_journal {
+        model = model.with_journal(Journal::new("probes", inputs, format!("{params:?}"), monitor));
+    }
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
     let effort = Effort::new(params.probes, params.precision);
-    let mut samples = Vec::with_capacity(chosen.len());
-    for indices in batches {
+    let mut samples = ProbedSample::of_numbers(&model.take_up());
+    let left = chosen.get(samples.len()..).unwrap_or_default();
+    for indices in in_batches(left, inputs.dim()) {
         let batch = clean.batch(inputs, indices, samples.len());
-        samples.extend(match &search {
+        let found = match &search {
             Some(search) => search.run(&batch, &copies, effort, &mut model)?,
             None => scatter(&batch, &copies, params.probes, &mut model)?,
-        });
+        };
+        model.finish(found.iter().flat_map(ProbedSample::numbers));
+        samples.extend(found);
+    }
+    if let Some(journal) = &model.journal {
+        journal.keep_result();
     }
     let BlackBox { evaluations, variants, .. } = model;
     let (params, inputs) = (params.clone(), inputs.len());

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notebook, _notes
+from ._alone import check_alone
 from ._arrays import (
     GraphEntries,
     LabelArray,
@@ -195,7 +196,9 @@ def answers(outputs: Any, inputs: Any) -> Any:
         return outputs
     if inputs is None:
         raise ValueError("`outputs` is a model, which needs `inputs` to be called with")
-    return outputs(inputs)
+    answers = outputs(inputs)
+    check_alone(outputs, inputs, answers, "outputs")
+    return answers
 
 
 def known_probes(

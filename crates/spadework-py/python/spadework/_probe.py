@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notes
+from ._alone import check_alone
 from ._arrays import as_labels, as_rows, sample_shape
 from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
@@ -260,6 +261,7 @@ def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: 
         # One number per sample may have come without an axis of its own.
         outputs = as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
         if is_first:
+            check_alone(lambda some: model(some.reshape(len(some), *shape)), rows, outputs, "outputs of the model")
             notes.extend(_notes.about_probabilities(outputs))
         is_first = False
         return outputs

@@ -42,6 +42,8 @@ pub(super) struct BestLists {
     /// Bits of the radius in the units of the short vectors.
     radii: Vec<AtomicU64>,
     units: Units,
+    /// Whether neighbors may be offered that are in the lists already, as after a search was interrupted.
+    may_repeat: bool,
 }
 
 /// What turns squared distances of samples into distances of short vectors.
@@ -68,6 +70,7 @@ impl BestLists {
             lists: (0..rows).map(|_| Mutex::new(BinaryHeap::new())).collect(),
             squared_radii: infinite(),
             radii: infinite(),
+            may_repeat: false,
         }
     }
 
@@ -100,6 +103,9 @@ impl BestLists {
         }
         let candidate = HeapEntry((squared_distance, index));
         let mut list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
+        if self.may_repeat && list.iter().any(|known| known.0.1 == index) {
+            return;
+        }
         if list.len() < self.neighbors {
             list.push(candidate);
         } else if let Some(mut worst) = list.peek_mut()
@@ -112,6 +118,18 @@ impl BestLists {
         if let (true, Some(worst)) = (list.len() == self.neighbors, list.peek()) {
             self.shrink(p, worst.0.0);
         }
+    }
+
+    /// What row `p` has found so far, in no particular order.
+    pub(super) fn found_by(&self, p: usize) -> Vec<(f64, u32)> {
+        let list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
+        list.iter().map(|found| found.0).collect()
+    }
+
+    /// Gives row `p` what it had found before a search was interrupted. Some of it may be offered again.
+    pub(super) fn restore(&mut self, p: usize, found: impl Iterator<Item = (f64, u32)>) {
+        found.for_each(|(squared_distance, index)| self.offer(p, squared_distance, index));
+        self.may_repeat = true;
     }
 
     /// The lists of the samples: `order[place]` is the sample whose list stands at `place`.
