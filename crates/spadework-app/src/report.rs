@@ -8,7 +8,7 @@ use std::path::Path;
 
 use spadework::error::UnknownWord;
 use spadework::pipeline::compare as compare_models;
-use spadework::samples::{Side, Values};
+use spadework::samples::Side;
 use spadework::threads::with_threads;
 use spadework::{Model, ModelSet, PairedSamples, Samples, evaluate};
 use spadework_document::comparison::{self, CompareDocument};
@@ -258,10 +258,7 @@ impl KeptFragility {
         let Some(found) = places.iter().find_map(|place| load(place).ok()) else {
             return Ok(Self::Probed(None));
         };
-        let values = match found.samples()?.values() {
-            Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-            Values::F64(values) => values.to_vec(),
-        };
+        let values = found.samples()?.values().all_doubles().into_owned();
         Ok(Self::Probed(Some(values)))
     }
 

@@ -177,8 +177,9 @@ impl ExplorerRows {
 fn row_text(samples: &Samples<'_>, p: usize) -> String {
     let (start, shown) = (p * samples.dim(), samples.dim().min(NUMBERS));
     let numbers: Vec<String> = match samples.values() {
-        Values::F32(values) => values[start..start + shown].iter().map(ToString::to_string).collect(),
         Values::F64(values) => values[start..start + shown].iter().map(ToString::to_string).collect(),
+        // As short as single precision allows.
+        values => values.singles(start..start + shown).iter().map(ToString::to_string).collect(),
     };
     let rest = if shown < samples.dim() { ", …" } else { "" };
     format!("{}{rest}", numbers.join(", "))

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, Rows, squared_distance};
-use crate::samples::{Samples, Values};
+use crate::samples::{Samples, with_values};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
@@ -31,10 +31,7 @@ pub(super) fn shortest_bridges(
     if components.count() == 1 {
         return Ok(Vec::new());
     }
-    match samples.values() {
-        Values::F32(values) => boruvka(Rows { values, dim: samples.dim() }, components, monitor),
-        Values::F64(values) => boruvka(Rows { values, dim: samples.dim() }, components, monitor),
-    }
+    with_values!(samples.values(), values => boruvka(Rows { values, dim: samples.dim() }, components, monitor))
 }
 
 /// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.

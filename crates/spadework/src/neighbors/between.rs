@@ -1,7 +1,5 @@
 //! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
 
-use std::borrow::Cow;
-
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -55,19 +53,15 @@ pub fn nearest_between(
         (Values::F32(queries), Values::F32(base)) => {
             search(Rows { values: queries, dim }, Rows { values: base, dim }, shift, neighbors, monitor)
         }
+        (Values::U8(queries), Values::U8(base)) => {
+            search(Rows { values: queries, dim }, Rows { values: base, dim }, shift, neighbors, monitor)
+        }
         (queries, base) => {
-            // Double precision holds every single number, so distances are the same.
-            let (queries, base) = (doubles(queries), doubles(base));
+            // Double precision holds every number, so distances are the same.
+            let (queries, base) = (queries.all_doubles(), base.all_doubles());
             let rows = |values| Rows { values, dim };
             search(rows(&queries[..]), rows(&base[..]), shift, neighbors, monitor)
         }
-    }
-}
-
-fn doubles<'a>(values: &'a Values<'_>) -> Cow<'a, [f64]> {
-    match values {
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => Cow::Borrowed(values),
     }
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_distance};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, Values};
+use crate::samples::{Samples, with_values};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///
@@ -22,10 +22,7 @@ impl NeighborSearch for BruteForce {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        match samples.values() {
-            Values::F32(values) => search(values, samples.dim(), neighbors, monitor),
-            Values::F64(values) => search(values, samples.dim(), neighbors, monitor),
-        }
+        with_values!(samples.values(), values => search(values, samples.dim(), neighbors, monitor))
     }
 }
 

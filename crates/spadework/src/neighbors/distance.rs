@@ -1,24 +1,23 @@
 //! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
 
+use half::{bf16, f16};
 use pulp::Simd;
 
-use crate::samples::{Samples, Values};
+use crate::samples::{Number, Samples, with_values};
 
 /// A number that samples are made of.
-pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
+pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
     /// The same number in double precision; exact.
-    fn to_f64(self) -> f64;
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self.number()
+    }
 
     /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
 }
 
 impl Element for f32 {
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
     /// A sum of squares in single precision. Every difference, square and addition errs by at most u of its result, and
     /// nothing cancels, so the whole errs by at most (d + 4)u of it; twice that is allowed for. Where numbers are so small
     /// or large that this does not hold, the bound says nothing.
@@ -31,16 +30,72 @@ impl Element for f32 {
 }
 
 impl Element for f64 {
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self
-    }
-
     /// Single precision would have to be made first.
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, _: &[f64], _: &[f64]) -> f64 {
         0.0
     }
+}
+
+impl Element for u8 {
+    /// The squared distance of the bytes is an integer and exact. Each number is at most 2⁻²⁵ from x/255, so the root of the
+    /// distance errs by at most 2⁻²⁴√d, and its sum in double precision by a part that the last factor allows for.
+    #[inline(always)]
+    fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
+        let distance = (integer_squared_distance(a, b) as f64).sqrt() / 255.0;
+        let error = (a.len() as f64).sqrt() / f64::from(1_u32 << 24);
+        (distance - error).max(0.0).powi(2) * (1.0 - 1e-9)
+    }
+}
+
+impl Element for i8 {
+    /// Integers this small have the same sum in any order.
+    #[inline(always)]
+    fn least_squared_distance<S: Simd>(_: S, a: &[i8], b: &[i8]) -> f64 {
+        integer_squared_distance(a, b) as f64
+    }
+}
+
+/// Elements whose lower bound is that of the same numbers in single precision, a piece at a time.
+macro_rules! bounded_in_single_precision {
+    ($($type:ty),*) => {$(
+        impl Element for $type {
+            #[inline(always)]
+            fn least_squared_distance<S: Simd>(simd: S, a: &[$type], b: &[$type]) -> f64 {
+                const PIECE: usize = 512;
+                let (mut distance, mut left, mut right) = (0.0, [0.0_f32; PIECE], [0.0_f32; PIECE]);
+                for (a, b) in a.chunks(PIECE).zip(b.chunks(PIECE)) {
+                    for (to, from) in left.iter_mut().zip(a) {
+                        *to = from.number() as f32;
+                    }
+                    for (to, from) in right.iter_mut().zip(b) {
+                        *to = from.number() as f32;
+                    }
+                    let (left, right) = (&left[..a.len()], &right[..a.len()]);
+                    distance += f64::from(single_squared_distance(simd, left, right));
+                }
+                let error = (2 * (PIECE + 4)) as f64 / f64::from(1_u32 << 24);
+                if (1e-30..1e30).contains(&distance) { distance * (1.0 - error) } else { 0.0 }
+            }
+        }
+    )*};
+}
+bounded_in_single_precision!(i16, f16, bf16);
+
+/// Σ (a − b)² of bytes with or without a sign.
+#[inline(always)]
+fn integer_squared_distance<T: Copy + Into<i16>>(a: &[T], b: &[T]) -> u64 {
+    /// Squares of which as many fit 32 bits.
+    const PIECE: usize = 1 << 15;
+    let pieces = a.chunks(PIECE).zip(b.chunks(PIECE)).map(|(a, b)| {
+        // Differences of 16 bits, so that one instruction multiplies and adds pairs of them.
+        let squares = a.iter().zip(b).map(|(&a, &b)| {
+            let difference: i16 = a.into() - b.into();
+            i32::from(difference) * i32::from(difference)
+        });
+        u64::from(squares.sum::<i32>() as u32)
+    });
+    pieces.sum()
 }
 
 /// Independent partial sums: enough for a vector unit, and part of the definition, since it fixes the order of
@@ -70,10 +125,7 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
 pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
     let dim = samples.dim();
     let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
-    match samples.values() {
-        Values::F32(values) => squared_distance(&values[p], &values[q]),
-        Values::F64(values) => squared_distance(&values[p], &values[q]),
-    }
+    with_values!(samples.values(), values => squared_distance(&values[p], &values[q]))
 }
 
 #[inline(always)]

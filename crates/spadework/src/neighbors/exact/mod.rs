@@ -40,7 +40,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{BruteForce, Element, NeighborLists, NeighborSearch, Rows, check_neighbors};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Samples, Values};
+use crate::samples::{Samples, with_values};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
@@ -135,14 +135,9 @@ impl ProductSearch {
         if dim > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
-        match samples.values() {
-            Values::F32(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-            Values::F64(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-        }
+        with_values!(samples.values(), values => {
+            search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
+        })
     }
 }
 
