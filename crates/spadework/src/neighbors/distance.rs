@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 use pulp::Simd;
+use rayon::prelude::*;
 
 use crate::samples::{Number, Samples, with_values};
 
@@ -13,8 +14,39 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
         self.number()
     }
 
+    /// What looking at one more number of a pair costs, about.
+    const SETTLE_NANOSECONDS: f64 = 0.1;
+
+    /// Whether [`Element::part`] says all but the last digits of a distance.
+    const HAS_PARTS: bool = false;
+
     /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
+
+    /// Σ (a − b)² of some numbers in whole units. The sums over the parts of two rows make one over all, from which
+    /// [`Element::bounds`] knows their distance.
+    fn part(_a: &[Self], _b: &[Self]) -> u64 {
+        unreachable!("only where there are parts")
+    }
+
+    /// Bounds of [`squared_distance`] of rows of `dim` numbers from the sum of their parts; the same twice where it is known.
+    fn bounds(_sum: u64, _dim: usize) -> (f64, f64) {
+        unreachable!("only where there are parts")
+    }
+
+    /// No number is larger than this, by size.
+    fn most(values: &[Self]) -> f64 {
+        values
+            .par_chunks(1 << 16)
+            .map(|values| values.iter().fold(0.0, largest_size))
+            .reduce(|| 0.0, f64::max)
+    }
+}
+
+#[inline(always)]
+fn largest_size<T: Element>(most: f64, value: &T) -> f64 {
+    let size = value.to_f64().abs();
+    if size > most { size } else { most }
 }
 
 impl Element for f32 {
@@ -38,21 +70,55 @@ impl Element for f64 {
 }
 
 impl Element for u8 {
+    const SETTLE_NANOSECONDS: f64 = 0.04;
+    const HAS_PARTS: bool = true;
+
+    #[inline(always)]
+    fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
+        Self::bounds(Self::part(a, b), a.len()).0
+    }
+
+    #[inline(always)]
+    fn part(a: &[u8], b: &[u8]) -> u64 {
+        integer_squared_distance(a, b)
+    }
+
     /// The squared distance of the bytes is an integer and exact. Each number is at most 2⁻²⁵ from x/255, so the root of the
     /// distance errs by at most 2⁻²⁴√d, and its sum in double precision by a part that the last factor allows for.
     #[inline(always)]
-    fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
-        let distance = (integer_squared_distance(a, b) as f64).sqrt() / 255.0;
-        let error = (a.len() as f64).sqrt() / f64::from(1_u32 << 24);
-        (distance - error).max(0.0).powi(2) * (1.0 - 1e-9)
+    fn bounds(sum: u64, dim: usize) -> (f64, f64) {
+        if sum == 0 {
+            return (0.0, 0.0);
+        }
+        let distance = (sum as f64).sqrt() / 255.0;
+        let error = (dim as f64).sqrt() / f64::from(1_u32 << 24);
+        let least = (distance - error).max(0.0).powi(2) * (1.0 - 1e-9);
+        (least, (distance + error).powi(2) * (1.0 + 1e-9))
+    }
+
+    fn most(_: &[u8]) -> f64 {
+        1.0
     }
 }
 
 impl Element for i8 {
-    /// Integers this small have the same sum in any order.
+    const SETTLE_NANOSECONDS: f64 = 0.04;
+    const HAS_PARTS: bool = true;
+
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, a: &[i8], b: &[i8]) -> f64 {
         integer_squared_distance(a, b) as f64
+    }
+
+    #[inline(always)]
+    fn part(a: &[i8], b: &[i8]) -> u64 {
+        integer_squared_distance(a, b)
+    }
+
+    /// Integers this small have the same sum in any order.
+    #[inline(always)]
+    fn bounds(sum: u64, _: usize) -> (f64, f64) {
+        (sum as f64, sum as f64)
     }
 }
 
