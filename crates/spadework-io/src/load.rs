@@ -204,7 +204,8 @@ mod tests {
         for (descr, size) in [("|u1", 1), ("|i1", 1), ("<i2", 2), ("<f2", 2)] {
             let bytes: Vec<u8> = (0..8 * size).map(|at| (at * 37 % 120) as u8).collect();
             narrow_file(&path, descr, &bytes);
-            let (mapped, read) = (load_mapping_from(&path.display().to_string(), 1), load(&path.display().to_string()));
+            let (mapped, read) =
+                (load_mapping_from(&path.display().to_string(), 1), load(&path.display().to_string()));
             let (mapped, read) = (mapped.unwrap(), read.unwrap());
             assert!(mapped.is_mapped() && !read.is_mapped(), "{descr}");
             let (narrow, wide) = (mapped.samples().unwrap(), read.samples().unwrap());

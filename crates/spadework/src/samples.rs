@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use crate::error::{Error, Result};
 pub use crate::side::Side;
 
-/// The numbers of [`Samples`], row after row, as they came: narrow types are never widened as a whole.
+/// The numbers of [`Samples`], row after row, as they came.
 ///
 /// What they stand for is always the number that [`Values::get`] returns; bytes are pixels.
 #[derive(Debug, Clone)]
@@ -29,6 +29,23 @@ pub enum Values<'a> {
     Bf16(Cow<'a, [bf16]>),
 }
 
+/// Evaluates an expression with the numbers as a slice of an element that searches are compiled for: single and double
+/// precision, and bytes. Other types are rare, and are put into single precision first, which holds them exactly.
+macro_rules! with_elements {
+    ($values:expr, $slice:ident => $body:expr) => {
+        match $values {
+            $crate::samples::Values::F32($slice) => $body,
+            $crate::samples::Values::F64($slice) => $body,
+            $crate::samples::Values::U8($slice) => $body,
+            others => {
+                let $slice = &others.all_singles();
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_elements;
+
 /// Evaluates an expression with the numbers as a slice of their own type.
 macro_rules! with_values {
     ($values:expr, $slice:ident => $body:expr) => {
@@ -43,7 +60,6 @@ macro_rules! with_values {
         }
     };
 }
-pub(crate) use with_values;
 
 impl Values<'_> {
     /// The same numbers in memory of their own.

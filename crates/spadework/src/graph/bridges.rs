@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, Rows, squared_distance};
-use crate::samples::{Samples, with_values};
+use crate::samples::{Samples, with_elements};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
@@ -31,7 +31,7 @@ pub(super) fn shortest_bridges(
     if components.count() == 1 {
         return Ok(Vec::new());
     }
-    with_values!(samples.values(), values => boruvka(Rows { values, dim: samples.dim() }, components, monitor))
+    with_elements!(samples.values(), values => boruvka(Rows { values, dim: samples.dim() }, components, monitor))
 }
 
 /// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_distance};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, with_values};
+use crate::samples::{Samples, with_elements};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///
@@ -22,7 +22,7 @@ impl NeighborSearch for BruteForce {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        with_values!(samples.values(), values => search(values, samples.dim(), neighbors, monitor))
+        with_elements!(samples.values(), values => search(values, samples.dim(), neighbors, monitor))
     }
 }
 

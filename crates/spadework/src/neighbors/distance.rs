@@ -1,10 +1,9 @@
 //! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
 
-use half::{bf16, f16};
 use pulp::Simd;
 use rayon::prelude::*;
 
-use crate::samples::{Number, Samples, with_values};
+use crate::samples::{Number, Samples, Values};
 
 /// A number that samples are made of.
 pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
@@ -101,62 +100,15 @@ impl Element for u8 {
     }
 }
 
-impl Element for i8 {
-    const SETTLE_NANOSECONDS: f64 = 0.04;
-    const HAS_PARTS: bool = true;
-
-    #[inline(always)]
-    fn least_squared_distance<S: Simd>(_: S, a: &[i8], b: &[i8]) -> f64 {
-        integer_squared_distance(a, b) as f64
-    }
-
-    #[inline(always)]
-    fn part(a: &[i8], b: &[i8]) -> u64 {
-        integer_squared_distance(a, b)
-    }
-
-    /// Integers this small have the same sum in any order.
-    #[inline(always)]
-    fn bounds(sum: u64, _: usize) -> (f64, f64) {
-        (sum as f64, sum as f64)
-    }
-}
-
-/// Elements whose lower bound is that of the same numbers in single precision, a piece at a time.
-macro_rules! bounded_in_single_precision {
-    ($($type:ty),*) => {$(
-        impl Element for $type {
-            #[inline(always)]
-            fn least_squared_distance<S: Simd>(simd: S, a: &[$type], b: &[$type]) -> f64 {
-                const PIECE: usize = 512;
-                let (mut distance, mut left, mut right) = (0.0, [0.0_f32; PIECE], [0.0_f32; PIECE]);
-                for (a, b) in a.chunks(PIECE).zip(b.chunks(PIECE)) {
-                    for (to, from) in left.iter_mut().zip(a) {
-                        *to = from.number() as f32;
-                    }
-                    for (to, from) in right.iter_mut().zip(b) {
-                        *to = from.number() as f32;
-                    }
-                    let (left, right) = (&left[..a.len()], &right[..a.len()]);
-                    distance += f64::from(single_squared_distance(simd, left, right));
-                }
-                let error = (2 * (PIECE + 4)) as f64 / f64::from(1_u32 << 24);
-                if (1e-30..1e30).contains(&distance) { distance * (1.0 - error) } else { 0.0 }
-            }
-        }
-    )*};
-}
-bounded_in_single_precision!(i16, f16, bf16);
-
-/// Σ (a − b)² of bytes with or without a sign.
+/// Σ (a − b)² of bytes.
 #[inline(always)]
-fn integer_squared_distance<T: Copy + Into<i16>>(a: &[T], b: &[T]) -> u64 {
+fn integer_squared_distance(a: &[u8], b: &[u8]) -> u64 {
     /// Squares of which as many fit 32 bits.
     const PIECE: usize = 1 << 15;
     let pieces = a.chunks(PIECE).zip(b.chunks(PIECE)).map(|(a, b)| {
         // Differences of 16 bits, so that one instruction multiplies and adds pairs of them.
         let squares = a.iter().zip(b).map(|(&a, &b)| {
-            let difference: i16 = a.into() - b.into();
+            let difference = i16::from(a) - i16::from(b);
             i32::from(difference) * i32::from(difference)
         });
         u64::from(squares.sum::<i32>() as u32)
@@ -191,7 +143,12 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
 pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
     let dim = samples.dim();
     let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
-    with_values!(samples.values(), values => squared_distance(&values[p], &values[q]))
+    match samples.values() {
+        Values::F32(values) => squared_distance(&values[p], &values[q]),
+        Values::U8(values) => squared_distance(&values[p], &values[q]),
+        // Double precision holds every number.
+        values => squared_distance(&values.doubles(p), &values.doubles(q)),
+    }
 }
 
 #[inline(always)]

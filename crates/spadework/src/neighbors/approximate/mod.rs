@@ -33,7 +33,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, with_values};
+use crate::samples::{Samples, with_elements};
 use descent::Descent;
 use lists::{Candidate, CandidateLists};
 use recall::Truth;
@@ -123,7 +123,7 @@ impl ApproximateSearch {
         }
         links::check_samples(samples.len())?;
         let dim = samples.dim();
-        with_values!(samples.values(), values => self.search_rows(Rows { values, dim }, neighbors, monitor))
+        with_elements!(samples.values(), values => self.search_rows(Rows { values, dim }, neighbors, monitor))
     }
 
     fn search_rows<T: Rough>(

@@ -354,7 +354,7 @@ macro_rules! rough_by_doubles {
         }
     )*};
 }
-rough_by_doubles!(f64, u8, i8, i16, half::f16, half::bf16);
+rough_by_doubles!(f64, u8);
 
 /// The inner product by way of double precision.
 #[inline(always)]

@@ -42,7 +42,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{BruteForce, Element, NeighborLists, NeighborSearch, RowSource, Rows, check_neighbors};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Samples, with_values};
+use crate::samples::{Samples, with_elements};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
@@ -138,7 +138,7 @@ impl ProductSearch {
         if dim > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
-        with_values!(samples.values(), values => {
+        with_elements!(samples.values(), values => {
             search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
         })
     }

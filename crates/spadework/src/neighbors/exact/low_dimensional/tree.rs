@@ -3,7 +3,7 @@
 use super::kernel::{BoxBounds, Points, WIDTH};
 use crate::neighbors::Element;
 use crate::neighbors::exact::Rows;
-use crate::samples::{Samples, with_values};
+use crate::samples::{Samples, with_elements};
 
 /// From this many rows on, two halves are sorted by two threads.
 const PARALLEL_ROWS: usize = 4096;
@@ -41,7 +41,7 @@ struct Level {
 impl Tree {
     pub(super) fn of(samples: &Samples<'_>) -> Self {
         let dim = samples.dim();
-        with_values!(samples.values(), values => Self::new(Rows { values, dim }))
+        with_elements!(samples.values(), values => Self::new(Rows { values, dim }))
     }
 
     fn new<T: Element>(rows: Rows<'_, T>) -> Self {
