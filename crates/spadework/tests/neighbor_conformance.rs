@@ -181,6 +181,21 @@ fn images_with_fine_noise_are_searched_as_bytes() {
     assert_narrow_types_conform(in_narrow_types("images", 24 * 24 * 3, &images, &[5]));
 }
 
+/// Rows long enough to be compared by sums over blocks and settled slice by slice, on every instruction set.
+#[test]
+fn long_rows_of_pixels_are_searched_by_blocks_and_slices() {
+    let (count, dim) = (330, 56 * 56 * 3);
+    let mut images = noisy_images(count, 56, 8, 35);
+    // Copies, so that distances of zero and ties are among them.
+    images.copy_within(0..20 * dim, 300 * dim);
+    let samples = Samples::from_u8(count, dim, images).unwrap();
+    let want = BruteForce.search(&samples, 10, &Silent).unwrap();
+    for kernels in Kernels::available() {
+        let got = with_kernels(kernels, || ProductSearch.search(&samples, 10, &Silent).unwrap()).unwrap();
+        assert_same(&got, &want, &format!("long rows on {kernels}"));
+    }
+}
+
 #[test]
 fn every_instruction_set_finds_the_same_neighbors_of_bytes() {
     let images = noisy_images(1100, 16, 4, 33);
