@@ -66,7 +66,7 @@ def check_outputs(spadework: str, path: Path, rows: np.ndarray, folder: Path) ->
     want = by_onnxruntime(path, rows)
     scale = max(1.0, float(np.abs(want).max()))
     library = ["--onnxruntime", str(Path(onnxruntime.__file__).parent)]
-    for engine, options in [("built in", []), ("onnxruntime", library)]:
+    for engine, options in [("built in", ["--engine", "builtin"]), ("onnxruntime", library)]:
         files = ["--model", str(path), "--inputs", str(folder / "x.npy"), "--out", str(folder / "y.npy")]
         call(spadework, "predict", "--quiet", *files, *options)
         got = np.load(folder / "y.npy")
@@ -75,9 +75,29 @@ def check_outputs(spadework: str, path: Path, rows: np.ndarray, folder: Path) ->
         report(f"{path.name} ({engine})", agrees, f"{got.shape}, largest difference {furthest:.1e}")
 
 
+def check_forest(spadework: str, folder: Path) -> None:
+    """A model that only onnxruntime runs is given to it; probabilities are taken before labels."""
+    path = FIXTURES / "forest.onnx"
+    rows = np.random.default_rng(3).standard_normal((300, 4)).astype(np.float32)
+    np.save(folder / "x.npy", rows)
+    labels, maps = onnxruntime.InferenceSession(str(path)).run(None, {"x": rows})
+    want = {"label": labels[:, None], None: np.array([[one[0], one[1]] for one in maps], np.float32)}
+    files = ["--model", str(path), "--inputs", str(folder / "x.npy"), "--out", str(folder / "y.npy")]
+    os.environ["ORT_DYLIB_PATH"] = str(next((Path(onnxruntime.__file__).parent / "capi").glob("libonnxruntime.so*")))
+    for name, values in want.items():
+        call(spadework, "predict", "--quiet", *files, *(["--output-name", name] if name else []))
+        got = np.load(folder / "y.npy").reshape(values.shape)
+        report(f"forest, output {name}", np.abs(got - values).max() <= 1e-6, f"{got.shape}, {len(np.unique(values))} values")
+    built_in = subprocess.run([spadework, "predict", "--engine", "builtin", *files], capture_output=True, text=True, check=False)
+    named = "TreeEnsembleClassifier" in built_in.stderr and "onnxruntime" in built_in.stderr
+    report("forest by the built-in engine", built_in.returncode == 2 and named, built_in.stderr.strip())
+
+
 def check_fixtures(spadework: str, folder: Path) -> None:
     """Models of one input, made by hand: batches, residual blocks, normalisation, a softmax."""
-    for name in ["mlp", "dynamic", "fixed_1", "fixed_5", "residual", "softmax", "external"]:
+    made = ["mlp", "dynamic", "fixed_1", "fixed_5", "residual", "softmax", "external", "zeros", "same_lower_pool"]
+    made += [f"{kind}_{direction}" for kind in ("lstm", "gru") for direction in ("forward", "reverse", "bidirectional")]
+    for name in [*made, "resize_linear", "resize_nearest"]:
         check_outputs(spadework, FIXTURES / f"{name}.onnx", np.load(FIXTURES / f"{name}.npz")["x"], folder)
 
 
@@ -138,6 +158,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         check_fixtures(spadework, folder)
+        check_forest(spadework, folder)
         check_layers(spadework, folder)
         data = Path(os.environ.get("SPADEWORK_DATA", ""))
         if os.environ.get("SPADEWORK_DATA") and (data / "models").is_dir():

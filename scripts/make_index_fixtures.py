@@ -13,6 +13,13 @@ trustworthiness, continuity       over all samples
 mean_eigenvalue                   tr(L_Y^+ L_X) / (n - 1)
 edges                             edges of the input graph
 geodesic, resistance              of their distortions: mean, 0, 5, 25, 50, 75, 95 and 100 % by `numpy.quantile`
+
+Fields (crates/spadework-probe/tests/fixtures/smoothness.json)
+--------------------------------------------------------------
+inputs, outputs, neighbors        samples and three outputs each, exact in single precision; k
+agreement                         share of input edges with the same `argmax` at both ends
+roughness                         quadratic form of SciPy's Laplacian of the edges within a class, per edge, in units of the mean square,
+                                  of the residuals of a least squares fit of the row-centered outputs to indicators of the classes
 """
 
 from __future__ import annotations
@@ -23,12 +30,14 @@ from pathlib import Path
 import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, shortest_path
+from scipy.sparse.csgraph import connected_components, laplacian as graph_laplacian, shortest_path
 from scipy.spatial.distance import cdist
 from sklearn.manifold import trustworthiness
 
 Array = np.ndarray
-FILE = Path(__file__).resolve().parent.parent / "crates/spadework/tests/fixtures/indices/spiral.json"
+CRATES = Path(__file__).resolve().parent.parent / "crates"
+FILE = CRATES / "spadework/tests/fixtures/indices/spiral.json"
+SMOOTHNESS_FILE = CRATES / "spadework-probe/tests/fixtures/smoothness.json"
 SAMPLES, NEIGHBORS = 60, 5
 
 
@@ -61,6 +70,29 @@ def spread(values: Array) -> list[float]:
     return [float(values.mean()), *np.quantile(values, [0, 0.05, 0.25, 0.5, 0.75, 0.95, 1]).tolist()]
 
 
+def smoothness() -> dict[str, object]:
+    """Three classes over the spiral, whose outputs grow along it."""
+    inputs, folded = spiral()
+    turns = 9 * np.arange(SAMPLES) / SAMPLES
+    waves = np.column_stack([np.cos(turns), np.cos(turns + 2.1), np.cos(turns - 2.1)]) * (1 + folded[:, :1])
+    outputs = np.round((waves + folded[:, 1:] ** 2) * 1024) / 1024
+    edges = np.triu(knn_graph(inputs))
+    classes = outputs.argmax(axis=1)
+    same = classes[:, None] == classes[None, :]
+    indicators = np.eye(3)[classes]
+    centered = outputs - outputs.mean(axis=1, keepdims=True)
+    residuals = centered - indicators @ np.linalg.lstsq(indicators, centered, rcond=None)[0]
+    within = edges * same
+    energy = np.trace(residuals.T @ graph_laplacian(within + within.T) @ residuals) / within.sum()
+    return {
+        "inputs": inputs.tolist(),
+        "outputs": outputs.tolist(),
+        "neighbors": NEIGHBORS,
+        "agreement": float(within.sum() / edges.sum()),
+        "roughness": float(energy / (residuals**2).sum(axis=1).mean()),
+    }
+
+
 def main() -> None:
     inputs, outputs = spiral()
     one, other = knn_graph(inputs), knn_graph(outputs)
@@ -80,6 +112,8 @@ def main() -> None:
     }
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(case) + "\n")
+    SMOOTHNESS_FILE.parent.mkdir(exist_ok=True)
+    SMOOTHNESS_FILE.write_text(json.dumps(smoothness()) + "\n")
 
 
 if __name__ == "__main__":

@@ -187,6 +187,10 @@ def refused():
     write("not_a_number", model([unary("Log")], [flat], [out], []))
     write("random", model([unary("RandomNormalLike")], [flat], [out], []))
     write("bytes", model([helper.make_node("Cast", ["x"], ["y"], "cast", to=FLOAT)], [info("x", ["n", 4], TensorProto.UINT8)], [out], []))
+    mean = helper.make_node("ReduceMean", ["x"], ["middle"], "mean", axes=[0], keepdims=1)
+    write("mixes_mean", model([mean, helper.make_node("Sub", ["x", "middle"], ["y"], "off")], [flat], [out], []))
+    axis = numpy_helper.from_array(np.array(0, np.int64), "axis")
+    write("mixes_sum", model([helper.make_node("CumSum", ["x", "axis"], ["y"], "running")], [flat], [out], [axis]))
     write("no_rows", model([helper.make_node("ReduceSum", ["x"], ["y"], "sum", keepdims=0)], [flat], [info("y", [])], []))
     write("huge_batch", model([unary("Relu")], [info("x", [1 << 40, 4])], [info("y", [1 << 40, 4])], []))
     # Constants that a few bytes ask for.
@@ -225,6 +229,109 @@ def refused():
     write("no_such_output", model([unary("Relu", "z")], [flat], [out], []))
 
 
+def single(name, node, sample, weights=(), runs=True):
+    """One node on samples of that shape, with what onnxruntime makes of it."""
+    made = model([node], [info("x", ["n", *sample])], [info(node.output[0], ["n"] + [None] * len(sample))], list(weights))
+    rows = RANDOM.standard_normal((6, *sample)).astype(np.float32)
+    if runs:
+        save(name, made, rows)
+    else:
+        write(name, made)
+
+
+def recurrent(name, kind, gates, direction, runs=True, **attributes):
+    """Sequences of five vectors of four numbers: from [n, t, d] to [t, n, d], and the outputs back to one row per sample."""
+    both = 2 if direction == "bidirectional" else 1
+    weights = [tensor("w", (both, gates * 3, 4)), tensor("r", (both, gates * 3, 3)), tensor("b", (both, 2 * gates * 3))]
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["steps"], "steps", perm=[1, 0, 2]),
+        helper.make_node(kind, ["steps", "w", "r", "b"], ["h"], "layer", hidden_size=3, direction=direction, **attributes),
+        helper.make_node("Transpose", ["h"], ["y"], "rows", perm=[2, 0, 1, 3]),
+    ]
+    made = model(nodes, [info("x", ["n", 5, 4])], [info("y", ["n", 5, both, 3])], weights)
+    rows = RANDOM.standard_normal((6, 5, 4)).astype(np.float32)
+    if runs:
+        save(name, made, rows)
+    else:
+        write(name, made)
+
+
+def forest():
+    """Two trees of one split each, as scikit-learn's converter writes them: labels first, then dictionaries of probabilities."""
+    trees = helper.make_node(
+        "TreeEnsembleClassifier",
+        ["x"],
+        ["label", "probabilities"],
+        "trees",
+        domain="ai.onnx.ml",
+        nodes_treeids=[0, 0, 0, 1, 1, 1],
+        nodes_nodeids=[0, 1, 2, 0, 1, 2],
+        nodes_featureids=[0, 0, 0, 2, 0, 0],
+        nodes_values=[0.1, 0.0, 0.0, -0.2, 0.0, 0.0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * 2,
+        nodes_truenodeids=[1, 0, 0, 1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0, 2, 0, 0],
+        nodes_hitrates=[1.0] * 6,
+        nodes_missing_value_tracks_true=[0] * 6,
+        class_treeids=[0, 0, 0, 0, 1, 1, 1, 1],
+        class_nodeids=[1, 1, 2, 2, 1, 1, 2, 2],
+        class_ids=[0, 1] * 4,
+        class_weights=[0.4, 0.1, 0.05, 0.45, 0.3, 0.2, 0.15, 0.35],
+        classlabels_int64s=[0, 1],
+        post_transform="NONE",
+    )
+    maps = helper.make_node("ZipMap", ["probabilities"], ["maps"], "maps", domain="ai.onnx.ml", classlabels_int64s=[0, 1])
+    dictionaries = helper.make_value_info("maps", helper.make_sequence_type_proto(helper.make_map_type_proto(TensorProto.INT64, helper.make_tensor_type_proto(FLOAT, None))))
+    outputs = [helper.make_tensor_value_info("label", TensorProto.INT64, ["n"]), dictionaries]
+    graph = helper.make_graph([trees, maps], "forest", [helper.make_tensor_value_info("x", FLOAT, ["n", 4])], outputs)
+    imports = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return helper.make_model(graph, opset_imports=imports, ir_version=8)
+
+
+def many_constants():
+    """Three constants of 400 MB each, none of which is too large by itself."""
+    size = numpy_helper.from_array(np.array([1 << 20, 100], np.int64), "size")
+    nodes = [
+        helper.make_node("ConstantOfShape", ["size"], ["a"], "fill"),
+        helper.make_node("Relu", ["a"], ["b"], "first"),
+        helper.make_node("Relu", ["b"], ["c"], "second"),
+        helper.make_node("ReduceMax", ["c"], ["top"], "top", keepdims=0),
+        helper.make_node("Add", ["x", "top"], ["y"], "add"),
+    ]
+    write("huge_constants", model(nodes, [info("x", ["n", 4])], [info("y", ["n", 4])], [size]))
+
+
+def engines():
+    """Operators that engines have got wrong, silently."""
+    for direction in ("forward", "reverse", "bidirectional"):
+        recurrent(f"lstm_{direction}", "LSTM", 4, direction)
+        recurrent(f"gru_{direction}", "GRU", 3, direction, linear_before_reset=1)
+    recurrent("gru_reset_after", "GRU", 3, "forward", runs=False)
+    many_constants()
+    write("forest", forest())
+    recurrent("rnn_reverse", "RNN", 1, "reverse", runs=False)
+    pool = dict(kernel_shape=[2, 2], strides=[1, 1])
+    single("dilated_pool", helper.make_node("MaxPool", ["x"], ["y"], "pool", dilations=[2, 2], **pool), (2, 6, 6), runs=False)
+    single("same_lower_pool", helper.make_node("MaxPool", ["x"], ["y"], "pool", auto_pad="SAME_LOWER", kernel_shape=[2, 2], strides=[2, 1]), (2, 5, 5))
+    single("cast_to_integers", helper.make_node("Cast", ["x"], ["y"], "cast", to=TensorProto.INT64), (4,), runs=False)
+    scales = numpy_helper.from_array(np.array([1, 1, 2, 3], np.float32), "scales")
+    for mode in ("linear", "nearest", "cubic"):
+        node = helper.make_node("Resize", ["x", "", "scales"], ["y"], "resize", mode=mode, coordinate_transformation_mode="align_corners")
+        single(f"resize_{mode}", node, (2, 4, 5), [scales], runs=mode != "cubic")
+    size = numpy_helper.from_array(np.array([4], np.int64), "size")
+    nodes = [helper.make_node("ConstantOfShape", ["size"], ["zeros"], "zeros"), helper.make_node("Add", ["x", "zeros"], ["y"], "add")]
+    save("zeros", model(nodes, [info("x", ["n", 4])], [info("y", ["n", 4])], [size]), RANDOM.standard_normal((6, 4)).astype(np.float32))
+
+    def outer(operator):
+        node = helper.make_node(operator, ["x"], [f"inner_{operator}"])
+        return helper.make_graph([node], operator, [], [info(f"inner_{operator}", ["n", 4])])
+
+    flag = numpy_helper.from_array(np.array(True), "flag")
+    branch = helper.make_node("If", ["flag"], ["y"], "branch", then_branch=outer("Tanh"), else_branch=outer("Relu"))
+    write("branch", model([branch], [info("x", ["n", 4])], [info("y", ["n", 4])], [flag]))
+
+
 if __name__ == "__main__":
     runnable()
     refused()
+    engines()

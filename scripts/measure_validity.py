@@ -29,6 +29,8 @@ SIZES = {
 NUMBERS = {
     "model score λ_1": lambda model: -model["model_score"],
     "edge overlap": lambda model: model["edge_overlap"],
+    "agreement": lambda model: model["agreement"],
+    "roughness": lambda model: -model["roughness"],
     "accuracy": lambda model: model["accuracy"],
     "robust accuracy, estimated": lambda model: model["probe"]["robust_accuracy"],
     "held": lambda model: model["probe"]["held"],

@@ -1,20 +1,22 @@
 //! Several models on one input graph, ranked.
 
 use std::path::Path;
+use std::time::Instant;
 
 use spadework::pipeline::{
-    ComparedModel, Comparison, SUBSAMPLES, compare as compare_models, intervals, permuted_score,
+    ComparedModel, Comparison, Intervals, SUBSAMPLES, compare as compare_models, intervals, permuted_score,
 };
 use spadework::threads::with_threads;
 use spadework::{Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
+use spadework_document::probe::OutputChangeDocument;
 use spadework_document::score::{IntervalDocument, ReferencesDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
-use spadework_probe::{Probed, SampleFacts};
+use spadework_probe::{OutputKind, ProbeKind, Probed, SampleFacts};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, SampleColumns, comparison_charts, comparison_page,
+    ComparedModels, InputArray, Origin, SampleColumns, Shown, comparison_charts, comparison_page,
 };
 
 use crate::data::{InputSource, ModelsData};
@@ -23,13 +25,14 @@ use crate::models::{ModelOutputs, ModelSides};
 use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
+use crate::ranking::{Evidence, Known, RankBy};
 use crate::result_folder::{FolderRequest, ResultFolder};
 use crate::score::Extras;
 use crate::sides::Inputs;
 use crate::tables::{self, TableFormat};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
-use crate::{labels, notes};
+use crate::{labels, notes, suspicions};
 
 /// What is asked of several models.
 #[derive(Debug, Clone)]
@@ -40,6 +43,8 @@ pub struct CompareRequest<'a> {
     pub params: SpadeParams,
     /// How many of the most fragile samples of each model the document lists.
     pub top: usize,
+    /// By what the models are ranked.
+    pub rank_by: RankBy,
     /// What is found besides the scores.
     pub extras: Extras,
     /// Perturbed copies of the samples, for models that are files.
@@ -63,6 +68,8 @@ pub struct Compared {
     pub probes: Vec<Option<ModelProbes>>,
     /// The labels of the samples.
     pub labels: Option<Labels>,
+    /// The names of the samples.
+    pub ids: Option<Vec<String>>,
     /// All of it as a document.
     pub document: CompareDocument,
 }
@@ -79,6 +86,7 @@ impl Compared {
 /// # Errors
 /// When the request makes no sense, its files cannot be read or written, or the problem has no answer as posed.
 pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<Compared, Failure> {
+    let began = Instant::now();
     request.check()?;
     let folder = request.folder.map(ResultFolder::create).transpose()?;
     request.page.check()?;
@@ -90,36 +98,73 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;
     request.check_outputs(&sides)?;
+    let normalizes = data.run.normalization.is_some();
+    let is_run = data.models.iter().any(|(_, source)| source.is_model());
+    suspicions::about_inputs(&sides.input, is_run && !normalizes, &session);
 
-    let comparison = compare_models(&sides.set, params, session.monitor())
+    let mut comparison = compare_models(&sides.set, params, session.monitor())
         .map_err(|error| Failure::of_evaluation(error, params))?;
     note_graphs(&comparison, &session);
 
     let probes = probe(request, &sides, &comparison, &session)?;
     let probed: Vec<Option<&Probed>> =
         probes.iter().map(|probes| probes.as_ref().map(|probes| &probes.probed)).collect();
-    let facts = SampleFacts::of_comparison(&comparison, &sides.set, sides.label_ids(), &probed)?;
+    let facts =
+        SampleFacts::of_comparison(&comparison, &sides.set, sides.label_ids(), &probed, request.data.task)?;
+    let subsamples = subsamples(request, &sides, &comparison, &session)?;
+
+    // Most robust first by the best evidence; everything follows that order.
+    let accuracies: Vec<Option<f64>> = facts.iter().map(|facts| facts.accuracy).collect();
+    suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &accuracies, &session)?;
+    let labels = sides.label_ids().map(|ids| sides.output_kind(0, request.data.task).labels(ids));
+    let known = Known::new(&comparison, &facts, &probes, labels.as_deref(), subsamples.as_ref())?;
+    let ranking = known.ranked(request.rank_by)?;
+    let (facts, probes) = (ranking.sorted(facts), ranking.sorted(probes));
+    comparison.reorder(&ranking.order);
     let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
+    let changes = move_outputs(request, &sides, &comparison, &session)?;
+    for (model, change) in document.models.iter_mut().zip(changes) {
+        model.facts.output_change = change;
+    }
+    ranking.tell(&mut document);
+    document.request.task = request.data.task.to_string();
     for ((model, compared), probes) in document.models.iter_mut().zip(&comparison.models).zip(&probes) {
         model.file = sides.file(compared.given).cloned();
-        model.facts.probe = probes.as_ref().map(|probes| probes.document.clone());
+        if let Some(probes) = probes {
+            model.facts.set_probe(probes.document.clone());
+        }
         let whose = format!("model `{}`: ", model.name);
-        notes::about_accuracy(model.facts.accuracy, model.output_dim, &whose, &session);
+        let kind = sides.output_kind(compared.given, request.data.task);
+        let classes = kind.class_count(model.output_dim);
+        notes::about_accuracy(model.facts.accuracy, classes, &whose, model.file.is_some(), &session);
     }
+    add_intervals(subsamples.as_ref(), &comparison, &mut document);
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
+    session.check_inputs()?;
     document.notes = session.notes();
+    document.timings.total_s = began.elapsed().as_secs_f64();
 
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
         document.data = sides.document(comparison.models.iter().map(|model| model.given));
     }
-    let compared = Compared { comparison, facts, probes, labels: sides.labels.clone(), document };
+    let mut compared = Compared {
+        comparison,
+        facts,
+        probes,
+        labels: sides.labels.clone(),
+        ids: sides.ids.clone(),
+        document,
+    };
     if let Some(folder) = folder {
         compared.write(&folder)?;
         folder.commit()?;
     }
     write_page(request, &compared, &sides, &session)?;
+    if request.page.is_asked() {
+        compared.document.timings.total_s = began.elapsed().as_secs_f64();
+    }
     Ok(compared)
 }
 
@@ -133,17 +178,32 @@ impl CompareRequest<'_> {
         if self.extras.interval && matches!(self.data.inputs, InputSource::Graph(_)) {
             return Err(Usage::IntervalOfInputGraph.into());
         }
+        self.check_ranking()?;
         self.data.check()
+    }
+
+    /// Refuses a ranking by what nobody will find, before the work begins.
+    fn check_ranking(&self) -> Result<(), Failure> {
+        if self.rank_by != RankBy::Evidence(Evidence::RobustAccuracy) {
+            return Ok(());
+        }
+        let is_searched = |probe: &ProbeRequest| probe.probe.kind() == ProbeKind::Search;
+        if !self.probe.as_ref().is_some_and(is_searched) {
+            return Err(Usage::RankedWithoutProbes.into());
+        }
+        match self.data.models.iter().find(|(_, source)| !source.is_model()) {
+            Some((name, _)) => Err(Usage::RankedUnprobed { model: name.clone() }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Refuses outputs that cannot be probed before the work begins.
     fn check_outputs(&self, sides: &ModelSides<'_>) -> Result<(), Failure> {
-        if self.probe.is_none() {
-            return Ok(());
-        }
+        let Some(probe) = &self.probe else { return Ok(()) };
+        suspicions::check_radius(probe.probe, sides.input.samples())?;
         for (at, model) in sides.set.models().iter().enumerate() {
             if let Some(file) = sides.file(at) {
-                let checked = probing::check_outputs(&file.file, model.outputs.dim());
+                let checked = probing::check_outputs(&file.file, sides.output_kind(at, self.data.task));
                 checked.map_err(|failure| failure.about_model(&model.name))?;
             }
         }
@@ -179,8 +239,10 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models",
-                connection.requested, connection.used
+                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models. {}",
+                connection.requested,
+                connection.used,
+                notes::grown_means(connection.requested, connection.used, session)
             ),
         );
     } else {
@@ -210,13 +272,72 @@ fn probe(
             );
             return Ok(None);
         };
-        let probes = prober.run(&file.file, sides.labels.as_ref(), request.top);
+        let kind = sides.output_kind(model.given, request.data.task);
+        if kind == OutputKind::Numbers {
+            return Ok(None);
+        }
+        let probes = prober.run(&file.file, kind, sides.labels.as_ref(), request.top);
         probes.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(probes).collect()
 }
 
-/// Intervals, reference points and indices of every model, where asked for.
+/// How far the outputs of every regressor that is a file can be moved, in the order of the comparison, where asked for.
+fn move_outputs(
+    request: &CompareRequest<'_>,
+    sides: &ModelSides<'_>,
+    comparison: &Comparison,
+    session: &Session<'_>,
+) -> Result<Vec<Option<OutputChangeDocument>>, Failure> {
+    let prober = request
+        .probe
+        .and_then(|probe| Prober::new(probe, &sides.input, &request.data.run, &request.params, session));
+    let change = |model: &ComparedModel| {
+        let is_regressor = sides.output_kind(model.given, request.data.task) == OutputKind::Numbers;
+        let (Some(prober), Some(file), true) = (&prober, sides.file(model.given), is_regressor) else {
+            return Ok(None);
+        };
+        let outputs = &sides.set.models()[model.given].outputs;
+        let found = prober.move_outputs(&file.file, outputs, request.top);
+        found.map(Some).map_err(|failure| failure.about_model(&model.name))
+    };
+    comparison.models.iter().map(change).collect()
+}
+
+/// SPADE scores of subsamples, where intervals were asked for: some hundred comparisons of half of the samples.
+fn subsamples(
+    request: &CompareRequest<'_>,
+    sides: &ModelSides<'_>,
+    comparison: &Comparison,
+    session: &Session<'_>,
+) -> Result<Option<Intervals>, Failure> {
+    if !request.extras.interval {
+        return Ok(None);
+    }
+    let used = comparison.models[0].report.diagnostics.connection.used;
+    let params = request.params.clone().with_neighbors(used);
+    let mut scores = vec![0.0; comparison.models.len()];
+    for model in &comparison.models {
+        scores[model.given] = model.report.model_score.0;
+    }
+    let found = intervals(&sides.set, &scores, SUBSAMPLES, &params, session.monitor())?;
+    notes::about_subsamples(found.grown, used, session);
+    Ok(Some(found))
+}
+
+/// Intervals of the SPADE scores, where there are some.
+fn add_intervals(found: Option<&Intervals>, comparison: &Comparison, document: &mut CompareDocument) {
+    let Some(found) = found else { return };
+    let given = |at: usize| comparison.models[at].given;
+    for (at, model) in document.models.iter_mut().enumerate() {
+        model.facts.interval = Some(IntervalDocument::of(found, given(at)));
+    }
+    for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
+        pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
+    }
+}
+
+/// Reference points and indices of every model, where asked for.
 fn add_extras(
     request: &CompareRequest<'_>,
     sides: &ModelSides<'_>,
@@ -226,27 +347,12 @@ fn add_extras(
 ) -> Result<(), Failure> {
     let CompareRequest { extras, params, .. } = request;
     let monitor = session.monitor();
-    let params = params.clone().with_neighbors(document.neighbors.used);
     if extras.references {
+        let params = params.clone().with_neighbors(document.neighbors.used);
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, monitor)
                 .map_err(|error| error.in_model(&compared.name))?;
             model.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
-        }
-    }
-    if extras.interval {
-        let mut scores = vec![0.0; comparison.models.len()];
-        for model in &comparison.models {
-            scores[model.given] = model.report.model_score.0;
-        }
-        let found = intervals(&sides.set, &scores, SUBSAMPLES, &params, monitor)?;
-        notes::about_subsamples(found.grown, document.neighbors.used, session);
-        let given = |at: usize| comparison.models[at].given;
-        for (at, model) in document.models.iter_mut().enumerate() {
-            model.facts.interval = Some(IntervalDocument::of(&found, given(at)));
-        }
-        for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
-            pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
         }
     }
     if extras.indices {
@@ -269,7 +375,17 @@ fn write_page(
     }
     let models = compared.comparison.models.iter();
     let outputs: Vec<&Samples<'_>> = models.map(|model| &sides.set.models()[model.given].outputs).collect();
-    let columns: Vec<SampleColumns<'_>> = compared.facts.iter().map(SampleColumns::from).collect();
+    let margins: Vec<Option<Vec<f64>>> = compared
+        .probes
+        .iter()
+        .map(|probes| probes.as_ref().map(|probes| probing::margins(&probes.probed)))
+        .collect();
+    let columns: Vec<SampleColumns<'_>> = compared
+        .facts
+        .iter()
+        .zip(&margins)
+        .map(|(facts, margins)| SampleColumns { probe_margins: margins.as_deref(), ..facts.into() })
+        .collect();
     let models = ComparedModels {
         document: &compared.document,
         comparison: &compared.comparison,
@@ -277,9 +393,17 @@ fn write_page(
         inputs: sides.input.samples().map(|samples| InputArray { samples, shape: sides.input.shape() }),
         outputs: &outputs,
         columns: &columns,
+        shown: Shown {
+            ids: sides.ids.as_deref(),
+            columns: sides.input.columns(),
+            pictures: request.page.pictures,
+            ..Shown::default()
+        },
     };
+    let inputs = sides.input.is_file().then(|| sides.input.name());
+    let origin = request.origin.or_named(None, inputs);
     with_threads(request.params.threads, || {
-        let page = || comparison_page(&models, &request.origin, session.monitor());
+        let page = || comparison_page(&models, &origin, session.monitor());
         request.page.write(page, || comparison_charts(&compared.document))
     })
 }
@@ -304,16 +428,22 @@ impl Compared {
             .as_ref()
             .map(|labels| (0..samples).map(|index| labels::text(labels, index)).collect());
         let mut columns = vec![("index", Column::I64(&indices))];
+        columns.extend(self.ids.as_ref().map(|ids| ("id", Column::Utf8(ids))));
         columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
         let scores = models.iter().map(|model| ("score", model, model.report.node_scores.scores().to_vec()));
         let facts = models.iter().zip(&self.facts).flat_map(|(model, facts)| {
             let margins = facts.margins.as_ref().map(|margins| ("margin", model, margins.values().to_vec()));
-            margins.into_iter().chain([("fragility", model, facts.fragility.values().to_vec())])
+            let overlap = facts.overlap.samples().shares().to_vec();
+            let fragility = facts.fragility.values().to_vec();
+            margins.into_iter().chain([("fragility", model, fragility), ("overlap", model, overlap)])
         });
-        let probes = models.iter().zip(&self.probes).flat_map(|(model, probes)| {
-            let columns = probes.as_ref().map(|probes| probing::columns(&probes.probed)).unwrap_or_default();
-            columns.into_iter().map(move |(name, column)| (name, model, column))
-        });
+        let ids = self.labels.as_ref().map(Labels::ids);
+        let mut probes = Vec::new();
+        for (model, found) in models.iter().zip(&self.probes) {
+            let Some(found) = found else { continue };
+            let columns = probing::columns(&found.probed, ids)?.into_iter();
+            probes.extend(columns.map(|(name, column)| (name, model, column)));
+        }
         let named: Vec<(String, Vec<f64>)> = scores
             .chain(facts)
             .chain(probes)
@@ -333,7 +463,7 @@ impl Compared {
 
 fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
     let of = |value: fn(&ModelDocument) -> f64| -> Vec<f64> { document.models.iter().map(value).collect() };
-    let ranks: Vec<i64> = (1..=document.models.len() as i64).collect();
+    let ranks: Vec<i64> = document.models.iter().map(|model| model.rank as i64).collect();
     let names: Vec<String> = document.models.iter().map(|model| model.name.clone()).collect();
     let scores = of(|model| model.model_score);
     let lower = of(|model| model.enclosure.lower);
@@ -347,6 +477,13 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         of(|model| model.facts.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
     let stability = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
     let held = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
+    let end = |value: fn(&ModelDocument) -> Option<f64>| -> Vec<f64> {
+        document.models.iter().map(|model| value(model).unwrap_or(f64::NAN)).collect()
+    };
+    let robust_lower = end(|model| model.facts.estimates.robust_accuracy.map(|share| share.lower));
+    let robust_upper = end(|model| model.facts.estimates.robust_accuracy.map(|share| share.upper));
+    let overlap_lower = end(|model| model.facts.estimates.overlap.map(|share| share.lower));
+    let overlap_upper = end(|model| model.facts.estimates.overlap.map(|share| share.upper));
     let columns = [
         ("rank", Column::I64(&ranks)),
         ("name", Column::Utf8(&names)),
@@ -361,6 +498,10 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         ("robust_accuracy", Column::F64(&robust)),
         ("held", Column::F64(&held)),
         ("stability", Column::F64(&stability)),
+        ("robust_accuracy_lower", Column::F64(&robust_lower)),
+        ("robust_accuracy_upper", Column::F64(&robust_upper)),
+        ("edge_overlap_lower", Column::F64(&overlap_lower)),
+        ("edge_overlap_upper", Column::F64(&overlap_upper)),
     ];
     tables::write(path, "models", formats, &columns)
 }

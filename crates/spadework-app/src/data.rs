@@ -6,6 +6,7 @@ use spadework::Samples;
 use spadework_io::corrupt::{Corruption, ImageShape};
 use spadework_io::{Labels, LoadedGraph};
 use spadework_model::RunOptions;
+use spadework_probe::Task;
 
 /// An array.
 #[derive(Debug, Clone)]
@@ -88,10 +89,14 @@ pub struct ModelData<'a> {
     pub outputs: OutputSource<'a>,
     /// The labels; those that come with the inputs by default.
     pub labels: Option<LabelSource<'a>>,
+    /// The names of the samples, as for an array.
+    pub ids: Option<&'a str>,
     /// A corruption of the inputs; outputs that come from a file must be those of the corrupted inputs.
     pub corruption: Option<CorruptionRequest>,
     /// How a model is run.
     pub run: RunOptions,
+    /// What the outputs are.
+    pub task: Task,
 }
 
 /// What several models are scored on.
@@ -103,16 +108,46 @@ pub struct ModelsData<'a> {
     pub models: Vec<(String, OutputSource<'a>)>,
     /// The labels; those that come with the inputs by default.
     pub labels: Option<LabelSource<'a>>,
+    /// The names of the samples, as for an array.
+    pub ids: Option<&'a str>,
     /// A corruption of the inputs.
     pub corruption: Option<CorruptionRequest>,
     /// How models are run.
     pub run: RunOptions,
+    /// What the outputs are.
+    pub task: Task,
 }
 
 impl<'a> ModelData<'a> {
     /// Inputs and outputs, without labels, corruption or options of a model.
     pub fn new(inputs: InputSource<'a>, outputs: OutputSource<'a>) -> Self {
-        Self { inputs, outputs, labels: None, corruption: None, run: RunOptions::default() }
+        Self {
+            inputs,
+            outputs,
+            labels: None,
+            ids: None,
+            corruption: None,
+            run: RunOptions::default(),
+            task: Task::Auto,
+        }
+    }
+}
+
+/// Whether an argument names a model rather than an array.
+pub fn is_model(argument: &str) -> bool {
+    let ending = ".onnx";
+    argument.len() > ending.len()
+        && argument.get(argument.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+}
+
+impl OutputSource<'_> {
+    /// Whether it is a model file, which can be run and probed.
+    pub(crate) fn is_model(&self) -> bool {
+        match self {
+            OutputSource::Model(_) => true,
+            OutputSource::Array(ArraySource::Named(name)) => is_model(name),
+            OutputSource::Array(ArraySource::Rows(_)) | OutputSource::Graph(_) => false,
+        }
     }
 }
 

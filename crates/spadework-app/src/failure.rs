@@ -206,6 +206,9 @@ fn kind_of(error: &CoreError) -> Kind {
         | CoreError::CertificateTooLarge { .. }
         | CoreError::NotCertified { .. }
         | CoreError::AllEqual { .. }
+        | CoreError::TooClose { .. }
+        | CoreError::WeightRange { .. }
+        | CoreError::NoRoom { .. }
         | CoreError::InputDisconnected { .. } => Kind::IllPosed,
         _ => Kind::Usage,
     }

@@ -9,7 +9,7 @@ use spadework::pipeline::{LayerScores, score_layers};
 use spadework_document::layers::{Layer, LayersDocument};
 use spadework_io::output::{Column, write_npy};
 use spadework_io::{Labels, load};
-use spadework_model::{OnnxModel, RunOptions};
+use spadework_model::{ByLibrary, OnnxModel, RunOptions};
 use spadework_report::{Origin, layers_charts, layers_page};
 
 use self::activations::{Activations, chosen_layers};
@@ -58,7 +58,7 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     let model = OnnxModel::open(request.model)?;
     let array = Array::Dataset(load(request.inputs)?);
     let inputs = SideView::of_array(&array)?;
-    let layers = layers_of(request, &model, &inputs, &session)?;
+    let (layers, by) = layers_of(request, &model, &inputs, &session)?;
     inputs.check_length()?;
     let Some(samples) = inputs.samples() else { return Err(Usage::UnknownArrays.into()) };
     let mut activations =
@@ -67,8 +67,9 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
         score_layers(samples, layers.len(), |layer| activations.of(layer), params, session.monitor())?;
     note_graphs(&scores, &layers, &session);
     let last = layers.last().map(|layer| layer.value.clone()).unwrap_or_default();
-    let file = model_runner::document(&model, last, false, run);
+    let file = model_runner::document(&model, last, false, run, by.as_ref());
     let mut document = LayersDocument::new(&scores, &layers, file, samples, params);
+    session.check_inputs()?;
     document.notes = session.notes();
     if scores.layers.iter().all(Result::is_err) {
         return Err(no_scores(request, &layers, scores));
@@ -90,10 +91,11 @@ fn layers_of(
     model: &OnnxModel,
     inputs: &SideView<'_>,
     session: &Session<'_>,
-) -> Result<Vec<Layer>, Failure> {
+) -> Result<(Vec<Layer>, Option<ByLibrary>), Failure> {
     let candidates = chosen_layers(model, request.layers, &request.run)?;
     let values: Vec<&str> = candidates.iter().map(|layer| layer.value.as_str()).collect();
     let prepared = model.prepare(inputs.sample_shape(), &values, &request.run)?;
+    model_runner::note_library(model.name(), &prepared, session);
     if prepared.moves_channels() {
         session.note(
             NoteCode::ChannelsMoved,
@@ -115,7 +117,7 @@ fn layers_of(
     if layers.is_empty() {
         return Err(Failure::from(Usage::NoLayerOfRows).about_place(model.name()));
     }
-    Ok(layers)
+    Ok((layers, prepared.library().cloned()))
 }
 
 fn no_scores(request: &LayersRequest<'_>, layers: &[Layer], scores: LayerScores) -> Failure {

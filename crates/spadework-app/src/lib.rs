@@ -24,6 +24,7 @@ mod labels;
 mod layers;
 mod model_runner;
 mod models;
+mod moved;
 mod new_samples;
 mod notes;
 mod observer;
@@ -31,6 +32,7 @@ mod pages;
 mod places;
 mod predict;
 mod probing;
+mod ranking;
 mod report;
 mod result_folder;
 mod score;
@@ -40,30 +42,32 @@ mod sides;
 mod stages;
 mod store;
 mod stored;
+mod suspicions;
 mod sweep;
 mod tables;
 mod usage;
 mod wording;
 
-pub use check::{CheckRequest, Checked, check};
+pub use check::{BaselineRequest, CheckRequest, Checked, Limits, check, gate_lines};
 pub use compare::{CompareRequest, Compared, compare};
 pub use constructions::{GraphsRequest, graphs};
 pub use corruption::corrupted;
 pub use data::{
     ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, ModelsData,
-    OutputSource, Rows,
+    OutputSource, Rows, is_model,
 };
 pub use distortion::{Distorted, DistortionRequest, distortion};
 pub use embed::{EmbedRequest, Embedded, Embedding, EmbeddingFormat, embed};
 pub use failure::{Cause, Failure, Kind, Subject};
 pub use layers::{LayersRequest, layers};
-pub use model_runner::is_model;
+pub use moved::{Moved, MovedRequest, moved};
 pub use new_samples::{NewSamplesRequest, NewlyScored, ReferenceSource, score_new_samples};
 pub use observer::Observer;
 pub use pages::PageRequest;
 pub use places::{folder_of, working_folder};
 pub use predict::{PredictRequest, Predicted, predict};
 pub use probing::{ModelProbes, ProbeModelRequest, ProbeRequest, ProbedModel, grid_of, probe};
+pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
@@ -99,6 +103,9 @@ mod tests {
     #[test]
     fn fields_are_quoted_where_they_must_be() {
         assert_eq!(csv_field("cat"), "cat");
+        assert_eq!(csv_field("=cmd|' /C calc'!A0"), "'=cmd|' /C calc'!A0");
+        assert_eq!(csv_field("@SUM(1,2)"), "\"'@SUM(1,2)\"");
+        assert_eq!(["-1", "+2.5e3", "a=b"].map(csv_field), ["-1", "+2.5e3", "a=b"]);
         assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }
 

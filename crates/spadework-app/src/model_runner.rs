@@ -1,11 +1,13 @@
 //! Model files, run on the inputs.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
+use spadework::{Samples, Silent};
 use spadework_document::score::ModelFileDocument;
 use spadework_io::Dataset;
-use spadework_model::{Normalization, OnnxModel, Prepared, RunOptions};
+use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared, RunOptions};
 
 use crate::failure::Failure;
 use crate::observer::Session;
@@ -13,13 +15,6 @@ use crate::places::working_folder;
 use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::{NoteCode, Voice};
-
-/// Whether an argument names a model rather than an array.
-pub fn is_model(argument: &str) -> bool {
-    let ending = ".onnx";
-    argument.len() > ending.len()
-        && argument.get(argument.len() - ending.len()..).is_some_and(|end| end.eq_ignore_ascii_case(ending))
-}
 
 /// How models are run, wherever one is named.
 pub(crate) struct ModelRunner<'a> {
@@ -45,6 +40,8 @@ impl<'a> ModelRunner<'a> {
         let softmax = note_softmax(model, &output, self.session);
         let sample = inputs.sample_shape();
         let prepared = model.prepare(sample, &[&output], self.options)?;
+        note_output(model, &output, self.options, self.session);
+        note_library(file, &prepared, self.session);
         if prepared.moves_channels() {
             self.session.note(
                 NoteCode::ChannelsMoved,
@@ -57,8 +54,10 @@ impl<'a> ModelRunner<'a> {
         let monitor = self.session.monitor();
         let mut outputs =
             with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, monitor)))??;
-        let document = document(model, output, softmax, self.options);
-        Ok((outputs.swap_remove(0), document))
+        let outputs = outputs.swap_remove(0);
+        check_alone(file, &prepared, samples, &outputs)?;
+        let document = document(model, output, softmax, self.options, prepared.library());
+        Ok((outputs, document))
     }
 
     /// A model file made ready for other samples of the inputs' shape, a few at a time. What it is like has been noted when it
@@ -95,6 +94,56 @@ pub(crate) fn note_softmax(model: &OnnxModel, output: &str, session: &Session<'_
     true
 }
 
+/// Says which output is taken where nobody named one and it is not the first.
+pub(crate) fn note_output(model: &OnnxModel, output: &str, options: &RunOptions, session: &Session<'_>) {
+    let first = model.outline().outputs.first().map_or("", |port| port.name.as_str());
+    if options.output_name.is_none() && options.point == OutputPoint::Output && output != first {
+        let file = model.name();
+        session.note(
+            NoteCode::OutputChosen,
+            format!("{file}: `{output}` is taken, since the first output, `{first}`, is not of floating point numbers"),
+        );
+    }
+}
+
+/// Says that a library runs a model where nobody asked for it.
+pub(crate) fn note_library(file: &str, prepared: &Prepared, session: &Session<'_>) {
+    if let Some(ByLibrary { library, refusal: Some(refusal) }) = prepared.library() {
+        let message = format!("{file}: run by onnxruntime ({}), since {refusal}", library.display());
+        session.note(NoteCode::OnnxRuntime, message);
+    }
+}
+
+/// Runs some samples by themselves: an operator along the axis of the batch (a mean, a running sum) gives outputs of the right shape
+/// that depend on the other samples.
+fn check_alone(
+    file: &str,
+    prepared: &Prepared,
+    samples: &Samples<'_>,
+    outputs: &Dataset,
+) -> Result<(), Failure> {
+    /// Batches of other sizes are multiplied in another order; a mean over samples changes far more.
+    const TOLERANCE: f64 = 1e-3;
+    // The first sample of a batch is the one that a running sum leaves alone.
+    let few: BTreeSet<usize> = [1, samples.len() / 2, samples.len() - 1].into_iter().collect();
+    let together = outputs.few_samples()?;
+    for sample in few.into_iter().filter(|&sample| sample < samples.len() && samples.len() > 1) {
+        let alone = prepared.run(&samples.rows(&[sample as u32])?, &Silent)?.swap_remove(0);
+        let (alone, expected) = (row(&alone.few_samples()?, 0), row(&together, sample));
+        let size = expected.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
+        let differ = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * size;
+        if alone.len() != expected.len() || alone.iter().zip(&expected).any(differ) {
+            return Err(Usage::MixedBatch { file: file.to_owned(), sample }.into());
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of one sample.
+fn row(samples: &Samples<'_>, at: usize) -> Vec<f64> {
+    samples.values().doubles(samples.place(at)).into_owned()
+}
+
 fn on_graph(file: &str) -> Failure {
     Usage::ModelOnGraph { file: file.to_owned() }.into()
 }
@@ -105,6 +154,7 @@ pub(crate) fn document(
     output: String,
     softmax: bool,
     options: &RunOptions,
+    by: Option<&ByLibrary>,
 ) -> ModelFileDocument {
     ModelFileDocument {
         file: model.name().to_owned(),
@@ -112,7 +162,7 @@ pub(crate) fn document(
         digest: model.digest().to_owned(),
         output,
         softmax,
-        onnxruntime: options.onnxruntime.as_ref().map(|library| library.display().to_string()),
+        onnxruntime: by.map(|by| by.library.display().to_string()),
         layout: options.layout.map(|layout| layout.to_string()),
         normalize: options.normalization.as_ref().map(Normalization::numbers),
     }

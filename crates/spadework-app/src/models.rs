@@ -4,7 +4,8 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, Manifold, Model, ModelSet, SpadeParams};
 use spadework_document::comparison::CompareData;
 use spadework_document::score::ModelFileDocument;
-use spadework_io::Labels;
+use spadework_io::{Labels, load_ids};
+use spadework_probe::{OutputKind, Task};
 
 use crate::data::{LabelSource, ModelsData};
 use crate::failure::{Failure, Subject};
@@ -69,6 +70,9 @@ pub(crate) struct ModelSides<'s> {
     pub(crate) set: ModelSet<'s>,
     pub(crate) labels: Option<Labels>,
     labels_name: Option<&'s str>,
+    /// The names of the samples, and what the user typed for them.
+    pub(crate) ids: Option<Vec<String>>,
+    ids_name: Option<&'s str>,
 }
 
 impl<'s> ModelSides<'s> {
@@ -106,7 +110,8 @@ impl<'s> ModelSides<'s> {
             }
         }
         let labels_name = data.labels.as_ref().and_then(LabelSource::name);
-        Ok(Self { input, outputs, files, set, labels, labels_name })
+        let ids = data.ids.map(|name| load_ids(name, input.manifold().len())).transpose()?;
+        Ok(Self { input, outputs, files, set, labels, labels_name, ids, ids_name: data.ids })
     }
 
     /// The file of a model that was run.
@@ -118,12 +123,18 @@ impl<'s> ModelSides<'s> {
         self.labels.as_ref().map(Labels::ids)
     }
 
+    /// What the outputs of a model are.
+    pub(crate) fn output_kind(&self, given: usize, task: Task) -> OutputKind {
+        OutputKind::of(task, &self.set.models()[given].outputs, self.label_ids())
+    }
+
     /// The arrays as a result remembers them, outputs in this order; none where the inputs are a graph.
     pub(crate) fn document(&self, order: impl Iterator<Item = usize>) -> Option<CompareData> {
         Some(CompareData {
             inputs: self.input.document()?,
             outputs: order.map(|given| self.outputs[given].document()).collect::<Option<_>>()?,
             labels: self.labels_name.map(here),
+            ids: self.ids_name.map(here),
         })
     }
 }

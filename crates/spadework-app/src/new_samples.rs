@@ -116,6 +116,7 @@ pub fn score_new_samples(
     }
     note_scores(&known.document, &scores, &session);
     let mut document = document(request, &known.document, &scores, labels.as_ref(), began);
+    session.check_inputs()?;
     document.notes = session.notes();
     let scored = NewlyScored { scores, labels, document };
     if let Some(folder) = folder {
@@ -197,7 +198,14 @@ impl<'a> KnownModel<'a> {
     fn reference(&self, params: &SpadeParams, session: &Session<'_>) -> Result<Reference<'_>, Failure> {
         let samples = PairedSamples::new(self.inputs.checked_samples()?, self.outputs.checked_samples()?)?;
         // `check_fit` has seen that the graphs are those of the defaults.
-        let params = params.clone().with_neighbors(self.document.neighbors.used);
+        let stored =
+            self.document.params().map_err(|error| Usage::UnknownWord { reason: error.to_string() })?;
+        let params = params
+            .clone()
+            .with_neighbors(self.document.neighbors.used)
+            .with_input_metric(stored.input_metric)
+            .with_output_metric(stored.output_metric)
+            .with_standardize(stored.standardize);
         let eigenvalues = self.document.eigenvalues.clone();
         Ok(Reference::new(samples, eigenvalues, self.embedding.clone(), &params, session.monitor())?)
     }

@@ -14,6 +14,8 @@ use crate::wording::{NoteCode, Voice};
 
 /// Sums of probabilities in single precision are off by less than this.
 const SUM_SLACK: f64 = 1e-3;
+/// Probabilities of single precision may be below 0 by rounding, as in −3.6e-7.
+const LEAST_PROBABILITY: f64 = -1e-5;
 
 /// Outputs that are probably not what the user meant: probabilities, labels or predictions instead of the values before the
 /// softmax. `whose` goes in front, where there are several models.
@@ -44,17 +46,35 @@ pub(crate) fn about_probabilities(outputs: &Samples<'_>, whose: &str, session: &
     }
 }
 
-/// Labels that say hardly more about the outputs than guesses would. `whose` goes in front, where there are several models.
-pub(crate) fn about_accuracy(accuracy: Option<f64>, classes: usize, whose: &str, session: &Session<'_>) {
+/// Labels that say hardly more about the outputs than guesses would. `whose` goes in front, where there are several models;
+/// `was_run` where the outputs come from a model that was run here.
+pub(crate) fn about_accuracy(
+    accuracy: Option<f64>,
+    classes: usize,
+    whose: &str,
+    was_run: bool,
+    session: &Session<'_>,
+) {
     /// As far above guesses as this, on the way to being always right.
     const BARELY: f64 = 0.1;
     let guessed = 1.0 / classes.max(1) as f64;
     if let Some(accuracy) = accuracy.filter(|part| *part < guessed + BARELY * (1.0 - guessed)) {
+        let name = |argument| session.voice().name(argument);
+        let advice = if was_run {
+            format!(
+                " If the model expects other inputs or has several outputs: {}, {}, {}",
+                name("normalize"),
+                name("input_layout"),
+                name("output_name")
+            )
+        } else {
+            String::new()
+        };
         session.note(
             NoteCode::LowAccuracy,
             format!(
                 "{whose}only {:.2} % of the samples have their largest output at their label: are the outputs classes, in the \
-                 order of the labels?",
+                 order of the labels?{advice}",
                 100.0 * accuracy
             ),
         );
@@ -69,8 +89,12 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used",
-                connection.requested, input.components_found, output.components_found, connection.used
+                "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used. {}",
+                connection.requested,
+                input.components_found,
+                output.components_found,
+                connection.used,
+                grown_means(connection.requested, connection.used, session)
             ),
         );
     }
@@ -98,6 +122,15 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         }
     }
     about_copies(diagnostics, samples, session);
+}
+
+/// What a k that grew does to the numbers, and what else can be done.
+pub(crate) fn grown_means(requested: usize, used: usize, session: &Session<'_>) -> String {
+    format!(
+        "SPADE scores of k = {used} cannot be compared with those of k = {requested}, and look at wider neighborhoods; the overlap \
+         is counted with k = {requested}. {} keeps k = {requested} and joins the components by their shortest edges",
+        session.voice().argument("connectivity", "bridge")
+    )
 }
 
 /// An input graph that was given in several pieces.
@@ -174,7 +207,7 @@ pub(crate) fn about_corruption(corruption: Option<&CorruptionDocument>, session:
     }
 }
 
-/// Whether every row is non-negative and sums to 1.
+/// Whether every row is non-negative, up to rounding, and sums to 1.
 fn look_like_probabilities(samples: &Samples<'_>) -> bool {
     samples.dim() > 1
         && (0..samples.len()).all(|p| {
@@ -184,7 +217,7 @@ fn look_like_probabilities(samples: &Samples<'_>) -> bool {
 }
 
 fn is_distribution(row: impl Iterator<Item = f64> + Clone) -> bool {
-    row.clone().all(|value| value >= 0.0) && (row.sum::<f64>() - 1.0).abs() <= SUM_SLACK
+    row.clone().all(|value| value >= LEAST_PROBABILITY) && (row.sum::<f64>() - 1.0).abs() <= SUM_SLACK
 }
 
 /// Number of different rows. Rows are told apart by a hash of 64 bits, so that none has to be kept: enough for a note.
@@ -207,6 +240,7 @@ mod tests {
     fn tells_probabilities_from_logits() {
         let of = |values: [f32; 4]| Samples::from_f32(2, 2, values.to_vec()).unwrap();
         assert!(look_like_probabilities(&of([0.25, 0.75, 1.0, 0.0])));
+        assert!(look_like_probabilities(&of([0.25, 0.75, 1.0, -3.6e-7])));
         assert!(!look_like_probabilities(&of([0.25, 0.75, 1.5, -0.5])));
         assert!(!look_like_probabilities(&of([0.25, 0.75, 1.0, 0.1])));
         let column = Samples::from_f32(2, 1, vec![1.0, 1.0]).unwrap();

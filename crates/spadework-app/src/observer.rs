@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use spadework::Monitor;
 use spadework_document::Note;
 
+use crate::failure::Failure;
 use crate::wording::{NoteCode, Voice};
 
 /// Follows the work: its progress, a way to stop it, and notes as they come.
@@ -45,6 +46,11 @@ impl<'a> Session<'a> {
     /// Announces something that concerns this run alone and not its result: the same result may come about without it.
     pub(crate) fn mention(&self, code: NoteCode, message: String) {
         self.observer.note(&Note { code: code.to_string(), message });
+    }
+
+    /// Whether the files that were read are still the same: to be asked before a result is given out.
+    pub(crate) fn check_inputs(&self) -> Result<(), Failure> {
+        Ok(spadework_io::check_mapped_files()?)
     }
 
     /// The notes so far.

@@ -16,11 +16,14 @@ pub struct PageRequest<'a> {
     pub plots: Option<&'a Path>,
     /// The format of the figures.
     pub format: FigureFormat,
+    /// How many pictures the page holds at most; as many as its galleries show, and as fit, by default.
+    pub pictures: Option<usize>,
 }
 
 impl PageRequest<'_> {
     /// Neither a page nor figures.
-    pub const NONE: PageRequest<'static> = PageRequest { page: None, plots: None, format: FigureFormat::Svg };
+    pub const NONE: PageRequest<'static> =
+        PageRequest { page: None, plots: None, format: FigureFormat::Svg, pictures: None };
 
     /// Whether there is anything to make.
     pub(crate) fn is_asked(&self) -> bool {

@@ -33,3 +33,8 @@ pub(crate) fn array_in(folder: &Path, argument: &str) -> String {
         _ => folder.join(argument).display().to_string(),
     }
 }
+
+/// The last part of a path, as people call a file.
+pub(crate) fn file_name(path: &str) -> String {
+    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
+}

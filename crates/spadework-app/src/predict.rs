@@ -11,7 +11,7 @@ use spadework_probe::accuracy;
 
 use crate::data::ArraySource;
 use crate::failure::Failure;
-use crate::model_runner::{document, note_softmax};
+use crate::model_runner::{document, note_library, note_output, note_softmax};
 use crate::observer::{Observer, Session};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
@@ -65,6 +65,10 @@ pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<
     let taken: Vec<&str> = values.iter().map(String::as_str).collect();
     let sample = inputs.sample_shape();
     let prepared = model.prepare(sample, &taken, &request.run)?;
+    if request.outputs.is_empty() {
+        note_output(&model, &values[0], &request.run, &session);
+    }
+    note_library(model.name(), &prepared, &session);
     if prepared.moves_channels() {
         session.note(
             NoteCode::ChannelsMoved,
@@ -81,7 +85,7 @@ pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<
         None => None,
     };
     Ok(Predicted {
-        model: document(&model, values[0].clone(), softmax, &request.run),
+        model: document(&model, values[0].clone(), softmax, &request.run, prepared.library()),
         outputs,
         labels: inputs.labels().cloned(),
         accuracy,

@@ -3,14 +3,15 @@
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
-use spadework::{Monitor, Samples, SpadeParams};
+use spadework::{Error as CoreError, Monitor, Samples, SpadeParams};
 use spadework_document::Note;
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_io::Labels;
 use spadework_io::corrupt::{Channels, ImageShape};
 use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
 use spadework_probe::{
-    ChannelOrder, Error as ProbeError, Grid, Probe, ProbeKind, ProbeParams, Probed, ProbedSample, probe_model,
+    ChannelOrder, Error as ProbeError, Grid, OutputKind, Probe, ProbeKind, ProbeParams, Probed, ProbedSample,
+    Variant, broken_variants, probe_model, probe_regressor,
 };
 
 use crate::data::Rows;
@@ -19,6 +20,7 @@ use crate::model_runner::{ModelRunner, note_softmax};
 use crate::notes;
 use crate::observer::{Observer, Session};
 use crate::side_view::SideView;
+use crate::usage::Usage;
 use crate::wording::NoteCode;
 
 /// How a model is probed.
@@ -30,6 +32,8 @@ pub struct ProbeRequest {
     pub probes: Option<usize>,
     /// Samples to probe, at most.
     pub samples: usize,
+    /// A search ends early where more copies could change the estimate by at most this.
+    pub precision: Option<f64>,
 }
 
 impl ProbeRequest {
@@ -37,11 +41,14 @@ impl ProbeRequest {
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let of_samples = ProbeParams::new(self.probe).with_samples(self.samples);
         of_samples.check().map_err(|error| Failure::from(error).about(Subject::Argument("probe_samples")))?;
-        self.params().check().map_err(|error| Failure::from(error).about(Subject::Argument("probes")))
+        self.params().check().map_err(|error| {
+            let argument = if matches!(error, ProbeError::Precision { .. }) { "precision" } else { "probes" };
+            Failure::from(error).about(Subject::Argument(argument))
+        })
     }
 
     fn params(&self) -> ProbeParams {
-        let usual = ProbeParams::new(self.probe).with_samples(self.samples);
+        let usual = ProbeParams::new(self.probe).with_samples(self.samples).with_precision(self.precision);
         match self.probes {
             Some(probes) => usual.with_probes(probes),
             None => usual,
@@ -49,12 +56,12 @@ impl ProbeRequest {
     }
 }
 
-/// Refuses a model with too few outputs before the work begins.
-pub(crate) fn check_outputs(file: &str, outputs: usize) -> Result<(), Failure> {
-    if outputs < 2 {
-        return Err(Failure::from(ProbeError::NoMargin { outputs }).about_place(file));
+/// Refuses outputs that probes say nothing about, before the work begins.
+pub(crate) fn check_outputs(file: &str, kind: OutputKind) -> Result<(), Failure> {
+    match kind {
+        OutputKind::Embedding => Err(Failure::from(Usage::ProbedEmbedding).about_place(file)),
+        OutputKind::Classes | OutputKind::TwoClasses { .. } | OutputKind::Numbers => Ok(()),
     }
-    Ok(())
 }
 
 /// What the probes of a model have shown.
@@ -88,21 +95,56 @@ impl<'a> Prober<'a> {
         Some(Self { runner, inputs: inputs.samples()?, params })
     }
 
-    /// Probes the model in a file; `labels` are those of all inputs. `top` samples that changed are listed.
+    /// Probes the classifier in a file, whose outputs are of that kind; `labels` are those of all inputs. `top` samples that changed
+    /// are listed.
     pub(crate) fn run(
         &self,
         file: &str,
+        kind: OutputKind,
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<ModelProbes, Failure> {
         let prepared = self.runner.prepare(file)?;
         self.mention_cost(file);
         let monitor = self.runner.session.monitor();
-        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
         let probe = || probe_model::<Failure, _>(self.inputs, model, &self.params, monitor);
         let probed = with_threads(self.runner.threads, probe)?;
-        let document = ProbeDocument::new(&probed, labels.map(Labels::ids), top)?;
+        let labels = labels.map(|labels| kind.labels(labels.ids()));
+        let document = ProbeDocument::new(&probed, labels.as_deref(), top)?;
         Ok(ModelProbes { probed, document })
+    }
+
+    /// Probes the regressor in a file: how far its outputs, which are `known` of all inputs, can be moved.
+    pub(crate) fn move_outputs(
+        &self,
+        file: &str,
+        known: &Samples<'_>,
+        top: usize,
+    ) -> Result<OutputChangeDocument, Failure> {
+        let prepared = self.runner.prepare(file)?;
+        self.mention_cost(file);
+        let monitor = self.runner.session.monitor();
+        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
+        let probe = || probe_regressor::<Failure, _>(self.inputs, known, model, &self.params, monitor);
+        Ok(OutputChangeDocument::new(&with_threads(self.runner.threads, probe)?, top))
+    }
+
+    /// The probes that broke some of the samples.
+    pub(crate) fn broken(
+        &self,
+        file: &str,
+        kind: OutputKind,
+        samples: &[usize],
+    ) -> Result<Vec<Variant>, Failure> {
+        if samples.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prepared = self.runner.prepare(file)?;
+        let monitor = self.runner.session.monitor();
+        let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
+        let find = || broken_variants::<Failure, _>(self.inputs, samples, model, &self.params, monitor);
+        with_threads(self.runner.threads, find)
     }
 
     fn mention_cost(&self, file: &str) {
@@ -248,8 +290,18 @@ pub fn grid_of(shape: ImageShape) -> Grid {
     Grid { channels, height, width, order }
 }
 
+/// The smallest margin of every input over its probes; NaN where it was not probed.
+pub(crate) fn margins(probed: &Probed) -> Vec<f64> {
+    probed.lowest_margins().into_iter().map(|margin| margin.unwrap_or(f64::NAN)).collect()
+}
+
 /// Columns of the table of samples, a number per input, NaN for those that were not probed.
-pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
+///
+/// `labels` are those of all inputs.
+pub(crate) fn columns(
+    probed: &Probed,
+    labels: Option<&[i64]>,
+) -> Result<Vec<(&'static str, Vec<f64>)>, CoreError> {
     let column = |value: &dyn Fn(&ProbedSample) -> Option<f64>| {
         let mut column = vec![f64::NAN; probed.inputs()];
         for sample in &probed.samples {
@@ -265,5 +317,25 @@ pub(crate) fn columns(probed: &Probed) -> Vec<(&'static str, Vec<f64>)> {
         columns.push(("probe_change", column(&|sample| Some(sample.scatter?.change))));
         columns.push(("probe_kept", column(&|sample| Some(sample.scatter?.kept))));
     }
-    columns
+    columns.extend(outcome_columns(probed, labels)?);
+    Ok(columns)
+}
+
+/// Whether samples survived, and whether the search would not have broken them either if it had gone on: 1, 0, or NaN where that
+/// is not known.
+fn outcome_columns(
+    probed: &Probed,
+    labels: Option<&[i64]>,
+) -> Result<Vec<(&'static str, Vec<f64>)>, CoreError> {
+    let mut survived = vec![f64::NAN; probed.inputs()];
+    let mut robust = survived.clone();
+    for outcome in probed.outcomes(labels)? {
+        survived[outcome.index] = f64::from(u8::from(outcome.survived));
+        robust[outcome.index] = outcome.robust.map_or(f64::NAN, |is| f64::from(u8::from(is)));
+    }
+    let mut columns = vec![("survived", survived)];
+    if probed.params.probe.kind() == ProbeKind::Search {
+        columns.push(("robust", robust));
+    }
+    Ok(columns)
 }

@@ -16,10 +16,10 @@ use spadework_document::facts::FactsDocument;
 use spadework_document::layers::{self, LayersDocument};
 use spadework_document::score::{self, ScoreDocument, schema_of};
 use spadework_document::sweep::{self, SweepDocument};
-use spadework_io::{Labels, load};
-use spadework_probe::{SampleFacts, SampleSignals};
+use spadework_io::{Labels, load, load_ids};
+use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, PageFacts, SampleColumns, ScoredModel, comparison_charts,
+    ComparedModels, InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_charts,
     comparison_page, comparison_page_of_document, layers_charts, layers_page, score_charts,
     score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
 };
@@ -78,7 +78,7 @@ pub fn report(request: &ReportRequest<'_>, observer: &dyn Observer) -> Result<()
 
 impl ReportRequest<'_> {
     fn origin(&self, command: Option<&String>) -> Origin {
-        Origin { title: self.title.clone(), command: command.cloned() }
+        Origin { title: self.title.clone(), command: command.cloned(), ..Origin::default() }
     }
 
     /// Whether the user said where the arrays are; then a page without them is not what was asked for.
@@ -122,17 +122,25 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         inputs: Some(&given),
         outputs: Some(&taken),
         labels: arrays.labels.as_ref().map(Labels::ids),
+        task: known(path, document.request.task())?,
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
-    let kept = KeptFragility::of(path, "", &document.facts)?;
+    let kept = KeptFragility::of(path, "", &document.facts);
+    let probe_margins = kept_probe_margins(path, &document);
     let model = ScoredModel {
         document: &document,
         report: &report,
         labels: arrays.labels.as_ref(),
         inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
         outputs: Some(&taken),
-        columns: kept.or_found(&facts),
+        columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..kept.or_found(&facts) },
+        shown: Shown {
+            ids: arrays.ids.as_deref(),
+            columns: inputs.columns(),
+            pictures: request.page.pictures,
+            variants: &arrays.variants,
+        },
     };
     with_threads(request.threads, || {
         let facts = PageFacts::of(&model, session.monitor())?;
@@ -145,6 +153,8 @@ struct ScoreArrays {
     inputs: Array<'static>,
     outputs: Array<'static>,
     labels: Option<Labels>,
+    ids: Option<Vec<String>>,
+    variants: Vec<Variant>,
 }
 
 impl ScoreArrays {
@@ -161,7 +171,14 @@ impl ScoreArrays {
         let now = request.outputs.first().copied();
         let outputs = again.load(now, &data.outputs, document.model.as_ref())?;
         let labels = stored::labels(data.labels.as_ref(), &inputs)?;
-        Ok(Self { inputs, outputs: Array::Dataset(outputs), labels })
+        let ids = stored::ids(data.ids.as_ref(), document.samples)?;
+        let probe = document.facts.probe.as_ref().filter(|_| request.page.page.is_some());
+        let outputs = Array::Dataset(outputs);
+        // A word of another version is refused where the result is made again.
+        let task = document.request.task().unwrap_or_default();
+        let kind = OutputKind::of(task, &outputs.checked_samples()?, labels.as_ref().map(Labels::ids));
+        let variants = again.broken(probe, document.model.as_ref(), kind)?;
+        Ok(Self { inputs, outputs, labels, ids, variants })
     }
 }
 
@@ -180,20 +197,22 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let given = arrays.inputs.checked_samples()?;
     let outputs = arrays.outputs.iter().map(Array::checked_samples).collect::<Result<Vec<_>, _>>()?;
     let params = known(path, document.request.params())?.with_threads(request.threads);
-    // In the order of the result, which is that of the scores: the comparison keeps it.
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.view() });
     let set = ModelSet::new(given.view(), models.collect())?;
-    let comparison = compare_models(&set, &params, session.monitor())?;
+    let mut comparison = compare_models(&set, &params, session.monitor())?;
+    // In the order of the result, which is that of its ranking.
+    comparison.reorder_as_given();
     for (then, now) in document.models.iter().zip(&comparison.models) {
         check_same(path, then.model_score, now.report.model_score.0)?;
     }
     let outputs: Vec<&Samples<'_>> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
     let labels = arrays.labels.as_ref().map(Labels::ids);
-    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[])?;
+    let task = known(path, document.request.task())?;
+    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[], task)?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
-    let kept = kept.collect::<Result<Vec<_>, _>>()?;
+    let kept: Vec<KeptFragility> = kept.collect();
     let columns: Vec<_> = kept.iter().zip(&facts).map(|(kept, facts)| kept.or_found(facts)).collect();
     let models = ComparedModels {
         document: &document,
@@ -202,6 +221,12 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
         inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
         outputs: &outputs,
         columns: &columns,
+        shown: Shown {
+            ids: arrays.ids.as_deref(),
+            columns: inputs.columns(),
+            pictures: request.page.pictures,
+            ..Shown::default()
+        },
     };
     with_threads(request.threads, || {
         request.page.write(|| comparison_page(&models, &origin, session.monitor()), charts)
@@ -213,6 +238,7 @@ struct ComparedArrays {
     inputs: Array<'static>,
     outputs: Vec<Array<'static>>,
     labels: Option<Labels>,
+    ids: Option<Vec<String>>,
 }
 
 impl ComparedArrays {
@@ -231,7 +257,8 @@ impl ComparedArrays {
         });
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let labels = stored::labels(data.labels.as_ref(), &inputs)?;
-        Ok(Self { inputs, outputs, labels })
+        let ids = stored::ids(data.ids.as_ref(), document.samples)?;
+        Ok(Self { inputs, outputs, labels, ids })
     }
 }
 
@@ -245,21 +272,11 @@ enum KeptFragility {
 
 impl KeptFragility {
     /// The column `fragility`, and what follows in its name, next to the result at `path`.
-    fn of(path: &Path, suffix: &str, known: &FactsDocument) -> Result<Self, Failure> {
+    fn of(path: &Path, suffix: &str, known: &FactsDocument) -> Self {
         if known.probe.is_none() {
-            return Ok(Self::Unprobed);
+            return Self::Unprobed;
         }
-        let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
-        let places = [
-            format!("{folder}/nodes.csv:fragility{suffix}"),
-            format!("{folder}/nodes.parquet:fragility{suffix}"),
-            format!("{folder}/fragility{suffix}.npy"),
-        ];
-        let Some(found) = places.iter().find_map(|place| load(place).ok()) else {
-            return Ok(Self::Probed(None));
-        };
-        let values = found.samples()?.values().all_doubles().into_owned();
-        Ok(Self::Probed(Some(values)))
+        Self::Probed(kept_column(path, &format!("fragility{suffix}"), known))
     }
 
     /// It, next to what is found again.
@@ -273,6 +290,27 @@ impl KeptFragility {
             }
         }
     }
+}
+
+/// The smallest margins over the probes, as the table next to the result at `path` has them: empty where a sample was not probed.
+fn kept_probe_margins(path: &Path, document: &ScoreDocument) -> Option<Vec<f64>> {
+    document.facts.probe.as_ref()?;
+    let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
+    let cells = load_ids(&format!("{folder}/nodes.csv:probe_margin"), document.samples).ok()?;
+    Some(cells.iter().map(|cell| cell.parse().unwrap_or(f64::NAN)).collect())
+}
+
+/// A column of the samples that probes gave, as a table next to the result at `path` has it; none without probes.
+fn kept_column(path: &Path, column: &str, known: &FactsDocument) -> Option<Vec<f64>> {
+    known.probe.as_ref()?;
+    let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
+    let places = [
+        format!("{folder}/nodes.csv:{column}"),
+        format!("{folder}/nodes.parquet:{column}"),
+        format!("{folder}/{column}.npy"),
+    ];
+    let found = places.iter().find_map(|place| load(place).ok())?;
+    Some(found.samples().ok()?.values().all_doubles().into_owned())
 }
 
 fn known<T>(path: &Path, params: Result<T, UnknownWord>) -> Result<T, Failure> {
@@ -353,8 +391,9 @@ pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) ->
         inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
         outputs: Some(&request.outputs.samples),
         columns: request.columns,
+        shown: Shown::default(),
     };
-    let origin = Origin { title: request.title.clone(), command: None };
+    let origin = Origin { title: request.title.clone(), ..Origin::default() };
     with_threads(request.threads, || {
         let facts = PageFacts::of(&model, observer)?;
         score_page(&model, &facts, &origin)

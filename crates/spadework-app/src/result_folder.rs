@@ -105,9 +105,9 @@ impl<'a> ResultFolder<'a> {
     }
 
     fn write_csv(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {
-        let table = NodeTable::of(scored);
+        let table = NodeTable::of(scored)?;
         let mut nodes = table.header();
-        for (index, rank) in scored.report.node_scores.ranks().into_iter().enumerate() {
+        for (index, rank) in scored.ranks().into_iter().enumerate() {
             nodes.push_str(&table.row(index, rank));
         }
         let mut edges = String::from("p,q,score\n");
@@ -124,10 +124,13 @@ impl<'a> ResultFolder<'a> {
         let ScoredSamples { report, facts, .. } = scored;
         let scores = report.node_scores.scores();
         let indices: Vec<i64> = (0..scores.len() as i64).collect();
-        let ranks: Vec<i64> = report.node_scores.ranks().into_iter().map(|rank| rank as i64).collect();
+        let ranks: Vec<i64> = scored.ranks().into_iter().map(|rank| rank as i64).collect();
         let words: Option<Vec<String>> =
             scored.labels.map(|labels| (0..scores.len()).map(|index| labels::text(labels, index)).collect());
         let mut nodes = vec![("index", Column::I64(&indices))];
+        if let Some(ids) = scored.ids {
+            nodes.push(("id", Column::Utf8(ids)));
+        }
         if let Some(words) = &words {
             nodes.push(("label", Column::Utf8(words)));
         }
@@ -140,8 +143,8 @@ impl<'a> ResultFolder<'a> {
             ("margin", Column::F64(&margins)),
             ("fragility", Column::F64(facts.fragility.values())),
         ]);
-        let probes = scored.probe_columns();
-        nodes.extend(probes.iter().map(|(name, column)| (*name, Column::F64(column))));
+        let more = scored.more_columns()?;
+        nodes.extend(more.iter().map(|(name, column)| (*name, Column::F64(column))));
         write_parquet(&self.path().join("nodes.parquet"), &nodes)?;
         let end = |pick: fn(&(u32, u32)) -> u32| -> Vec<i64> {
             report.edge_scores.edges().iter().map(|edge| i64::from(pick(edge))).collect()
@@ -164,6 +167,7 @@ impl<'a> ResultFolder<'a> {
         let file = |name: &str| self.path().join(name);
         write_npy(&file("node_scores.npy"), &[nodes], report.node_scores.scores())?;
         write_npy(&file("fragility.npy"), &[nodes], facts.fragility.values())?;
+        write_npy(&file("overlap.npy"), &[nodes], facts.overlap.samples().shares())?;
         if let Some(margins) = &facts.margins {
             write_npy(&file("margins.npy"), &[nodes], margins.values())?;
         }
@@ -184,31 +188,53 @@ impl<'a> ResultFolder<'a> {
 pub(crate) struct ScoredSamples<'a> {
     pub(crate) report: &'a SpadeReport,
     pub(crate) labels: Option<&'a Labels>,
+    pub(crate) ids: Option<&'a [String]>,
     pub(crate) facts: &'a SampleFacts,
     pub(crate) probed: Option<&'a Probed>,
 }
 
 impl ScoredSamples<'_> {
-    /// Columns that probes add to the table of samples.
-    fn probe_columns(&self) -> Vec<(&'static str, Vec<f64>)> {
-        self.probed.map(probing::columns).unwrap_or_default()
+    /// The rank of every sample, from 1 for the most fragile: by fragility for classifiers, which is the order of the node scores
+    /// for everything else.
+    fn ranks(&self) -> Vec<usize> {
+        let ranking = self.facts.fragility.ranking();
+        let mut ranks = vec![0; ranking.len()];
+        for (at, index) in ranking.into_iter().enumerate() {
+            ranks[index] = at + 1;
+        }
+        ranks
+    }
+
+    /// Columns after the fragility, one number per sample, NaN where there is none: those that a later `check` compares, and what
+    /// probes have shown.
+    pub(crate) fn more_columns(&self) -> Result<Vec<(&'static str, Vec<f64>)>, Failure> {
+        let overlap = self.facts.overlap.samples().shares().to_vec();
+        let mut columns = vec![("overlap", overlap)];
+        if let Some(correct) = &self.facts.correct {
+            columns.push(("correct", correct.iter().map(|&is| f64::from(u8::from(is))).collect()));
+        }
+        if let Some(probed) = self.probed {
+            columns.extend(probing::columns(probed, self.labels.map(Labels::ids))?);
+        }
+        Ok(columns)
     }
 }
 
 /// The table of samples as CSV, row by row.
 pub(crate) struct NodeTable<'a> {
     scored: &'a ScoredSamples<'a>,
-    probes: Vec<(&'static str, Vec<f64>)>,
+    more: Vec<(&'static str, Vec<f64>)>,
 }
 
 impl<'a> NodeTable<'a> {
-    pub(crate) fn of(scored: &'a ScoredSamples<'a>) -> Self {
-        Self { scored, probes: scored.probe_columns() }
+    pub(crate) fn of(scored: &'a ScoredSamples<'a>) -> Result<Self, Failure> {
+        Ok(Self { scored, more: scored.more_columns()? })
     }
 
     pub(crate) fn header(&self) -> String {
-        let probes: String = self.probes.iter().map(|(name, _)| format!(",{name}")).collect();
-        format!("index,label,score,rank,margin,fragility{probes}\n")
+        let more: String = self.more.iter().map(|(name, _)| format!(",{name}")).collect();
+        let id = if self.scored.ids.is_some() { ",id" } else { "" };
+        format!("index{id},label,score,rank,margin,fragility{more}\n")
     }
 
     pub(crate) fn row(&self, index: usize, rank: usize) -> String {
@@ -218,8 +244,9 @@ impl<'a> NodeTable<'a> {
         let margin =
             optional_field(facts.margins.as_ref().map_or(f64::NAN, |margins| margins.values()[index]));
         let fragility = facts.fragility.values()[index];
-        let probes: String = self.probes.iter().map(|(_, column)| optional_field(column[index])).collect();
-        format!("{index},{label},{score},{rank}{margin},{fragility}{probes}\n")
+        let more: String = self.more.iter().map(|(_, column)| optional_field(column[index])).collect();
+        let id = self.scored.ids.map_or_else(String::new, |ids| format!(",{}", csv_field(&ids[index])));
+        format!("{index}{id},{label},{score},{rank}{margin},{fragility}{more}\n")
     }
 }
 

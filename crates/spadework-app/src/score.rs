@@ -1,28 +1,33 @@
 //! One model: [`score`] is the walk from a request to everything that is known of the model.
 
+use std::time::{Duration, Instant};
+
 use spadework::pipeline::{
     AverageIndices, ModelSet, SUBSAMPLES, SpadeReport, evaluate_with, intervals, permuted_score,
 };
 use spadework::threads::with_threads;
 use spadework::{SpadeParams, evaluate};
 use spadework_document::Note;
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
-use spadework_probe::{SampleFacts, SampleSignals};
-use spadework_report::{InputArray, Origin, PageFacts, ScoredModel, score_charts, score_page};
+use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
+use spadework_report::{
+    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, score_charts, score_page,
+};
 
 use crate::data::{InputSource, ModelData, OutputSource};
 use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
-use crate::notes;
 use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
+use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
+use crate::{notes, suspicions};
 
 /// What is asked of one model.
 #[derive(Debug, Clone)]
@@ -82,6 +87,8 @@ pub struct Scored {
     pub facts: SampleFacts,
     /// The labels of the samples.
     pub labels: Option<Labels>,
+    /// The names of the samples.
+    pub ids: Option<Vec<String>>,
     /// What probes have shown, where the model was probed.
     pub probes: Option<ModelProbes>,
     /// All of it as a document.
@@ -98,6 +105,7 @@ impl Scored {
         ScoredSamples {
             report: &self.report,
             labels: self.labels.as_ref(),
+            ids: self.ids.as_deref(),
             facts: &self.facts,
             probed: self.probes.as_ref().map(|probes| &probes.probed),
         }
@@ -122,6 +130,11 @@ pub(crate) trait Addition {
         Ok(())
     }
 
+    /// Whether the document must say what was scored, also where it goes into no folder.
+    fn needs_data(&self) -> bool {
+        false
+    }
+
     /// Works with the scored model, and may add files to the folder of the result.
     fn finish(self, scored: &Scored, folder: Option<&ResultFolder<'_>>) -> Result<Self::Found, Failure>;
 }
@@ -143,6 +156,7 @@ pub(crate) fn score_and<A: Addition>(
     addition: A,
     observer: &dyn Observer,
 ) -> Result<(Scored, A::Found), Failure> {
+    let began = Instant::now();
     // What can be refused is refused before anything is read.
     request.check()?;
     let folder = request.folder.map(ResultFolder::create).transpose()?;
@@ -155,13 +169,17 @@ pub(crate) fn score_and<A: Addition>(
     let given = inputs.view()?;
     let runner =
         ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let reading = Instant::now();
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+    let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
     let sides = Sides::new(data, &inputs, given, &outputs, &session)?;
     request.check_outputs(&sides)?;
     addition.check(sides.pair.len())?;
+    let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
+    suspicions::about_inputs(&sides.input, is_run_as_given, &session);
 
     // The scores; steps of a run that was interrupted are taken from the folder.
-    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session));
+    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
     let report = match &store {
         Some(store) => evaluate_with(&sides.pair, params, store, session.monitor()),
         None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
@@ -170,23 +188,41 @@ pub(crate) fn score_and<A: Addition>(
     notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
 
     // What is known of the samples and of the model besides them.
+    let probing = Instant::now();
     let probes = probe(request, &sides, &session)?;
-    let facts = sample_facts(&report, &sides, &request.probes, probes.as_ref())?;
+    let output_change = move_outputs(request, &sides, &session)?;
+    let has_probed = probes.is_some() || output_change.is_some();
+    let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
+    let facts = sample_facts(&report, &sides, request, probes.as_ref())?;
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
-    document.set_facts(&facts);
-    notes::about_accuracy(facts.accuracy, document.output_dim, "", &session);
-    document.facts.probe = probe_document(&request.probes, probes.as_ref());
+    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
+    document.facts.output_change = output_change;
+    document.request.task = data.task.to_string();
+    let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
+    notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
+    suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
+    if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
+        document.facts.set_probe(probe);
+    }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
+    document.name = sides.model_name();
     document.model = sides.model.cloned();
     document.corruption = sides.corruption.cloned();
+    session.check_inputs()?;
     document.notes = session.notes();
+    document.timings.model_s = running.as_secs_f64();
+    document.timings.probes_s = probing.as_secs_f64();
+    document.timings.total_s = began.elapsed().as_secs_f64();
 
     // Everything is written.
     if folder.is_some() {
         document.command.clone_from(&request.origin.command);
+    }
+    if folder.is_some() || addition.needs_data() {
         document.data = sides.document();
     }
-    let scored = Scored { report, facts, labels: sides.labels.clone(), probes, document };
+    let mut scored =
+        Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, document };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -195,8 +231,21 @@ pub(crate) fn score_and<A: Addition>(
     if let Some(store) = store {
         store.remove();
     }
+    let writing = Instant::now();
     write_page(request, &scored, &sides, &session)?;
+    if request.page.is_asked() {
+        scored.document.timings.page_s = writing.elapsed().as_secs_f64();
+        scored.document.timings.total_s = began.elapsed().as_secs_f64();
+    }
     Ok((scored, found))
+}
+
+impl<'a> ScoreRequest<'a> {
+    /// The same with names of the samples.
+    #[must_use]
+    pub fn with_ids(self, ids: Option<&'a str>) -> Self {
+        Self { data: ModelData { ids, ..self.data }, ..self }
+    }
 }
 
 impl ScoreRequest<'_> {
@@ -216,9 +265,10 @@ impl ScoreRequest<'_> {
 
     /// Refuses outputs that cannot be probed before the work begins.
     fn check_outputs(&self, sides: &Sides<'_>) -> Result<(), Failure> {
-        match (&self.probes, sides.model, sides.output.samples()) {
-            (Probes::Run(_), Some(model), Some(outputs)) => {
-                probing::check_outputs(&model.file, outputs.dim())
+        match (&self.probes, sides.model, sides.output_kind(self.data.task)) {
+            (Probes::Run(probe), Some(model), Some(kind)) => {
+                suspicions::check_radius(probe.probe, sides.input.samples())?;
+                probing::check_outputs(&model.file, kind)
             }
             _ => Ok(()),
         }
@@ -235,18 +285,39 @@ fn probe(
     let Some(prober) = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session) else {
         return Ok(None);
     };
-    prober.run(&model.file, sides.labels.as_ref(), request.top).map(Some)
+    match sides.output_kind(request.data.task) {
+        None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
+        Some(kind) => prober.run(&model.file, kind, sides.labels.as_ref(), request.top).map(Some),
+    }
+}
+
+/// Probes a regressor that was run for the outputs, where asked for.
+fn move_outputs(
+    request: &ScoreRequest<'_>,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Option<OutputChangeDocument>, Failure> {
+    let (Probes::Run(probe), Some(model), Some(outputs)) =
+        (&request.probes, sides.model, sides.output.samples())
+    else {
+        return Ok(None);
+    };
+    if sides.output_kind(request.data.task) != Some(OutputKind::Numbers) {
+        return Ok(None);
+    }
+    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
+    prober.map(|prober| prober.move_outputs(&model.file, outputs, request.top)).transpose()
 }
 
 /// Accuracy, margins and fragility of the samples.
 fn sample_facts(
     report: &SpadeReport,
     sides: &Sides<'_>,
-    known: &Probes,
+    request: &ScoreRequest<'_>,
     probes: Option<&ModelProbes>,
 ) -> Result<SampleFacts, Failure> {
     let found = probes.map(|probes| probes.probed.lowest_margins());
-    let probe_margins = match known {
+    let probe_margins = match &request.probes {
         Probes::Known { margins, .. } => Some(margins.as_slice()),
         _ => found.as_deref(),
     };
@@ -255,6 +326,7 @@ fn sample_facts(
         outputs: sides.output.samples(),
         labels: sides.label_ids(),
         probe_margins,
+        task: request.data.task,
     };
     Ok(SampleFacts::of(report, &signals)?)
 }
@@ -295,6 +367,25 @@ fn add_extras(
     Ok(())
 }
 
+/// What broke the samples that a page shows.
+fn broken_variants(
+    request: &ScoreRequest<'_>,
+    scored: &Scored,
+    sides: &Sides<'_>,
+    session: &Session<'_>,
+) -> Result<Vec<Variant>, Failure> {
+    let (Probes::Run(probe), Some(model), Some(probes)) = (&request.probes, sides.model, &scored.probes)
+    else {
+        return Ok(Vec::new());
+    };
+    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
+    let kind = sides.output_kind(request.data.task);
+    match prober.filter(|_| request.page.page.is_some()).zip(kind) {
+        Some((prober, kind)) => prober.broken(&model.file, kind, &probes.document.shown_broken()),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// The page and the figures, where asked for. What they show is computed once for both.
 fn write_page(
     request: &ScoreRequest<'_>,
@@ -306,16 +397,27 @@ fn write_page(
         return Ok(());
     }
     let arrays = sides.input.samples().zip(sides.output.samples());
+    let probe_margins = scored.probes.as_ref().map(|probes| probing::margins(&probes.probed));
+    let variants = broken_variants(request, scored, sides, session)?;
     let model = ScoredModel {
         document: &scored.document,
         report: &scored.report,
         labels: scored.labels.as_ref(),
         inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
         outputs: arrays.map(|(_, outputs)| outputs),
-        columns: (&scored.facts).into(),
+        columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..(&scored.facts).into() },
+        shown: Shown {
+            ids: scored.ids.as_deref(),
+            columns: sides.input.columns(),
+            pictures: request.page.pictures,
+            variants: &variants,
+        },
     };
+    let named = |side: &SideView<'_>| side.is_file().then(|| side.name().to_owned());
+    let (output, input) = (named(&sides.output), named(&sides.input));
+    let origin = request.origin.or_named(output.as_deref(), input.as_deref());
     with_threads(request.params.threads, || {
         let facts = PageFacts::of(&model, session.monitor())?;
-        request.page.write(|| score_page(&model, &facts, &request.origin), || score_charts(&model, &facts))
+        request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
     })
 }

@@ -3,6 +3,7 @@
 use spadework_document::facts::NodeDocument;
 use spadework_document::select::{SCHEMA, SelectDocument};
 use spadework_io::output::write_bytes;
+use spadework_probe::{FragilityBasis, SampleFacts};
 
 use crate::failure::Failure;
 use crate::observer::Observer;
@@ -16,21 +17,36 @@ const DEFAULT_TOP: usize = 100;
 /// By what samples are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
+    /// The best evidence there is: the fragility of a classifier's samples, and the node score otherwise.
+    Auto,
     /// The node score.
     Node,
     /// What an attack breaks first.
     Fragility,
     /// The margin, smallest first.
     Margin,
+    /// The share of its input neighbors that a sample keeps, smallest first.
+    Overlap,
 }
 
 impl By {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
+            By::Auto => "auto",
             By::Node => "node",
             By::Fragility => "fragility",
             By::Margin => "margin",
+            By::Overlap => "overlap",
+        }
+    }
+
+    /// What `Auto` stands for with these facts; everything else stands for itself.
+    fn or_best(self, facts: &SampleFacts) -> Self {
+        match self {
+            By::Auto if facts.fragility.basis() == FragilityBasis::NodeScores => By::Node,
+            By::Auto => By::Fragility,
+            by => by,
         }
     }
 }
@@ -53,7 +69,7 @@ pub struct Selected {
     pub scored: Scored,
     /// The samples, most fragile first.
     pub indices: Vec<usize>,
-    /// The samples with score, label, margin and fragility, as CSV with a header.
+    /// The samples with everything that is known of them, as CSV with a header.
     pub table: String,
     /// All of it as a document.
     pub document: SelectDocument,
@@ -66,12 +82,12 @@ pub struct Selected {
 pub fn select(request: &SelectRequest<'_>, observer: &dyn Observer) -> Result<Selected, Failure> {
     let SelectRequest { by, top, .. } = *request;
     // Probes are a part of the fragility, and of nothing else that samples are selected by.
-    if !matches!(request.score.probes, Probes::None) && by != By::Fragility {
+    if !matches!(request.score.probes, Probes::None) && !matches!(by, By::Auto | By::Fragility) {
         return Err(Usage::ProbeWithoutFragility { by: by.word() }.into());
     }
     let score = ScoreRequest { top: top.unwrap_or(DEFAULT_TOP), ..request.score.clone() };
     let (scored, (indices, table)) = score_and(&score, Selection { by, top }, observer)?;
-    let document = document(&scored, by, &indices);
+    let document = document(&scored, by.or_best(&scored.facts), &indices);
     Ok(Selected { scored, indices, table, document })
 }
 
@@ -98,7 +114,7 @@ impl Addition for Selection {
         let mut indices = ranking(scored, self.by)?;
         indices.truncate(self.top.unwrap_or(DEFAULT_TOP));
         let samples = scored.samples();
-        let table = NodeTable::of(&samples);
+        let table = NodeTable::of(&samples)?;
         let rows = indices.iter().enumerate().map(|(at, &index)| table.row(index, at + 1));
         let table = table.header() + &rows.collect::<String>();
         if let Some(folder) = folder {
@@ -111,12 +127,13 @@ impl Addition for Selection {
 /// All samples, most fragile first.
 fn ranking(scored: &Scored, by: By) -> Result<Vec<usize>, Failure> {
     let Scored { report, facts, .. } = scored;
-    match (by, &facts.margins) {
-        (By::Node, _) => {
+    match (by.or_best(facts), &facts.margins) {
+        (By::Node | By::Auto, _) => {
             let top = report.node_scores.top(report.graphs.nodes());
             Ok(top.into_iter().map(|node| node.index).collect())
         }
         (By::Fragility, _) => Ok(facts.fragility.ranking()),
+        (By::Overlap, _) => Ok(facts.overlap.samples().ranking()),
         (By::Margin, Some(margins)) => Ok(margins.ranking()),
         (By::Margin, None) => Err(Usage::NoMargins.into()),
     }

@@ -32,6 +32,13 @@ impl Array<'_> {
         }
     }
 
+    fn columns(&self) -> Option<&[String]> {
+        match self {
+            Array::Dataset(dataset) => dataset.columns(),
+            Array::Rows(_) => None,
+        }
+    }
+
     fn shape(&self) -> &[usize] {
         match self {
             Array::Dataset(dataset) => dataset.shape(),
@@ -65,6 +72,7 @@ pub(crate) struct SideView<'s> {
     /// Empty where it is a graph.
     shape: &'s [usize],
     labels: Option<&'s Labels>,
+    columns: Option<&'s [String]>,
     manifold: Manifold<'s>,
     digest: OnceLock<String>,
 }
@@ -76,6 +84,7 @@ impl<'s> SideView<'s> {
             is_file: matches!(array, Array::Dataset(_)),
             shape: array.shape(),
             labels: array.labels(),
+            columns: array.columns(),
             manifold: array.samples()?.into(),
             digest: OnceLock::new(),
         })
@@ -83,7 +92,7 @@ impl<'s> SideView<'s> {
 
     pub(crate) fn of_graph(name: &'s str, is_file: bool, graph: LoadedGraph) -> Self {
         let manifold = graph.graph.into();
-        Self { name, is_file, shape: &[], labels: None, manifold, digest: OnceLock::new() }
+        Self { name, is_file, shape: &[], labels: None, columns: None, manifold, digest: OnceLock::new() }
     }
 
     /// What the user typed.
@@ -112,6 +121,11 @@ impl<'s> SideView<'s> {
     /// Labels that come with the array.
     pub(crate) fn labels(&self) -> Option<&'s Labels> {
         self.labels
+    }
+
+    /// What the numbers of a sample are called, where the file says so.
+    pub(crate) fn columns(&self) -> Option<&'s [String]> {
+        self.columns
     }
 
     pub(crate) fn manifold(&self) -> &Manifold<'s> {

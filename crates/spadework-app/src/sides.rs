@@ -8,16 +8,17 @@ use spadework::graph::GraphKind;
 use spadework::samples::Side;
 use spadework::{Error as CoreError, ManifoldPair, PairedSamples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids};
+use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
 use crate::data::{
-    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource,
+    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, is_model,
 };
 use crate::failure::{Failure, Subject};
-use crate::model_runner::{ModelRunner, is_model};
+use crate::model_runner::ModelRunner;
 use crate::observer::Session;
-use crate::places::here;
+use crate::places::{file_name, here};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
@@ -26,7 +27,7 @@ use crate::{labels, notes};
 /// The inputs of a model: an array, or a graph that is read once the number of samples is known.
 #[derive(Debug)]
 pub(crate) enum Inputs<'a> {
-    Array { array: Array<'a>, corruption: Option<CorruptionDocument> },
+    Array { array: Array<'a>, corruption: Option<Box<CorruptionDocument>> },
     Graph(&'a GraphSource<'a>),
 }
 
@@ -53,7 +54,7 @@ impl<'a> Inputs<'a> {
             return Ok(Self::Array { array: Array::Dataset(array), corruption: None });
         };
         let (array, made) = corruption::apply(&array, request, params.seed, params.threads, session)?;
-        Ok(Self::Array { array: Array::Dataset(array), corruption: Some(made) })
+        Ok(Self::Array { array: Array::Dataset(array), corruption: Some(Box::new(made)) })
     }
 
     /// The array with its numbers checked; none where a graph is given instead.
@@ -67,7 +68,7 @@ impl<'a> Inputs<'a> {
     /// What was done to the inputs.
     pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
         match self {
-            Inputs::Array { corruption, .. } => corruption.as_ref(),
+            Inputs::Array { corruption, .. } => corruption.as_deref(),
             Inputs::Graph(_) => None,
         }
     }
@@ -174,6 +175,9 @@ pub(crate) struct Sides<'s> {
     pub(crate) labels: Option<Labels>,
     /// What the user typed for the labels.
     labels_name: Option<&'s str>,
+    /// The names of the samples, and what the user typed for them.
+    pub(crate) ids: Option<Vec<String>>,
+    ids_name: Option<&'s str>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<&'s ModelFileDocument>,
     /// What was done to the inputs.
@@ -201,6 +205,7 @@ impl<'s> Sides<'s> {
             let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
             labels::check_count(labels, pair.len(), source)?;
         }
+        let ids = data.ids.map(|name| load_ids(name, pair.len())).transpose()?;
         // A softmax in the model itself has been noted.
         let ends_in_softmax = outputs.model().is_some_and(|model| model.softmax);
         if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
@@ -212,6 +217,8 @@ impl<'s> Sides<'s> {
             pair,
             labels,
             labels_name: data.labels.as_ref().and_then(LabelSource::name),
+            ids,
+            ids_name: data.ids,
             model: outputs.model(),
             corruption: inputs.corruption(),
         })
@@ -222,12 +229,25 @@ impl<'s> Sides<'s> {
         self.labels.as_ref().map(Labels::ids)
     }
 
+    /// What the outputs are; none where they are a graph.
+    pub(crate) fn output_kind(&self, task: Task) -> Option<OutputKind> {
+        self.output.samples().map(|outputs| OutputKind::of(task, outputs, self.label_ids()))
+    }
+
     /// The samples of both sides; none where a side is a graph.
     pub(crate) fn paired(&self) -> Result<Option<PairedSamples<'_>>, Failure> {
         let Some((inputs, outputs)) = self.input.samples().zip(self.output.samples()) else {
             return Ok(None);
         };
         Ok(Some(PairedSamples::new(inputs.view(), outputs.view())?))
+    }
+
+    /// What the model is called: its file, or the array of its outputs; arrays in memory have no name.
+    pub(crate) fn model_name(&self) -> Option<String> {
+        match self.model {
+            Some(model) => Some(file_name(&model.file)),
+            None => self.output.is_file().then(|| file_name(self.output.name())),
+        }
     }
 
     /// Where the labels are, named or with the inputs.
@@ -242,7 +262,12 @@ impl<'s> Sides<'s> {
     /// The arrays as a result remembers them; none where a side is a graph.
     pub(crate) fn document(&self) -> Option<DataDocument> {
         let (inputs, outputs) = self.input.document().zip(self.output.document())?;
-        Some(DataDocument { inputs, outputs, labels: self.labels_name.map(here) })
+        Some(DataDocument {
+            inputs,
+            outputs,
+            labels: self.labels_name.map(here),
+            ids: self.ids_name.map(here),
+        })
     }
 }
 
@@ -257,7 +282,9 @@ pub(crate) fn with_sides<T>(
     let given = inputs.view()?;
     let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    work(&Sides::new(data, &inputs, given, &outputs, session)?)
+    let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
+    session.check_inputs()?;
+    Ok(made)
 }
 
 /// A mismatch of the pair concerns both files; a side without shape one of them. Arrays in memory are named by the error itself.

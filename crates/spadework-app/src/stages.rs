@@ -18,6 +18,7 @@ use spadework_probe::{SampleFacts, SampleSignals};
 use crate::data::{LabelSource, ModelData};
 use crate::failure::Failure;
 use crate::observer::{Observer, Session};
+use crate::places::file_name;
 use crate::result_folder::{FolderRequest, GraphFormat, ResultFolder};
 use crate::score::Scored;
 use crate::side_view::Array;
@@ -67,7 +68,7 @@ pub fn make_graphs(
     params.check()?;
     let session = Session::new(observer);
     let (graphs, document, files) = with_sides(data, params, &session, |sides| {
-        let store = Store::of_result(request.result, request.force, &session).with_sides(sides);
+        let store = Store::of_result(request.result, request.force, &session)?.with_sides(sides);
         let graphs = graphs_of(&sides.pair, params, &store, session.monitor())
             .map_err(|failure| failure.with_params(params))?;
         let files = graph_files(store.path());
@@ -123,7 +124,7 @@ pub fn find_eigenpairs(
     observer: &dyn Observer,
 ) -> Result<StagedEigenpairs, Failure> {
     let session = Session::new(observer);
-    let store = Store::of_result(request.result, request.force, &session);
+    let store = Store::of_result(request.result, request.force, &session)?;
     let FoundGraphs { graphs: ModelGraphs { graphs, diagnostics, .. }, .. } = store.any_graphs()?;
     let seed = request.seed.unwrap_or(diagnostics.params.seed);
     let params = diagnostics
@@ -186,7 +187,7 @@ pub fn make_scores(
     observer: &dyn Observer,
 ) -> Result<StagedScores, Failure> {
     let session = Session::new(observer);
-    let store = Store::of_result(request.result, request.force, &session);
+    let store = Store::of_result(request.result, request.force, &session)?;
     let FoundGraphs { graphs: ModelGraphs { graphs, mut diagnostics, .. }, stage } = store.any_graphs()?;
     let params = diagnostics.params.clone().with_threads(request.threads);
     let (spectrum, params) = store.any_spectrum(&graphs, params)?;
@@ -235,16 +236,18 @@ pub fn make_scores(
     };
     let facts = SampleFacts::of(&report, &signals)?;
     let mut document = ScoreDocument::new(&report, labels.as_ref(), request.top)?;
-    document.set_facts(&facts);
+    document.set_facts(&facts, &report.node_scores, labels.as_ref());
     document.command.clone_from(&request.command);
     if let Some(stage) = stage {
+        let outputs = stage.data.as_ref().map(|data| data.outputs.array.as_str());
+        document.name = stage.model.as_ref().map(|model| model.file.as_str()).or(outputs).map(file_name);
         document.model = stage.model;
         document.corruption = stage.corruption;
         document.data = stage.data;
     }
     document.made_from = Some(recipe);
     document.notes = session.notes();
-    let scored = Scored { report, facts, labels, probes: None, document };
+    let scored = Scored { report, facts, labels, ids: None, probes: None, document };
     folder.write_score(&scored.document, &scored.samples())?;
     folder.commit()?;
     Ok(StagedScores::Made(Box::new(scored)))

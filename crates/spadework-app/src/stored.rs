@@ -3,16 +3,20 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use spadework::SpadeParams;
 use spadework::samples::Side;
+use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{ArrayDocument, CorruptionDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Dataset, Labels, digest, load, load_labels, outdated_digest};
-use spadework_model::{Layout, Normalization, OnnxModel, RunOptions};
+use spadework_io::{Dataset, Labels, digest, load, load_ids, load_labels, outdated_digest};
+use spadework_model::{Engine, Layout, Normalization, OnnxModel, RunOptions};
+use spadework_probe::{OutputKind, Probe, Variant};
 
 use crate::corruption::apply_again;
 use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::array_in;
+use crate::probing::{ProbeRequest, Prober};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 
@@ -78,29 +82,64 @@ impl OutputsAgain<'_> {
         }
     }
 
+    /// The probes that broke the samples that a page shows, made again; none where the model is gone, or was never there.
+    pub(crate) fn broken(
+        &self,
+        probe: Option<&ProbeDocument>,
+        model: Option<&ModelFileDocument>,
+        kind: OutputKind,
+    ) -> Result<Vec<Variant>, Failure> {
+        let (Some(then), Some(model)) = (probe, model) else { return Ok(Vec::new()) };
+        let (Some((file, _)), Ok(probe)) = (find(model), then.probe.parse::<Probe>()) else {
+            return Ok(Vec::new());
+        };
+        let (inputs, options) = (SideView::of_array(self.inputs)?, options(model));
+        // A search that ended early has broken these samples by then: nothing later is shown.
+        let request =
+            ProbeRequest { probe, probes: Some(then.probes), samples: then.samples, precision: None };
+        let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);
+        match Prober::new(request, &inputs, &options, &params, self.session) {
+            Some(prober) => prober.broken(&file, kind, &then.shown_broken()),
+            None => Ok(Vec::new()),
+        }
+    }
+
     /// The model's digest must be the same; that of its outputs may differ in the last digits, on another machine.
     fn of_model(&self, then: &ModelFileDocument) -> Result<Dataset, Failure> {
-        let elsewhere =
-            then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
-        let opened = |file: &String| OnnxModel::open(file).ok().filter(|model| model.digest() == then.digest);
         check_comparable(&then.file, &then.digest)?;
-        let places = [Some(then.file.clone()), elsewhere];
-        let Some(model) = places.iter().flatten().find_map(opened) else {
+        let Some((_, model)) = find(then) else {
             let failure = Failure::from(Usage::OtherModel { digest: then.digest.clone() });
             return Err(failure.about_place(&then.file));
         };
-        let options = RunOptions {
-            output_name: Some(then.output.clone()),
-            layout: then.layout.as_deref().and_then(Layout::from_word),
-            // The library may not be on this machine; the built-in engine gives the same up to the last digits.
-            onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
-            normalization: then.normalize.as_deref().and_then(Normalization::new),
-            ..RunOptions::default()
-        };
+        let options = options(then);
         let inputs = SideView::of_array(self.inputs)?;
         let (threads, session) = (self.threads, self.session);
         let runner = ModelRunner { options: &options, threads, inputs: Some(&inputs), session };
         Ok(runner.run_model(&model)?.0)
+    }
+}
+
+/// The model that a result was made with, and where it lies now.
+fn find(then: &ModelFileDocument) -> Option<(String, OnnxModel)> {
+    let elsewhere =
+        then.folder.as_ref().map(|folder| Path::new(folder).join(&then.file).display().to_string());
+    let opened = |file: String| {
+        let model = OnnxModel::open(&file).ok().filter(|model| model.digest() == then.digest)?;
+        Some((file, model))
+    };
+    [Some(then.file.clone()), elsewhere].into_iter().flatten().find_map(opened)
+}
+
+/// How the model of a result was run.
+fn options(then: &ModelFileDocument) -> RunOptions {
+    RunOptions {
+        output_name: Some(then.output.clone()),
+        layout: then.layout.as_deref().and_then(Layout::from_word),
+        // The library may not be on this machine; the built-in engine gives the same up to the last digits.
+        onnxruntime: then.onnxruntime.as_ref().map(PathBuf::from).filter(|library| library.exists()),
+        engine: Engine::Auto,
+        normalization: then.normalize.as_deref().and_then(Normalization::new),
+        ..RunOptions::default()
     }
 }
 
@@ -110,6 +149,15 @@ pub(crate) fn labels(then: Option<&PlaceDocument>, inputs: &Array<'_>) -> Result
         Some(place) => labels_at(place).map(Some),
         None => Ok(inputs.labels().cloned()),
     }
+}
+
+/// The names of the samples that a result was made with, where they were named.
+pub(crate) fn ids(then: Option<&PlaceDocument>, samples: usize) -> Result<Option<Vec<String>>, Failure> {
+    let Some(PlaceDocument { array, folder }) = then else { return Ok(None) };
+    Ok(Some(match (load_ids(array, samples), folder) {
+        (Err(_), Some(folder)) => load_ids(&array_in(Path::new(folder), array), samples)?,
+        (ids, _) => ids?,
+    }))
 }
 
 /// Labels that were named in some folder.

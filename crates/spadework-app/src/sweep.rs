@@ -75,6 +75,7 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let names = document.models.iter().enumerate();
     let files = names.filter_map(|(at, name)| Some((name.clone(), sides.file(at)?.clone())));
     document.files = files.collect();
+    session.check_inputs()?;
     document.notes = session.notes();
     if let Some(folder) = folder {
         document.command.clone_from(&request.origin.command);

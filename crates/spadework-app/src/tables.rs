@@ -61,13 +61,16 @@ fn to_csv(columns: &[(&str, Column<'_>)]) -> String {
     text
 }
 
-/// A field of CSV, quoted where it must be.
+/// A field of CSV, quoted where it must be. What a spreadsheet would take for a formula (`=cmd|…`) begins with an apostrophe, as
+/// spreadsheets mark text; Parquet has words as they are.
 pub fn csv_field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
+    let text = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+/// Whether a spreadsheet would compute a cell. A number is one, and means no harm.
+fn is_formula(text: &str) -> bool {
+    text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()
 }
 
 fn field(column: &Column<'_>, row: usize) -> String {

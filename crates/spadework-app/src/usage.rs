@@ -16,18 +16,32 @@ pub enum Usage {
     IntervalOfGraph,
     /// An interval where the inputs of several models are a graph.
     IntervalOfInputGraph,
+    /// Models that are to be ranked by what probes estimate, without probes that do.
+    RankedWithoutProbes,
+    /// Models that are to be ranked by what probes estimate, one of which is given by its outputs.
+    RankedUnprobed { model: String },
+    /// A probe that can turn every sample into any other.
+    RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
+    /// Probes of an embedding.
+    ProbedEmbedding,
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
     ProjectionOfGraph,
     /// A model that would be run on a graph.
     ModelOnGraph { file: String },
+    /// A model whose output for a sample depends on what it is run with.
+    MixedBatch { file: String, sample: usize },
     /// Models of the same name.
     RepeatedModel { name: String },
     /// Probes that have no part in what samples are selected by.
     ProbeWithoutFragility { by: &'static str },
     /// A selection by margins that are not known.
     NoMargins,
+    /// Neighborhoods of outputs that are a graph.
+    MovedGraph,
+    /// Two outputs that are not of the same samples.
+    MovedSamples { before: usize, after: usize },
     /// More samples than there are.
     TooManySelected { samples: usize, top: usize },
     /// A sweep of edge and node scores, which it does not have.
@@ -48,6 +62,12 @@ pub enum Usage {
     NoLayerOfRows,
     /// No layer at all.
     NoLayer,
+    /// A gate on what only probes show.
+    GateWithoutProbe { gate: &'static str },
+    /// A gate on an estimate that only a search gives.
+    GateWithoutSearch,
+    /// A gate on a number that the data do not give.
+    NothingToGate { gate: &'static str },
     /// A baseline that is not comparable.
     Baseline { reason: String },
     /// Another array than the one that a result was made of.
@@ -111,6 +131,7 @@ impl Usage {
             Usage::RepeatedModel { .. } => Hint::NameModels,
             Usage::ProbeWithoutFragility { .. } => Hint::ByFragility,
             Usage::Baseline { .. } => Hint::MakeBaseline,
+            Usage::NothingToGate { .. } => Hint::GiveLabels,
             Usage::NoDataOfReference | Usage::NoReference { .. } | Usage::EmbeddingShape { .. } => {
                 Hint::MakeReference
             }
@@ -139,6 +160,32 @@ impl Usage {
             Usage::IntervalOfGraph | Usage::IntervalOfInputGraph => {
                 "`interval` draws from the samples of both sides, but a graph is given in place of one".to_owned()
             }
+            Usage::RankedWithoutProbes if command => {
+                "--rank-by robust-accuracy needs probes that estimate it: pass --probe linf:EPS, e.g. linf:8/255".to_owned()
+            }
+            Usage::RankedWithoutProbes => "rank_by=\"robust-accuracy\" needs probes of models that can be run, which the command \
+                                           `spadework compare --probe` makes; arrays are ranked by \"overlap\""
+                .to_owned(),
+            Usage::RankedUnprobed { model } => format!(
+                "--rank-by robust-accuracy needs every model as a file that can be run, but model `{model}` is given by its \
+                 outputs; --rank-by overlap compares them all"
+            ),
+            Usage::RadiusBeyondInputs { probe, radius, lowest, largest } => {
+                let gray = if *largest <= 1.0 && *radius <= 255.0 {
+                    format!(" For {radius} of 255 gray levels, write {}:{radius}/255", probe.split(':').next().unwrap_or_default())
+                } else {
+                    String::new()
+                };
+                format!(
+                    "the radius of {} is {radius}, but the inputs only range from {lowest} to {largest}: every sample could become \
+                     any other.{gray}",
+                    voice.name("probe")
+                )
+            }
+            Usage::ProbedEmbedding => format!(
+                "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
+                voice.argument("task", "embedding")
+            ),
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }
@@ -151,15 +198,24 @@ impl Usage {
             Usage::ModelOnGraph { file } => {
                 format!("{file}: a model is run on the inputs, but a graph is given in their place")
             }
+            Usage::MixedBatch { file, sample } => format!(
+                "{file}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has another output when it is run by itself: the model mixes the samples of a batch, or draws random numbers"
+            ),
             Usage::RepeatedModel { name } => {
                 format!("models must have names that differ, got `{name}` twice")
             }
             Usage::ProbeWithoutFragility { by } => {
-                format!("--probe makes the fragility better, but samples are selected by {by}")
+                format!("--probe only affects fragility, but --by is `{by}`")
             }
             Usage::NoMargins => {
-                "--by margin needs --outputs or --model with at least two numbers a sample, one a class".to_owned()
+                "--by margin needs --outputs or --model with at least two numbers per sample, one per class".to_owned()
             }
+            Usage::MovedGraph => {
+                "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
+            }
+            Usage::MovedSamples { before, after } => format!(
+                "--outputs and --against must be outputs for the same samples, got {before} and {after} of them"
+            ),
             Usage::TooManySelected { samples, top } => {
                 format!("--top must be at most the number of samples ({samples}), got {top}")
             }
@@ -182,6 +238,19 @@ impl Usage {
             Usage::NoLayerOfInput { input } => format!("no layer depends on input `{input}` alone"),
             Usage::NoLayerOfRows => "no layer makes one row a sample".to_owned(),
             Usage::NoLayer => "there is no layer".to_owned(),
+            Usage::GateWithoutProbe { gate } => format!(
+                "{} needs a model that is probed: pass {} and {}",
+                voice.name(gate),
+                voice.name("model"),
+                voice.argument("probe", "linf:EPS")
+            ),
+            Usage::GateWithoutSearch => format!(
+                "{} needs a probe of the kind `search`, the default: only a search estimates the accuracy under attack",
+                voice.name("min_robust_accuracy")
+            ),
+            Usage::NothingToGate { gate } => format!(
+                "--{gate} needs labels that are the classes of the outputs, but the accuracy is not known here"
+            ),
             Usage::Baseline { reason } => format!("the baseline must have {reason}"),
             Usage::OtherArray { side, array, digest, found } => format!(
                 "must be the {side}s that the result was made of ({array}, digest {digest}), got digest {found}"

@@ -64,8 +64,18 @@ note_codes! {
     RepeatedOutputs = "repeated-outputs",
     /// The outputs hardly say more about the labels than guesses would.
     LowAccuracy = "low-accuracy",
+    /// Inputs and outputs were probably exchanged.
+    SwappedSides = "swapped-sides",
+    /// A model is given whole numbers up to 255.
+    PixelValues = "pixel-values",
+    /// The columns of the inputs have very different spreads.
+    UnequalColumns = "unequal-columns",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
+    /// Which output of a model is taken.
+    OutputChosen = "output-chosen",
+    /// An onnxruntime library runs a model that the built-in engine refuses.
+    OnnxRuntime = "onnxruntime",
     /// The channels of the inputs are moved for a model.
     ChannelsMoved = "channels-moved",
     /// The inputs are corrupted, and the outputs come from a file.
@@ -108,6 +118,10 @@ note_codes! {
     StageReplaced = "stage-replaced",
     /// Bounds of eigenpairs of another program are found now.
     BoundsFoundNow = "bounds-found-now",
+    /// Every gate is about the SPADE score.
+    ScoreAlone = "score-alone",
+    /// Of a model and its baseline only one was probed.
+    ProbedAlone = "probed-alone",
     /// The arrays of a result are not found.
     ArraysNotFound = "arrays-not-found",
 }
@@ -141,6 +155,7 @@ pub enum Hint {
     ListLayers,
     NameModels,
     ByFragility,
+    GiveLabels,
     MakeBaseline,
     WhereArrays,
     WhereReferenceInputs,
@@ -195,9 +210,10 @@ impl Hint {
             Hint::ImageShape => "--shape says how the numbers make an image, e.g. --shape 3x32x32",
             Hint::ListLayers => "`spadework model FILE` lists the layers",
             Hint::NameModels => "name each model: --outputs NAME=ARRAY, --model NAME=FILE",
-            Hint::ByFragility => "--by fragility",
+            Hint::ByFragility => "use --by fragility",
+            Hint::GiveLabels => "pass --labels, one class per sample, counted from 0 as the outputs are",
             Hint::MakeBaseline => {
-                "make the baseline anew with `spadework score --out DIR`, the same inputs, --neighbors, --graph, --weights and --connectivity"
+                "make the baseline again with `spadework score --out DIR` and the same inputs, --neighbors, --graph, --weights, --connectivity and --probe"
             }
             Hint::WhereArrays => "--inputs and --outputs say where the arrays of the result are now",
             Hint::WhereReferenceInputs => "--reference-inputs says where the inputs of the reference are now",
@@ -264,6 +280,8 @@ impl Hint {
     pub(crate) fn of_model(cause: &ModelError) -> Option<Self> {
         Some(match cause {
             ModelError::UnknownOperator { .. }
+            | ModelError::NotBuiltIn { .. }
+            | ModelError::EngineRefuses { .. }
             | ModelError::ManyInputs { .. }
             | ModelError::InputType { .. }
             | ModelError::Engine { .. } => Hint::RunElsewhere,

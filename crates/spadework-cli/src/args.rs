@@ -4,22 +4,26 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::graph::{Connectivity, GraphKind, Weights};
 use spadework::neighbors::SearchMethod;
 use spadework::pipeline::Spectrum;
 
+use crate::args_check::CheckArgs;
 use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::args_metric::MetricArgs;
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_probe::ProbeArgs;
-use crate::args_report::{PageArgs, ReportArgs};
+use crate::args_report::{IdsArgs, PageArgs, ReportArgs};
+use crate::args_select::SelectArgs;
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
+use crate::args_task::TaskArgs;
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -47,7 +51,7 @@ Exit codes:
 
 /// Only `check` has a gate.
 const ARRAYS_HELP: &str = arrays_help!("");
-const GATE_HELP: &str = arrays_help!("    1  a gate failed\n");
+const GATE_HELP: &str = arrays_help!("    1  a gate failed, or is undecided under --undecided fail\n");
 
 /// How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
 #[derive(Debug, Parser)]
@@ -85,10 +89,13 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Describe a model file: inputs, outputs, layers, parameters
     Model(DescribeArgs),
-    /// Print the ids of the most fragile samples, for an expensive evaluation
+    /// Print the ids of the most fragile samples, or of those that a new model has moved
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
-    /// A gate: exit code 1 when the model score is too large or has grown too much
+    /// A gate: exit code 1 when a model does not keep its limits, or drops below its baseline
+    ///
+    /// Every gate ends as PASS, FAIL or ? (undecided): the 95 % confidence interval lies within the limit, beyond it, or covers
+    /// it. A baseline that has the same samples is compared with sample by sample.
     #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
     /// Write a result as one self-contained page, and its figures as files
@@ -144,6 +151,8 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
     #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -153,6 +162,8 @@ pub(crate) struct ScoreArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
     #[command(flatten)]
+    pub(crate) task: TaskArgs,
+    #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
@@ -160,90 +171,6 @@ pub(crate) struct ScoreArgs {
     pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(mut_arg("probe", select_probe))]
-pub(crate) struct SelectArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) corruption: CorruptionArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) graphs: SaveGraphsArgs,
-    /// How many samples to select [default: 100, or all where there are fewer]
-    #[arg(long, value_name = "N", value_parser = one_or_more)]
-    pub(crate) top: Option<NonZeroUsize>,
-    /// What makes a sample fragile
-    #[arg(long, value_enum, value_name = "WORD", default_value_t = By::Node)]
-    pub(crate) by: By,
-    /// Print score, label, margin and fragility beside each id, as CSV with a header
-    #[arg(long)]
-    pub(crate) scores: bool,
-    #[command(flatten)]
-    pub(crate) probe: ProbeArgs,
-}
-
-/// What probes are for where samples are selected.
-fn select_probe(arg: clap::Arg) -> clap::Arg {
-    let more = "A norm, a radius and a kind, of which `spadework score --help` tells more. Needs --model.";
-    arg.help(SELECT_PROBE_HELP).long_help(format!("{SELECT_PROBE_HELP}\n\n{more}"))
-}
-
-const SELECT_PROBE_HELP: &str = "With --by fragility: also give the model perturbed copies of the samples, and rank by what they \
-                                 leave of the margins; e.g. linf:0.1, linf:8/255, l2:0.5";
-
-/// By what samples are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    /// The node score
-    Node,
-    /// Lead of its class, slope of the outputs and --probe: what an attack breaks first; the node score without classes
-    Fragility,
-    /// The lead of the label's output, or without labels of the largest: the smallest come first
-    Margin,
-}
-
-impl From<By> for spadework_app::By {
-    fn from(by: By) -> Self {
-        match by {
-            By::Node => spadework_app::By::Node,
-            By::Fragility => spadework_app::By::Fragility,
-            By::Margin => spadework_app::By::Margin,
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CheckArgs {
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) corruption: CorruptionArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) graphs: SaveGraphsArgs,
-    #[command(flatten)]
-    pub(crate) rules: CheckRules,
-}
-
-/// At least one of the first two; `--max-regression` by itself is no rule.
-#[derive(Debug, Args)]
-#[group(skip)]
-#[command(group = ArgGroup::new("rules").args(["max_score", "baseline"]).required(true).multiple(true))]
-pub(crate) struct CheckRules {
-    /// Fail when the model score is above this
-    #[arg(long, value_name = "SCORE", value_parser = positive_score)]
-    pub(crate) max_score: Option<f64>,
-    /// A result.json of an earlier run to compare with
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
-    /// Fail when the model score exceeds the baseline's by more than this, e.g. 5% or 0.05 [default: 0%]
-    #[arg(long, value_name = "PART", requires = "baseline", value_parser = fraction)]
-    pub(crate) max_regression: Option<f64>,
 }
 
 /// What is scored and how.
@@ -320,6 +247,8 @@ pub(crate) struct GeneralArgs {
     /// How eigenpairs are found
     #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
     pub(crate) solver: Solver,
+    #[command(flatten)]
+    pub(crate) metric: MetricArgs,
     /// How neighbors are searched
     #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
     pub(crate) search: Search,
@@ -361,7 +290,8 @@ impl GeneralArgs {
                 (SpadeParams::default().eigenpairs, Spectrum::Full { error: self.sketch_error })
             }
         };
-        SpadeParams::default()
+        self.metric
+            .apply(SpadeParams::default())
             .with_neighbors(neighbors)
             .with_eigenpairs(eigenpairs)
             .with_spectrum(spectrum)
@@ -506,7 +436,7 @@ pub(crate) enum TableFormat {
     /// nodes.parquet, edges.parquet and so on
     Parquet,
     #[value(
-        help = "arrays alone: node_scores.npy, margins.npy, fragility.npy, edges.npy, edge_scores.npy; of a sweep scores.npy"
+        help = "arrays alone: node_scores.npy, margins.npy, fragility.npy, overlap.npy, edges.npy, edge_scores.npy; of a sweep scores.npy"
     )]
     Npy,
 }
@@ -535,28 +465,6 @@ pub(crate) fn one_or_more(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| "expected a whole number, 1 or more".to_owned())
 }
 
-fn positive_score(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(score) if score > 0.0 && score.is_finite() => Ok(score),
-        _ => Err("expected a positive number".to_owned()),
-    }
-}
-
-/// `5%` or `0.05`; a bare `5` is as likely meant as 5 % as it is 500 %, so it is refused.
-fn fraction(text: &str) -> Result<f64, String> {
-    let expected = || "expected a percentage such as 5% or a part below 1 such as 0.05".to_owned();
-    let (number, percent) = match text.strip_suffix('%') {
-        Some(number) => (number, true),
-        None => (text, false),
-    };
-    let value = number.trim().parse::<f64>().map_err(|_| expected())?;
-    match (value >= 0.0 && value.is_finite(), percent, value < 1.0) {
-        (true, true, _) => Ok(value / 100.0),
-        (true, false, true) => Ok(value),
-        _ => Err(expected()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -565,15 +473,5 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn parts_and_percentages() {
-        assert_eq!(fraction("5%"), Ok(0.05));
-        assert_eq!(fraction("0.05"), Ok(0.05));
-        assert_eq!(fraction("150%"), Ok(1.5));
-        for wrong in ["5", "-1%", "nan", "x", ""] {
-            assert!(fraction(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -2,21 +2,23 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+use spadework_app::Evidence;
 
 use crate::args::{MethodArgs, OutputArgs};
 use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
-use crate::args_report::PageArgs;
+use crate::args_report::{IdsArgs, PageArgs};
+use crate::args_task::TaskArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
 Models:
   --outputs is given once a model, as NAME=ARRAY or ARRAY alone; the name is then that of the file without its ending, or \
 the key of the array in it. --model is the same with an ONNX file, which is run on the inputs: --model a=net.onnx. Both can \
-be left out before the names: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A file whose name has an = in it is found first: name its model too where that is not meant \
+be left out before the names: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A .npz file without a key stands for all its arrays, under their keys. A file whose name has an = in it is found first: name its model too where that is not meant \
 (a=b.npy is the file a=b.npy where there is one, else the file b.npy of the model a).
 
 Arrays:
@@ -50,6 +52,8 @@ pub(crate) struct CompareArgs {
     /// One integer or word a sample, for accuracies and label scores; a data set by name brings its own
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
     /// Neighbors per sample, k, the same for all models
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
@@ -61,11 +65,40 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
     #[command(flatten)]
+    pub(crate) task: TaskArgs,
+    /// What the models are ranked by
+    #[arg(long, value_enum, value_name = "NUMBER", default_value_t = RankBy::Auto)]
+    pub(crate) rank_by: RankBy,
+    #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+/// [`spadework_app::RankBy`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RankBy {
+    /// The best evidence there is: robust-accuracy where every model is probed, overlap otherwise
+    Auto,
+    /// Estimated robust accuracy; needs --probe, and every model as a file that can be run
+    RobustAccuracy,
+    /// Neighborhood overlap: the share of input neighbors that stay neighbors
+    Overlap,
+    /// SPADE score λ_1; follows robustness poorly
+    ModelScore,
+}
+
+impl From<RankBy> for spadework_app::RankBy {
+    fn from(by: RankBy) -> Self {
+        match by {
+            RankBy::Auto => Self::Auto,
+            RankBy::RobustAccuracy => Self::Evidence(Evidence::RobustAccuracy),
+            RankBy::Overlap => Self::Evidence(Evidence::Overlap),
+            RankBy::ModelScore => Self::Evidence(Evidence::ModelScore),
+        }
+    }
 }
 
 /// Help of `--eigenpairs` where there are no scores of edges and nodes.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use spadework_model::{Layout, Normalization, OutputPoint, RunOptions};
+use spadework_model::{Engine, Layout, Normalization, OutputPoint, RunOptions};
 
 use crate::args::{MethodArgs, OutputArgs, TerminalArgs, threads};
 use crate::args_report::PageArgs;
@@ -57,8 +57,11 @@ pub(crate) struct FeedArgs {
     /// Samples that go into the model at a time, where it leaves the choice [default: 128, fewer for large models]
     #[arg(long, value_name = "N")]
     pub(crate) batch_size: Option<NonZeroUsize>,
-    /// Run models with this onnxruntime library, or the one in this folder, in place of the built-in engine: several times
-    /// faster
+    /// What runs the model: the built-in engine, an onnxruntime that is installed, or (auto) the built-in engine, and
+    /// onnxruntime for models that it refuses
+    #[arg(long, value_enum, value_name = "ENGINE", default_value = "auto", conflicts_with = "onnxruntime")]
+    pub(crate) engine: EngineWord,
+    /// Run models with this onnxruntime library, or the one in this folder
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) onnxruntime: Option<PathBuf>,
 }
@@ -80,8 +83,30 @@ impl FeedArgs {
             layout: self.input_layout.map(Into::into),
             normalization: self.normalize.clone(),
             batch_size: self.batch_size,
+            engine: self.engine.into(),
             onnxruntime: self.onnxruntime.clone(),
             ..RunOptions::default()
+        }
+    }
+}
+
+/// [`Engine`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineWord {
+    /// The built-in engine, and onnxruntime for models that it refuses
+    Auto,
+    /// The built-in engine alone: the same on every machine
+    Builtin,
+    /// An onnxruntime that is installed
+    Onnxruntime,
+}
+
+impl From<EngineWord> for Engine {
+    fn from(word: EngineWord) -> Self {
+        match word {
+            EngineWord::Auto => Engine::Auto,
+            EngineWord::Builtin => Engine::BuiltIn,
+            EngineWord::Onnxruntime => Engine::OnnxRuntime,
         }
     }
 }
@@ -145,8 +170,7 @@ pub(crate) struct DescribeArgs {
 }
 
 /// Help of `--out` and `--tables`, where the tables are others than those of a single model.
-const LAYERS_OUT_HELP: &str =
-    "Write result.json, plot.svg and the tables of layers and nodes into this folder";
+const LAYERS_OUT_HELP: &str = "Write result.json and the tables of layers and nodes into this folder";
 const LAYERS_TABLES_HELP: &str =
     "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
 

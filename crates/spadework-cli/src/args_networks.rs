@@ -11,8 +11,15 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
+use spadework_probe::parse_radius;
 
 use crate::args::threads;
+
+/// The size of a perturbation, as `--probe` reads it.
+fn radius(text: &str) -> Result<f32, String> {
+    let radius = parse_radius(text).map(|radius| radius as f32).filter(|radius| radius.is_finite());
+    radius.ok_or_else(|| "expected a number such as 0.1 or a fraction such as 8/255".to_owned())
+}
 
 /// What networks run on, and what is said meanwhile.
 #[derive(Debug, Args)]
@@ -85,12 +92,13 @@ pub(crate) struct AttackArgs {
     /// Which attack
     #[arg(long, value_enum, value_name = "ATTACK", default_value_t = AttackKind::Pgd, help_heading = "Attack")]
     pub(crate) attack: AttackKind,
-    /// How far a sample may be moved
+    /// How far a sample may be moved, e.g. 0.1 or 8/255
     #[arg(
         long,
         value_name = "EPSILON",
         required_unless_present = "eps_each",
         allow_negative_numbers = true,
+        value_parser = radius,
         help_heading = "Attack"
     )]
     pub(crate) eps: Option<f32>,
@@ -107,7 +115,7 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "N", help_heading = "Attack")]
     pub(crate) steps: Option<usize>,
     /// How far one step goes [default: 2.5 epsilon / steps, of one step epsilon]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = "Attack")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = radius, help_heading = "Attack")]
     pub(crate) step_size: Option<f32>,
     /// Starts; a sample must hold from all of them
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Attack")]
@@ -259,10 +267,10 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::Standard, help_heading = "Method")]
     pub(crate) method: MethodName,
     /// How far samples are moved; of random and spade, the larger one
-    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, value_parser = radius, help_heading = "Method")]
     pub(crate) eps: Option<f32>,
     /// Of random and spade: how far the rest is moved
-    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, value_parser = radius, help_heading = "Method")]
     pub(crate) small_eps: Option<f32>,
     /// Of random and spade: how many samples get the larger epsilon
     #[arg(long, value_name = "N", help_heading = "Method")]
@@ -292,7 +300,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", default_value_t = 7, help_heading = "Method")]
     pub(crate) steps: usize,
     /// How far one step goes [default: 2.5 epsilon / steps]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, help_heading = "Method")]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = radius, help_heading = "Method")]
     pub(crate) step_size: Option<f32>,
     /// Neighbors of the graphs that samples are scored by
     #[arg(long, short = 'k', value_name = "K", default_value_t = 10, help_heading = "Method")]

@@ -13,11 +13,11 @@ use crate::args::one_or_more;
 pub(crate) struct ProbeArgs {
     /// Also give the model perturbed copies of the samples: which hold against attacks? E.g. linf:0.1, linf:8/255, l2:0.5
     ///
-    /// A norm, a radius and, after another colon, a kind: search (the default) turns the signs of ever smaller blocks of numbers
-    /// round and keeps what makes the margin smaller; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
+    /// A norm, a radius and, after another colon, a kind: search (the default) lets every copy learn from those before, by signs of ever
+    /// smaller blocks of numbers in linf and by an estimate of the gradient in l2; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
     /// lowest frequencies. Needs --model. Copies stay between 0 and 1 where all inputs do, and between the least and the
     /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 801,000 times for 1000
-    /// samples and the 800 copies of a search, less where samples are lost early; 9,000 times for noise.
+    /// samples and the 800 copies of a search, less where samples are lost early or do not change any more; 9,000 times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]")]
     pub(crate) probe: Option<Probe>,
     /// With --probe: copies of a sample, at most [default: 800 of a search, 8 of noise]
@@ -26,6 +26,23 @@ pub(crate) struct ProbeArgs {
     /// With --probe: samples that are probed, drawn by the seed where there are more
     #[arg(long, value_name = "N", requires = "probe", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
+    /// With --probe: end the search early where more probes could change the estimated robust accuracy by at most FRACTION, e.g. 2%
+    ///
+    /// What the number of samples leaves open is not part of this: more of them (--probe-samples) make the interval narrower.
+    #[arg(long, value_name = "FRACTION", requires = "probe", value_parser = precision)]
+    pub(crate) precision: Option<f64>,
+}
+
+/// `2%` or `0.02`.
+fn precision(text: &str) -> Result<f64, String> {
+    let value = match text.strip_suffix('%') {
+        Some(number) => number.trim_end().parse().map(|value: f64| value / 100.0),
+        None => text.parse(),
+    };
+    match value {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err("expected a percentage such as 2% or a fraction between 0 and 1 such as 0.02".to_owned()),
+    }
 }
 
 const SAMPLES: NonZeroUsize = NonZeroUsize::new(ProbeParams::SAMPLES).unwrap();

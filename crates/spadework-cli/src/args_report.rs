@@ -9,7 +9,7 @@ use spadework_report::FigureFormat;
 
 use crate::args::threads;
 
-/// A page and plots beside a result.
+/// A page and plots of a result.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Page and plots")]
 pub(crate) struct PageArgs {
@@ -17,7 +17,25 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
+    pub(crate) pictures: PicturesArgs,
+    #[command(flatten)]
     pub(crate) plots: PlotsArgs,
+}
+
+/// What the samples are called.
+#[derive(Debug, Args)]
+pub(crate) struct IdsArgs {
+    /// Names of the samples, one per row, words or numbers: a text file, or a column as FILE:COLUMN. Tables and pages show them
+    #[arg(long, help_heading = "Data", value_name = "FILE", hide_short_help = true, value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) ids: Option<String>,
+}
+
+/// How much of the samples a page shows.
+#[derive(Debug, Args)]
+pub(crate) struct PicturesArgs {
+    /// Pictures on the page, at most; by default those that its galleries show and more as they fit
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub(crate) pictures: Option<NonZeroUsize>,
 }
 
 /// Figures for papers.
@@ -38,7 +56,7 @@ pub(crate) enum Figures {
     Svg,
     /// Pixels, three to a unit
     Png,
-    /// Scalable, with its font inside
+    /// Scalable, with text as outlines
     Pdf,
 }
 
@@ -63,6 +81,8 @@ pub(crate) struct ReportArgs {
     /// What the page is called
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) title: Option<String>,
+    #[command(flatten)]
+    pub(crate) pictures: PicturesArgs,
     #[command(flatten)]
     pub(crate) plots: PlotsArgs,
     /// The inputs that RESULT was made of, where they are not found under their old name

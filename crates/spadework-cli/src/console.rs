@@ -39,13 +39,13 @@ impl Console {
     /// Says something that the user should know, on stderr.
     pub(crate) fn note(self, message: &str) {
         if self.messages {
-            to_stderr(&format!("note: {message}\n"));
+            to_stderr(&format!("note: {}\n", printable(message)));
         }
     }
 
     pub(crate) fn error(message: &str, hint: Option<&str>) {
         let hint = hint.map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
-        to_stderr(&format!("error: {message}\n{hint}"));
+        to_stderr(&format!("error: {}\n{hint}", printable(message)));
     }
 
     /// Prints data.
@@ -65,6 +65,15 @@ impl Console {
     pub(crate) fn monitor(self) -> TerminalMonitor {
         TerminalMonitor { bar: Mutex::new(None), console: self }
     }
+}
+
+/// A message without the control characters that a name in it may have: a terminal would obey them.
+pub(crate) fn printable(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    for letter in message.chars() {
+        if letter.is_control() { text.extend(letter.escape_default()) } else { text.push(letter) }
+    }
+    text
 }
 
 /// Nothing is left to do about a message that cannot be delivered.

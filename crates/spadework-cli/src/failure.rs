@@ -7,7 +7,7 @@ const GATE: u8 = 1;
 /// The call or its files are wrong.
 pub(crate) const USAGE: u8 = 2;
 /// The problem has no answer as posed.
-const ILL_POSED: u8 = 3;
+pub(crate) const ILL_POSED: u8 = 3;
 
 /// A failure: what to say, what might help, and the exit code.
 #[derive(Debug)]

@@ -7,6 +7,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::signals;
+
 /// Exit code of an interrupted run.
 pub(crate) const EXIT_CODE: u8 = 130;
 /// Time given to work that can stop by itself.
@@ -16,17 +18,24 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handler.
 pub(crate) fn install() {
+    let ignored = signals::ignored();
     // Without a handler the system ends the process as usual: worse, but no reason to refuse the work.
     let _ = ctrlc::set_handler(|| {
         if REQUESTED.swap(true, Ordering::SeqCst) {
             end();
         }
-        // Beside this handler, so that it can be called a second time.
-        std::thread::spawn(|| {
+        // Next to this handler, so that it can be called a second time.
+        let grace = || {
             std::thread::sleep(Duration::from_millis(GRACE_MILLISECONDS.load(Ordering::SeqCst)));
             end();
-        });
+        };
+        if std::thread::Builder::new().spawn(grace).is_err() {
+            end();
+        }
     });
+    // `nohup` and the shells' background jobs rely on it.
+    signals::ignore(&ignored);
+    signals::report_faults();
 }
 
 fn end() {

@@ -3,28 +3,37 @@
 //! [`run`] is the whole of it: the binary and `python -m spadework` only hand over what was typed.
 
 mod args;
+mod args_check;
 mod args_data;
 mod args_distances;
 mod args_graphs;
 mod args_many;
+mod args_metric;
 mod args_model;
 mod args_networks;
 mod args_probe;
 mod args_report;
+mod args_select;
 mod args_stages;
+mod args_task;
 mod commands;
 mod console;
 mod failure;
 mod interrupt;
 mod render;
+mod render_comparison;
 mod render_graphs;
 mod render_indices;
 mod render_many;
+mod render_score;
+mod render_shares;
 mod requests;
+mod signals;
 mod unused;
 
 use std::ffi::OsString;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use spadework::kernels::Kernels;
 
@@ -43,17 +52,31 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(parsed) => parsed,
         // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is no failure.
         Err(error) => {
+            let error = with_tip(error);
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
         }
     };
     interrupt::install();
     silence_caught_panics();
+    start_threads();
     let checked = Kernels::requested().map_err(Failure::from).and_then(|_| unused::check(&matches));
     match checked.and_then(|()| dispatch(&cli.command)) {
         Ok(()) => 0,
         Err(failure) => report(&failure),
     }
+}
+
+/// Where outputs are missing, a model that makes them will do.
+fn with_tip(mut error: clap::Error) -> clap::Error {
+    let lacks_outputs = error.kind() == ErrorKind::MissingRequiredArgument
+        && matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::Strings(missing))
+            if missing.iter().any(|argument| argument.starts_with("--outputs")));
+    if lacks_outputs {
+        let tip = "an ONNX file is run on the inputs: --model net.onnx instead of --outputs";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+    error
 }
 
 /// Panics of decoders that are caught become errors with a line of their own. The library leaves the hook of the process alone;
@@ -62,9 +85,19 @@ fn silence_caught_panics() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if !spadework_io::panics::is_caught() {
+            signals::note_panic();
             previous(panic);
         }
     }));
+}
+
+/// Where the system allows no more threads, one is enough: results do not depend on their number.
+fn start_threads() {
+    if rayon::ThreadPoolBuilder::new().build().is_err() {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+        let outcome = if alone.is_ok() { "one is used" } else { "some work may fail" };
+        Console::saying(false, true).note(&format!("no more threads could be started; {outcome}"));
+    }
 }
 
 fn dispatch(command: &Command) -> Result<(), Failure> {

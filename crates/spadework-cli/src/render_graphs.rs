@@ -15,11 +15,18 @@ pub(crate) fn numbers_of(dim: usize, unit: &str) -> String {
 /// How the graphs were made, and how large they are.
 pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
     let ScoreDocument { neighbors, graphs, .. } = document;
-    let mut lines = edges_line(*neighbors, graphs.input.edges, graphs.output.edges);
+    let (what, value) = edges_made(*neighbors, graphs.input.edges, graphs.output.edges);
+    let mut lines = format!("  {what:<17}  {value}\n");
     if !is_plain(&document.graph, &document.weights) {
         let details = details(&graphs.input, &graphs.output);
         let details = if details.is_empty() { details } else { format!("; {details}") };
-        lines.push_str(&format!("graph         {}, {} weights{details}\n", document.graph, document.weights));
+        lines.push_str(&format!(
+            "  graph              {}, {} weights{details}\n",
+            document.graph, document.weights
+        ));
+    }
+    if !document.request.has_usual_distances() {
+        lines.push_str(&format!("distances     {}\n", document.request.distances()));
     }
     let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
     let searches: Vec<String> = sides
@@ -27,18 +34,23 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
         .filter_map(|(side, graph)| Some(format!("{} for {side}", search(graph.search.as_ref()?))))
         .collect();
     if !searches.is_empty() {
-        lines.push_str(&format!("search        {}\n", searches.join(", ")));
+        lines.push_str(&format!("  search             {}\n", searches.join(", ")));
     }
     lines
 }
 
 /// How many neighbors were asked for and used, and how many edges that made; or that the graphs were given.
 pub(crate) fn edges_line(neighbors: NeighborsDocument, input: usize, output: usize) -> String {
+    let (what, value) = edges_made(neighbors, input, output);
+    format!("{what:<12}  {value}\n")
+}
+
+fn edges_made(neighbors: NeighborsDocument, input: usize, output: usize) -> (&'static str, String) {
     let edges = format!("{input} input edges, {output} output edges");
     match (neighbors.requested, neighbors.used) {
-        (0, _) => format!("graphs        given; {edges}\n"),
-        (requested, used) if requested == used => format!("neighbors     {used}; {edges}\n"),
-        (requested, used) => format!("neighbors     {used} ({requested} asked for); {edges}\n"),
+        (0, _) => ("graphs", format!("given; {edges}")),
+        (requested, used) if requested == used => ("neighbors", format!("{used}; {edges}")),
+        (requested, used) => ("neighbors", format!("{used} ({requested} requested); {edges}")),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::render::{number_short, printable, table};
 pub(crate) fn margins(margins: Option<&MarginsDocument>) -> String {
     let Some(margins) = margins.filter(|margins| margins.kind == "labeled") else { return String::new() };
     let SpreadDocument { median, p5, .. } = margins.spread;
-    format!("margins       median {}, 5 % below {}\n", number_short(median), number_short(p5))
+    format!("  margin             median {}, 5 % below {}\n", number_short(median), number_short(p5))
 }
 
 /// What of a spread is shown: mean, median and 95 %.

@@ -7,7 +7,8 @@ use spadework_app::{
     LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeRequest, Probes, ScoreRequest,
     TableFormat,
 };
-use spadework_io::{default_name, names_array};
+use spadework_io::{arrays_in, default_name, names_array};
+use spadework_probe::Task;
 use spadework_report::Origin;
 
 use crate::args::{ModelArgs, OutputArgs};
@@ -49,8 +50,10 @@ impl ModelArgs {
             inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
             outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
             labels: self.labels.as_deref().map(LabelSource::Named),
+            ids: None,
             corruption: corruption.request(),
             run: self.network.run.options(),
+            task: Task::Auto,
         }
     }
 
@@ -74,31 +77,71 @@ impl ModelArgs {
     }
 }
 
+/// A model by its name and what was typed for it.
+pub(crate) struct NamedModel {
+    name: String,
+    argument: String,
+    is_model: bool,
+}
+
 impl ModelsArgs {
+    /// The models by name, in the order given. A `.npz` file stands for all its arrays.
+    pub(crate) fn named(&self) -> Result<Vec<NamedModel>, Failure> {
+        let mut models = Vec::new();
+        for argument in &self.outputs {
+            models.extend(arrays_named(argument)?);
+        }
+        for argument in &self.model {
+            let (name, file) = named(argument)?;
+            models.push(NamedModel { name, argument: file.to_owned(), is_model: true });
+        }
+        for argument in &self.models {
+            models.extend(arrays_named(argument)?);
+        }
+        Ok(models)
+    }
+
     /// What is compared or swept.
     pub(crate) fn data<'a>(
         &'a self,
+        models: &'a [NamedModel],
         labels: Option<&'a str>,
         corruption: &CorruptionArgs,
-    ) -> Result<ModelsData<'a>, Failure> {
-        let of_array = |argument: &'a String| {
-            let (name, array) = named(argument)?;
-            Ok((name, OutputSource::Array(ArraySource::Named(array))))
+    ) -> ModelsData<'a> {
+        let source = |NamedModel { name, argument, is_model }: &'a NamedModel| {
+            let source = if *is_model {
+                OutputSource::Model(argument)
+            } else {
+                OutputSource::Array(ArraySource::Named(argument))
+            };
+            (name.clone(), source)
         };
-        let of_model = |argument: &'a String| {
-            let (name, file) = named(argument)?;
-            Ok((name, OutputSource::Model(file)))
-        };
-        let models = self.outputs.iter().map(of_array);
-        let models = models.chain(self.model.iter().map(of_model)).chain(self.models.iter().map(of_array));
-        Ok(ModelsData {
+        ModelsData {
             inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
-            models: models.collect::<Result<_, Failure>>()?,
+            models: models.iter().map(source).collect(),
             labels: labels.map(LabelSource::Named),
+            ids: None,
             corruption: corruption.request(),
             run: self.run.options(),
-        })
+            task: Task::Auto,
+        }
     }
+}
+
+/// The arrays of one argument: several of a `.npz` file that is named without a key, under their keys.
+fn arrays_named(argument: &str) -> Result<Vec<NamedModel>, Failure> {
+    let (name, array) = named(argument)?;
+    let arrays = arrays_in(array)?;
+    if arrays.len() == 1 {
+        return Ok(vec![NamedModel { name, argument: array.to_owned(), is_model: false }]);
+    }
+    let is_named = array.len() < argument.len();
+    let of_key = |array: String| {
+        let key = default_name(&array);
+        let name = if is_named { format!("{name}.{key}") } else { key };
+        NamedModel { name, argument: array, is_model: false }
+    };
+    Ok(arrays.into_iter().map(of_key).collect())
 }
 
 /// `NAME=ARRAY`, or an array alone. Like a colon, an = may be part of a path, so what exists under the whole argument
@@ -126,7 +169,12 @@ impl CorruptionArgs {
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
         let probes = self.probes.map(Into::into);
-        self.probe.map(|probe| ProbeRequest { probe, probes, samples: self.probe_samples.get() })
+        self.probe.map(|probe| ProbeRequest {
+            probe,
+            probes,
+            samples: self.probe_samples.get(),
+            precision: self.precision,
+        })
     }
 
     /// Probes of the model that is run for the outputs.
@@ -143,14 +191,17 @@ impl CertaintyArgs {
 
 impl PageArgs {
     pub(crate) fn request(&self) -> PageRequest<'_> {
-        self.plots.request(self.report.as_deref())
+        PageRequest {
+            pictures: self.pictures.pictures.map(Into::into),
+            ..self.plots.request(self.report.as_deref())
+        }
     }
 }
 
 impl PlotsArgs {
     /// A page at this place, and the figures.
     pub(crate) fn request<'a>(&'a self, page: Option<&'a Path>) -> PageRequest<'a> {
-        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into() }
+        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures: None }
     }
 }
 
@@ -180,7 +231,7 @@ impl OutputArgs {
 
 /// The call at hand as the origin of a page.
 pub(crate) fn this_call() -> Origin {
-    Origin { title: None, command: Some(command_line()) }
+    Origin { command: Some(command_line()), ..Origin::default() }
 }
 
 /// The command line, as a shell would take it again.

@@ -46,18 +46,52 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
         return refused(option, "says how a model is run, and needs --model");
     }
     let both_given = is_typed(matches, "input_graph") && is_typed(matches, "output_graph");
-    match MAKE_GRAPHS.iter().find(|option| is_typed(matches, option)) {
-        Some(option) if both_given => refused(option, "makes graphs of samples, but both graphs are given"),
-        _ => Ok(()),
+    if let Some(option) = MAKE_GRAPHS.iter().find(|option| is_typed(matches, option))
+        && both_given
+    {
+        return refused(option, "makes graphs of samples, but both graphs are given");
+    }
+    let without =
+        |&&(option, graph, _): &&(&str, &str, &str)| is_typed(matches, option) && is_typed(matches, graph);
+    match DISTANCES.iter().find(without) {
+        Some((option, _, side)) => refused(
+            option,
+            &format!("is about distances between {side}, but a graph is given in their place"),
+        ),
+        None => Ok(()),
     }
 }
 
 /// Options that say how graphs are made.
-const MAKE_GRAPHS: [&str; 5] = ["neighbors", "connectivity", "search", "graph", "weights"];
+const MAKE_GRAPHS: [&str; 8] = [
+    "neighbors",
+    "connectivity",
+    "search",
+    "graph",
+    "weights",
+    "input_metric",
+    "output_metric",
+    "standardize",
+];
+
+/// Options that say how distances on one side are taken, and what replaces the samples of that side.
+const DISTANCES: [(&str, &str, &str); 3] = [
+    ("input_metric", "input_graph", "inputs"),
+    ("standardize", "input_graph", "inputs"),
+    ("output_metric", "output_graph", "outputs"),
+];
 
 /// Options that say how a model is run.
-const RUN_MODELS: [&str; 6] =
-    ["output_name", "before_softmax", "input_name", "input_layout", "normalize", "batch_size"];
+const RUN_MODELS: [&str; 8] = [
+    "output_name",
+    "before_softmax",
+    "input_name",
+    "input_layout",
+    "normalize",
+    "batch_size",
+    "engine",
+    "onnxruntime",
+];
 
 /// Whether a model is named, by its option or by its ending.
 fn names_model(matches: &ArgMatches) -> bool {
@@ -65,7 +99,7 @@ fn names_model(matches: &ArgMatches) -> bool {
         Ok(Some(mut arguments)) => arguments.any(|argument| is_model(argument)),
         _ => false,
     };
-    is_typed(matches, "model") || by_ending("outputs") || by_ending("models")
+    is_typed(matches, "model") || ["outputs", "models", "against"].into_iter().any(by_ending)
 }
 
 /// Options that clap knows for a command, hidden from its help, because others share them.

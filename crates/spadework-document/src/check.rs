@@ -2,36 +2,115 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::estimates::{DifferenceDocument, ShareDocument};
+use crate::note::Note;
 use crate::score::ScoreDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.check/2";
+pub const SCHEMA: &str = "spadework.check/3";
 
-/// What the gate decided.
+/// What all gates together decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// Whether every rule is kept.
+    /// `fail` where a gate failed, else `undecided` where one is undecided, else `pass`.
+    pub outcome: Outcome,
+    /// Whether the command ends with exit code 0: no gate failed, and none is undecided where that counts as failed.
     pub passed: bool,
+    /// What an undecided gate counts as: `pass` or `fail`.
+    pub undecided: Outcome,
+    /// Every gate.
+    pub gates: Vec<GateDocument>,
+    /// Samples that the baseline has right (that survived, where both models were probed) and this model has not, the most fragile
+    /// ones; none without a baseline that has the same samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_failures: Vec<usize>,
+    /// What a reader must know of the gates; those of the result are in `result`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
     /// λ_1; larger is less robust.
     pub model_score: f64,
-    /// Every rule.
-    pub rules: Vec<VerdictDocument>,
     /// What was scored.
     pub result: ScoreDocument,
 }
 
-/// One limit and whether it was kept.
+/// What a gate decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The limit is kept, and the interval lies within it.
+    Pass,
+    /// The limit is broken, and the interval lies beyond it.
+    Fail,
+    /// The interval covers the limit.
+    Undecided,
+}
+
+/// What a gate is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GatedNumber {
+    /// Estimated robust accuracy.
+    RobustAccuracy,
+    /// Samples that survived every probe.
+    Survived,
+    /// Clean accuracy.
+    Accuracy,
+    /// Neighborhood overlap.
+    Overlap,
+    /// λ_1.
+    ModelScore,
+}
+
+/// One limit, and what was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct VerdictDocument {
-    /// `max-score` or `max-regression`.
-    pub rule: String,
-    /// The largest score allowed.
+pub struct GateDocument {
+    /// The option that set it: `min-robust-accuracy`, `min-survived`, `min-accuracy`, `min-overlap`, `max-score`, `max-drop` or
+    /// `max-regression`.
+    pub gate: String,
+    /// What it is about.
+    pub number: GatedNumber,
+    /// What it decided.
+    pub outcome: Outcome,
+    /// The smallest share, the largest drop or the largest SPADE score allowed.
     pub limit: f64,
-    /// Whether the score is within it.
-    pub passed: bool,
-    /// The score of the baseline that the limit comes from.
+    /// The share that was found, with its interval; none for the SPADE score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline_score: Option<f64>,
+    pub share: Option<ShareDocument>,
+    /// The SPADE score that was found, where the gate is about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// The share or the SPADE score of the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<f64>,
+    /// The model less its baseline, with the interval that decides about a drop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<DifferenceDocument>,
+    /// Whether both models were compared on the same samples, sample by sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<bool>,
+    /// Why nothing was decided, where it is not for the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl Outcome {
+    /// That of several gates: the worst.
+    pub fn of_all(outcomes: impl IntoIterator<Item = Self>) -> Self {
+        outcomes.into_iter().fold(Outcome::Pass, |all, one| match (all, one) {
+            (Outcome::Fail, _) | (_, Outcome::Fail) => Outcome::Fail,
+            (Outcome::Undecided, _) | (_, Outcome::Undecided) => Outcome::Undecided,
+            (Outcome::Pass, Outcome::Pass) => Outcome::Pass,
+        })
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Outcome::Pass => "pass",
+            Outcome::Fail => "fail",
+            Outcome::Undecided => "undecided",
+        }
+    }
 }

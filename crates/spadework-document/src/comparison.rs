@@ -12,6 +12,7 @@ use spadework::{SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
 use crate::Error;
+use crate::estimates::DifferenceDocument;
 use crate::facts::{FactsDocument, NodeDocument};
 use crate::note::Note;
 use crate::request::RequestDocument;
@@ -29,8 +30,14 @@ pub const SCHEMA: &str = "spadework.compare/2";
 pub struct CompareDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// The models, most robust first.
+    /// What the models are ranked by: `robust-accuracy`, `overlap` or `model-score`.
+    #[serde(default = "by_model_score")]
+    pub ranked_by: String,
+    /// The models, most robust first by that number.
     pub models: Vec<ModelDocument>,
+    /// Other numbers that put some models into another order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disagreement: Vec<DisagreementDocument>,
     /// How far every two models agree on which samples are fragile.
     pub agreement: Vec<AgreementDocument>,
     /// Number of samples.
@@ -82,6 +89,9 @@ pub struct CompareData {
     /// The labels, where they were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
+    /// The names of the samples, where they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<PlaceDocument>,
 }
 
 /// One model of a comparison.
@@ -89,6 +99,9 @@ pub struct CompareData {
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
+    /// One more than the number of models that are more robust for certain: models that cannot be told apart share it.
+    #[serde(default)]
+    pub rank: usize,
     /// The file that was run, where outputs were not given as an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ModelFileDocument>,
@@ -121,10 +134,16 @@ pub struct ModelDocument {
 /// How far two models agree on which samples are fragile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgreementDocument {
-    /// The more robust model.
+    /// The model that is ranked first.
     pub a: String,
-    /// The less robust model.
+    /// The model that is ranked after it.
     pub b: String,
+    /// Whether the order of the two is more than chance, as far as the number they are ranked by can tell.
+    #[serde(default)]
+    pub apart: bool,
+    /// The first less the second by the number they are ranked by, paired on the same samples; none of SPADE scores.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<DifferenceDocument>,
     /// How many most fragile samples of each were compared.
     pub top: usize,
     /// The part of them that both share, 0 to 1.
@@ -138,12 +157,30 @@ pub struct AgreementDocument {
     pub subsamples_in_order: Option<f64>,
 }
 
+/// A number that puts models into another order than the one they are ranked by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisagreementDocument {
+    /// The number: `robust-accuracy`, `overlap` or `model-score`.
+    pub by: String,
+    /// Pairs that it puts the other way around.
+    pub pairs: usize,
+    /// Pairs whose order is more than chance.
+    pub of: usize,
+    /// The first such pair, in the order of the ranking.
+    pub first: [String; 2],
+}
+
+/// Of documents from before there was a choice.
+fn by_model_score() -> String {
+    "model-score".to_owned()
+}
+
 /// Wall-clock seconds of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CompareTimings {
     /// Neighbours among the inputs.
     pub neighbors_input_s: f64,
-    /// All of it, reading and writing files not counted.
+    /// All of it, from the call until the document was made, and in what is printed until the page was written.
     pub total_s: f64,
 }
 
@@ -159,7 +196,7 @@ impl CompareDocument {
         (ranked != given).then_some(ranked)
     }
 
-    /// The document of a comparison, with the `top` most fragile samples of each model; `facts` are those of the samples by every
+    /// The document of a comparison in its own order, every model with a rank of its own, with the `top` most fragile samples of each model; `facts` are those of the samples by every
     /// model, in the order of the comparison.
     ///
     /// # Errors
@@ -177,22 +214,23 @@ impl CompareDocument {
         let agreement = comparison.agreement.iter().map(|pair| AgreementDocument {
             a: name(pair.a),
             b: name(pair.b),
+            apart: true,
+            difference: None,
             top: pair.agreement.top,
             overlap: pair.agreement.overlap(),
             spearman: pair.agreement.spearman,
             kendall: pair.agreement.kendall,
             subsamples_in_order: None,
         });
-        let model =
-            |(model, facts): (&ComparedModel, &SampleFacts)| ModelDocument::new(model, facts, labels, top);
+        let model = |(at, (model, facts)): (usize, (&ComparedModel, &SampleFacts))| {
+            ModelDocument::new(at + 1, model, facts, labels, top)
+        };
+        let models = comparison.models.iter().zip(facts).enumerate().map(model);
         Ok(Self {
             schema: SCHEMA.to_owned(),
-            models: comparison
-                .models
-                .iter()
-                .zip(facts)
-                .map(model)
-                .collect::<Result<_, spadework::Error>>()?,
+            ranked_by: by_model_score(),
+            models: models.collect::<Result<_, spadework::Error>>()?,
+            disagreement: Vec::new(),
             agreement: agreement.collect(),
             samples: first.graphs.nodes(),
             input_dim: diagnostics.input_dim,
@@ -244,6 +282,7 @@ impl CompareDocument {
 
 impl ModelDocument {
     fn new(
+        rank: usize,
         model: &ComparedModel,
         facts: &SampleFacts,
         labels: Option<&Labels>,
@@ -254,12 +293,11 @@ impl ModelDocument {
             None => Vec::new(),
             Some(labels) => label_scores(&report.node_scores, labels.ids())?,
         };
-        let node = |node| NodeDocument::new(node, labels);
-        let mut top_nodes: Vec<NodeDocument> = report.node_scores.top(top).into_iter().map(node).collect();
         let mut numbers = FactsDocument::new(report, labels)?;
-        numbers.set_facts(&mut top_nodes, facts);
+        numbers.set_facts(facts);
         Ok(Self {
             name: model.name.clone(),
+            rank,
             file: None,
             model_score: report.model_score.0,
             eigenvalues: report.eigenpairs.values().to_vec(),
@@ -270,7 +308,7 @@ impl ModelDocument {
             output_graph: GraphDocument::of_outputs(report),
             disparity: disparity(&label_scores).map(Into::into),
             label_scores: LabelDocument::named(label_scores, labels),
-            top_nodes,
+            top_nodes: NodeDocument::most_fragile(&report.node_scores, labels, facts, top),
             total_s: report.diagnostics.timings.total.as_secs_f64(),
         })
     }

@@ -1,18 +1,22 @@
 //! What is known of a model beside its score, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework::scores::{NodeScore, edge_overlap, label_agreement};
+use spadework::scores::{NodeScore, NodeScores, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
+use crate::estimates::{EstimatesDocument, ShareDocument};
 use crate::indices::{IndicesDocument, MarginsDocument};
-use crate::probe::ProbeDocument;
+use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
 use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FactsDocument {
+    /// Shares of samples with their confidence intervals: what a verdict rests on.
+    #[serde(default)]
+    pub estimates: EstimatesDocument,
     /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
@@ -22,9 +26,16 @@ pub struct FactsDocument {
     /// Scores to hold this one against, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<ReferencesDocument>,
-    /// The part of the input edges that are output edges too; documents of older versions do not say.
+    /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge_overlap: Option<f64>,
+    /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<f64>,
+    /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
+    /// robust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub roughness: Option<f64>,
     /// The part of the edges that join equal labels, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
@@ -40,6 +51,9 @@ pub struct FactsDocument {
     /// What perturbed copies of the samples have shown, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeDocument>,
+    /// How far probes have moved the outputs of a regressor, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_change: Option<OutputChangeDocument>,
 }
 
 /// The part of the edges that join equal labels.
@@ -67,6 +81,9 @@ pub struct NodeDocument {
     /// From 0 to 1: the part of the samples that are less fragile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragility: Option<f64>,
+    /// The share of its input neighbors that are its output neighbors too; none where it has no input neighbors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<f64>,
 }
 
 impl FactsDocument {
@@ -79,14 +96,23 @@ impl FactsDocument {
         })
     }
 
-    /// Says what is known of the samples, and puts it beside those that are listed.
-    pub(crate) fn set_facts(&mut self, listed: &mut [NodeDocument], facts: &SampleFacts) {
+    /// Says what is known of the samples.
+    pub(crate) fn set_facts(&mut self, facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
+        let overlap = facts.overlap.estimate();
+        self.edge_overlap = Some(overlap.estimate);
+        self.estimates.accuracy = facts.accuracy.and_then(|part| ShareDocument::of_part(part, overlap.n));
+        self.estimates.overlap = Some(overlap.into());
+        self.agreement = facts.smoothness.map(|smooth| smooth.agreement);
+        self.roughness = facts.smoothness.and_then(|smooth| smooth.roughness);
         self.margins = facts.margins.as_ref().map(Into::into);
         self.fragility_basis = Some(facts.fragility.basis().to_string());
-        for node in listed {
-            node.set_facts(facts);
-        }
+    }
+
+    /// Says what probes have shown.
+    pub fn set_probe(&mut self, probe: ProbeDocument) {
+        self.estimates.set_probe(&probe);
+        self.probe = Some(probe);
     }
 }
 
@@ -94,13 +120,29 @@ impl NodeDocument {
     /// A sample of its score and its label.
     pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
         let label = labels.map(|labels| labels.ids()[node.index]);
-        Self { index: node.index, score: node.score, label, margin: None, fragility: None }
+        Self { index: node.index, score: node.score, label, margin: None, fragility: None, overlap: None }
     }
 
-    /// Puts its margin and its fragility beside the score.
+    /// Puts its margin, its fragility and its overlap next to the score.
     pub fn set_facts(&mut self, facts: &SampleFacts) {
         self.margin = facts.margins.as_ref().map(|margins| margins.values()[self.index]);
         self.fragility = Some(facts.fragility.values()[self.index]);
+        self.overlap = Some(facts.overlap.samples().shares()[self.index]).filter(|share| !share.is_nan());
+    }
+
+    /// The `top` most fragile samples with everything that is known of them.
+    pub(crate) fn most_fragile(
+        scores: &NodeScores,
+        labels: Option<&Labels>,
+        facts: &SampleFacts,
+        top: usize,
+    ) -> Vec<Self> {
+        let node = |index: usize| {
+            let mut node = Self::new(scores.of(index), labels);
+            node.set_facts(facts);
+            node
+        };
+        facts.fragility.ranking().into_iter().take(top).map(node).collect()
     }
 }
 

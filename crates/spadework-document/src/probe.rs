@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use spadework::Error;
-use spadework_probe::{ProbeSummary, Probed, ProbedSample};
+use spadework::scores::{Spread, largest};
+use spadework_probe::{OutputChange, ProbeSummary, Probed, ProbedOutputs, ProbedSample};
+
+/// How many of the weakest samples a document lists.
+const WEAKEST: usize = 8;
 
 /// A probed model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,9 @@ pub struct ProbeDocument {
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_accuracy: Option<f64>,
+    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<ProbeEstimateDocument>,
     /// The mean part of the margin that is left at the worst copy; larger is more robust.
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies.
@@ -36,6 +43,24 @@ pub struct ProbeDocument {
     /// Those of them with the largest margins.
     #[serde(default)]
     pub top_changed: Vec<ChangedDocument>,
+    /// Those of them with the smallest margins, smallest first.
+    #[serde(default)]
+    pub weakest: Vec<ChangedDocument>,
+}
+
+/// The accuracy under attack that a search estimates.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ProbeEstimateDocument {
+    /// The estimate, from 0 to 1.
+    pub estimate: f64,
+    /// Lower end of its 95 % interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples that were probed.
+    pub n: usize,
+    /// Rows that went through the model per sample, on average.
+    pub queries: f64,
 }
 
 /// A sample that loses its class on a copy.
@@ -50,13 +75,26 @@ pub struct ChangedDocument {
 }
 
 impl ProbeDocument {
+    /// The samples that a page shows next to the probes that broke them.
+    pub fn shown_broken(&self) -> Vec<usize> {
+        self.top_changed.iter().chain(&self.weakest).map(|sample| sample.index).collect()
+    }
+
     /// The document of what was probed, with `top` samples that changed; `labels` are those of all samples.
     ///
     /// # Errors
     /// When there is not one label a sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
-        let ProbeSummary { accuracy, held, robust_accuracy, stability, margin_ratio, .. } =
+        let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
+        let queries = probed.evaluations as f64 / probed.samples.len() as f64;
+        let estimate = estimated.map(|found| ProbeEstimateDocument {
+            estimate: found.estimate,
+            lower: found.lower,
+            upper: found.upper,
+            n: found.n,
+            queries,
+        });
         let changed = probed.changed(labels)?;
         let document = |sample: &ProbedSample| ChangedDocument {
             index: sample.index,
@@ -72,10 +110,67 @@ impl ProbeDocument {
             accuracy,
             held,
             robust_accuracy,
+            estimate,
             stability,
             margin_ratio,
             changed: changed.len(),
             top_changed: changed.iter().take(top).map(document).collect(),
+            weakest: changed.iter().rev().take(WEAKEST).map(document).collect(),
         })
+    }
+}
+
+/// How far the outputs of a regressor were moved, in units of their standard deviation: lower bounds of what an attack can do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OutputChangeDocument {
+    /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
+    pub probe: String,
+    /// Perturbed copies of a sample.
+    pub probes: usize,
+    /// Samples that were probed.
+    pub samples: usize,
+    /// Rows that went through the model.
+    pub evaluations: u64,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The standard deviation of the outputs: the unit of the changes.
+    pub spread: f64,
+    /// The median over the samples of the largest change found.
+    pub median: f64,
+    /// 95 % of the samples change less.
+    pub p95: f64,
+    /// The samples that change most.
+    pub top: Vec<MovedDocument>,
+}
+
+/// A sample and how far its outputs were moved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MovedDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// The largest change found.
+    pub change: f64,
+}
+
+impl OutputChangeDocument {
+    /// The document of what was probed, with the `top` samples that change most.
+    pub fn new(probed: &ProbedOutputs, top: usize) -> Self {
+        let changes: Vec<f64> = probed.samples.iter().map(|sample| sample.change).collect();
+        let spread = Spread::of(&changes);
+        let moved = |at: usize| {
+            let OutputChange { index, change, .. } = probed.samples[at];
+            MovedDocument { index, change }
+        };
+        Self {
+            probe: probed.params.probe.to_string(),
+            probes: probed.params.probes,
+            samples: probed.samples.len(),
+            evaluations: probed.evaluations,
+            seed: probed.params.seed,
+            spread: probed.spread,
+            median: spread.map_or(0.0, |spread| spread.median),
+            p95: spread.map_or(0.0, |spread| spread.p95),
+            top: largest(&changes, top.min(changes.len())).into_iter().map(moved).collect(),
+        }
     }
 }

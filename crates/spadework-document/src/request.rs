@@ -8,6 +8,8 @@ use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
 use spadework::pipeline::Spectrum;
+use spadework::samples::{Metric, Standardize};
+use spadework_probe::Task;
 
 /// Every parameter on which the numbers of a result depend, as it was asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,15 @@ pub struct RequestDocument {
     pub sketch_error: Option<f64>,
     /// How eigenpairs are found: `auto`, `davidson`, `power` or `dense`.
     pub solver: String,
+    /// The distance between inputs: `euclidean`, `cosine`, `manhattan` or `chebyshev`.
+    #[serde(default = "default_metric")]
+    pub input_metric: String,
+    /// The distance between outputs, of the same choices.
+    #[serde(default = "default_metric")]
+    pub output_metric: String,
+    /// What is done to the columns of the inputs before: `none`, `standard` or `robust`.
+    #[serde(default = "default_standardize")]
+    pub standardize: String,
     /// How neighbors are searched: `auto`, `exact` or `approximate`.
     pub search: String,
     /// How graphs are made of samples.
@@ -35,6 +46,14 @@ pub struct RequestDocument {
     pub certify: bool,
     /// Seed of everything random.
     pub seed: u64,
+    /// What the outputs are: `auto`, `classes`, `embedding` or `regression`.
+    #[serde(default = "any_task")]
+    pub task: String,
+}
+
+/// Of documents from before there was a choice.
+fn any_task() -> String {
+    Task::Auto.to_string()
 }
 
 impl From<&SpadeParams> for RequestDocument {
@@ -47,6 +66,9 @@ impl From<&SpadeParams> for RequestDocument {
                 Spectrum::Full { error } => Some(error),
             },
             solver: params.solver.to_string(),
+            input_metric: params.input_metric.to_string(),
+            output_metric: params.output_metric.to_string(),
+            standardize: params.standardize.to_string(),
             search: params.search.to_string(),
             graph: params.graph.to_string(),
             weights: params.weights.to_string(),
@@ -54,11 +76,20 @@ impl From<&SpadeParams> for RequestDocument {
             tolerance: params.tolerance,
             certify: params.certainty == Certainty::Certified,
             seed: params.seed,
+            task: any_task(),
         }
     }
 }
 
 impl RequestDocument {
+    /// What the outputs are.
+    ///
+    /// # Errors
+    /// When the document holds a word that this version does not know.
+    pub fn task(&self) -> Result<Task, UnknownWord> {
+        self.task.parse()
+    }
+
     /// The parameters with which the same arrays give the same numbers.
     ///
     /// # Errors
@@ -70,6 +101,9 @@ impl RequestDocument {
             .with_eigenpairs(self.eigenpairs)
             .with_spectrum(spectrum)
             .with_solver(solver_named(&self.solver)?)
+            .with_input_metric(self.input_metric.parse()?)
+            .with_output_metric(self.output_metric.parse()?)
+            .with_standardize(self.standardize.parse()?)
             .with_search(self.search.parse()?)
             .with_graph(self.graph.parse()?)
             .with_weights(self.weights.parse()?)
@@ -78,6 +112,33 @@ impl RequestDocument {
             .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
             .with_seed(self.seed))
     }
+}
+
+impl RequestDocument {
+    /// How distances are taken, in a line.
+    pub fn distances(&self) -> String {
+        let columns = match self.standardize.as_str() {
+            "standard" => ", columns of the inputs standardized",
+            "robust" => ", columns of the inputs standardized by median and interquartile range",
+            _ => "",
+        };
+        format!("{} for inputs, {} for outputs{columns}", self.input_metric, self.output_metric)
+    }
+
+    /// Whether distances are taken in the usual way, of which nothing has to be said.
+    pub fn has_usual_distances(&self) -> bool {
+        let words = [&self.input_metric, &self.output_metric, &self.standardize];
+        words.map(String::as_str) == [&default_metric(), &default_metric(), &default_standardize()]
+    }
+}
+
+/// Results of versions without a choice.
+fn default_metric() -> String {
+    Metric::default().to_string()
+}
+
+fn default_standardize() -> String {
+    Standardize::default().to_string()
 }
 
 /// The solver that a request names.

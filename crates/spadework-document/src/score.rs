@@ -12,7 +12,7 @@ use spadework::graph::SideConnection;
 use spadework::laplacian::SketchInfo;
 use spadework::neighbors::Recall;
 use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Timings};
-use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, disparity};
+use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScores, disparity};
 use spadework::{Graph, SpadeParams, SpadeReport};
 use spadework_io::{Error as FileError, Labels};
 use spadework_probe::SampleFacts;
@@ -31,6 +31,9 @@ pub const SCHEMA: &str = "spadework.score/2";
 pub struct ScoreDocument {
     /// [`SCHEMA`].
     pub schema: String,
+    /// The model's name: its file, or what was typed for its outputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// λ_1; larger is less robust.
     pub model_score: f64,
     /// λ_1 ≥ … ≥ λ_r.
@@ -78,7 +81,7 @@ pub struct ScoreDocument {
     /// The worst label, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disparity: Option<DisparityDocument>,
-    /// Most fragile samples.
+    /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeDocument>,
@@ -304,6 +307,9 @@ pub struct DataDocument {
     /// The labels, where they were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
+    /// The names of the samples, where they were named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<PlaceDocument>,
 }
 
 /// Something that a user named, and where.
@@ -379,7 +385,16 @@ pub struct TimingsDocument {
     pub enclosure_s: f64,
     /// Scores.
     pub scores_s: f64,
-    /// All of it, reading and writing files not counted.
+    /// Loading and running the model, where one was run.
+    #[serde(default)]
+    pub model_s: f64,
+    /// Probing it.
+    #[serde(default)]
+    pub probes_s: f64,
+    /// Writing the page and its figures; 0 in the `result.json` that is written before them.
+    #[serde(default)]
+    pub page_s: f64,
+    /// All of it, from the call until the document was made, and in what is printed until the page was written.
     pub total_s: f64,
 }
 
@@ -447,6 +462,7 @@ impl ScoreDocument {
         let edge = |EdgeScore { p, q, score, .. }| EdgeDocument { p, q, score };
         Ok(Self {
             schema: SCHEMA.to_owned(),
+            name: None,
             model_score: report.model_score.0,
             eigenvalues: report.eigenpairs.values().to_vec(),
             residuals: report.eigenpairs.residuals().to_vec(),
@@ -482,9 +498,10 @@ impl ScoreDocument {
         })
     }
 
-    /// Says what is known of the samples: accuracy, margins and fragility.
-    pub fn set_facts(&mut self, facts: &SampleFacts) {
-        self.facts.set_facts(&mut self.top_nodes, facts);
+    /// Says what is known of the samples: accuracy, margins and fragility, which is what the samples are listed by from now on.
+    pub fn set_facts(&mut self, facts: &SampleFacts, scores: &NodeScores, labels: Option<&Labels>) {
+        self.facts.set_facts(facts);
+        self.top_nodes = NodeDocument::most_fragile(scores, labels, facts, self.top_nodes.len());
     }
 
     /// Reads a document that [`ScoreDocument::to_json`] wrote.
@@ -639,6 +656,9 @@ impl From<Timings> for TimingsDocument {
             eigen_s: timings.eigen.as_secs_f64(),
             enclosure_s: timings.enclosure.as_secs_f64(),
             scores_s: timings.scores.as_secs_f64(),
+            model_s: 0.0,
+            probes_s: 0.0,
+            page_s: 0.0,
             total_s: timings.total.as_secs_f64(),
         }
     }

@@ -22,7 +22,7 @@ pub struct SelectDocument {
     pub samples: usize,
     /// How many were selected.
     pub top: usize,
-    /// By what they are ranked: `node`, `fragility` or `margin`.
+    /// By what they are ranked: `fragility`, `margin`, `overlap` or `node`.
     pub by: String,
     /// The samples, counted from 0.
     pub indices: Vec<usize>,

@@ -122,6 +122,17 @@ pub struct StableDocument {
     pub ranking: Vec<String>,
 }
 
+/// An order of models that holds for most k.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsualOrder {
+    /// Names of the models, most robust first.
+    pub ranking: Vec<String>,
+    /// At how many k it holds.
+    pub points: usize,
+    /// How many k have scores.
+    pub of: usize,
+}
+
 /// Wall-clock seconds of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SweepTimings {
@@ -168,6 +179,31 @@ impl SweepDocument {
             },
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
+    }
+
+    /// The order that the models have at more than half of the k that have scores; none where no order holds for most k.
+    pub fn usual_order(&self) -> Option<UsualOrder> {
+        let mut counts = BTreeMap::<&[String], usize>::new();
+        for point in self.scored() {
+            *counts.entry(&point.ranking).or_default() += 1;
+        }
+        let of = self.scored().count();
+        let (ranking, points) = counts.into_iter().max_by_key(|&(_, count)| count)?;
+        (2 * points > of).then(|| UsualOrder { ranking: ranking.to_vec(), points, of })
+    }
+
+    /// Pairs of models of which the first is more robust by its score at every k that has scores.
+    pub fn pairs_everywhere(&self) -> Vec<(&str, &str)> {
+        let place = |point: &PointDocument, name: &str| point.ranking.iter().position(|other| other == name);
+        let holds = |a: &str, b: &str| {
+            self.scored().next().is_some() && self.scored().all(|point| place(point, a) < place(point, b))
+        };
+        let all = self.models.iter().flat_map(|a| self.models.iter().map(move |b| (a.as_str(), b.as_str())));
+        all.filter(|(a, b)| a != b && holds(a, b)).collect()
+    }
+
+    fn scored(&self) -> impl Iterator<Item = &PointDocument> {
+        self.points.iter().filter(|point| !point.ranking.is_empty())
     }
 
     /// Reads a document that [`SweepDocument::to_json`] wrote.
@@ -228,5 +264,35 @@ impl PointScore {
             output_components: score.output.components_found,
             output_bridges: score.output.bridges,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(rankings: &[&[&str]]) -> SweepDocument {
+        let point = |(k, ranking): (usize, &&[&str])| serde_json::json!({"neighbors": k, "scores": [], "ranking": ranking});
+        let points: Vec<_> = rankings.iter().enumerate().map(point).collect();
+        let request = RequestDocument::from(&SpadeParams::default());
+        serde_json::from_value(serde_json::json!({
+            "schema": SCHEMA, "models": ["a", "b", "c"], "points": points, "disconnected": [], "samples": 9, "graph": "",
+            "weights": "", "output_searches": [], "connectivity": "", "eigenpairs": 2, "tolerance": 0.0, "seed": 0,
+            "request": request, "notes": [], "timings": {"neighbors_s": 0.0, "total_s": 0.0}, "version": ""
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn an_order_must_hold_for_most_k() {
+        let most = document(&[&["a", "b", "c"], &["a", "c", "b"], &["a", "b", "c"]]);
+        let order = most.usual_order().unwrap();
+        assert_eq!((order.points, order.of, order.ranking.concat().as_str()), (2, 3, "abc"));
+        assert_eq!(most.pairs_everywhere(), [("a", "b"), ("a", "c")]);
+        // Half is not most, and a k without scores says nothing.
+        let half = document(&[&["a", "b", "c"], &["c", "a", "b"], &[]]);
+        assert_eq!(half.usual_order(), None);
+        assert_eq!(half.pairs_everywhere(), [("a", "b")]);
+        assert_eq!((document(&[]).usual_order(), document(&[]).pairs_everywhere()), (None, Vec::new()));
     }
 }

@@ -4,11 +4,12 @@ use spadework::eigen::{Certainty, EigenMethod};
 use spadework::graph::{Connectivity, Weights};
 use spadework::neighbors::{Recall, SearchMethod};
 use spadework::pipeline::{Spectrum, compare};
+use spadework::samples::{Metric, Standardize};
 use spadework::{Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use spadework_document::RequestDocument;
 use spadework_document::comparison::CompareDocument;
 use spadework_document::score::ScoreDocument;
-use spadework_probe::SampleFacts;
+use spadework_probe::{SampleFacts, Task};
 
 /// Every parameter other than its default.
 fn unusual() -> SpadeParams {
@@ -17,6 +18,9 @@ fn unusual() -> SpadeParams {
         .with_eigenpairs(3)
         .with_spectrum(Spectrum::Full { error: 0.25 })
         .with_solver(EigenMethod::Power)
+        .with_input_metric(Metric::Chebyshev)
+        .with_output_metric(Metric::Cosine)
+        .with_standardize(Standardize::Robust)
         .with_search(SearchMethod::Exact)
         .with_graph("sparse:density=2".parse().unwrap())
         .with_weights(Weights::Gaussian)
@@ -28,7 +32,7 @@ fn unusual() -> SpadeParams {
 
 /// A spiral, and its angle and radius.
 fn sides() -> PairedSamples<'static> {
-    let angle = |i: usize| (i as f64).sqrt();
+    let angle = |i: usize| (i as f64 + 1.0).sqrt();
     let inputs = (0..120).flat_map(|i| [angle(i) * angle(i).cos(), angle(i) * angle(i).sin()]).collect();
     let outputs = (0..120).flat_map(|i| [angle(i), (3.0 * angle(i)).sin()]).collect();
     let [inputs, outputs]: [Vec<f64>; 2] = [inputs, outputs];
@@ -74,6 +78,6 @@ fn a_comparison_keeps_spectrum_and_solver() {
     let models = models.map(|(name, outputs)| Model { name: name.to_owned(), outputs }).to_vec();
     let set = ModelSet::new(inputs.view(), models).unwrap();
     let comparison = compare(&set, &params, &Silent).unwrap();
-    let facts = SampleFacts::of_comparison(&comparison, &set, None, &[]).unwrap();
+    let facts = SampleFacts::of_comparison(&comparison, &set, None, &[], Task::Auto).unwrap();
     assert_eq!(CompareDocument::new(&comparison, &facts, None, 0).unwrap().params().unwrap(), params);
 }

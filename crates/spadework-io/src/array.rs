@@ -88,6 +88,17 @@ impl<'a> RawArray<'a> {
         }
     }
 
+    /// Refuses whole numbers that double precision does not hold.
+    pub(crate) fn check_exact(&self, name: &str) -> Result<()> {
+        const LIMIT: i128 = 1 << 53;
+        if !matches!(self.description.element, Element::I64 | Element::U64) {
+            return Ok(());
+        }
+        self.for_each_integer(name, |at, got| {
+            if got.abs() < LIMIT { Ok(()) } else { Err(Error::BigInteger { name: name.to_owned(), at, got }) }
+        })
+    }
+
     /// Calls `take(position, value)` for every value of an array of integers, which is never held a second time.
     pub(crate) fn for_each_integer(
         &self,

@@ -18,6 +18,7 @@ pub struct Dataset {
     shape: Vec<usize>,
     store: Store,
     labels: Option<Labels>,
+    columns: Option<Vec<String>>,
 }
 
 #[derive(Debug)]
@@ -32,24 +33,25 @@ enum Store {
 }
 
 impl Dataset {
-    pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Self {
+    pub(crate) fn from_raw(array: &RawArray<'_>, name: &str) -> Result<Self> {
+        array.check_exact(name)?;
         let shape = array.shape().to_vec();
-        Self { name: name.to_owned(), shape, store: Store::Owned(array.numbers()), labels: None }
+        Ok(Self::from_numbers(shape, array.numbers(), name))
     }
 
     /// Numbers that were computed: `len` samples of one shape.
     pub fn from_f32(name: &str, len: usize, sample: &[usize], values: Vec<f32>) -> Self {
         let shape = std::iter::once(len).chain(sample.iter().copied()).collect();
-        Self { name: name.to_owned(), shape, store: Store::Owned(Numbers::F32(values)), labels: None }
+        Self::from_numbers(shape, Numbers::F32(values), name)
     }
 
     pub(crate) fn from_table(table: Table, name: &str) -> Self {
-        Self::from_numbers(table.shape, table.numbers, name)
+        Self { columns: table.columns, ..Self::from_numbers(table.shape, table.numbers, name) }
     }
 
     /// As many numbers as the shape says.
     pub(crate) fn from_numbers(shape: Vec<usize>, numbers: Numbers, name: &str) -> Self {
-        Self { name: name.to_owned(), shape, store: Store::Owned(numbers), labels: None }
+        Self { name: name.to_owned(), shape, store: Store::Owned(numbers), labels: None, columns: None }
     }
 
     /// A NumPy file. A mapped one is borrowed where it holds rows as memory would, and converted otherwise.
@@ -59,7 +61,7 @@ impl Dataset {
         // NumPy pads its header so that values are aligned; other writers need not.
         let aligned = description.element.values(values).is_some();
         if !(file.is_mapped() && description.is_native_rows() && aligned) {
-            return Ok(Self::from_raw(&array, name));
+            return Self::from_raw(&array, name);
         }
         let (offset, element) = (file.len() - values.len(), description.element);
         let shape = description.shape;
@@ -68,6 +70,7 @@ impl Dataset {
             shape,
             store: Store::Mapped { file, offset, element },
             labels: None,
+            columns: None,
         })
     }
 
@@ -118,6 +121,11 @@ impl Dataset {
     /// The class of each sample, where the file or data set gives it.
     pub fn labels(&self) -> Option<&Labels> {
         self.labels.as_ref()
+    }
+
+    /// What the numbers of a sample are called, where the file says so.
+    pub fn columns(&self) -> Option<&[String]> {
+        self.columns.as_deref()
     }
 
     /// Whether the values lie in a mapped file rather than in memory of their own.

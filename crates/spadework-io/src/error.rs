@@ -27,6 +27,35 @@ pub enum Error {
     /// The operating system refused to write.
     #[error("{path}: cannot be written: {cause}", path = path.display())]
     Write { path: PathBuf, cause: io::Error },
+    /// Another run writes to the folder.
+    #[error(
+        "{path}: another run{} is writing its results here; wait until it ends, or choose another folder",
+        holder.map(|process| format!(" (process {process})")).unwrap_or_default(),
+        path = path.display()
+    )]
+    Locked { path: PathBuf, holder: Option<u32> },
+    /// A mapped file that another program wrote to.
+    #[error("{path}: the file was changed while it was read, so the result would mix both versions; run the command again when nothing writes to the file", path = path.display())]
+    Changed { path: PathBuf },
+    /// A device, which may never end.
+    #[error("{path}: expected a file, got a device", path = path.display())]
+    Device { path: PathBuf },
+    /// Something else than a file under the name of an image.
+    #[error("{name}: expected image files, got a pipe or a device: {file}", file = file.display())]
+    ImageNotFile { name: String, file: PathBuf },
+    /// Two arrays or columns of one name.
+    #[error("{name}: names must differ, but `{key}` occurs {count} times in the file")]
+    DuplicateKey { name: String, key: String, count: usize },
+    /// A whole number that double precision does not hold.
+    #[error(
+        "{name}: whole numbers must be below 2^53 in size, since scores are computed in double precision, got {got} (value {at}, counted from 0); identifiers do not belong among the numbers of a sample"
+    )]
+    BigInteger { name: String, at: usize, got: i128 },
+    /// A text table too wide to be read cell by cell.
+    #[error(
+        "{name}: a line of a text table may have at most {most} cells, got more in line {line}; use .npy for samples of that many numbers"
+    )]
+    WideLine { name: String, line: usize, most: usize },
     /// A third-party encoder refused to write.
     #[error("{path}: cannot be encoded as {format}: {reason}", path = path.display())]
     Encoder { path: PathBuf, format: Format, reason: String },
@@ -194,6 +223,12 @@ pub enum Error {
     /// Labels that are not one number per sample.
     #[error("{name}: labels must be one per sample (shape [n] or [n, 1]), got shape {shape:?}")]
     LabelShape { name: String, shape: Vec<usize> },
+    /// Ids that are not one per sample.
+    #[error("{name}: ids must be in one column; name it as FILE:COLUMN, got {columns} columns")]
+    IdShape { name: String, columns: usize },
+    /// More or fewer ids than samples.
+    #[error("{name}: ids must be one per sample, got {ids} for {samples} samples")]
+    IdCount { name: String, samples: usize, ids: usize },
     /// A label that does not fit 64 signed bits.
     #[error("{name}: labels must be words or integers below 2^63, got {got} at row {row}")]
     LabelValue { name: String, row: usize, got: String },

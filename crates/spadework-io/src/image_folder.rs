@@ -181,7 +181,13 @@ impl Entries {
         paths.sort_unstable();
         let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
             paths.into_iter().partition(|path| path.is_dir());
-        let images = files.into_iter().filter(|file| picture::has_image_ending(&file_name(file))).collect();
+        let images: Vec<PathBuf> =
+            files.into_iter().filter(|file| picture::has_image_ending(&file_name(file))).collect();
+        // A pipe would be waited for, and a device may never end.
+        let stranger = images.iter().find(|file| fs::metadata(file).is_ok_and(|there| !there.is_file()));
+        if let Some(file) = stranger {
+            return Err(Error::ImageNotFile { name: name.to_owned(), file: file.clone() });
+        }
         Ok(Self { folders, images })
     }
 }

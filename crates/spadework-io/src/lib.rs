@@ -39,6 +39,7 @@ mod formats;
 pub mod fuzzing;
 mod graph_file;
 mod image_folder;
+mod kept_table;
 mod keys;
 mod labels;
 mod load;
@@ -55,7 +56,8 @@ pub use digest::{digest, digest_bytes, graph_digest, is_digest, outdated_digest}
 pub use digits::load as load_digits;
 pub use error::{Error, Format, Listed, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
+pub use kept_table::read_column;
 pub use labels::Labels;
-pub use load::{load, load_bytes, load_labels};
-pub use mapping::{FileBytes, read_file};
+pub use load::{arrays_in, load, load_bytes, load_ids, load_labels};
+pub use mapping::{FileBytes, check_mapped_files, mapped_file_at, read_file};
 pub use source::{default_name, names_array};

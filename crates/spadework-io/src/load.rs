@@ -51,6 +51,58 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
     }
 }
 
+/// The arrays that an argument names: those of a `.npz` file that is named without a key, each as `FILE:KEY`, and otherwise the
+/// argument itself. Files are not opened unless they end in `.npz`; what is wrong with one is for [`load`] to say.
+///
+/// # Errors
+/// When a `.npz` file cannot be read.
+pub fn arrays_in(argument: &str) -> Result<Vec<String>> {
+    let alone = || vec![argument.to_owned()];
+    let Ok(Source::File { path, key: None }) = resolve(argument) else { return Ok(alone()) };
+    let is_archive = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz"));
+    if !is_archive || !path.is_file() {
+        return Ok(alone());
+    }
+    let keys = npz::keys(&FileBytes::open(&path, MAP_FROM)?, argument)?;
+    Ok(if keys.len() < 2 { alone() } else { keys.iter().map(|key| format!("{argument}:{key}")).collect() })
+}
+
+/// Loads the names of the samples: words or numbers, one per row, of a file or of a column in a file.
+///
+/// # Errors
+/// As [`load_labels`], and when there is not one id for each of the samples.
+pub fn load_ids(argument: &str, samples: usize) -> Result<Vec<String>> {
+    let mut ids = match resolve(argument)? {
+        Source::File { path, key } => ids_of_file(&path, key, argument)?,
+        _ => words_of(&load_labels(argument)?),
+    };
+    // A line of text above as many ids as there are samples names the column.
+    if ids.len() == samples + 1 {
+        ids.remove(0);
+    }
+    if ids.len() != samples {
+        return Err(Error::IdCount { name: argument.to_owned(), samples, ids: ids.len() });
+    }
+    Ok(ids)
+}
+
+fn ids_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Vec<String>> {
+    let file = FileBytes::open(path, MAP_FROM)?;
+    // Names of samples are often kept as plain text.
+    let is_text = || std::str::from_utf8(&file).is_ok();
+    match detect(path, &file, name) {
+        Ok(Format::Csv) => csv::words(&file, key, name),
+        Err(_) if is_text() => csv::words(&file, key, name),
+        Err(error) => Err(error),
+        Ok(_) => labels_of_file(path, key, name).map(|labels| words_of(&labels)),
+    }
+}
+
+fn words_of(labels: &Labels) -> Vec<String> {
+    let word = |&id: &i64| labels.class_name(id).map_or_else(|| id.to_string(), str::to_owned);
+    labels.ids().iter().map(word).collect()
+}
+
 /// [`load`] with another size from which files are mapped, for tests.
 fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
     match resolve(argument)? {
@@ -71,10 +123,10 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
         Format::Parquet => Dataset::from_table(parquet::parse(&file, key, name)?, name),
         Format::Cifar => {
             let (images, labels) = cifar::parse(&file, name)?;
-            Dataset::from_raw(&images, name).with_labels(labels)
+            Dataset::from_raw(&images, name)?.with_labels(labels)
         }
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
-            Dataset::from_raw(&raw_array(format, &file, key, name)?, name)
+            Dataset::from_raw(&raw_array(format, &file, key, name)?, name)?
         }
     })
 }
@@ -218,6 +270,36 @@ mod tests {
     }
 
     #[test]
+    fn ids_are_one_per_sample_with_or_without_a_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ids.txt");
+        let name = path.display().to_string();
+        std::fs::write(&path, "img_1\nimg 2\n03\n").unwrap();
+        assert_eq!(load_ids(&name, 3).unwrap(), ["img_1", "img 2", "03"]);
+        // With two samples the first line is the name of the column.
+        assert_eq!(load_ids(&name, 2).unwrap(), ["img 2", "03"]);
+        let error = load_ids(&name, 7).unwrap_err().to_string();
+        assert!(error.ends_with("ids must be one per sample, got 3 for 7 samples"), "{error}");
+        std::fs::write(&path, "a,b\n1,x\n2,y\n").unwrap();
+        assert_eq!(load_ids(&format!("{name}:b"), 2).unwrap(), ["x", "y"]);
+        let error = load_ids(&name, 2).unwrap_err().to_string();
+        assert!(error.contains("name it as FILE:COLUMN, got 2 columns"), "{error}");
+    }
+
+    #[test]
+    fn columns_have_the_names_of_their_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        let columns = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            load(&path.display().to_string()).unwrap().columns().map(<[String]>::to_vec)
+        };
+        assert_eq!(columns("age,income\n1,2\n3,4\n"), Some(vec!["age".to_owned(), "income".to_owned()]));
+        assert_eq!(columns(",0,1\n0,1,2\n1,3,4\n"), None);
+        assert_eq!(columns("1,2\n3,4\n"), None);
+    }
+
+    #[test]
     fn a_mapped_file_that_must_be_converted_is_owned() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.npy");
@@ -225,6 +307,24 @@ mod tests {
         let converted = load_mapping_from(&path.display().to_string(), 1).unwrap();
         assert!(!converted.is_mapped());
         assert_eq!(converted.samples().unwrap().dim(), 1);
+    }
+
+    #[test]
+    fn integers_beyond_double_precision_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        let name = path.display().to_string();
+        write_npy(&path, &[2], &[(1_i64 << 53) - 1, 1 - (1 << 53)][..]).unwrap();
+        load(&name).unwrap();
+        write_npy(&path, &[2], &[1_i64, (1 << 53) + 1][..]).unwrap();
+        let error = load(&name).unwrap_err();
+        assert!(matches!(error, Error::BigInteger { at: 1, got: 9_007_199_254_740_993, .. }), "{error}");
+        // As labels they are classes, not numbers.
+        assert_eq!(load_labels(&name).unwrap().ids()[1], 9_007_199_254_740_993);
+        let csv = |text: &str| load_bytes("x.csv", text.as_bytes().to_vec());
+        csv("a,b\n1,9007199254740992\n2,12345678901234567890123\n").unwrap_err();
+        // What double precision holds is no loss.
+        csv("a,b\n1,9007199254740992\n2,1e300\n").unwrap();
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //!
 //! This is the only file of the crate with `unsafe` in it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use memmap2::Mmap;
 
@@ -21,7 +23,65 @@ pub struct FileBytes(Bytes);
 #[derive(Debug)]
 enum Bytes {
     Read(Vec<u8>),
-    Mapped(Mmap),
+    Mapped(Mapped),
+}
+
+/// A mapped file, known to [`check_mapped_files`] for as long as it lives.
+#[derive(Debug)]
+struct Mapped(Mmap);
+
+/// What is remembered of a mapped file.
+struct Watched {
+    path: PathBuf,
+    /// Open, so that a file that took the name meanwhile is not taken for it.
+    file: File,
+    /// Its addresses in memory.
+    start: usize,
+    length: usize,
+    modified: Option<SystemTime>,
+}
+
+/// Files that are mapped now.
+static MAPPED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
+
+impl Mapped {
+    fn new(map: Mmap, file: File, path: &Path, modified: Option<SystemTime>) -> Self {
+        let (start, length) = (map.as_ptr().addr(), map.len());
+        let mut mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        mapped.push(Watched { path: path.to_owned(), file, start, length, modified });
+        Self(map)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let start = self.0.as_ptr().addr();
+        MAPPED.lock().unwrap_or_else(PoisonError::into_inner).retain(|watched| watched.start != start);
+    }
+}
+
+/// Whether every file that is mapped now is as it was when it was opened. To be asked before a result is given out: what was
+/// computed from a file that changed meanwhile belongs to neither version of it.
+///
+/// # Errors
+/// [`Error::Changed`] for the first that has another size or time than before.
+pub fn check_mapped_files() -> Result<()> {
+    let mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    for Watched { path, file, length, modified, .. } in mapped.iter() {
+        let same =
+            file.metadata().is_ok_and(|now| now.len() == *length as u64 && now.modified().ok() == *modified);
+        if !same {
+            return Err(Error::Changed { path: path.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The mapped file that an address in memory belongs to; for handlers of faults, so it does not wait for other threads.
+pub fn mapped_file_at(address: usize) -> Option<PathBuf> {
+    let mapped = MAPPED.try_lock().ok()?;
+    let holds = |watched: &&Watched| (watched.start..watched.start + watched.length).contains(&address);
+    mapped.iter().find(holds).map(|watched| watched.path.clone())
 }
 
 /// The bytes of a file, mapped into memory where it is large: another program must not change it meanwhile.
@@ -38,7 +98,7 @@ impl Deref for FileBytes {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Bytes::Read(bytes) => bytes,
-            Bytes::Mapped(map) => map,
+            Bytes::Mapped(Mapped(map)) => map,
         }
     }
 }
@@ -52,9 +112,13 @@ impl FileBytes {
         if metadata.is_dir() {
             return Err(Error::Folder { path: path.to_owned() });
         }
+        if is_device(&metadata) {
+            return Err(Error::Device { path: path.to_owned() });
+        }
         // Pipes and the like have no length and cannot be mapped.
         if metadata.is_file() && metadata.len() >= map_from && metadata.len() > 0 {
-            return map(&file).map(|map| Self(Bytes::Mapped(map))).map_err(wrap);
+            let map = map(&file).map_err(wrap)?;
+            return Ok(Self(Bytes::Mapped(Mapped::new(map, file, path, metadata.modified().ok()))));
         }
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(wrap)?;
@@ -71,10 +135,58 @@ impl FileBytes {
     }
 }
 
+/// What may be read without end.
+#[cfg(unix)]
+fn is_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = metadata.file_type();
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Metadata) -> bool {
+    false
+}
+
 #[expect(unsafe_code, reason = "mapping lets arrays of many gigabytes be scored without a copy in memory")]
 fn map(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the map is read-only and private to this process. Nothing here writes to the file, and every use goes through
     // `&[u8]`, for which any byte is valid. What remains is that another process shortens or rewrites the file meanwhile:
-    // that is documented at `load` as something a caller must not do, as for every program that maps its input.
+    // that is documented at `load` as something a caller must not do, as for every program that maps its input; the command
+    // finds out (`check_mapped_files`) and turns the fault into a message (`mapped_file_at`).
     unsafe { Mmap::map(file) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_mapped_file_that_changes_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let bytes = FileBytes::open(&path, 1).unwrap();
+        assert!(bytes.is_mapped());
+        check_mapped_files().unwrap();
+        assert_eq!(mapped_file_at(bytes.as_ptr().addr() + 99), Some(path.clone()));
+        // Another file of the same name is none of our business.
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        std::fs::write(&path, [8; 50]).unwrap();
+        check_mapped_files().unwrap();
+        let mut moved = File::options().append(true).open(folder.path().join("moved")).unwrap();
+        moved.write_all(&[9]).unwrap();
+        assert!(matches!(check_mapped_files(), Err(Error::Changed { path: changed }) if changed == path));
+        let address = bytes.as_ptr().addr();
+        drop(bytes);
+        check_mapped_files().unwrap();
+        assert_eq!(mapped_file_at(address), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_not_read() {
+        assert!(matches!(FileBytes::open(Path::new("/dev/zero"), 1), Err(Error::Device { .. })));
+    }
 }

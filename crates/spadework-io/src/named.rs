@@ -178,7 +178,7 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
             if labels.len() != samples {
                 return Err(Error::LabelCount { name: name.to_owned(), samples, labels: labels.len() });
             }
-            Ok(Dataset::from_raw(&array, name).with_labels(labels))
+            Ok(Dataset::from_raw(&array, name)?.with_labels(labels))
         }
     }
 }
@@ -186,7 +186,7 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
 fn read_batch(path: &Path, name: &str) -> Result<Dataset> {
     let file = FileBytes::open(path, MAP_FROM)?;
     let (images, labels) = cifar::parse(&file, &path.display().to_string())?;
-    Ok(Dataset::from_raw(&images, name).with_labels(labels))
+    Ok(Dataset::from_raw(&images, name)?.with_labels(labels))
 }
 
 fn read_labels(path: &Path, set: NamedSet) -> Result<Labels> {

@@ -7,4 +7,6 @@ use crate::element::Numbers;
 pub(crate) struct Table {
     pub(crate) shape: Vec<usize>,
     pub(crate) numbers: Numbers,
+    /// Names of the columns, where the file has them.
+    pub(crate) columns: Option<Vec<String>>,
 }

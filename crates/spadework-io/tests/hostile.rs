@@ -112,3 +112,60 @@ fn every_prefix_of_small_files() {
         }
     }
 }
+
+/// Small numbers from a seed (Knuth's constants); these files need no better ones.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound.max(1)
+    }
+}
+
+/// Flips, cuts, repeats and inserts a few bytes.
+fn mutated(mut bytes: Vec<u8>, draw: &mut Draw) -> Vec<u8> {
+    for _ in 0..=draw.below(8) {
+        let at = draw.below(bytes.len());
+        let end = bytes.len().min(at + 1 + draw.below(48));
+        match draw.below(5) {
+            0 if !bytes.is_empty() => bytes[at] ^= 1 << draw.below(8),
+            1 if !bytes.is_empty() => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][draw.below(5)],
+            2 => drop(bytes.drain(at..end)),
+            3 => {
+                let again = bytes[at..end].to_vec();
+                bytes.splice(at..at, again);
+            }
+            _ => bytes.insert(at, draw.below(256) as u8),
+        }
+    }
+    bytes
+}
+
+/// 10,000 mutated files per reader, or as many as the minutes allow (`SPADEWORK_SOAK_MINUTES`, 3 by default), from
+/// `SPADEWORK_SOAK_SEED`; the last line has the figures.
+#[test]
+#[ignore = "takes minutes; scripts/test-extended runs it"]
+#[expect(clippy::print_stdout, reason = "the figures are what it is for")]
+fn a_soak_of_mutated_files() {
+    const FILES: usize = 10_000;
+    let number = |name: &str, usual: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(usual)
+    };
+    let (seed, minutes) = (number("SPADEWORK_SOAK_SEED", 1), number("SPADEWORK_SOAK_MINUTES", 3));
+    let share = std::time::Duration::from_secs(60 * minutes) / READERS.len() as u32;
+    let mut counts = Vec::new();
+    for (reader, (read, files)) in READERS.into_iter().enumerate() {
+        let began = std::time::Instant::now();
+        let mut draw = Draw(seed.wrapping_add(reader as u64));
+        let fixtures: Vec<Vec<u8>> = files.iter().map(|file| fixture(file)).collect();
+        let mut count = 0;
+        while count < FILES && began.elapsed() < share {
+            read(&mutated(fixtures[draw.below(fixtures.len())].clone(), &mut draw));
+            count += 1;
+        }
+        counts.push(count);
+    }
+    let total: usize = counts.iter().sum();
+    println!("soak: seed {seed}: {total} mutated files, {counts:?} per reader, no panic");
+}

@@ -23,9 +23,6 @@ pub enum Error {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
 pub enum ModelError {
-    /// A build without an engine.
-    #[error("this build cannot run models: it was made without the feature `onnx`, which is on by default")]
-    NoEngine,
     /// The bytes are not those of a model.
     #[error("not a valid ONNX file: {reason}")]
     NotOnnx { reason: String },
@@ -43,9 +40,16 @@ pub enum ModelError {
         "tensor `{tensor}` is kept in the file `{file}` beside the model, which cannot be read: {reason}"
     )]
     ExternalData { tensor: String, file: String, reason: String },
-    /// An operator that the engine does not have.
-    #[error("the engine does not know the operator {operator} of node `{node}`")]
+    /// An operator that the built-in engine does not have.
+    #[error(
+        "the built-in engine does not know the operator {operator} of node `{node}`; onnxruntime may run it (pip install onnxruntime)"
+    )]
     UnknownOperator { operator: String, node: String },
+    /// An operator that the built-in engine has, but not like this.
+    #[error(
+        "the built-in engine cannot run {operator} of node `{node}`: {reason}; onnxruntime may run it (pip install onnxruntime)"
+    )]
+    NotBuiltIn { operator: String, node: String, reason: String },
     /// An operator whose outputs cannot be had twice.
     #[error("node `{node}` is random ({operator}): its outputs would differ from run to run")]
     Random { operator: String, node: String },
@@ -84,9 +88,24 @@ pub enum ModelError {
     /// A tensor beyond any sensible size.
     #[error("node `{node}` makes a tensor of shape {shape}, more than the {limit} bytes that one may take")]
     HugeTensor { node: String, shape: String, limit: u64 },
-    /// The engine refuses the model.
-    #[error("the engine cannot run this model: {reason}")]
+    /// Constants beyond any sensible size.
+    #[error(
+        "at node `{node}`, values that do not depend on the input take more than the {limit} bytes that they may"
+    )]
+    HugeConstants { node: String, limit: u64 },
+    /// The built-in engine refuses the model.
+    #[error(
+        "the built-in engine cannot run this model: {reason}; onnxruntime may run it (pip install onnxruntime)"
+    )]
+    EngineRefuses { reason: String },
+    /// No engine could run the model.
+    #[error("the model cannot be run: {reason}")]
     Engine { reason: String },
+    /// No library that could run it.
+    #[error(
+        "there is no onnxruntime on this machine: install it (pip install onnxruntime), or name the library in ORT_DYLIB_PATH"
+    )]
+    NoLibrary,
     /// A library that was to run it.
     #[error("onnxruntime: {reason}")]
     Library { reason: String },
@@ -99,4 +118,21 @@ pub enum ModelError {
     /// The caller wants to stop.
     #[error("stopped")]
     Cancelled,
+}
+
+impl ModelError {
+    /// Whether the built-in engine refused a model that another engine may run.
+    pub(crate) fn is_of_the_built_in(&self) -> bool {
+        matches!(
+            self,
+            ModelError::UnknownOperator { .. }
+                | ModelError::NotBuiltIn { .. }
+                | ModelError::EngineRefuses { .. }
+        )
+    }
+
+    /// The same as the end of a sentence, without what to do about it.
+    pub(crate) fn why_not_built_in(&self) -> String {
+        self.to_string().split("; onnxruntime").next().unwrap_or_default().to_owned()
+    }
 }

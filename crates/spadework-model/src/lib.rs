@@ -7,19 +7,21 @@
 //! The file is not trusted: it is read without following its claims of sizes, and a model that would fill the memory is
 //! refused.
 
-#[cfg(feature = "onnx")]
-mod engine;
-#[cfg(not(feature = "onnx"))]
-#[path = "no_engine.rs"]
+mod built_in;
 mod engine;
 mod error;
 mod fit;
-#[cfg(feature = "onnx")]
+mod library;
 mod onnxruntime;
+mod operators;
 mod outline;
+mod plan;
+mod proto;
 mod run;
 mod runner;
+mod shapes;
 mod wire;
+mod write;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -28,8 +30,9 @@ use spadework::Monitor;
 
 pub use self::error::{Error, ModelError, Result};
 pub use self::fit::{Layout, Normalization};
+pub use self::library::look_in_modules;
 pub use self::outline::{Extent, Node, Outline, Port};
-pub use self::run::Prepared;
+pub use self::run::{ByLibrary, Prepared};
 pub use self::runner::{Runner, Worker};
 use spadework_io::{Dataset, Error as FileError, digest_bytes, read_file};
 
@@ -68,8 +71,34 @@ pub struct RunOptions {
     pub batch_size: Option<NonZeroUsize>,
     /// Whether samples come a few at a time, so that small batches are better where nobody has said how large they are.
     pub few_at_a_time: bool,
-    /// The onnxruntime library, or the folder it lies in, that runs the model in place of the built-in engine.
+    /// What runs the model.
+    pub engine: Engine,
+    /// The onnxruntime library, or the folder it lies in, that runs the model, whatever the engine is.
     pub onnxruntime: Option<PathBuf>,
+}
+
+/// What runs a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// The built-in engine: the same on every machine.
+    #[default]
+    BuiltIn,
+    /// The built-in engine; for models that it refuses, an onnxruntime library where one is installed.
+    Auto,
+    /// An onnxruntime library that is installed.
+    OnnxRuntime,
+}
+
+impl Engine {
+    /// From the word that it is written as.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "auto" => Some(Engine::Auto),
+            "builtin" => Some(Engine::BuiltIn),
+            "onnxruntime" => Some(Engine::OnnxRuntime),
+            _ => None,
+        }
+    }
 }
 
 /// Where an output is taken.
@@ -86,8 +115,7 @@ impl OnnxModel {
     /// Reads a model file.
     ///
     /// # Errors
-    /// When it cannot be read, is no ONNX file, claims what it does not hold, or has an operator that the engine does not
-    /// know.
+    /// When it cannot be read, is not an ONNX file, or claims what it does not hold.
     pub fn open(path: &str) -> Result<Self> {
         if !Path::new(path).exists() {
             return Err(FileError::NotFound { path: path.to_owned() }.into());
@@ -165,15 +193,51 @@ impl OnnxModel {
             Some(asked) => asked,
             None if is_fixed => one.batch,
             None => {
-                let each = self.decoded.bytes(input, &one.shape, outputs)?;
+                let each = match self.decoded.bytes(input, &one.shape, outputs) {
+                    // What the built-in engine cannot describe, the library may run.
+                    Err(refusal)
+                        if refusal.is_of_the_built_in()
+                            && (options.engine != Engine::BuiltIn || options.onnxruntime.is_some()) =>
+                    {
+                        0
+                    }
+                    bytes => bytes?,
+                };
                 let most = if options.few_at_a_time { SMALL_BATCH } else { BATCH };
                 (BATCH_BYTES / each.max(1)).clamp(1, most as u64) as usize
             }
         };
         let fit = fit(batch)?;
-        let runner = self.decoded.runner(input, &fit.shape, outputs, options.onnxruntime.as_deref())?;
+        let (runner, by) = self.runner(input, &fit.shape, outputs, options)?;
         let names = outputs.iter().map(|&output| output.to_owned()).collect();
-        Ok(Prepared::new(self.name.clone(), names, runner, fit))
+        Ok(Prepared::new(self.name.clone(), names, runner, fit).by(by))
+    }
+
+    /// What runs the model, and the library it is where it is one.
+    fn runner(
+        &self,
+        input: &Port,
+        shape: &[usize],
+        outputs: &[&str],
+        options: &RunOptions,
+    ) -> Result<(Box<dyn Runner>, Option<ByLibrary>), ModelError> {
+        let by = |place: &Path, refusal: Option<String>| {
+            let library = library::in_place(place).map_err(|reason| ModelError::Library { reason })?;
+            let runner = self.decoded.library_runner(&library, input, shape, outputs)?;
+            Ok((runner, Some(ByLibrary { library, refusal })))
+        };
+        match (&options.onnxruntime, options.engine) {
+            (Some(place), _) => by(place, None),
+            (None, Engine::OnnxRuntime) => by(&library::found().ok_or(ModelError::NoLibrary)?, None),
+            (None, Engine::BuiltIn) => Ok((self.decoded.runner(input, shape, outputs)?, None)),
+            (None, Engine::Auto) => match self.decoded.runner(input, shape, outputs) {
+                Err(refusal) if refusal.is_of_the_built_in() => match library::found() {
+                    Some(place) => by(&place, Some(refusal.why_not_built_in())),
+                    None => Err(refusal),
+                },
+                runner => Ok((runner?, None)),
+            },
+        }
     }
 
     /// The output of every sample.

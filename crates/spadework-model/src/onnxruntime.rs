@@ -1,16 +1,13 @@
 //! A second engine: onnxruntime, loaded while the program runs. No other file knows it (docs/decisions/014-onnx.md).
 //!
-//! It runs the same graph as the first engine, which has read the file, checked it and found the shapes of its outputs.
+//! It runs a file that [`write`](super::write) has made: the part of a checked graph that some outputs need.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use ort::environment::Environment;
 use ort::session::Session;
-use ort::value::TensorRef;
-use prost::Message;
-use tract_onnx::pb::tensor_proto::DataLocation;
-use tract_onnx::pb::{ModelProto, TensorProto, ValueInfoProto};
+use ort::value::{DynValue, TensorRef};
 
 use spadework_io::panics;
 
@@ -24,7 +21,6 @@ static LOADED: OnceLock<(PathBuf, Result<Environment, String>)> = OnceLock::new(
 pub(super) struct Model {
     environment: Environment,
     bytes: Arc<[u8]>,
-    weights: Vec<WeightFile>,
     input: Input,
     outputs: Vec<String>,
     shapes: Vec<Option<Vec<usize>>>,
@@ -32,15 +28,19 @@ pub(super) struct Model {
     idle: Arc<Mutex<Vec<Session>>>,
 }
 
-/// Weights in a file of their own: its name and what it holds.
-type WeightFile = (PathBuf, Arc<[u8]>);
-
 /// Where the numbers go.
 #[derive(Clone)]
-struct Input {
+pub(super) struct Input {
     name: String,
     shape: Vec<i64>,
-    is_double: bool,
+    element: String,
+}
+
+impl Input {
+    pub(super) fn new(name: &str, shape: &[usize], element: &str) -> Self {
+        let shape = shape.iter().map(|&extent| extent as i64).collect();
+        Self { name: name.to_owned(), shape, element: element.to_owned() }
+    }
 }
 
 /// A model of one thread.
@@ -61,42 +61,35 @@ impl Drop for LibraryWorker {
 }
 
 impl Model {
-    /// The part of a graph that makes these outputs out of that input.
+    /// A file with that input and these outputs; shapes that are not known are those of a batch of zeros.
     pub(super) fn new(
         library: &Path,
-        proto: &ModelProto,
-        folder: &str,
-        input: (&str, &[usize], bool),
+        file: Vec<u8>,
+        input: Input,
         outputs: &[&str],
+        shapes: Option<Vec<Vec<usize>>>,
     ) -> Result<Self, String> {
-        let environment = environment(library)?;
-        let (name, shape, is_double) = input;
-        let mut proto = proto.clone();
-        let graph = proto.graph.as_mut().ok_or("it holds no graph")?;
-        // Any value can be an output; its type follows from the graph.
-        graph.output = outputs
-            .iter()
-            .map(|&name| ValueInfoProto { name: name.to_owned(), ..ValueInfoProto::default() })
-            .collect();
-        let weights = external_files(&graph.initializer, folder)?;
-        Ok(Self {
-            environment,
-            bytes: proto.encode_to_vec().into(),
-            weights,
-            input: Input {
-                name: name.to_owned(),
-                shape: shape.iter().map(|&extent| extent as i64).collect(),
-                is_double,
-            },
+        if input.element == "float16" {
+            return Err(format!("input `{}` must be float32 or float64, got float16", input.name));
+        }
+        let mut model = Self {
+            environment: environment(library)?,
+            bytes: file.into(),
+            input,
             outputs: outputs.iter().map(|&name| name.to_owned()).collect(),
             shapes: Vec::new(),
             idle: Arc::default(),
-        })
+        };
+        let shapes = shapes.map_or_else(|| model.shapes_of_zeros(), Ok)?;
+        model.shapes = shapes.into_iter().map(Some).collect();
+        Ok(model)
     }
 
-    /// The same with the shapes of its outputs, which the first engine has found.
-    pub(super) fn with_shapes(self, shapes: Vec<Option<Vec<usize>>>) -> Self {
-        Self { shapes, ..self }
+    fn shapes_of_zeros(&self) -> Result<Vec<Vec<usize>>, String> {
+        let numbers = self.input.shape.iter().map(|&extent| extent as usize).product();
+        let mut shapes = vec![Vec::new(); self.outputs.len()];
+        self.worker()?.run(&vec![0.0; numbers], &mut |at, shape, _| shapes[at] = shape.to_vec())?;
+        Ok(shapes)
     }
 
     fn session(&self) -> Result<Session, String> {
@@ -104,11 +97,6 @@ impl Model {
             // One thread each: batches run side by side, and a batch is computed in the same order whoever computes it.
             let mut builder = Session::builder(&self.environment).map_err(|error| told(&error))?;
             builder = builder.with_intra_threads(1).map_err(|error| told(&error))?;
-            for (file, bytes) in &self.weights {
-                builder = builder
-                    .with_external_initializer_file_in_memory(file, Arc::clone(bytes))
-                    .map_err(|error| told(&error))?;
-            }
             builder.commit_from_memory(&self.bytes).map_err(|error| told(&error))
         })
     }
@@ -130,13 +118,13 @@ impl Runner for Model {
 
 impl Worker for LibraryWorker {
     fn run(&mut self, values: &[f32], take: &mut dyn FnMut(usize, &[usize], &[f32])) -> Result<(), String> {
-        let Input { name, shape, is_double } = &self.input;
+        let Input { name, shape, element } = &self.input;
         let outputs = &self.outputs;
         // Taken out, so that one that fails is not worked with again.
         let mut session = self.session.take().ok_or("it has failed before")?;
         caught(|| {
             let doubles: Vec<f64>;
-            let run = if *is_double {
+            let run = if element == "float64" {
                 doubles = values.iter().map(|&value| f64::from(value)).collect();
                 let batch =
                     TensorRef::from_array_view((shape.clone(), &*doubles)).map_err(|error| told(&error))?;
@@ -149,16 +137,8 @@ impl Worker for LibraryWorker {
             let results = run.map_err(|error| told(&error))?;
             for (at, output) in outputs.iter().enumerate() {
                 let value = results.get(output).ok_or_else(|| format!("there is no output `{output}`"))?;
-                let extents = |shape: &ort::value::Shape| -> Vec<usize> {
-                    shape.iter().map(|&extent| usize::try_from(extent).unwrap_or(0)).collect()
-                };
-                if let Ok((shape, numbers)) = value.try_extract_tensor::<f32>() {
-                    take(at, &extents(shape), numbers);
-                } else {
-                    let (shape, numbers) = value.try_extract_tensor::<f64>().map_err(|error| told(&error))?;
-                    let numbers: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
-                    take(at, &extents(shape), &numbers);
-                }
+                let (shape, numbers) = numbers_of(value, output)?;
+                take(at, &shape, &numbers);
             }
             Ok(())
         })?;
@@ -169,13 +149,12 @@ impl Worker for LibraryWorker {
 
 /// The library, loaded once.
 fn environment(library: &Path) -> Result<Environment, String> {
-    let library = library_in(library)?;
     let (path, loaded) = LOADED.get_or_init(|| {
         let loaded = caught(|| {
-            let builder = ort::init_from(&library).map_err(|error| error.to_string())?;
+            let builder = ort::init_from(library).map_err(|error| error.to_string())?;
             builder.with_name("spadework").with_telemetry(false).build().map_err(|error| told(&error))
         });
-        (library.clone(), loaded)
+        (library.to_owned(), loaded)
     });
     if *path != library {
         return Err(format!(
@@ -185,48 +164,30 @@ fn environment(library: &Path) -> Result<Environment, String> {
         ));
     }
     let unusable = |reason: &String| {
-        format!("{} is no onnxruntime library of version 1.24 or later: {reason}", library.display())
+        format!("{} is not an onnxruntime library of version 1.24 or later: {reason}", library.display())
     };
     loaded.clone().map_err(|reason| unusable(&reason))
 }
 
-/// The library itself, or the one in a folder, as Python's package has it.
-fn library_in(place: &Path) -> Result<PathBuf, String> {
-    if !place.is_dir() {
-        return if place.exists() {
-            Ok(place.to_owned())
-        } else {
-            Err(format!("{}: no such file", place.display()))
+/// Numbers of an output, whatever kind of numbers they are.
+fn numbers_of(value: &DynValue, output: &str) -> Result<(Vec<usize>, Vec<f32>), String> {
+    macro_rules! extracted {
+        ($($kind:ty => $convert:expr),+) => {
+            $(if let Ok((shape, numbers)) = value.try_extract_tensor::<$kind>() {
+                let extents = shape.iter().map(|&extent| usize::try_from(extent).unwrap_or(0)).collect();
+                return Ok((extents, numbers.iter().map($convert).collect()));
+            })+
         };
     }
-    let is_library = |path: &PathBuf| {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name.starts_with("libonnxruntime.") || name == "onnxruntime.dll"
-    };
-    let files =
-        |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut found: Vec<PathBuf> =
-        files(place.to_owned()).chain(files(place.join("capi"))).filter(is_library).collect();
-    found.sort();
-    found.pop().ok_or_else(|| format!("{}: there is no onnxruntime library in this folder", place.display()))
-}
-
-/// Weights that lie in files of their own; that they lie in the model's folder has been checked.
-fn external_files(tensors: &[TensorProto], folder: &str) -> Result<Vec<WeightFile>, String> {
-    let mut names: Vec<&str> = tensors
-        .iter()
-        .filter(|tensor| tensor.data_location == Some(DataLocation::External as i32))
-        .flat_map(|tensor| tensor.external_data.iter().filter(|entry| entry.key == "location"))
-        .map(|entry| entry.value.as_str())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
-    let file = |name: &str| {
-        let path = Path::new(folder).join(name);
-        let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok((PathBuf::from(name), bytes.into()))
-    };
-    names.into_iter().map(file).collect()
+    extracted!(
+        f32 => |&number| number, f64 => |&number| number as f32, i64 => |&number| number as f32,
+        i32 => |&number| number as f32, bool => |&flag| f32::from(u8::from(flag)), u8 => |&number| f32::from(number),
+        i8 => |&number| f32::from(number), i16 => |&number| f32::from(number)
+    );
+    Err(format!(
+        "output `{output}` must be a tensor of numbers, got {}; take another with --output-name",
+        value.dtype()
+    ))
 }
 
 /// The library's functions panic where it is not what it seemed.

@@ -112,8 +112,9 @@ impl Outline {
     pub fn output(&self, name: Option<&str>) -> Result<&str, ModelError> {
         let names = || self.outputs.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
         let Some(asked) = name else {
-            let first = self.outputs.first().map(|port| port.name.as_str());
-            return first.ok_or_else(|| ModelError::NotOnnx { reason: "it has no output".to_owned() });
+            return self
+                .first_output()
+                .ok_or_else(|| ModelError::NotOnnx { reason: "it has no output".to_owned() });
         };
         // Any value that a node makes will do, too: an inner layer can be looked at by its name.
         let known = self.outputs.iter().map(|port| port.name.as_str());
@@ -126,6 +127,19 @@ impl Outline {
             asked: asked.to_owned(),
             known: names(),
         })
+    }
+
+    /// The first output of floating point numbers. Classifiers that scikit-learn exports return labels before that, and
+    /// probabilities as dictionaries, which are made of a tensor.
+    fn first_output(&self) -> Option<&str> {
+        let is_float = |port: &&Port| matches!(port.element.as_str(), "float32" | "float64" | "float16");
+        let of_dictionaries = || {
+            let maker = |port: &Port| self.nodes.iter().find(|node| node.outputs.contains(&port.name));
+            let maps = self.outputs.iter().filter_map(maker).find(|node| node.operator == "ZipMap");
+            maps.and_then(|node| node.inputs.first()).map(String::as_str)
+        };
+        let float = self.outputs.iter().find(is_float).map(|port| port.name.as_str());
+        float.or_else(of_dictionaries).or_else(|| self.outputs.first().map(|port| port.name.as_str()))
     }
 
     /// The one input that the rows go into, for these outputs.

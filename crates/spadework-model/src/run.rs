@@ -1,8 +1,9 @@
 //! All samples through a model, batch after batch, on all threads.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use rayon::prelude::*;
 use spadework::monitor::Stage;
 use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
@@ -12,17 +13,62 @@ use super::error::{ModelError, Result};
 use super::fit::Fit;
 use super::runner::{Runner, Worker};
 
+/// Batches that threads share.
+struct Work<'a, 'b> {
+    /// Where the outputs of every batch go, until a thread takes them.
+    batches: Vec<Mutex<Option<Vec<&'a mut [f32]>>>>,
+    samples: &'a Samples<'b>,
+    monitor: &'a dyn Monitor,
+    next: AtomicUsize,
+    done: AtomicU64,
+    /// The first batch that failed, whichever thread was the first to see one.
+    failure: Mutex<Option<(usize, ModelError)>>,
+}
+
+impl Work<'_, '_> {
+    fn failed_before(&self, at: usize) -> bool {
+        self.failure.lock().is_ok_and(|failure| failure.as_ref().is_some_and(|(first, _)| *first < at))
+    }
+
+    fn fail(&self, at: usize, cause: ModelError) {
+        if let Ok(mut failure) = self.failure.lock()
+            && failure.as_ref().is_none_or(|(first, _)| at < *first)
+        {
+            *failure = Some((at, cause));
+        }
+    }
+}
+
 /// A model made ready for samples of one shape.
 pub struct Prepared {
     model: String,
     outputs: Vec<String>,
     runner: Box<dyn Runner>,
     fit: Fit,
+    by: Option<ByLibrary>,
+}
+
+/// An onnxruntime library that runs a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByLibrary {
+    /// The library.
+    pub library: PathBuf,
+    /// Why it is not the built-in engine, where nobody asked for the library.
+    pub refusal: Option<String>,
 }
 
 impl Prepared {
     pub(super) fn new(model: String, outputs: Vec<String>, runner: Box<dyn Runner>, fit: Fit) -> Self {
-        Self { model, outputs, runner, fit }
+        Self { model, outputs, runner, fit, by: None }
+    }
+
+    pub(super) fn by(self, by: Option<ByLibrary>) -> Self {
+        Self { by, ..self }
+    }
+
+    /// The onnxruntime library that runs the model; none where it is the built-in engine.
+    pub fn library(&self) -> Option<&ByLibrary> {
+        self.by.as_ref()
     }
 
     /// Samples that go in at a time.
@@ -77,35 +123,80 @@ impl Prepared {
         let dims: Vec<usize> = shapes.iter().map(|shape| shape.iter().product()).collect();
         let mut values: Vec<Vec<f32>> = dims.iter().map(|&dim| vec![0.0; samples.len() * dim]).collect();
         monitor.begin(Stage::Named("model outputs"));
-        let done = AtomicU64::new(0);
-        let failure = places(&mut values, &dims, self.fit.batch)
-            .into_par_iter()
-            .enumerate()
-            .map_init(
-                || self.runner.worker(),
-                |worker, (at, places)| {
-                    if monitor.is_cancelled() {
-                        return Err(ModelError::Cancelled);
-                    }
-                    let rows = self.rows(at, samples.len());
-                    let last = rows.end - 1;
-                    let fail = |reason: String| ModelError::Batch { first: rows.start, last, reason };
-                    let worker = worker.as_mut().map_err(|reason| fail(reason.clone()))?;
-                    self.run_batch(&mut **worker, samples, rows.clone(), places).map_err(fail)??;
-                    let rows = rows.len() as u64;
-                    monitor.progress(done.fetch_add(rows, Ordering::Relaxed) + rows, samples.len() as u64);
-                    Ok(())
-                },
-            )
-            // The first batch that fails, whichever thread is the first to see one.
-            .find_map_first(Result::err);
-        if let Some(failure) = failure {
+        let work = Work {
+            batches: places(&mut values, &dims, self.fit.batch)
+                .into_iter()
+                .map(|places| Mutex::new(Some(places)))
+                .collect(),
+            samples,
+            monitor,
+            next: AtomicUsize::new(0),
+            done: AtomicU64::new(0),
+            failure: Mutex::new(None),
+        };
+        self.work_on_all_threads(&work);
+        if let Some((_, failure)) = work.failure.into_inner().unwrap_or_default() {
             return Err(failure);
         }
         let named = values.into_iter().zip(shapes);
         Ok(named
             .map(|(values, shape)| Dataset::from_f32(&self.model, samples.len(), &shape, values))
             .collect())
+    }
+
+    /// As many threads as the current pool has, none of which belongs to it: a thread of a pool that waits for an engine would
+    /// begin another batch meanwhile.
+    fn work_on_all_threads(&self, work: &Work<'_, '_>) {
+        let threads = rayon::current_num_threads().min(work.batches.len());
+        std::thread::scope(|scope| {
+            let spawned =
+                (1..threads).map(|_| std::thread::Builder::new().spawn_scoped(scope, || self.work(work)));
+            // The batches of a thread that cannot be had are taken by the others.
+            spawned.for_each(drop);
+            // Not on this thread, which may belong to a pool; but if there is no other, then on this one.
+            if std::thread::Builder::new().spawn_scoped(scope, || self.work(work)).is_err() {
+                self.work(work);
+            }
+        });
+    }
+
+    /// Takes one batch after the other, until none is left before the first that failed.
+    fn work(&self, work: &Work<'_, '_>) {
+        let mut worker = None;
+        loop {
+            let at = work.next.fetch_add(1, Ordering::Relaxed);
+            if at >= work.batches.len() || work.failed_before(at) {
+                return;
+            }
+            let Some(places) = work.batches[at].lock().ok().and_then(|mut places| places.take()) else {
+                return;
+            };
+            let worker = worker.get_or_insert_with(|| self.runner.worker());
+            if let Err(failure) = self.work_on(at, places, worker, work) {
+                work.fail(at, failure);
+            }
+        }
+    }
+
+    fn work_on(
+        &self,
+        at: usize,
+        places: Vec<&mut [f32]>,
+        worker: &mut Result<Box<dyn Worker + '_>, String>,
+        work: &Work<'_, '_>,
+    ) -> Result<(), ModelError> {
+        if work.monitor.is_cancelled() {
+            return Err(ModelError::Cancelled);
+        }
+        let total = work.samples.len();
+        let rows = self.rows(at, total);
+        let last = rows.end - 1;
+        let fail = |reason: String| ModelError::Batch { first: rows.start, last, reason };
+        let worker = worker.as_mut().map_err(|reason| fail(reason.clone()))?;
+        self.run_batch(&mut **worker, work.samples, rows.clone(), places).map_err(fail)??;
+        let rows = rows.len() as u64;
+        work.monitor.progress(work.done.fetch_add(rows, Ordering::Relaxed) + rows, total as u64);
+        Ok(())
     }
 
     /// The samples of a batch.

@@ -70,6 +70,54 @@ fn outputs_are_those_of_onnxruntime() {
     }
 }
 
+/// Each of these was wrong, without a word, in an engine that was tried; those that are not right are refused.
+#[test]
+fn operators_that_engines_get_wrong_are_right_or_refused() {
+    let right = [
+        "lstm_forward",
+        "lstm_reverse",
+        "lstm_bidirectional",
+        "gru_forward",
+        "gru_reverse",
+        "gru_bidirectional",
+        "same_lower_pool",
+        "resize_linear",
+        "resize_nearest",
+        "zeros",
+    ];
+    for name in right {
+        assert_near(&outputs(name, &RunOptions::default()), &array(name, "y"), name);
+    }
+    let cases = [
+        ("rnn_reverse", vec![6, 5, 4], "does not know the operator RNN of node `layer`"),
+        ("gru_reset_after", vec![6, 5, 4], "cannot run GRU of node `layer`: without `linear_before_reset`"),
+        ("dilated_pool", vec![6, 2, 6, 6], "cannot run MaxPool of node `pool`: with `dilations`"),
+        ("cast_to_integers", vec![6, 4], "cannot run Cast of node `cast`: from float32 to int64"),
+        ("resize_cubic", vec![6, 2, 4, 5], "cannot run Resize of node `resize`: in cubic mode"),
+        ("branch", vec![6, 4], "does not know the operator If of node `branch`"),
+    ];
+    for (name, shape, what) in cases {
+        let rows = Dataset::from_f32(name, shape[0], &shape[1..], vec![0.5; shape.iter().product()]);
+        let message = refusal_of(name, &rows, &RunOptions::default());
+        assert_eq!(
+            message,
+            format!("the built-in engine {what}; onnxruntime may run it (pip install onnxruntime)")
+        );
+    }
+}
+
+/// A forest as scikit-learn's converter writes it: labels, and dictionaries that are made of the probabilities.
+#[test]
+fn probabilities_are_taken_before_labels() {
+    let model = open("forest");
+    assert_eq!(model.output(&RunOptions::default()).unwrap(), "probabilities");
+    assert_eq!(model.output(&named("label")).unwrap(), "label");
+    assert_eq!(
+        refusal("forest"),
+        "the built-in engine does not know the operator ai.onnx.ml.TreeEnsembleClassifier of node `trees`; onnxruntime may run it (pip install onnxruntime)"
+    );
+}
+
 #[test]
 fn inner_values_are_taken_by_the_name_of_the_value_or_the_node() {
     for value in ["z1", "a1", "z2", "a2", "logits"] {
@@ -229,9 +277,12 @@ fn what_a_file_says_of_itself() {
 fn what_cannot_be_run_is_named() {
     assert_eq!(
         refusal("unknown_operator"),
-        "the engine does not know the operator acme.Frobnicate of node `the_frobnicate`"
+        "the built-in engine does not know the operator acme.Frobnicate of node `the_frobnicate`; onnxruntime may run it (pip install onnxruntime)"
     );
-    assert_eq!(refusal("foreign_relu"), "the engine does not know the operator acme.Relu of node `the_relu`");
+    assert_eq!(
+        refusal("foreign_relu"),
+        "the built-in engine does not know the operator acme.Relu of node `the_relu`; onnxruntime may run it (pip install onnxruntime)"
+    );
     assert_eq!(
         refusal("random"),
         "node `the_randomnormallike` is random (RandomNormalLike): its outputs would differ from run to run"
@@ -261,14 +312,13 @@ fn what_cannot_be_run_is_named() {
 fn hostile_files_are_refused() {
     let claim = refusal("huge_claim");
     assert!(claim.starts_with("tensor `w1` of shape [1152921504606846976, 4] must hold"), "{claim}");
-    for name in ["huge_constant", "huge_computed", "huge_product", "huge_batch"] {
+    for name in ["huge_constant", "huge_computed", "huge_product", "huge_batch", "huge_pad"] {
         let message = refusal(name);
         assert!(message.contains("more than the 2147483648 bytes that one may take"), "{name}: {message}");
     }
-    for name in ["cycle", "huge_pad"] {
-        let message = refusal(name);
-        assert!(message.starts_with("the engine cannot run this model: "), "{name}: {message}");
-    }
+    let many = "at node `first`, values that do not depend on the input take more than the 536870912 bytes that they may";
+    assert_eq!(refusal("huge_constants"), many);
+    assert_eq!(refusal("cycle"), "the model cannot be run: the value `y` is made of itself");
 }
 
 #[test]

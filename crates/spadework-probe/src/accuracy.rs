@@ -26,11 +26,24 @@ use spadework::samples::{Samples, Values};
 /// # Ok::<(), spadework::Error>(())
 /// ```
 pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
+    Ok(correct(outputs, labels)?.map(|correct| share_of(&correct)))
+}
+
+/// Whether the largest output of every sample is that of its label; `None` where [`accuracy`] is.
+///
+/// # Errors
+/// When there is not one label per sample.
+pub fn correct(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<Vec<bool>>> {
     if !are_classes(outputs, labels)? {
         return Ok(None);
     }
-    let right = predictions(outputs).into_iter().zip(labels).filter(|&(class, &label)| class as i64 == label);
-    Ok(Some(right.count() as f64 / labels.len() as f64))
+    let pairs = predictions(outputs).into_iter().zip(labels);
+    Ok(Some(pairs.map(|(class, &label)| class as i64 == label).collect()))
+}
+
+/// The part of the samples that are right.
+pub(crate) fn share_of(correct: &[bool]) -> f64 {
+    correct.iter().filter(|&&is_right| is_right).count() as f64 / correct.len() as f64
 }
 
 /// Whether the outputs are classes that the labels name.

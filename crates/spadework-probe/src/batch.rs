@@ -1,5 +1,9 @@
 //! Samples that are probed together, and what is found of each.
 
+/// A sample changes no more where the last three quarters of its copies have taken less than this part of what is left: chosen
+/// so that hardly any of those would have been lost later (`docs/probes.md`).
+pub(crate) const STABLE: f64 = 1.0 / 8.0;
+
 /// What the probes of one sample have shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -14,8 +18,24 @@ pub struct ProbedSample {
     pub lowest: f64,
     /// How the leads of the copies scatter; none after a search, whose copies depend on each other.
     pub scatter: Option<Scatter>,
-    /// What the last three quarters of a search have taken from the margin; none of random copies.
+    /// What the last three quarters of the copies of a search have taken from the margin; none of random copies.
     pub late_loss: Option<f64>,
+    /// What an attack is expected to take beyond that; none of random copies.
+    pub further_loss: Option<f64>,
+}
+
+/// A perturbed copy that takes its class from a sample.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Variant {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// The class that the model gives to the copy.
+    pub class: usize,
+    /// What is left of the margin: 0 or less.
+    pub margin: f64,
+    /// The numbers of the copy.
+    pub row: Vec<f32>,
 }
 
 /// Random copies of one sample.
@@ -34,10 +54,15 @@ impl ProbedSample {
         self.lowest > 0.0
     }
 
-    /// Whether the class would hold if the search went on to four times as many copies, and these took as much again as the
-    /// last three quarters have: blocks of half the side are four times as many. None of random copies.
+    /// Whether the class would hold if what an attack is expected to take beyond the search were taken as well. None of random copies.
     pub fn resists(&self) -> Option<bool> {
-        self.late_loss.map(|loss| self.lowest > loss)
+        self.resists_times(1.0)
+    }
+
+    /// The same if it took so many times as much. A sample whose margin hardly changes any more is expected to resist in any case.
+    pub(crate) fn resists_times(&self, times: f64) -> Option<bool> {
+        let loss = (times * self.further_loss?).min(self.late_loss? / STABLE);
+        Some(self.holds() && self.lowest > loss)
     }
 
     /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
@@ -59,6 +84,8 @@ pub(crate) struct Batch {
     /// Their numbers, row after row.
     pub(crate) rows: Vec<f32>,
     pub(crate) classes: Vec<usize>,
+    /// The second largest output of each.
+    pub(crate) runners_up: Vec<usize>,
     pub(crate) margins: Vec<f64>,
 }
 
@@ -80,6 +107,7 @@ impl Batch {
             lowest: self.margins[at],
             scatter: None,
             late_loss: None,
+            further_loss: None,
         };
         (0..self.len()).map(sample).collect()
     }

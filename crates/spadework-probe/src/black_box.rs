@@ -1,8 +1,12 @@
 //! The model as probes see it: rows go in, margins come out, and every row is counted.
 
+use std::collections::BTreeMap;
+
 use spadework::Samples;
 use spadework::monitor::{Monitor, check_cancelled};
 
+use crate::accuracy::predictions;
+use crate::batch::Variant;
 use crate::error::Error;
 use crate::margins::leads_of;
 
@@ -12,8 +16,14 @@ pub(crate) struct BlackBox<'a, M> {
     pub(crate) monitor: &'a dyn Monitor,
     /// Rows that went through the model.
     pub(crate) evaluations: u64,
+    /// Numbers per output, once there are any.
+    pub(crate) output_dim: Option<usize>,
+    /// Times that the model was run.
+    pub(crate) batches: usize,
     pub(crate) rounds_done: u64,
     pub(crate) rounds: u64,
+    /// The first copy that broke each sample, where somebody wants to see them.
+    pub(crate) variants: Option<BTreeMap<usize, Variant>>,
 }
 
 impl<M> BlackBox<'_, M> {
@@ -25,8 +35,24 @@ impl<M> BlackBox<'_, M> {
         Ok(())
     }
 
-    /// The outputs of some rows.
+    /// The outputs of some rows, of at least two columns.
     pub(crate) fn outputs<E: From<Error>>(
+        &mut self,
+        rows: Vec<f32>,
+        dim: usize,
+    ) -> Result<Samples<'static>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let outputs = self.any_outputs(rows, dim)?;
+        if outputs.dim() < 2 {
+            return Err(Error::NoMargin { outputs: outputs.dim() }.into());
+        }
+        Ok(outputs)
+    }
+
+    /// The outputs of some rows.
+    pub(crate) fn any_outputs<E: From<Error>>(
         &mut self,
         rows: Vec<f32>,
         dim: usize,
@@ -40,25 +66,44 @@ impl<M> BlackBox<'_, M> {
             let mismatch = spadework::Error::ShapeMismatch { input_rows: count, output_rows: outputs.len() };
             return Err(Error::from(mismatch).into());
         }
-        if outputs.dim() < 2 {
-            return Err(Error::NoMargin { outputs: outputs.dim() }.into());
+        let (batch, expected) = (self.batches, *self.output_dim.get_or_insert(outputs.dim()));
+        if outputs.dim() != expected {
+            return Err(Error::OutputWidth { batch, expected, got: outputs.dim() }.into());
         }
+        self.batches += 1;
         self.evaluations += count as u64;
         self.skip_round::<E>()?;
         Ok(outputs)
     }
 
-    /// The margins of some rows: the output of the class of each, less the largest other.
+    /// The margins of copies: the output of the class of each, less the largest other. `samples` says whose copies they are.
     pub(crate) fn margins<E: From<Error>>(
         &mut self,
         rows: Vec<f32>,
         dim: usize,
         classes: &[usize],
+        samples: &[usize],
     ) -> Result<Vec<f64>, E>
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
+        let seen = self.variants.is_some().then(|| rows.clone());
         let outputs = self.outputs(rows, dim)?;
-        Ok(leads_of(&outputs, classes.iter().copied()))
+        let margins = leads_of(&outputs, classes.iter().copied());
+        if let (Some(rows), Some(variants)) = (seen, &mut self.variants) {
+            let found = predictions(&outputs);
+            for (at, (&index, &margin)) in samples.iter().zip(&margins).enumerate() {
+                if margin <= 0.0 {
+                    let row = || rows[at * dim..(at + 1) * dim].to_vec();
+                    variants.entry(index).or_insert_with(|| Variant {
+                        index,
+                        class: found[at],
+                        margin,
+                        row: row(),
+                    });
+                }
+            }
+        }
+        Ok(margins)
     }
 }

@@ -34,11 +34,29 @@ pub enum Error {
         /// Numbers per sample.
         dim: usize,
     },
+    /// A precision that is no share of the samples.
+    #[error("the precision of a probe must be above 0 and below 1 (100 %), got {got}")]
+    Precision {
+        /// The precision asked for.
+        got: f64,
+    },
     /// A model with a single output has no runner-up to lead.
     #[error("a margin needs at least 2 outputs per sample, got {outputs}")]
     NoMargin {
         /// Numbers per output.
         outputs: usize,
+    },
+    /// A model that changes its mind about how many outputs it has.
+    #[error(
+        "the model must return the same number of outputs for every batch, got {got} in batch {batch} (counted from 0) after {expected} in the first"
+    )]
+    OutputWidth {
+        /// Which call of the model, counted from 0.
+        batch: usize,
+        /// Numbers per output of the first.
+        expected: usize,
+        /// Numbers per output of this one.
+        got: usize,
     },
     /// The copies of a search are no cloud around a sample.
     #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]

@@ -24,13 +24,14 @@ use spadework::error::{Error, Result};
 use spadework::graph::Graph;
 use spadework::neighbors::squared_distance_between;
 use spadework::pipeline::SpadeReport;
-use spadework::samples::Samples;
+use spadework::samples::{Samples, Side};
 use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{NodeScores, Spread, largest};
 use spadework::threads::with_threads;
 
 use crate::accuracy::{are_classes, predictions};
 use crate::margins::lead_of;
+use crate::task::Task;
 
 /// Exponent of the slope between two classes.
 const CLASS_EXPONENT: f64 = 0.5;
@@ -58,6 +59,8 @@ pub struct SampleSignals<'a> {
     /// The smallest margin of every sample over its probes, of the same class, in the unit of the outputs; `None` where a
     /// sample was not probed.
     pub probe_margins: Option<&'a [Option<f64>]>,
+    /// What the outputs are; [`SampleFacts`](crate::SampleFacts) goes by it.
+    pub task: Task,
 }
 
 /// What a fragility was made of.
@@ -144,8 +147,14 @@ impl Fragility {
     /// # Errors
     /// As [`Fragility::of`].
     pub fn of_report(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
-        with_threads(report.diagnostics.params.threads, || {
-            Self::of(report.graphs.input(), &report.node_scores, signals)
+        let params = &report.diagnostics.params;
+        with_threads(params.threads, || {
+            // Edges are as long as the search has found them.
+            let geometry = params.geometry(Side::Input);
+            let inputs = signals.inputs.map(Samples::view);
+            let inputs = inputs.map(|inputs| geometry.place(Side::Input, inputs)).transpose()?;
+            let signals = SampleSignals { inputs: inputs.as_ref(), ..*signals };
+            Self::of(report.graphs.input(), &report.node_scores, &signals)
         })
     }
 

@@ -36,6 +36,30 @@ pub(crate) struct PixelBlock {
     columns: Range<usize>,
 }
 
+impl PixelBlock {
+    /// Its quarters, or halves where it is a line; none of a single number.
+    pub(crate) fn parts(&self) -> Vec<PixelBlock> {
+        let halves = |side: &Range<usize>| {
+            let middle = (side.start + side.end).div_ceil(2);
+            if side.len() > 1 { vec![side.start..middle, middle..side.end] } else { vec![side.clone()] }
+        };
+        if self.rows.len() * self.columns.len() <= 1 {
+            return Vec::new();
+        }
+        let columns = halves(&self.columns);
+        halves(&self.rows)
+            .into_iter()
+            .flat_map(|rows| {
+                columns.iter().map(move |columns| PixelBlock {
+                    channel: self.channel,
+                    rows: rows.clone(),
+                    columns: columns.clone(),
+                })
+            })
+            .collect()
+    }
+}
+
 impl Grid {
     /// Numbers in a row, of which only neighboring ones go together.
     pub fn line(dim: usize) -> Self {
@@ -71,6 +95,13 @@ impl Grid {
                 cut(width).map(move |columns| PixelBlock { channel, rows: rows.clone(), columns })
             })
         })
+    }
+
+    /// Number of blocks of all sides that [`NestedBlocks`] goes through before it begins again.
+    pub(crate) fn nested_blocks(&self) -> usize {
+        let halves = std::iter::successors(Some(self.side()), |&side| (side > 1).then(|| side.div_ceil(2)));
+        let count = |side: usize| self.height.div_ceil(side) * self.width.div_ceil(side);
+        halves.map(|side| self.channels * count(side)).sum()
     }
 
     /// The places of a block's numbers.
@@ -144,6 +175,6 @@ mod tests {
         assert!(sizes[1..5].iter().all(|&size| size >= 3) && sizes[1..5].contains(&4));
         assert!(sizes[5..21].iter().all(|&size| size <= 2));
         assert!(sizes[21..70].iter().all(|&size| size == 1));
-        assert_eq!(sizes[70], 7);
+        assert_eq!((sizes[70], grid.nested_blocks()), (7, 70));
     }
 }

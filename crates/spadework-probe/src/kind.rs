@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use spadework::error::UnknownWord;
 
+use crate::radius::parse_radius;
+
 /// Side of the squares of `block`, where none is given: the noise that moved margins most in images of 28 and 32 pixels.
 const SIDE: usize = 4;
 /// Cycles of `smooth`, where none are given.
@@ -31,8 +33,8 @@ impl fmt::Display for ProbeNorm {
 /// How the perturbed copies of a sample are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ProbeKind {
-    /// One after the other, each learning from those before: signs of nested blocks are turned round and kept where the
-    /// margin shrinks.
+    /// One after the other, each learning from those before. In L∞ signs of nested blocks are turned round and kept where the
+    /// margin shrinks; in L2 copies follow an estimate of the gradient that they improve.
     #[default]
     Search,
     /// At random, a sign for every number: the highest frequencies.
@@ -134,7 +136,7 @@ fn parse(text: &str) -> Option<Probe> {
         "l2" => ProbeNorm::L2,
         _ => return None,
     };
-    let radius = number(words.next()?)?;
+    let radius = parse_radius(words.next()?).filter(|&radius| radius > 0.0)?;
     let (kind, count) = (words.next(), words.next());
     let positive = |usual: usize| match count {
         None => Some(usual),
@@ -149,15 +151,6 @@ fn parse(text: &str) -> Option<Probe> {
         _ => return None,
     };
     words.next().is_none().then_some(Probe { norm, radius, kind })
-}
-
-/// A positive number, or a fraction of two: pixels are counted in steps of 1/255.
-fn number(text: &str) -> Option<f64> {
-    let value = match text.split_once('/') {
-        None => text.parse().ok()?,
-        Some((above, below)) => above.parse::<f64>().ok()? / below.parse::<f64>().ok()?,
-    };
-    (value > 0.0 && value.is_finite()).then_some(value)
 }
 
 #[cfg(test)]

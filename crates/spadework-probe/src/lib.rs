@@ -2,24 +2,43 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod ball_search;
 mod batch;
 mod black_box;
+mod block_tree;
 mod copies;
+mod corner_search;
+mod descent;
+mod directions;
 mod error;
 mod fragility;
 mod grid;
+pub mod intervals;
 mod kind;
 mod margins;
+mod neighborhood_overlap;
+mod output_change;
 mod probe;
+mod radius;
+mod resisting;
 mod sample_facts;
 mod search;
+mod smoothness;
+mod task;
 
-pub use accuracy::{accuracy, predictions};
-pub use batch::{ProbedSample, Scatter};
+pub use accuracy::{accuracy, correct, predictions};
+pub use batch::{ProbedSample, Scatter, Variant};
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
-pub use probe::{PROBES, ProbeParams, ProbeSummary, Probed, probe_model, probed_manifold};
+pub use neighborhood_overlap::NeighborhoodOverlap;
+pub use output_change::{OutputChange, ProbedOutputs, probe_regressor};
+pub use probe::{
+    PROBES, ProbeOutcome, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold,
+};
+pub use radius::parse_radius;
 pub use sample_facts::SampleFacts;
+pub use smoothness::{Smoothness, smoothness_ranks};
+pub use task::{OutputKind, Task};

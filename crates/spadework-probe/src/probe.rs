@@ -13,6 +13,8 @@
 //! Read [`probe_model`] first, then `search.rs`; `docs/what-the-scores-mean.md` says how well the numbers have followed the
 //! accuracy under attack.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rayon::prelude::*;
 use spadework::monitor::{Monitor, Stage};
 use spadework::random::{Purpose, drawn, stream};
@@ -20,14 +22,19 @@ use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{name_classes, predictions};
-use crate::batch::{Batch, ProbedSample, Scatter};
+use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::BlackBox;
+use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
+use crate::descent::Effort;
+use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::kind::{Probe, ProbeKind};
+use crate::intervals::Estimated;
+use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
-use crate::search;
+use crate::resisting::Resisting;
+use crate::search::Search;
 
 /// The stage in which perturbed copies go through the model.
 pub const PROBES: Stage = Stage::Named("probes");
@@ -47,6 +54,8 @@ pub struct ProbeParams {
     pub probes: usize,
     /// Samples that are probed, drawn where there are more.
     pub samples: usize,
+    /// A search ends early where what more copies could change about the share of samples that resist is at most this.
+    pub precision: Option<f64>,
     /// How the numbers of a sample are arranged; as in a row where `None`.
     pub grid: Option<Grid>,
     /// Seed of everything random.
@@ -59,7 +68,14 @@ impl ProbeParams {
 
     /// The usual numbers for a probe.
     pub fn new(probe: Probe) -> Self {
-        Self { probe, probes: probe.usual_count(), samples: Self::SAMPLES, grid: None, seed: 0 }
+        Self {
+            probe,
+            probes: probe.usual_count(),
+            samples: Self::SAMPLES,
+            precision: None,
+            grid: None,
+            seed: 0,
+        }
     }
 
     /// The same with another [`probes`](Self::probes).
@@ -72,6 +88,12 @@ impl ProbeParams {
     #[must_use]
     pub fn with_samples(self, samples: usize) -> Self {
         Self { samples, ..self }
+    }
+
+    /// The same with another [`precision`](Self::precision).
+    #[must_use]
+    pub fn with_precision(self, precision: Option<f64>) -> Self {
+        Self { precision, ..self }
     }
 
     /// The same with another [`grid`](Self::grid).
@@ -91,17 +113,22 @@ impl ProbeParams {
         (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
     }
 
-    /// Whether copies and samples can be counted: what can be known before there are any inputs.
+    /// Whether copies and samples can be counted, and the precision is a share: what can be known before there are any inputs.
     ///
     /// # Errors
-    /// [`Error::ProbeCount`].
+    /// [`Error::ProbeCount`], [`Error::Precision`].
     pub fn check(&self) -> Result<(), Error> {
         for (name, count) in [("probes", self.probes), ("samples", self.samples)] {
             if count == 0 || count > MOST_COPIES {
                 return Err(Error::ProbeCount { name, most: MOST_COPIES, got: count });
             }
         }
-        Ok(())
+        match self.precision {
+            Some(precision) if !(precision > 0.0 && precision < 1.0) => {
+                Err(Error::Precision { got: precision })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn check_for(&self, dim: usize) -> Result<(), Error> {
@@ -124,8 +151,33 @@ impl ProbeParams {
         Copies { probe: self.probe, grid, range, seed: self.seed }
     }
 
+    /// What the searches of all samples share; none where copies are random.
+    fn search<E: From<Error>, M>(
+        &self,
+        inputs: &Samples<'_>,
+        chosen: &[usize],
+        guides: &[usize],
+        clean: &CleanOutputs,
+        copies: &Copies,
+        model: &mut BlackBox<'_, M>,
+    ) -> Result<Option<Search>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        match (self.probe.kind(), self.probe.norm()) {
+            (ProbeKind::Search, ProbeNorm::Linf) => Ok(Some(Search::Corners)),
+            (ProbeKind::Search, ProbeNorm::L2) => {
+                let asked =
+                    if guides == chosen { None } else { Some(CleanOutputs::of(inputs, guides, model)?) };
+                let directions = asked.as_ref().unwrap_or(clean).directions(inputs, guides);
+                Ok(Some(Search::Ball { tree: BlockTree::new(copies.grid, copies.seed), directions }))
+            }
+            (ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. }, _) => Ok(None),
+        }
+    }
+
     /// The samples to probe, in their own order.
-    fn chosen(&self, inputs: usize) -> Vec<usize> {
+    pub(crate) fn chosen(&self, inputs: usize) -> Vec<usize> {
         drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
     }
 }
@@ -158,10 +210,24 @@ pub struct ProbeSummary {
     /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
     /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
+    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    pub estimated: Option<Estimated>,
     /// The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost.
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies; none after a search, nor where it is infinite.
     pub margin_ratio: Option<f64>,
+}
+
+/// What the probes say of one sample, for comparisons of models on the same samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ProbeOutcome {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// Whether it is right (of any class, without labels) and keeps its class on every copy.
+    pub survived: bool,
+    /// Whether it is right and would hold if the search went on; none of random copies.
+    pub robust: Option<bool>,
 }
 
 impl Probed {
@@ -200,15 +266,38 @@ impl Probed {
         let share = |part: f64| part / self.samples.len() as f64;
         let counted =
             |is: fn(&ProbedSample) -> bool| share(samples.iter().filter(|sample| is(sample)).count() as f64);
-        let is_searched = self.samples.iter().all(|sample| sample.late_loss.is_some());
+        let resisting = if self.samples.iter().all(|sample| sample.late_loss.is_some()) {
+            Resisting::of(samples.iter().copied())
+        } else {
+            None
+        };
+        let estimated = resisting.map(|resisting| resisting.estimated(self.samples.len()));
         let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
         Ok(ProbeSummary {
             accuracy: is_labeled.then(|| counted(|_| true)),
             held: counted(ProbedSample::holds),
-            robust_accuracy: is_searched.then(|| counted(|sample| sample.resists() == Some(true))),
+            robust_accuracy: estimated.map(|estimated| estimated.estimate),
+            estimated,
             stability: share(samples.iter().map(|sample| sample.stability()).sum()),
             margin_ratio: median(&mut ratios).filter(|ratio| ratio.is_finite()),
         })
+    }
+
+    /// What became of every probed sample, in ascending order; `labels` are those of all inputs.
+    ///
+    /// # Errors
+    /// When there is not one label per input.
+    pub fn outcomes(&self, labels: Option<&[i64]>) -> Result<Vec<ProbeOutcome>, CoreError> {
+        let mut right = self.right(labels)?.samples.into_iter().map(|sample| sample.index).peekable();
+        let outcome = |sample: &ProbedSample| {
+            let is_right = right.next_if_eq(&sample.index).is_some();
+            ProbeOutcome {
+                index: sample.index,
+                survived: is_right && sample.holds(),
+                robust: sample.resists().map(|resists| is_right && resists),
+            }
+        };
+        Ok(self.samples.iter().map(outcome).collect())
     }
 
     /// The samples that are right, by labels that are classes.
@@ -280,29 +369,140 @@ where
 {
     params.check_for(inputs.dim())?;
     monitor.begin(PROBES);
-    let copies = params.copies(inputs);
     let chosen = params.chosen(inputs.len());
-    let batches = chosen.chunks((BATCH_NUMBERS / inputs.dim()).clamp(1, BATCH_ROWS));
+    probe_chosen(inputs, &chosen, &chosen, model, params, monitor, None).map(|(probed, _)| probed)
+}
+
+/// The first copy that takes its class from each of some samples, as [`probe_model`] has found it with the same parameters; none of
+/// samples that hold. Copies are made of the samples named alone; a search in L2 begins with what all samples that were probed show, so
+/// that these go through the model once more themselves.
+///
+/// # Errors
+/// As [`probe_model`]. Samples that there are not are left out.
+pub fn broken_variants<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    samples: &[usize],
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<Vec<Variant>, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    params.check_for(inputs.dim())?;
+    let chosen: BTreeSet<usize> = samples.iter().copied().filter(|&sample| sample < inputs.len()).collect();
+    let chosen: Vec<usize> = chosen.into_iter().collect();
+    if chosen.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keep = Some(BTreeMap::new());
+    // A search that ended early because all samples together were precise enough had broken these before.
+    let (guides, params) = (params.chosen(inputs.len()), params.clone().with_precision(None));
+    let (_, variants) = probe_chosen(inputs, &chosen, &guides, model, &params, monitor, keep)?;
+    Ok(variants.unwrap_or_default().into_values().collect())
+}
+
+/// Probes the samples named, and keeps what broke them where `variants` is there to take it; `guides` are the samples that a search in L2
+/// begins with.
+fn probe_chosen<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    chosen: &[usize],
+    guides: &[usize],
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+    variants: Option<BTreeMap<usize, Variant>>,
+) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    let copies = params.copies(inputs);
+    let batches = in_batches(chosen, inputs.dim());
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox { model, monitor, evaluations: 0, rounds_done: 0, rounds };
+    let mut model = BlackBox {
+        model,
+        monitor,
+        evaluations: 0,
+        output_dim: None,
+        batches: 0,
+        rounds_done: 0,
+        rounds,
+        variants,
+    };
+    let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
+    let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
+    let effort = Effort::new(params.probes, params.precision);
     let mut samples = Vec::with_capacity(chosen.len());
-    let mut output_dim = 0;
     for indices in batches {
-        let rows = gathered(inputs, indices);
-        let outputs = model.outputs(rows.clone(), inputs.dim())?;
-        output_dim = outputs.dim();
-        let classes = predictions(&outputs);
-        let margins = leads_of(&outputs, classes.iter().copied());
-        let batch = Batch { dim: inputs.dim(), indices: indices.to_vec(), rows, classes, margins };
-        samples.extend(match params.probe.kind() {
-            ProbeKind::Search => search::search(&batch, &copies, params.probes, &mut model)?,
-            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => {
-                scatter(&batch, &copies, params.probes, &mut model)?
-            }
+        let batch = clean.batch(inputs, indices, samples.len());
+        samples.extend(match &search {
+            Some(search) => search.run(&batch, &copies, effort, &mut model)?,
+            None => scatter(&batch, &copies, params.probes, &mut model)?,
         });
     }
-    let evaluations = model.evaluations;
-    Ok(Probed { params: params.clone(), samples, evaluations, inputs: inputs.len(), classes: output_dim })
+    let BlackBox { evaluations, variants, .. } = model;
+    let (params, inputs) = (params.clone(), inputs.len());
+    Ok((Probed { params, samples, evaluations, inputs, classes: clean.dim }, variants))
+}
+
+/// As many samples as go through the model at once.
+fn in_batches(samples: &[usize], dim: usize) -> std::slice::Chunks<'_, usize> {
+    samples.chunks((BATCH_NUMBERS / dim).clamp(1, BATCH_ROWS))
+}
+
+/// What the model says of the samples themselves, in the order in which they are probed.
+struct CleanOutputs {
+    dim: usize,
+    values: Vec<f64>,
+    classes: Vec<usize>,
+    margins: Vec<f64>,
+}
+
+impl CleanOutputs {
+    fn of<E: From<Error>, M>(
+        inputs: &Samples<'_>,
+        samples: &[usize],
+        model: &mut BlackBox<'_, M>,
+    ) -> Result<Self, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
+        for indices in in_batches(samples, inputs.dim()) {
+            let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
+            let classes = predictions(&outputs);
+            clean.dim = outputs.dim();
+            clean.margins.extend(leads_of(&outputs, classes.iter().copied()));
+            clean.classes.extend(classes);
+            clean.values.extend_from_slice(&outputs.values().all_doubles());
+        }
+        Ok(clean)
+    }
+
+    /// Where inputs and outputs of these samples say that margins shrink.
+    fn directions(&self, inputs: &Samples<'_>, samples: &[usize]) -> Directions {
+        Directions::of(&gathered(inputs, samples), inputs.dim(), &self.values, &self.classes)
+    }
+
+    /// The second largest output of a sample, the first of equal ones.
+    fn runner_up(&self, at: usize) -> usize {
+        let (row, class) = (&self.values[at * self.dim..(at + 1) * self.dim], self.classes[at]);
+        let others = (0..self.dim).filter(|&other| other != class);
+        others.reduce(|best, other| if row[other] > row[best] { other } else { best }).unwrap_or(class)
+    }
+
+    /// The samples `indices`, of which `first` come before.
+    fn batch(&self, inputs: &Samples<'_>, indices: &[usize], first: usize) -> Batch {
+        let own = first..first + indices.len();
+        Batch {
+            dim: inputs.dim(),
+            indices: indices.to_vec(),
+            rows: gathered(inputs, indices),
+            classes: self.classes[own.clone()].to_vec(),
+            runners_up: own.clone().map(|at| self.runner_up(at)).collect(),
+            margins: self.margins[own].to_vec(),
+        }
+    }
 }
 
 /// What random copies do to the margins of a batch.
@@ -319,7 +519,7 @@ where
     let (mut squares, mut kept) = (vec![0.0; batch.len()], vec![0_usize; batch.len()]);
     for copy in 0..probes {
         let rows = perturbed(&batch.rows, batch.dim, &batch.indices, copy, copies);
-        let margins = model.margins(rows, batch.dim, &batch.classes)?;
+        let margins = model.margins(rows, batch.dim, &batch.classes, &batch.indices)?;
         for (at, margin) in margins.into_iter().enumerate() {
             let sample = &mut found[at];
             sample.lowest = sample.lowest.min(margin);
@@ -382,7 +582,7 @@ fn perturbed(rows: &[f32], dim: usize, indices: &[usize], copy: usize, copies: &
 }
 
 /// Some rows of the inputs, in single precision.
-fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
+pub(crate) fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
     let dim = inputs.dim();
     let mut rows = Vec::with_capacity(indices.len() * dim);
     for &index in indices {

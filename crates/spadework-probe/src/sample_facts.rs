@@ -4,10 +4,13 @@ use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 
-use crate::accuracy::accuracy;
+use crate::accuracy::{are_classes, correct, share_of};
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
+use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
+use crate::smoothness::Smoothness;
+use crate::task::{OutputKind, Task};
 
 /// What is known of the samples besides their node scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +18,14 @@ use crate::probe::Probed;
 pub struct SampleFacts {
     /// The part of the samples that are right; `None` where labels and outputs do not go together.
     pub accuracy: Option<f64>,
+    /// Which samples are right, likewise.
+    pub correct: Option<Vec<bool>>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
+    /// How many of its input neighbors every sample keeps, with the k asked for.
+    pub overlap: NeighborhoodOverlap,
+    /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
+    pub smoothness: Option<Smoothness>,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
@@ -43,12 +52,27 @@ impl SampleFacts {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn of(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Self> {
-        let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
-        let accuracy = match (signals.outputs, signals.labels) {
-            (Some(outputs), Some(labels)) => accuracy(outputs, labels)?,
+        let overlap = NeighborhoodOverlap::of(report, signals.inputs, signals.outputs);
+        let kind = signals.outputs.map(|outputs| OutputKind::of(signals.task, outputs, signals.labels));
+        let classes = match (kind, signals.outputs) {
+            (Some(kind), Some(outputs)) => kind.classes(outputs)?,
             _ => None,
         };
-        Ok(Self { accuracy, margins: margins.flatten(), fragility: Fragility::of_report(report, signals)? })
+        let labels = kind.zip(signals.labels).map(|(kind, labels)| kind.labels(labels));
+        let signals = SampleSignals {
+            outputs: classes.as_deref(),
+            labels: labels.as_deref().or(signals.labels),
+            ..*signals
+        };
+        let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
+        let correct = match (signals.outputs, signals.labels) {
+            (Some(outputs), Some(labels)) => correct(outputs, labels)?,
+            _ => None,
+        };
+        let accuracy = correct.as_deref().map(share_of);
+        let fragility = Fragility::of_report(report, &signals)?;
+        let smoothness = smoothness(report, &signals)?;
+        Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, smoothness, fragility })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of
@@ -61,6 +85,7 @@ impl SampleFacts {
         models: &ModelSet<'_>,
         labels: Option<&[i64]>,
         probed: &[Option<&Probed>],
+        task: Task,
     ) -> Result<Vec<Self>> {
         let facts = |(at, model): (usize, &ComparedModel)| {
             let probe_margins = probed.get(at).copied().flatten().map(Probed::lowest_margins);
@@ -69,9 +94,19 @@ impl SampleFacts {
                 outputs: Some(&models.models()[model.given].outputs),
                 labels,
                 probe_margins: probe_margins.as_deref(),
+                task,
             };
             Self::of(&model.report, &signals).map_err(|error| error.in_model(&model.name))
         };
         comparison.models.iter().enumerate().map(facts).collect()
+    }
+}
+
+/// How smooth the outputs are over the input graph, unless labels show that they are no classes.
+fn smoothness(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Option<Smoothness>> {
+    match (signals.outputs, signals.labels) {
+        (Some(outputs), Some(labels)) if !are_classes(outputs, labels)? => Ok(None),
+        (Some(outputs), _) => Ok(Smoothness::of(report.graphs.input(), outputs)),
+        (None, _) => Ok(None),
     }
 }

@@ -4,7 +4,8 @@ use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
-    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, probe_model, probed_manifold,
+    ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
+    probed_manifold,
 };
 
 const DIM: usize = 24;
@@ -115,6 +116,59 @@ fn a_search_finds_the_worst_corner_of_a_linear_model() {
     assert!(searched.evaluations < 200 * 53);
 }
 
+/// 24 numbers have 51 blocks, so that 100 copies take all that 800 can: what stands then is not tried again, and nothing stands that falls.
+#[test]
+fn samples_that_change_no_more_need_no_more_copies() {
+    let (largest, _) = norms();
+    let searched = probed("linf:0.1", 200);
+    for sample in &searched.samples[2..] {
+        assert_eq!(sample.holds(), sample.margin > 0.1 * largest, "{sample:?}");
+        assert!(
+            !sample.holds() || (sample.lowest - (sample.margin - 0.1 * largest)).abs() < 1e-4,
+            "{sample:?}"
+        );
+    }
+    let standing = searched.samples.iter().filter(|sample| sample.holds()).count() as u64;
+    assert!(
+        searched.evaluations > standing * 100 && searched.evaluations < 200 * 401,
+        "{}",
+        searched.evaluations
+    );
+}
+
+/// Weights without pattern over 4,096 numbers: every size of blocks takes more, so that a search goes on unless it was precise enough.
+#[test]
+fn a_search_ends_where_its_estimate_is_precise_enough() {
+    const WIDE: usize = 4096;
+    let weight = |at: usize| ((at * at % 7919) as f64 * 0.618_033_988_749_895).fract() - 0.5;
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        let lead =
+            |row: &[f32]| row.iter().enumerate().map(|(at, &x)| weight(at) * f64::from(x)).sum::<f64>();
+        let outputs = singles(rows).chunks_exact(WIDE).flat_map(|row| [50.0 + lead(row), 0.0]);
+        Ok(Samples::from_f64(rows.len(), 2, outputs.collect::<Vec<f64>>())?)
+    };
+    let values: Vec<f32> = (0..20 * WIDE).map(|at| (at as f32 * 0.37).fract() * 0.02 - 0.01).collect();
+    // The last sample reaches out to ±1, so that no copy of the others is cut off.
+    let inputs =
+        Samples::from_f32(21, WIDE, [values, vec![-1.0, 1.0], vec![0.0; WIDE - 2]].concat()).unwrap();
+    let search = params("linf:0.1").with_probes(1600);
+    let whole = probe_model(&inputs, model, &search, &Silent).unwrap();
+    let early = probe_model(&inputs, model, &search.clone().with_precision(Some(0.9)), &Silent).unwrap();
+    assert_eq!(early.evaluations, 21 * (1 + 200));
+    assert!(whole.evaluations > 21 * 400, "{}", whole.evaluations);
+    for probed in [&whole, &early] {
+        let found = probed.summary(None).unwrap();
+        let estimated = found.estimated.unwrap();
+        assert_eq!((Some(estimated.estimate), estimated.n), (found.robust_accuracy, 21));
+        assert!(
+            estimated.lower <= estimated.estimate && estimated.estimate <= estimated.upper,
+            "{estimated:?}"
+        );
+    }
+    let error = probe_model(&inputs, model, &search.with_precision(Some(1.5)), &Silent).unwrap_err();
+    assert_eq!(error, Error::Precision { got: 1.5 });
+}
+
 /// A sample 0.05 from the boundary is lost by half of its copies at ±0.1: of 16,000 copies, half to within four standard
 /// deviations of 0.5/√16000.
 #[test]
@@ -211,7 +265,7 @@ fn copies_stay_in_range_and_come_in_small_numbers() {
     }
 }
 
-/// The same bits for any number of threads, and for a sample whatever other samples are probed beside it.
+/// The same bits for any number of threads, and for a sample whatever other samples are probed with it.
 #[test]
 fn probes_depend_on_the_seed_and_the_sample_alone() {
     for kind in ["search", "pixel", "block", "smooth"] {
@@ -228,6 +282,80 @@ fn probes_depend_on_the_seed_and_the_sample_alone() {
         assert!(some.samples.iter().all(|sample| all.samples[sample.index] == *sample), "{kind}");
         let other = on(1, &params.with_seed(1));
         assert_ne!(all.samples, other.samples, "{kind}");
+    }
+}
+
+/// A search in a ball begins with what all probed samples show, so that it depends on which they are, but not on threads nor on how many
+/// rows the model is given at a time.
+#[test]
+fn a_search_in_a_ball_depends_on_the_seed_and_the_probed_samples_alone() {
+    let params = params("l2:0.4").with_probes(40);
+    let on = |threads: usize, params: &ProbeParams| {
+        let work = || probe_model(&inputs(5000), linear, params, &Silent);
+        with_threads(std::num::NonZeroUsize::new(threads), work).unwrap()
+    };
+    let all = on(1, &params);
+    assert_eq!(all, on(3, &params));
+    assert_ne!(all.samples, on(1, &params.with_seed(1)).samples);
+}
+
+/// What broke samples is found again, although a search in a ball begins with what all probed samples show.
+#[test]
+fn what_broke_samples_in_a_ball_is_found_again() {
+    let (inputs, params) = (inputs(200), params("l2:0.5").with_samples(50).with_precision(Some(0.9)));
+    let changed = probe_model(&inputs, linear, &params, &Silent).unwrap().changed(None).unwrap();
+    let mut broken: Vec<usize> = changed.iter().map(|sample| sample.index).collect();
+    broken.sort_unstable();
+    assert!((5..45).contains(&broken.len()), "the case decides something: {}", broken.len());
+    let variants = broken_variants(&inputs, &broken, linear, &params, &Silent).unwrap();
+    assert_eq!(variants.iter().map(|variant| variant.index).collect::<Vec<_>>(), broken);
+    for sample in &changed {
+        let variant = variants.iter().find(|variant| variant.index == sample.index).unwrap();
+        assert_eq!(variant.margin, sample.lowest, "a search ends with the copy that breaks its sample");
+    }
+}
+
+/// No copy in a ball takes more than ε‖w‖₂ of a linear margin. The search comes within 2 % of that after 100 copies, and spends no more
+/// copies than it may; signs, which are as long, take at most ε‖w‖₁/√d.
+#[test]
+fn a_search_in_a_ball_finds_the_gradient_of_a_linear_model() {
+    let (largest, length) = norms();
+    let radius = 0.5;
+    let search = params("l2:0.5").with_probes(100);
+    let mut rows_seen = 0;
+    let counted = |rows: &Samples<'_>| {
+        rows_seen += rows.len() as u64;
+        linear(rows)
+    };
+    let searched = probe_model(&inputs(200), counted, &search, &Silent).unwrap();
+    assert_eq!(rows_seen, searched.evaluations);
+    assert!(searched.evaluations <= search.most_evaluations(200));
+    for sample in searched.samples[2..].iter() {
+        let taken = sample.margin - sample.lowest;
+        assert!(taken <= radius * length * (1.0 + 1e-4), "{sample:?}");
+        assert!(!sample.holds() || taken > 0.98 * radius * length, "{sample:?} of {}", radius * length);
+    }
+    assert!(0.98 * length > largest / (DIM as f64).sqrt(), "the case tells signs from directions");
+    let expected = searched.samples[2..].iter().filter(|sample| sample.margin > radius * length).count();
+    assert!((20..180).contains(&expected), "the case decides something: {expected}");
+}
+
+/// Where numbers are at the end of their range, a search in a ball leaves them there and spends the radius on the others.
+#[test]
+fn a_search_in_a_ball_stays_in_range_and_uses_its_radius() {
+    // Half of the numbers are 0, and only less of them would help.
+    let values: Vec<f32> = (0..60 * 16).map(|at| if at % 2 == 0 { 0.0 } else { 0.5 }).collect();
+    let inputs = Samples::from_f32(60, 16, values).unwrap();
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        assert!(singles(rows).iter().all(|number| (0.0..=1.0).contains(number)));
+        let outputs = singles(rows).chunks_exact(16).flat_map(|row| [row.iter().sum::<f32>(), 0.0]);
+        Ok(Samples::from_f32(rows.len(), 2, outputs.collect::<Vec<f32>>())?)
+    };
+    let probed = probe_model(&inputs, model, &params("l2:0.4").with_probes(120), &Silent).unwrap();
+    // The eight numbers that can fall share the radius: 0.4·√8 of 4 is taken.
+    for sample in &probed.samples {
+        let taken = sample.margin - sample.lowest;
+        assert!((taken - 0.4 * 8.0_f64.sqrt()).abs() < 0.02, "{sample:?}");
     }
 }
 
@@ -310,4 +438,49 @@ fn accuracy_counts_the_first_largest_output() {
     assert_eq!(accuracy(&outputs, &[1, 1, 2, 3]).unwrap(), None);
     assert_eq!(accuracy(&outputs, &[-1, 1, 2, 1]).unwrap(), None);
     assert!(accuracy(&outputs, &[1]).is_err());
+}
+
+/// What is shown of a sample that breaks is the copy that broke it in the search: as far away as allowed, of another class, with
+/// the margin that the search has found. A sample that holds has none.
+#[test]
+fn variants_are_the_copies_that_broke_their_samples() {
+    let weights = [1.0_f32, -2.0, 0.5, 1.5];
+    let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+        let Values::F32(values) = rows.values() else { panic!("probes are single precision") };
+        let lead = |row: &[f32]| row.iter().zip(weights).map(|(x, w)| x * w).sum::<f32>();
+        let outputs = values.chunks_exact(4).flat_map(|row| [lead(row), -lead(row)]).collect::<Vec<_>>();
+        Ok(Samples::from_f32(rows.len(), 2, outputs)?)
+    };
+    let rows = vec![0.49, 0.2, 0.1, 0.1, 0.9, 0.0, 0.9, 0.9, 0.1, 0.4, 0.2, 0.2];
+    let inputs = Samples::from_f32(3, 4, rows.clone()).unwrap();
+    let params = ProbeParams::new("linf:0.1".parse().unwrap());
+    let probed = probe_model::<Error, _>(&inputs, model, &params, &Silent).unwrap();
+    let variants = broken_variants::<Error, _>(&inputs, &[2, 0, 1, 2, 9], model, &params, &Silent).unwrap();
+    let broken: Vec<usize> = probed.samples.iter().filter(|s| !s.holds()).map(|s| s.index).collect();
+    assert_eq!(variants.iter().map(|variant| variant.index).collect::<Vec<_>>(), broken);
+    assert!(!broken.is_empty() && broken.len() < 3, "{broken:?}");
+    for variant in &variants {
+        let sample = &probed.samples[variant.index];
+        assert_eq!(variant.margin, sample.lowest);
+        assert_ne!(variant.class, sample.class);
+        let original = &rows[4 * variant.index..4 * variant.index + 4];
+        assert!(variant.row.iter().zip(original).all(|(a, b)| (a - b).abs() <= 0.1 + 1e-6));
+    }
+    assert!(broken_variants::<Error, _>(&inputs, &[], model, &params, &Silent).unwrap().is_empty());
+}
+
+/// A model that returns more or fewer outputs later on would be read beyond its end, or half.
+#[test]
+fn a_model_keeps_its_number_of_outputs() {
+    for (later, probe) in [(2, "linf:0.1"), (4, "linf:0.1"), (2, "linf:0.1:pixel"), (4, "linf:0.1:pixel")] {
+        let mut calls = 0;
+        let fickle = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+            calls += 1;
+            let columns = if calls > 3 { later } else { 3 };
+            let outputs: Vec<f64> = (0..rows.len() * columns).map(|at| (at % columns) as f64).collect();
+            Ok(Samples::from_f64(rows.len(), columns, outputs)?)
+        };
+        let error = probe_model(&inputs(20), fickle, &params(probe), &Silent).unwrap_err();
+        assert_eq!(error, Error::OutputWidth { batch: 3, expected: 3, got: later }, "{probe}");
+    }
 }

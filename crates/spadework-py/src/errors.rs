@@ -3,10 +3,14 @@
 //! What is wrong with the call is a `ValueError`; what has no answer as posed is a `SpadeworkError` or one of its
 //! subclasses, with the numbers as attributes. The classes themselves are Python (`spadework._errors`).
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::Error as CoreError;
+use spadework_app::{Failure as AppFailure, Voice};
 use spadework_io::Error as FileError;
 use spadework_model::{Error as ModelFileError, ModelError};
 use spadework_probe::Error as ProbeError;
@@ -79,6 +83,12 @@ impl From<ProbeError> for Failure {
     }
 }
 
+impl From<AppFailure> for Failure {
+    fn from(failure: AppFailure) -> Self {
+        Self { argument: None, error: Cause::File(failure.message(Voice::Python)) }
+    }
+}
+
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Self {
         Self { argument: None, error: Cause::File(error.to_string()) }
@@ -109,6 +119,20 @@ impl From<PageError> for Failure {
             error => Self { argument: None, error: Cause::Page(error.to_string()) },
         }
     }
+}
+
+/// A mistake of this program as an exception that `except Exception` catches; a panic that reaches pyo3 is not one.
+pub(crate) fn internal_error(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    PyRuntimeError::new_err(format!(
+        "internal error in spadework: {text}; please report it with the call that led to it"
+    ))
+}
+
+/// Work on the calling thread that no panic leaves.
+pub(crate) fn without_panics<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal_error(&*panic)))
 }
 
 /// What might help, in the words of a Python call.
@@ -169,6 +193,9 @@ fn ill_posed(
         }
         CoreError::MissedEigenvalue { .. } => "ConvergenceError",
         CoreError::AllEqual { .. }
+        | CoreError::TooClose { .. }
+        | CoreError::WeightRange { .. }
+        | CoreError::NoRoom { .. }
         | CoreError::CertificateTooLarge { .. }
         | CoreError::NotCertified { .. }
         | CoreError::Threads { .. } => "SpadeworkError",

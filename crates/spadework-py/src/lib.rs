@@ -47,7 +47,10 @@ mod _native {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
 
     #[pymodule_init]
-    fn check_kernels(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn begin(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // An onnxruntime that this interpreter can import can be used.
+        let path = module.py().import("sys")?.getattr("path")?;
+        spadework_model::look_in_modules(path.extract().unwrap_or_default());
         Kernels::requested().map(drop).map_err(|error| PyImportError::new_err(error.to_string()))
     }
 }

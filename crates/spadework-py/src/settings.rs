@@ -9,6 +9,8 @@ use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
 use spadework::pipeline::Spectrum;
+use spadework_app::RankBy;
+use spadework_probe::Task;
 
 /// A dictionary with exactly these keys; `_settings.py` has checked the types.
 #[derive(Debug, FromPyObject)]
@@ -19,6 +21,9 @@ pub(crate) struct Settings {
     eigenpairs: Option<usize>,
     pub(crate) sketch_error: f64,
     solver: String,
+    input_metric: String,
+    output_metric: String,
+    standardize: String,
     search: String,
     graph: String,
     weights: String,
@@ -27,6 +32,8 @@ pub(crate) struct Settings {
     certify: bool,
     seed: u64,
     pub(crate) threads: Option<NonZeroUsize>,
+    task: String,
+    rank_by: String,
 }
 
 impl Settings {
@@ -41,6 +48,9 @@ impl Settings {
             .with_eigenpairs(eigenpairs)
             .with_spectrum(spectrum)
             .with_solver(solver(&self.solver)?)
+            .with_input_metric(word("input_metric", &self.input_metric)?)
+            .with_output_metric(word("output_metric", &self.output_metric)?)
+            .with_standardize(word("standardize", &self.standardize)?)
             .with_search(word("search", &self.search)?)
             .with_graph(word("graph", &self.graph)?)
             .with_weights(word("weights", &self.weights)?)
@@ -51,7 +61,19 @@ impl Settings {
     }
 }
 
-fn word<T: FromStr<Err = UnknownWord>>(argument: &str, word: &str) -> PyResult<T> {
+impl Settings {
+    /// What the outputs are.
+    pub(crate) fn task(&self) -> PyResult<Task> {
+        word("task", &self.task)
+    }
+
+    /// By what models are ranked.
+    pub(crate) fn rank_by(&self) -> PyResult<RankBy> {
+        word("rank_by", &self.rank_by)
+    }
+}
+
+pub(crate) fn word<T: FromStr<Err = UnknownWord>>(argument: &str, word: &str) -> PyResult<T> {
     word.parse().map_err(|UnknownWord { expected, .. }| unknown(argument, expected, word))
 }
 

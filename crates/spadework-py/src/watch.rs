@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use spadework::monitor::Stage;
 use spadework::{Error as CoreError, Monitor};
 
-use crate::errors::Failure;
+use crate::errors::{Failure, internal_error};
 
 /// Between two looks at signals and progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -108,10 +108,13 @@ pub(crate) fn watched<T: Send>(
 ) -> PyResult<T> {
     let watch = Watch::default();
     let outcome = thread::scope(|scope| {
-        let worker = scope.spawn(|| {
+        let worker = thread::Builder::new().spawn_scoped(scope, || {
             let _finisher = Finisher(&watch);
             in_pool(threads, || work(&watch))
         });
+        let Ok(worker) = worker else {
+            return Err(Failure::from(CoreError::Threads { threads: 1 }).into_exception(py));
+        };
         let supervised = watch.supervise(py, progress);
         if supervised.is_err() {
             watch.cancelled.store(true, Ordering::Relaxed);
@@ -121,7 +124,7 @@ pub(crate) fn watched<T: Send>(
     })?;
     match outcome {
         Ok(result) => result.map_err(|failure| failure.into_exception(py)),
-        Err(panic) => std::panic::resume_unwind(panic),
+        Err(panic) => Err(internal_error(&*panic)),
     }
 }
 

@@ -31,7 +31,7 @@ def without_times(document):
     """A document without what depends on the clock, and without notes: Python has these as warnings and in `Report.notes`."""
     if isinstance(document, dict):
         left = {key: without_times(value) for key, value in document.items()}
-        return {key: value for key, value in left.items() if key not in ("timings", "notes") and not key.endswith("_s")}
+        return {key: value for key, value in left.items() if key not in ("timings", "notes", "name") and not key.endswith("_s")}
     return [without_times(entry) for entry in document] if isinstance(document, list) else document
 
 

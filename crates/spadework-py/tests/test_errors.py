@@ -173,3 +173,25 @@ def test_bad_sweeps(neighbors):
 def test_bad_budgets(options):
     with pytest.raises(ValueError):
         spadework.perturbation_budget([1.0, 2.0], **{"top": 1, "large": 0.4, "small": 0.2, **options})
+
+
+def test_weights_and_data_far_from_one_are_right_or_refused():
+    ring = scipy.sparse.diags_array([np.ones(39), np.ones(39)], offsets=[-1, 1]).tolil()
+    line = ring.copy()
+    ring[0, 39] = ring[39, 0] = 1
+    large = spadework.score(input_graph=1e200 * ring.tocsr(), output_graph=line.tocsr(), eigenpairs=1, verbose=False)
+    assert large.model_score == pytest.approx(4e201, rel=1e-9)
+    with pytest.raises(spadework.SpadeworkError, match="within the range of double precision"):
+        spadework.score(input_graph=1e200 * ring.tocsr(), output_graph=1e-200 * line.tocsr(), verbose=False)
+    outputs = np.sin(3 * GOOD)
+    usual = spadework.score(GOOD, outputs, neighbors=5, verbose=False)
+    tiny = spadework.score(GOOD * 2.0**-664, outputs * 2.0**-664, neighbors=5, verbose=False)
+    assert tiny.model_score == usual.model_score
+
+
+def test_lone_surrogates_are_named():
+    labels = ["cat"] * 49 + ["\ud800"]
+    with pytest.raises(ValueError, match=r"labels: row 49: text must be valid Unicode, got '\\ud800'"):
+        spadework.score(GOOD, GOOD, labels=labels, neighbors=5, verbose=False)
+    with pytest.raises(ValueError, match="the name of a model: text must be valid Unicode"):
+        spadework.compare(GOOD, {"a": GOOD, "\udfff": GOOD}, neighbors=5, verbose=False)

@@ -121,3 +121,25 @@ def test_jobs(ring, n_jobs, fine):
     else:
         with pytest.raises(ValueError, match="n_jobs"):
             spade.fit(*ring)
+
+
+def test_score_is_the_overlap_of_held_out_samples():
+    from sklearn.model_selection import cross_val_score
+    from sklearn.neighbors import NearestNeighbors
+
+    random = np.random.default_rng(5)
+    X = random.standard_normal((200, 6))
+    Y = np.tanh(X @ random.standard_normal((6, 3)))
+    fitted, new = slice(0, 150), slice(150, 200)
+    spade = spadework.Spade(neighbors=7, verbose=False).fit(X[fitted], Y[fitted])
+    near = [
+        NearestNeighbors(n_neighbors=7).fit(side[fitted]).kneighbors(side[new], return_distance=False) for side in (X, Y)
+    ]
+    expected = np.mean([len(set(given) & set(taken)) for given, taken in zip(*near)]) / 7
+    assert spade.score(X[new], Y[new]) == pytest.approx(expected, abs=1e-12)
+    # Samples that were fitted are neighbors of themselves on both sides.
+    assert spade.score(X[fitted], Y[fitted]) > expected
+    scores = cross_val_score(spadework.Spade(neighbors=7, verbose=False), X, Y, cv=4)
+    assert scores.shape == (4,) and np.all((0 < scores) & (scores < 1))
+    with pytest.raises(ValueError, match="X has 5 features"):
+        spade.score(X[:, :5], Y)

@@ -72,6 +72,7 @@ def test_a_file_says_what_it_is():
         (dict(input_layout="chw"), '`input_layout` must be "nchw" or "nhwc"'),
         (dict(normalize=[1.0, 0.0]), "`normalize` must be a mean and a deviation"),
         (dict(batch_size=0), "batch_size"),
+        (dict(engine="tract"), '`engine` must be "auto", "builtin" or "onnxruntime"'),
         (dict(onnxruntime="/nowhere/libonnxruntime.so"), "no such file"),
     ],
 )

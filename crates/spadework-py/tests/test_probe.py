@@ -47,6 +47,19 @@ def test_a_search_takes_all_that_a_linear_model_can_lose(samples):
     assert found.changes is None and found.kept is None and found.margin_ratio is None
 
 
+def test_an_estimate_has_an_interval_and_may_end_early(samples):
+    found = spadework.probe(linear, samples, "linf:0.1", verbose=False)
+    lower, upper = found.robust_accuracy_interval
+    assert 0 <= lower <= found.robust_accuracy <= upper <= 1
+    estimate = found.document["estimate"]
+    assert (estimate["n"], estimate["queries"]) == (400, found.evaluations / 400)
+    early = spadework.probe(linear, samples, "linf:0.1", precision=0.9, verbose=False)
+    assert early.evaluations <= 400 * 201 and early.evaluations <= found.evaluations
+    with pytest.raises(ValueError, match="precision of a probe must be above 0"):
+        spadework.probe(linear, samples, "linf:0.1", precision=2, verbose=False)
+    assert spadework.probe(linear, samples, "linf:0.1:pixel", verbose=False).robust_accuracy_interval is None
+
+
 def test_labels_decide_what_is_held(samples):
     right = (samples.astype(float) @ WEIGHTS <= 0).astype(int)
     call = dict(probe="linf:0.001:pixel", verbose=False)
@@ -147,3 +160,17 @@ def test_softmax_is_told(samples):
     with pytest.warns(spadework.SpadeworkWarning, match="ends in a softmax"):
         spadework.probe(path, arrays["x"], "linf:0.1:pixel")
     assert not spadework.probe(path, arrays["x"], "linf:0.1:pixel", onnx={"before_softmax": True}).notes
+
+
+@pytest.mark.parametrize("later", [2, 4])
+@pytest.mark.parametrize("probe", ["linf:0.1", "linf:0.1:pixel"])
+def test_a_function_that_changes_its_number_of_outputs_is_refused(samples, later, probe):
+    calls = 0
+
+    def fickle(x):
+        nonlocal calls
+        calls += 1
+        return np.tile(np.arange(later if calls > 3 else 3), (len(x), 1)).astype(float)
+
+    with pytest.raises(ValueError, match=f"got {later} in batch 3 .* after 3 in the first"):
+        spadework.probe(fickle, samples, probe, verbose=False)

@@ -24,7 +24,7 @@ def report(digits):
 
 def test_frames(report, digits):
     nodes = report.to_frame()
-    assert list(nodes.columns) == ["index", "label", "score", "rank", "margin", "fragility"]
+    assert list(nodes.columns) == ["index", "label", "score", "rank", "margin", "fragility", "overlap"]
     assert nodes.sort_values("rank")["index"].head(10).tolist() == report.top_nodes().tolist()
     assert nodes.label[0] == "zero"
     edges = report.to_frame("edges")

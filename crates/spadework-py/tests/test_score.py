@@ -204,18 +204,28 @@ def test_embeddings_are_no_classes(digits):
 def test_select_and_budgets(digits):
     report = spadework.score(digits["inputs"], digits["standard"])
     chosen = spadework.select(digits["inputs"], digits["standard"], top=50)
-    assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.node_scores[i], i))[:50]
+    assert chosen.tolist() == sorted(range(1797), key=lambda i: (-report.fragility[i], i))[:50]
     assert len(spadework.select(digits["inputs"][:60], digits["standard"][:60], verbose=False)) == 60
-    for by, scores in {"fragility": report.fragility, "margin": -report.margins}.items():
+    ranked = {"node": report.node_scores, "fragility": report.fragility, "margin": -report.margins, "overlap": -report.overlap}
+    for by, scores in ranked.items():
         chosen_by = spadework.select(digits["inputs"], digits["standard"], top=50, by=by)
         assert chosen_by.tolist() == np.argsort(-scores, kind="stable")[:50].tolist()
-    with pytest.raises(ValueError, match='`by` must be "node", "fragility" or "margin", got \'luck\''):
+    with pytest.raises(ValueError, match='`by` must be "fragility", "margin", "overlap" or "node", got \'luck\''):
         spadework.select(digits["inputs"], digits["standard"], by="luck")
-    with pytest.raises(ValueError, match='by="margin" needs `outputs` of at least two numbers a sample'):
+    with pytest.raises(ValueError, match='by="margin" needs `outputs` of at least two numbers per sample'):
         spadework.select(digits["inputs"], digits["standard"][:, 0], by="margin", verbose=False)
     budget = spadework.perturbation_budget(report, top=50, large=0.4, small=0.2)
-    assert np.flatnonzero(budget == 0.4).tolist() == sorted(chosen.tolist())
+    by_node = spadework.select(digits["inputs"], digits["standard"], top=50, by="node")
+    assert np.flatnonzero(budget == 0.4).tolist() == sorted(by_node.tolist())
     assert np.count_nonzero(budget == 0.2) == 1797 - 50
+
+
+def test_overlap_is_the_share_of_neighbors_that_stay(digits):
+    """By SciPy's matrices of both graphs."""
+    report = spadework.score(digits["inputs"], digits["standard"])
+    before, after = report.input_graph.astype(bool), report.output_graph.astype(bool)
+    stay = before.multiply(after).sum(axis=1)
+    assert np.allclose(report.overlap, np.asarray(stay / before.sum(axis=1)).ravel(), rtol=1e-15)
 
 
 def test_comparisons_rank_and_agree_with_single_scores(digits):
@@ -246,3 +256,62 @@ def test_a_refused_k_of_a_sweep_has_no_score(ring):
     found = spadework.sweep(inputs, far, neighbors=[3, 40], connectivity="error")
     assert np.isnan(found.model_scores[0, 0]) and found.model_scores[1, 0] > 0
     assert np.isnan(found.to_frame().model_score[0])
+
+
+def test_a_model_may_stand_for_its_outputs(digits):
+    inputs = digits["inputs"][:200]
+    weights = np.random.default_rng(0).standard_normal((inputs.shape[1], 4)).astype(np.float32)
+    by_array = spadework.score(inputs, inputs @ weights, verbose=False)
+    by_model = spadework.score(inputs, lambda x: x @ weights, verbose=False)
+    assert by_model.model_score == by_array.model_score
+    compared = spadework.compare(inputs, {"array": inputs @ weights, "model": lambda x: x @ weights}, verbose=False)
+    assert compared.ranks == {"array": 1, "model": 1}
+    with pytest.raises(ValueError, match="is a model, which needs `inputs`"):
+        spadework.score(outputs=lambda x: x, input_graph=scipy.sparse.eye_array(3))
+
+
+def test_one_output_with_two_labels_is_a_classifier():
+    random = np.random.default_rng(1)
+    inputs = random.standard_normal((120, 5))
+    logit = inputs @ random.standard_normal(5)
+    labels = np.where(logit + 0.5 * random.standard_normal(120) > 0, 7, 3)
+    report = spadework.score(inputs, logit, labels=labels, verbose=False)
+    assert report.accuracy == np.mean((logit > 0) == (labels == 7))
+    # The lead of z over −z, negative where the label is missed.
+    assert report.margins == pytest.approx(2 * logit * np.where(labels == 7, 1, -1))
+    regression = spadework.score(inputs, logit, labels=labels, task="regression", verbose=False)
+    assert regression.accuracy is None and regression.margins is None
+    assert regression.model_score == report.model_score
+    with pytest.raises(ValueError, match="`task` must be auto, classes, embedding or regression"):
+        spadework.score(inputs, logit, task="ranking")
+
+
+def test_embeddings_have_no_margins(digits):
+    report = spadework.score(digits["inputs"], digits["standard"], task="embedding", verbose=False)
+    assert report.margins is None and report.document["fragility_basis"] == "node scores"
+    assert report.document["request"]["task"] == "embedding"
+
+
+def test_notes_have_codes_in_the_document():
+    random = np.random.default_rng(0)
+    groups = np.repeat([0, 50], 60)[:, None]
+    inputs = random.standard_normal((120, 3)) + groups
+    with pytest.warns(spadework.SpadeworkWarning, match='connectivity="bridge"'):
+        report = spadework.score(inputs, inputs[:, :2], neighbors=5)
+    (note,) = report.document["notes"]
+    assert note == {"code": "neighbors-grown", "message": report.notes[0]}
+    quiet = spadework.score(inputs, inputs[:, :2], neighbors=5, verbose=False)
+    assert quiet.document["notes"] == report.document["notes"]
+
+
+def test_models_are_ranked_by_overlap_with_intervals(digits):
+    models = {name: digits[name] for name in ("standard", "robust")}
+    found = spadework.compare(digits["inputs"], models, verbose=False)
+    overlaps = {model["name"]: model["estimates"]["overlap"] for model in found.document["models"]}
+    assert found.ranked_by == "overlap"
+    assert found.ranking == sorted(overlaps, key=lambda name: -overlaps[name]["estimate"])
+    assert all(share["lower"] < share["estimate"] < share["upper"] for share in overlaps.values())
+    by_score = spadework.compare(digits["inputs"], models, rank_by="model-score", verbose=False)
+    assert by_score.ranking == sorted(models, key=lambda name: by_score[name].model_score)
+    with pytest.raises(ValueError, match="needs probes of models that can be run"):
+        spadework.compare(digits["inputs"], models, rank_by="robust-accuracy", verbose=False)

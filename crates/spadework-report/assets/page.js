@@ -28,7 +28,7 @@
   for (const button of document.querySelectorAll('button.save')) {
     button.addEventListener('click', () => {
       const table = byId(button.dataset.table);
-      save(table.dataset.name, Array.from(table.rows, (row) => Array.from(row.cells, (cell) => cell.textContent)));
+      save(table.dataset.name, Array.from(table.rows, (row) => Array.from(row.cells, (cell) => cell.dataset.exact ?? cell.textContent)));
     });
   }
 
@@ -42,78 +42,132 @@
   // Columns of numbers.
   const unpack = (text, Kind) => new Kind(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)).buffer);
   const count = data.samples;
-  const labels = data.labels && { names: data.labels.names, of: unpack(data.labels.packed, Uint16Array) };
-  const models = data.models.map((model) => {
-    const scores = unpack(model.scores, Float32Array);
-    // Most fragile first; equal scores in the order of the samples, as everywhere.
-    const order = Uint32Array.from({ length: count }, (_, p) => p).sort((a, b) => scores[b] - scores[a] || a - b);
+  // Most fragile first; equal ones in the order of the samples, as everywhere.
+  const ordered = (column) => Uint32Array.from({ length: count }, (_, p) => p).sort((a, b) => column[b] - column[a] || a - b);
+  const ranks = (order) => {
     const rank = new Uint32Array(count);
     order.forEach((p, at) => { rank[p] = at + 1; });
+    return rank;
+  };
+  const idOf = (p) => (data.ids ? data.ids[p] : `#${p}`);
+  const labels = data.labels && { names: data.labels.names, of: unpack(data.labels.packed, Uint16Array) };
+  const models = data.models.map((model) => {
+    const [scores, margins, fragility] = [model.scores, model.margins, model.fragility].map((column) => column && unpack(column, Float64Array));
     const predicted = model.predicted && { names: model.predicted.names, of: unpack(model.predicted.packed, Uint16Array) };
-    const [margins, fragility] = [model.margins, model.fragility].map((column) => column && unpack(column, Float32Array));
-    return { name: model.name, scores, order, rank, predicted, margins, fragility };
+    // By what says best which samples break; node scores keep ranks of their own.
+    const [order, scoreOrder] = [ordered(fragility ?? scores), ordered(scores)];
+    return { name: model.name, scores, order, scoreOrder, rank: ranks(order), scoreRank: ranks(scoreOrder), predicted, margins, fragility };
   });
   const labelOf = (p) => (labels ? labels.names[labels.of[p]] : null);
   const predictedOf = (model, p) => (model.predicted ? model.predicted.names[model.predicted.of[p]] : null);
   const isWrong = (model, p) => model.predicted !== null && labelOf(p) !== predictedOf(model, p);
-  const written = (value) => (value === 0 ? '0' : Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7 ? value.toExponential(2) : String(Number(value.toPrecision(4))));
+  const written = (value) => (value === 0 ? '0' : Math.abs(value) < 1e-4 || Math.abs(value) >= 1e7 ? value.toExponential(1) : String(Number(value.toPrecision(3))));
 
-  // What stands beside the score of a sample.
-  const beside = (model, p) => [
-    ...(model.margins ? [`margin ${written(model.margins[p])}`] : []),
+  // Numbers of a sample, the one that ranks it first.
+  const numbersOf = (model, p) => [
     ...(model.fragility ? [`fragility ${model.fragility[p].toFixed(3)}`] : []),
+    ...(model.margins ? [`margin ${written(model.margins[p])}`] : []),
+    `${model.fragility ? 'node score' : 'score'} ${written(model.scores[p])}`,
   ];
+  // In a caption there is room for what ranks a sample, and no more.
+  const briefly = (model, p) => numbersOf(model, p).slice(0, model.fragility ? 2 : 1);
 
-  // Pictures and rows of samples.
+  // Pictures and rows of samples, and of the probes that broke some of them.
   const sheet = data.pictures;
   const place = new Map((sheet ? sheet.samples : []).map((p, at) => [p, at]));
-  const rows = new Map((data.rows ? data.rows.samples : []).map((p, at) => [p, data.rows.text[at]]));
-  if (sheet) {
-    const style = document.createElement('style');
-    style.textContent = `.picture.of-sheet { background-image: url(${sheet.image}); }`;
-    document.head.append(style);
-  }
-  const nameOf = (p) => `sample ${p}${labels ? `, label ${labelOf(p)}` : ''}`;
+  const rows = new Map((data.rows ? data.rows.samples : []).map((p, at) => [p, data.rows.numbers[at]]));
+  const variants = data.variants;
+  const variantOf = new Map((variants ? variants.samples : []).map((p, at) => [p, at]));
+  const sheetStyle = (name, image) => `.picture.${name} { background-image: url(${image}); }`;
+  const style = document.createElement('style');
+  if (sheet) style.textContent += sheetStyle('of-sheet', sheet.image);
+  if (variants?.pictures) style.textContent += sheetStyle('of-variants', variants.pictures.image);
+  document.head.append(style);
+  const nameOf = (p) => `sample ${idOf(p)}${labels ? `, label ${labelOf(p)}` : ''}`;
+  const showCell = (element, from, at, name) => {
+    // The longer side fills the square.
+    const scale = 84 / Math.max(from.width, from.height);
+    element.classList.add(name);
+    element.style.width = `${from.width * scale}px`;
+    element.style.height = `${from.height * scale}px`;
+    element.style.backgroundSize = `${from.columns * from.width * scale}px ${from.rows * from.height * scale}px`;
+    element.style.backgroundPosition = `${-(at % from.columns) * from.width * scale}px ${-Math.floor(at / from.columns) * from.height * scale}px`;
+  };
+  const named = (element, name) => {
+    element.setAttribute('role', 'img');
+    element.setAttribute('aria-label', name);
+    return element;
+  };
   const fillPicture = (element, p) => {
-    if (place.has(p)) {
-      const at = place.get(p);
-      // Whole multiples of a pixel stay sharp; the longer side fills the square.
-      const scale = 84 / Math.max(sheet.width, sheet.height);
-      element.classList.add('of-sheet');
-      element.style.width = `${sheet.width * scale}px`;
-      element.style.height = `${sheet.height * scale}px`;
-      element.style.backgroundSize = `${sheet.columns * sheet.width * scale}px ${sheet.rows * sheet.height * scale}px`;
-      element.style.backgroundPosition = `${-(at % sheet.columns) * sheet.width * scale}px ${-Math.floor(at / sheet.columns) * sheet.height * scale}px`;
-    } else if (rows.has(p)) {
+    if (place.has(p)) showCell(element, sheet, place.get(p), 'of-sheet');
+    else if (rows.has(p)) {
       element.classList.add('numbers');
-      element.textContent = rows.get(p);
+      const table = document.createElement('table');
+      for (const [column, value] of rows.get(p)) {
+        const row = table.insertRow();
+        row.insertCell().textContent = column;
+        row.insertCell().textContent = value;
+      }
+      if (data.rows.left_out > 0) table.insertRow().insertCell().textContent = `and ${data.rows.left_out} more`;
+      element.replaceChildren(table);
     } else {
       element.classList.add('empty');
-      element.textContent = sheet ? 'no picture on this page' : 'not on this page';
+      element.textContent = sheet ? 'no picture (--pictures)' : 'not on this page';
     }
-    element.setAttribute('role', 'img');
-    element.setAttribute('aria-label', nameOf(p));
+    return named(element, nameOf(p));
+  };
+  const division = (name) => {
+    const element = document.createElement('div');
+    element.className = name;
+    return element;
+  };
+  // The probe that broke a sample, and what it changed.
+  const brokenOf = (p) => {
+    const at = variantOf.get(p);
+    const [to, times] = [variants.classes[at], variants.amplified];
+    if (!variants.pictures) {
+      const text = division('picture numbers');
+      text.textContent = variants.text[at];
+      return [named(text, `what the probe changed; taken for ${to}`)];
+    }
+    const [probe, difference] = [division('picture'), division('picture')];
+    showCell(probe, variants.pictures, at, 'of-variants');
+    showCell(difference, variants.pictures, variants.samples.length + at, 'of-variants');
+    return [named(probe, `the probe that broke ${idOf(p)}, taken for ${to}`), named(difference, `the difference, amplified ${times} times`)];
   };
   const caption = (p, model, extra) => {
     const text = document.createElement('figcaption');
-    text.append(`#${p}`);
+    const id = document.createElement('strong');
+    id.textContent = idOf(p);
+    text.append(id);
     if (labels) text.append(` · ${labelOf(p)}`);
-    if (model.predicted) {
+    if (isWrong(model, p)) {
       const span = document.createElement('span');
       span.textContent = ` → ${predictedOf(model, p)}`;
-      if (isWrong(model, p)) span.className = 'wrong';
+      span.className = 'wrong';
       text.append(span);
     }
-    text.append(document.createElement('br'), extra ?? [`score ${written(model.scores[p])}`, ...beside(model, p)].join(', '));
+    for (const line of extra ? [extra] : briefly(model, p)) text.append(document.createElement('br'), line);
     return text;
   };
-  const figureOf = (p, model, extra) => {
+  const figureOf = (p, model, extra, withBroken) => {
     const figure = document.createElement('figure');
-    const picture = document.createElement('div');
-    picture.className = 'picture';
-    if (!place.has(p) && rows.has(p)) figure.className = 'text';
-    fillPicture(picture, p);
-    figure.append(picture, caption(p, model, extra));
+    const picture = fillPicture(division('picture'), p);
+    const isText = !place.has(p) && rows.has(p);
+    if (isText) figure.className = 'text';
+    if (!withBroken || !variantOf.has(p)) {
+      figure.append(picture, caption(p, model, extra));
+      return figure;
+    }
+    figure.classList.add('broken');
+    const row = division('three');
+    row.append(picture, ...brokenOf(p));
+    const to = document.createElement('span');
+    to.className = 'wrong';
+    to.textContent = variants.classes[variantOf.get(p)];
+    const text = caption(p, model, 'after the probe ');
+    text.append(to, isText ? '' : ` (difference × ${variants.amplified})`);
+    figure.append(row, text);
     return figure;
   };
   const fillGallery = (gallery, samples, model, extra) => {
@@ -122,14 +176,15 @@
   };
   for (const element of document.querySelectorAll('.picture[data-sample]')) {
     const p = Number(element.dataset.sample);
-    if (element.dataset.caption) element.replaceWith(figureOf(p, models[0]));
+    if (element.dataset.caption) element.replaceWith(figureOf(p, models[0], undefined, element.dataset.broken));
     else fillPicture(element, p);
   }
 
   // Colors of points: a bucket a sample, drawn bucket by bucket.
   const shades = ['#440154', '#472d7b', '#3b528b', '#2c728e', '#21918c', '#28ae80', '#5ec962', '#addc30', '#fde725'];
-  const schemes = { score: 'score' };
+  const schemes = {};
   if (models.every((model) => model.fragility)) schemes.fragility = 'fragility';
+  schemes.score = 'node score';
   if (labels) schemes.label = 'label';
   if (models.some((model) => model.predicted)) schemes.right = 'right or wrong';
   const colorChoice = byId('color');
@@ -139,7 +194,7 @@
     if (scheme === 'label') return { colors: labels.names.map((_, at) => data.colors[at % data.colors.length]), bucket: (p) => labels.of[p] };
     if (scheme === 'right') return { colors: ['#56b4e9', '#d55e00'], bucket: (p) => (isWrong(model, p) ? 1 : 0) };
     if (scheme === 'fragility') return { colors: shades, bucket: (p) => Math.min(shades.length - 1, Math.floor(model.fragility[p] * shades.length)) };
-    return { colors: shades, bucket: (p) => Math.min(shades.length - 1, Math.floor((1 - (model.rank[p] - 1) / count) * shades.length)) };
+    return { colors: shades, bucket: (p) => Math.min(shades.length - 1, Math.floor((1 - (model.scoreRank[p] - 1) / count) * shades.length)) };
   };
   const drawLegend = () => {
     const legend = byId('legend');
@@ -162,7 +217,7 @@
   // Scatter plots. All of them show the same samples, so they share the one pointed at and the selection.
   const selected = new Uint8Array(count);
   let pointed = -1;
-  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const cssValue = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const CELL = 16;
 
   class View {
@@ -255,20 +310,20 @@
       if (!this.width) return;
       const context = this.marks.getContext('2d');
       context.clearRect(0, 0, this.width, this.height);
-      context.strokeStyle = style('--ink');
+      context.strokeStyle = cssValue('--ink');
       context.lineWidth = 1;
       if (selectedCount() > 0) {
         for (let p = 0; p < count; p += 1) if (selected[p]) context.strokeRect(this.x[p] - 3, this.y[p] - 3, 6, 6);
       }
       if (pointed >= 0) {
         context.lineWidth = 2.5;
-        context.strokeStyle = style('--accent');
+        context.strokeStyle = cssValue('--accent');
         context.beginPath();
         context.arc(this.x[pointed], this.y[pointed], 8, 0, 7);
         context.stroke();
       }
       if (this.path && this.path.length > 1) {
-        context.strokeStyle = style('--accent');
+        context.strokeStyle = cssValue('--accent');
         context.lineWidth = 1.5;
         context.setLineDash([5, 4]);
         context.beginPath();
@@ -370,13 +425,13 @@
   const mode = () => document.querySelector('input[name=mode]:checked').value;
   const selectedCount = () => selected.reduce((sum, is) => sum + is, 0);
   const views = [];
-  const marksAnew = () => views.forEach((view) => view.drawMarks());
+  const redrawMarks = () => views.forEach((view) => view.drawMarks());
   const card = byId('card');
   const point = (p, model) => {
     if (p < 0 || p === pointed) return;
     pointed = p;
     const lines = document.createElement('div');
-    const says = [[`Sample ${p}, rank ${model.rank[p]} of ${count}, score ${written(model.scores[p])}`, ...beside(model, p)].join(', ')];
+    const says = [[`Sample ${idOf(p)}, rank ${model.rank[p]} of ${count}`, ...numbersOf(model, p)].join(', ')];
     if (labels) says.push(`label ${labelOf(p)}`);
     if (model.predicted) says.push(`predicted ${predictedOf(model, p)}`);
     lines.textContent = says.join('; ') + '.';
@@ -384,7 +439,7 @@
     picture.className = 'picture';
     fillPicture(picture, p);
     card.replaceChildren(picture, lines);
-    marksAnew();
+    redrawMarks();
   };
   card.textContent = 'Point at a sample to see it.';
 
@@ -404,23 +459,23 @@
   };
   const clearSelection = () => { selected.fill(0); showSelection(); };
   const nodeRows = (samples) => {
-    const header = ['index', 'label'];
+    const header = ['index', ...(data.ids ? ['id'] : []), 'label'];
     for (const model of models) {
       const suffix = models.length > 1 ? `_${model.name}` : '';
       header.push(`predicted${suffix}`, `score${suffix}`, `rank${suffix}`, `margin${suffix}`, `fragility${suffix}`);
     }
-    const fields = (model, p) => [predictedOf(model, p) ?? '', model.scores[p], model.rank[p], model.margins?.[p] ?? '', model.fragility?.[p] ?? ''];
-    return [header, ...samples.map((p) => [p, labelOf(p) ?? '', ...models.flatMap((model) => fields(model, p))])];
+    const fields = (model, p) => [predictedOf(model, p) ?? '', model.scores[p], model.scoreRank[p], model.margins?.[p] ?? '', model.fragility?.[p] ?? ''];
+    return [header, ...samples.map((p) => [p, ...(data.ids ? [data.ids[p]] : []), labelOf(p) ?? '', ...models.flatMap((model) => fields(model, p))])];
   };
   const selectedSamples = () => Array.from(models[0].order).filter((p) => selected[p]);
   const showSelection = () => {
     const samples = selectedSamples();
-    byId('selected-count').textContent = samples.length === 0 ? 'Nothing is selected.' : `${samples.length} ${samples.length === 1 ? 'sample' : 'samples'} selected${samples.length > 36 ? '; the 36 most fragile of them:' : ', most fragile first:'}`;
+    byId('selected-count').textContent = samples.length === 0 ? 'Nothing is selected.' : `${samples.length} ${samples.length === 1 ? 'sample' : 'samples'} selected${samples.length > 36 ? '; the 36 most fragile of them (pictures as far as this page has them):' : ', most fragile first:'}`;
     fillGallery(byId('selection'), samples.slice(0, 36), models[0]);
     if (samples.length === 0) byId('selection').textContent = '';
     byId('save-selection').disabled = samples.length === 0;
     byId('clear-selection').disabled = samples.length === 0;
-    marksAnew();
+    redrawMarks();
   };
   byId('save-selection').addEventListener('click', () => save('selection', nodeRows(selectedSamples())));
   byId('clear-selection').addEventListener('click', clearSelection);
@@ -435,10 +490,11 @@
   if (byId('fragile')) {
     const [model] = models;
     const [label, right, by] = [byId('filter-label'), byId('filter-right'), byId('rank-by')];
-    const orders = { score: Array.from(model.order) };
+    const orders = { score: Array.from(model.scoreOrder) };
     if (model.fragility) {
-      by.append(new Option('fragility', 'fragility'));
-      orders.fragility = Array.from({ length: count }, (_, p) => p).sort((a, b) => model.fragility[b] - model.fragility[a] || a - b);
+      by.prepend(new Option('fragility', 'fragility'));
+      by.value = 'fragility';
+      orders.fragility = Array.from(model.order);
     } else by.disabled = true;
     if (labels) labels.names.forEach((name, at) => label.append(new Option(name, String(at))));
     else label.disabled = true;
@@ -447,8 +503,8 @@
       && (right.value === '' || isWrong(model, p) === (right.value === 'wrong'));
     const fill = () => {
       const samples = orders[by.value].filter(fits);
-      fillGallery(byId('fragile'), samples.slice(0, 24), model);
-      fillGallery(byId('robust'), samples.slice(-12).reverse(), model);
+      fillGallery(byId('fragile'), samples.slice(0, data.galleries.fragile), model);
+      fillGallery(byId('robust'), samples.slice(-data.galleries.robust).reverse(), model);
     };
     label.addEventListener('change', fill);
     right.addEventListener('change', fill);
@@ -459,6 +515,7 @@
   // Samples whose rank changed most between two models.
   if (byId('worse')) {
     const [from, to] = [byId('change-from'), byId('change-to')];
+    if (models.every((model) => model.fragility)) byId('changed-by').textContent = 'fragility';
     const fill = () => {
       const [a, b] = [models[Number(from.value)], models[Number(to.value)]];
       const change = (p) => a.rank[p] - b.rank[p];
@@ -466,7 +523,7 @@
       const changed = (sign) => Array.from({ length: count }, (_, p) => p)
         .filter((p) => sign * change(p) > 0)
         .sort((p, q) => sign * (change(q) - change(p)) || p - q)
-        .slice(0, 18);
+        .slice(0, data.galleries.changed);
       const extra = (p) => `rank ${a.rank[p]} → ${b.rank[p]}`;
       fillGallery(byId('worse'), changed(1), b, extra);
       fillGallery(byId('better'), changed(-1), b, extra);

@@ -5,19 +5,22 @@ use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::pipeline::Comparison;
 use spadework::{Monitor, Samples};
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
+use spadework_document::estimates::ShareDocument;
 use spadework_io::Labels;
 use spadework_probe::{accuracy, predictions};
 
-use crate::charts::{CATEGORIES, Chart, Estimate, intervals, number};
+use crate::charts::{CATEGORIES, Chart, Estimate, intervals, short};
 use crate::error::Result;
 use crate::evidence::{self, ANSWERS, Answer, ProbeStory, evidence_table};
 use crate::explorer::{
-    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, chosen, pictures_or_rows,
+    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, GALLERIES, chosen,
+    pictures_or_rows, ranked,
 };
-use crate::page::{Figure, Frame, Table, filled};
+use crate::page::{Figure, Frame, Table, TableCell, filled, percent};
 use crate::page_facts::plane;
 use crate::provenance::{Fact, Origin, facts, graphs_made};
-use crate::{InputArray, SampleColumns, packed};
+use crate::verdict::{attack, grouped, written_range};
+use crate::{InputArray, SampleColumns, Shown, packed};
 
 /// Compared models and what they were compared on.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +37,8 @@ pub struct ComparedModels<'a> {
     pub outputs: &'a [&'a Samples<'a>],
     /// Numbers beside the scores of the samples by every model, in the order of the comparison, where they are known.
     pub columns: &'a [SampleColumns<'a>],
+    /// How the page shows the samples.
+    pub shown: Shown<'a>,
 }
 
 /// The page of a comparison.
@@ -57,32 +62,103 @@ pub fn comparison_page_of_document(document: &CompareDocument, origin: &Origin, 
     filled(&page(document, None, origin, Some(why.to_owned())))
 }
 
-/// The figures of a comparison.
-pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
-    let estimate = |model: &ModelDocument| Estimate {
-        name: model.name.clone(),
-        value: model.model_score,
-        range: model.facts.interval.map(|interval| (interval.lower, interval.upper)),
-    };
-    let rows: Vec<Estimate> = document.models.iter().map(estimate).collect();
-    let mut charts = vec![intervals("models", "Model scores, smallest first", "model score", &rows)];
-    if document.models.iter().all(|model| model.facts.accuracy.is_some()) {
-        charts.push(accuracy_chart(document));
-    }
-    charts
+/// By what the models are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measure {
+    RobustAccuracy,
+    Overlap,
+    Score,
 }
 
-fn accuracy_chart(document: &CompareDocument) -> Chart {
-    let rows: Vec<Estimate> = document
-        .models
-        .iter()
-        .map(|model| Estimate {
-            name: model.name.clone(),
-            value: 100.0 * model.facts.accuracy.unwrap_or_default(),
-            range: None,
-        })
-        .collect();
-    intervals("accuracy", "Clean accuracy in the same order", "per cent", &rows)
+impl Measure {
+    fn of(document: &CompareDocument) -> Self {
+        match document.ranked_by.as_str() {
+            "robust-accuracy" => Self::RobustAccuracy,
+            "overlap" => Self::Overlap,
+            _ => Self::Score,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::RobustAccuracy => "estimated accuracy under attack",
+            Self::Overlap => "neighborhood overlap",
+            Self::Score => "SPADE score, smallest first",
+        }
+    }
+
+    /// The value in words, with its interval where it has one.
+    fn written(self, model: &ModelDocument) -> String {
+        let estimates = &model.facts.estimates;
+        let share = match self {
+            Self::RobustAccuracy => estimates.robust_accuracy,
+            Self::Overlap => estimates.overlap,
+            Self::Score => None,
+        };
+        match share {
+            Some(share) => {
+                format!("{} ({})", percent(share.estimate), written_range(share.lower, share.upper))
+            }
+            None => short(model.model_score),
+        }
+    }
+}
+
+/// The rank of a model; those of documents from before there were shared ranks are their places.
+fn rank(at: usize, model: &ModelDocument) -> usize {
+    if model.rank > 0 { model.rank } else { at + 1 }
+}
+
+/// The figures of a comparison: one number each, on its own scale, best evidence first, models in the same order in all.
+pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
+    let models: Vec<&ModelDocument> = document.models.iter().collect();
+    let share = |share: ShareDocument| Share {
+        value: 100.0 * share.estimate,
+        range: Some((100.0 * share.lower, 100.0 * share.upper)),
+    };
+    let robust = |model: &ModelDocument| model.facts.estimates.robust_accuracy.map(share);
+    let survived = |model: &ModelDocument| model.facts.estimates.survived.map(share);
+    let accuracy = |model: &ModelDocument| model.facts.estimates.accuracy.map(share);
+    let overlap = |model: &ModelDocument| model.facts.estimates.overlap.map(share);
+    let score = |model: &ModelDocument| {
+        let range = model.facts.interval.map(|interval| (interval.lower, interval.upper));
+        Some(Share { value: model.model_score, range })
+    };
+    let probe = models.iter().find_map(|model| model.facts.probe.as_ref());
+    let attack = probe.map_or_else(String::new, |probe| format!(": {}", attack(&probe.probe)));
+    let under_attack = format!("Estimated accuracy under attack{attack}");
+    [
+        chart("robust_accuracy", &under_attack, "per cent", &models, &robust),
+        chart("survived", "Survived every probe, an upper bound", "per cent", &models, &survived),
+        chart("accuracy", "Accuracy without attack", "per cent", &models, &accuracy),
+        chart("overlap", "Neighborhood overlap; larger is more robust", "per cent", &models, &overlap),
+        chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A number of a model and its interval.
+struct Share {
+    value: f64,
+    range: Option<(f64, f64)>,
+}
+
+/// A chart of a number, where it is known of every model.
+fn chart(
+    name: &'static str,
+    title: &str,
+    along: &str,
+    models: &[&ModelDocument],
+    of: &dyn Fn(&ModelDocument) -> Option<Share>,
+) -> Option<Chart> {
+    let row = |model: &&ModelDocument| {
+        let Share { value, range } = of(model)?;
+        Some(Estimate { name: model.name.clone(), value, range })
+    };
+    let rows: Vec<Estimate> = models.iter().map(row).collect::<Option<_>>()?;
+    Some(intervals(name, title, along, &rows))
 }
 
 #[derive(Template)]
@@ -90,6 +166,7 @@ fn accuracy_chart(document: &CompareDocument) -> Chart {
 struct ComparisonPage {
     frame: Frame,
     verdict: String,
+    limits: Vec<String>,
     models: Table,
     evidence: Table,
     answers: &'static [Answer],
@@ -107,10 +184,27 @@ fn page(
     origin: &Origin,
     missing: Option<String>,
 ) -> ComparisonPage {
-    let title = origin.title.clone().unwrap_or_else(|| "Models compared".to_owned());
+    let title = origin.title.clone().unwrap_or_else(|| format!("{} models compared", document.models.len()));
+    let has_samples = missing.is_none();
+    let contents = [
+        ("verdict", "Verdict", true),
+        ("models", "Models", true),
+        ("explorer", "Map", has_samples),
+        ("changed", "Changed samples", has_samples),
+        ("agreement", "Agreement", true),
+        ("provenance", "Provenance", true),
+    ];
+    let inputs = origin.inputs.as_ref().or(document.data.as_ref().map(|data| &data.inputs.array));
+    let of = inputs.map_or_else(String::new, |inputs| format!(" of {inputs}"));
+    let frame = Frame::new(title, provenance(document, origin), &document.version)
+        .with_subtitle(format!("{} samples{of}", grouped(document.samples)))
+        .with_contents(&contents)
+        .with_notes(&document.notes)
+        .with_explorer(explorer);
     ComparisonPage {
-        frame: Frame::new(title, explorer, provenance(document, origin), &document.version),
+        frame,
         verdict: verdict(document),
+        limits: limits(document),
         models: models_table(document).without_empty_columns(),
         evidence: evidence_table(&document.models.iter().map(|model| &model.facts).collect::<Vec<_>>()),
         answers: &ANSWERS,
@@ -122,61 +216,105 @@ fn page(
     }
 }
 
-/// The ranking in a sentence, and whether it can be believed.
+/// The ranking in a sentence.
 fn verdict(document: &CompareDocument) -> String {
-    let (Some(best), Some(worst)) = (document.models.first(), document.models.last()) else {
-        return String::new();
+    let measure = Measure::of(document);
+    let models = &document.models;
+    let (Some(best), Some(worst)) = (models.first(), models.last()) else { return String::new() };
+    let alike = models.iter().enumerate().skip(1).filter(|&(at, model)| rank(at, model) == rank(0, best));
+    let alike: Vec<String> = alike.map(|(_, model)| format!("“{}”", model.name)).collect();
+    let first = format!("“{}” is the most robust of {} models", best.name, models.len());
+    let first = match alike.as_slice() {
+        [] => first,
+        names => format!("{first}, and cannot be told apart from {}", names.join(", ")),
     };
-    let mut verdict = format!(
-        "Of {} models on {} samples, “{}” has the smallest score ({}) and “{}” the largest ({}).",
-        document.models.len(),
-        document.samples,
-        best.name,
-        number(best.model_score),
+    format!(
+        "{first}: {} by {}. Last is “{}” with {}.",
+        measure.written(best),
+        measure.name(),
         worst.name,
-        number(worst.model_score)
-    );
+        measure.written(worst)
+    )
+}
+
+/// What the ranking rests on, and what disagrees with it.
+fn limits(document: &CompareDocument) -> Vec<String> {
+    let measure = Measure::of(document);
+    let mut limits = Vec::new();
+    match measure {
+        Measure::RobustAccuracy => limits.extend(document.models.iter().find_map(|model| {
+            let probe = model.facts.probe.as_ref()?;
+            Some(format!(
+                "Estimated from {} samples with up to {} probes each: {}. Ranges are 95 % intervals for the choice of samples.",
+                grouped(probe.samples),
+                grouped(probe.probes),
+                attack(&probe.probe)
+            ))
+        })),
+        Measure::Overlap => limits.push(
+            "No attack was tried. Between different networks the overlap follows larger attacks, not closely. With ONNX files, \
+             --probe linf:EPS estimates the accuracy under attack."
+                .to_owned(),
+        ),
+        Measure::Score => limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned()),
+    }
+    limits.extend(disagreement(document));
     let doubtful = document.agreement.iter().filter(|pair| {
         let neighbors = document.models.windows(2).any(|two| two[0].name == pair.a && two[1].name == pair.b);
         neighbors && pair.subsamples_in_order.is_some_and(|part| part < 0.9)
     });
     let doubtful: Vec<String> = doubtful.map(|pair| format!("“{}” and “{}”", pair.a, pair.b)).collect();
     if !doubtful.is_empty() {
-        verdict += &format!(
-            " Half of the samples do not reliably keep the order of {}: take them for equal.",
+        limits.push(format!(
+            "The SPADE scores of {} cannot be told apart by half of the samples.",
             doubtful.join("; ")
-        );
+        ));
     }
-    if let Some(order) = document.order_by_probes() {
-        let order: Vec<String> =
-            order.iter().map(|(name, robust)| format!("“{name}” ({:.1} %)", 100.0 * robust)).collect();
-        verdict += &format!(
-            " Probes rank them otherwise, by the robust accuracy that they estimate: {}. They have followed attacks more closely \
-             than model scores.",
-            order.join(", ")
-        );
-    }
-    verdict
+    limits.push("All models share one input graph and one k.".to_owned());
+    limits
+}
+
+/// One line for every number that would order models otherwise.
+fn disagreement(document: &CompareDocument) -> impl Iterator<Item = String> {
+    let name = |by: &str| match by {
+        "robust-accuracy" => "estimated robust accuracy",
+        "overlap" => "neighborhood overlap",
+        _ => "SPADE score",
+    };
+    document.disagreement.iter().map(move |other| {
+        let [a, b] = &other.first;
+        format!(
+            "The {} orders {} of {} pairs the other way around, “{a}” and “{b}” among them.",
+            name(&other.by),
+            other.pairs,
+            other.of
+        )
+    })
 }
 
 fn models_table(document: &CompareDocument) -> Table {
-    let row = |(rank, model): (usize, &ModelDocument)| {
+    let measure = Measure::of(document);
+    let row = |(at, model): (usize, &ModelDocument)| {
         let ModelDocument { name, model_score, facts, .. } = model;
-        let interval = facts
-            .interval
-            .map(|interval| format!("{} to {}", number(interval.lower), number(interval.upper)));
-        let permuted = facts.references.map(|references| number(references.permuted));
-        let mut row =
-            vec![(rank + 1).to_string(), name.clone(), number(*model_score), interval.unwrap_or_default()];
+        let interval =
+            facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
+        let permuted = facts.references.map(|references| TableCell::number(references.permuted));
+        let mut row = vec![rank(at, model).into(), name.as_str().into()];
+        // Best evidence first, as everywhere: the SPADE score comes last.
         row.extend(evidence::row(facts));
+        row.push(TableCell::number(*model_score));
+        row.push(interval.unwrap_or_default().into());
         row.push(permuted.unwrap_or_default());
         row
     };
-    let header = ["rank", "model", "score", "interval"].into_iter();
+    let header = ["rank", "model"].into_iter();
     Table {
         name: "models",
-        caption: "Models, most robust first by model score".to_owned(),
-        header: header.chain(evidence::columns()).chain(["score of chance"]).collect(),
+        caption: format!("Models, most robust first by {}", measure.name()),
+        header: header
+            .chain(evidence::columns())
+            .chain(["SPADE score", "95 % interval", "permuted baseline"])
+            .collect(),
         rows: document.models.iter().enumerate().map(row).collect(),
     }
 }
@@ -184,7 +322,7 @@ fn models_table(document: &CompareDocument) -> Table {
 /// What probes have shown of the models, a sentence each.
 fn probe_lines(document: &CompareDocument) -> Vec<String> {
     let line = |model: &ModelDocument| {
-        let story = ProbeStory::new(model.facts.probe.as_ref()?);
+        let story = ProbeStory::new(model.facts.probe.as_ref()?, &|index| index.to_string());
         Some(format!("“{}”: {}", model.name, story.summary))
     };
     document.models.iter().filter_map(line).collect()
@@ -192,14 +330,14 @@ fn probe_lines(document: &CompareDocument) -> Vec<String> {
 
 fn agreement_table(pairs: &[AgreementDocument]) -> Table {
     let row = |pair: &AgreementDocument| {
-        let part = |value: Option<f64>| value.map(|value| format!("{value:.3}")).unwrap_or_default();
+        let number = |value: Option<f64>| value.map(TableCell::number).unwrap_or_default();
         vec![
-            pair.a.clone(),
-            pair.b.clone(),
-            format!("{:.0} %", 100.0 * pair.overlap),
-            part(pair.spearman),
-            part(pair.kendall),
-            pair.subsamples_in_order.map(|part| format!("{:.0} %", 100.0 * part)).unwrap_or_default(),
+            pair.a.as_str().into(),
+            pair.b.as_str().into(),
+            TableCell::share(pair.overlap),
+            number(pair.spearman),
+            number(pair.kendall),
+            pair.subsamples_in_order.map(TableCell::share).unwrap_or_default(),
         ]
     };
     Table {
@@ -214,7 +352,7 @@ fn provenance(document: &CompareDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
+        ("graphs", graphs_made(&document.request)),
         (
             "neighbors",
             format!("{} asked for, {} used", document.neighbors.requested, document.neighbors.used),
@@ -232,31 +370,85 @@ fn provenance(document: &CompareDocument, origin: &Origin) -> Vec<Fact> {
 fn explorer(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Explorer> {
     let labels = models.labels.and_then(ExplorerLabels::of);
     let compared = &models.comparison.models;
+    // By fragility where it is known of all models, so that ranks can be compared.
+    let by_fragility = (0..compared.len())
+        .all(|at| models.columns.get(at).is_some_and(|columns| columns.fragility.is_some()));
     let mut rankings = Vec::with_capacity(compared.len());
     let (mut shown_models, mut views) = (Vec::new(), Vec::new());
     for (at, model) in compared.iter().enumerate() {
         let report = &model.report;
-        let nodes = report.graphs.nodes();
-        rankings.push(report.node_scores.top(nodes).iter().map(|node| node.index as u32).collect::<Vec<_>>());
         let predicted = match (models.outputs.get(at), models.labels) {
             (Some(outputs), Some(labels)) if accuracy(outputs, labels.ids())?.is_some() => {
                 Some(ExplorerPredictions::of(&predictions(outputs), labels))
             }
             _ => None,
         };
-        let columns = models.columns.get(at).copied().unwrap_or_default();
+        let mut columns = models.columns.get(at).copied().unwrap_or_default();
+        columns.fragility = columns.fragility.filter(|_| by_fragility);
+        rankings.push(ranked(columns.fragility.unwrap_or(report.node_scores.scores())));
         shown_models.push(ExplorerModel::new(&model.name, report.node_scores.scores(), columns, predicted));
         views.push(ExplorerView {
-            title: format!("{} (score {})", model.name, number(report.model_score.0)),
+            title: format!("{} (SPADE score {})", model.name, short(report.model_score.0)),
             note: String::new(),
             model: at,
             points: packed::points(&places(report, monitor)?),
         });
     }
-    let (pictures, rows) =
-        pictures_or_rows(models.inputs.as_ref(), |most| chosen(&[], &rankings, labels.as_ref(), most))?;
     let samples = rankings.first().map_or(0, Vec::len);
-    Ok(Explorer { samples, colors: &CATEGORIES, labels, models: shown_models, views, pictures, rows })
+    let choose = |most| chosen(galleries(&rankings, most), samples, most);
+    let (pictures, rows) = pictures_or_rows(models.inputs.as_ref(), &models.shown, choose)?;
+    Ok(Explorer {
+        samples,
+        ids: models.shown.ids.map(<[String]>::to_vec),
+        galleries: GALLERIES,
+        colors: &CATEGORIES,
+        labels,
+        models: shown_models,
+        views,
+        pictures,
+        rows,
+        variants: None,
+    })
+}
+
+/// Every sample that a gallery of changes shows, for any two models, and the most fragile ones of every model; `most` are enough.
+fn galleries(rankings: &[Vec<u32>], most: usize) -> Vec<u32> {
+    let ranks: Vec<Vec<i64>> = rankings
+        .iter()
+        .map(|ranking| {
+            let mut ranks = vec![0; ranking.len()];
+            for (rank, &p) in ranking.iter().enumerate() {
+                ranks[p as usize] = rank as i64;
+            }
+            ranks
+        })
+        .collect();
+    let mut shown = Vec::new();
+    // The page begins with the last model and the first.
+    for from in (0..ranks.len()).rev() {
+        for to in (0..ranks.len()).filter(|&to| to != from) {
+            if shown.len() >= 4 * most {
+                return shown;
+            }
+            shown.extend(most_changed(&ranks[from], &ranks[to]));
+            shown.extend(most_changed(&ranks[to], &ranks[from]));
+        }
+    }
+    shown.extend(rankings.iter().flat_map(|ranking| ranking.iter().take(GALLERIES.fragile)).copied());
+    shown
+}
+
+/// The samples that come most forward from one ranking to another, as the script finds them.
+fn most_changed(from: &[i64], to: &[i64]) -> Vec<u32> {
+    let change = |p: u32| from[p as usize] - to[p as usize];
+    let mut changed: Vec<u32> = (0..from.len() as u32).filter(|&p| change(p) > 0).collect();
+    let order = |a: &u32, b: &u32| change(*b).cmp(&change(*a)).then(a.cmp(b));
+    if changed.len() > GALLERIES.changed {
+        changed.select_nth_unstable_by(GALLERIES.changed, order);
+        changed.truncate(GALLERIES.changed);
+    }
+    changed.sort_by(order);
+    changed
 }
 
 /// The samples by the two dominant eigenvectors.
@@ -271,4 +463,21 @@ fn places(report: &spadework::SpadeReport, monitor: &dyn Monitor) -> Result<Vec<
         .with_seed(params.seed);
     let found = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(&eigen, monitor)?;
     Ok(plane(found.vectors()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sort of everything is the oracle of the selection.
+    #[test]
+    fn the_most_changed_samples_are_found() {
+        let from: Vec<i64> = (0..200).map(|p| p * 37 % 200).collect();
+        let to: Vec<i64> = (0..200).map(|p| p * 91 % 199).collect();
+        let mut sorted: Vec<u32> = (0..200).filter(|&p| from[p as usize] > to[p as usize]).collect();
+        sorted.sort_by_key(|&p| (to[p as usize] - from[p as usize], p));
+        sorted.truncate(GALLERIES.changed);
+        assert_eq!(most_changed(&from, &to), sorted);
+        assert_eq!(most_changed(&[0, 1], &[1, 0]), [1]);
+    }
 }

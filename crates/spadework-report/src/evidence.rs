@@ -1,4 +1,4 @@
-//! Numbers that stand beside a score, each with what it is worth.
+//! Numbers about a model, each with how well it follows attacks.
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
@@ -6,14 +6,15 @@ use spadework_document::facts::FactsDocument;
 use spadework_document::indices::SpreadDocument;
 use spadework_document::probe::ProbeDocument;
 
-use crate::charts::number;
-use crate::page::Table;
+use crate::charts::short;
+use crate::page::{Table, TableCell, percent};
+use crate::verdict::{attack, grouped};
 
 /// A number about a model.
 struct Number {
     name: &'static str,
     /// As text; none where it is not known.
-    of: fn(&FactsDocument) -> Option<String>,
+    of: fn(&FactsDocument) -> Option<TableCell>,
     evidence: &'static str,
     /// Whether models are ranked by it, or could be.
     ranks: bool,
@@ -22,68 +23,68 @@ struct Number {
 const NUMBERS: [Number; 13] = [
     Number {
         name: "accuracy",
-        of: |facts| facts.accuracy.map(percent),
-        evidence: "Among networks trained against attacks it decides where these are small; against larger ones it says nothing, or the contrary.",
+        of: |facts| facts.accuracy.map(TableCell::share),
+        evidence: "Predicts robustness to small attacks only, and only among networks trained against attacks.",
         ranks: true,
     },
     Number {
-        name: "robust accuracy, estimated",
-        of: |facts| facts.probe.as_ref()?.robust_accuracy.map(percent),
-        evidence: "Of everything that was tried it has followed attacks most closely, and is in the same unit: 2 to 6 points off on average.",
+        name: "estimated robust accuracy",
+        of: |facts| facts.probe.as_ref()?.robust_accuracy.map(TableCell::share),
+        evidence: "Follows attacks most closely of all numbers, and is in the same unit: 2 to 6 points off on average.",
         ranks: true,
     },
     Number {
-        name: "held",
-        of: |facts| facts.probe.as_ref().map(|probe| percent(probe.held)),
+        name: "survived",
+        of: |facts| facts.probe.as_ref().map(|probe| TableCell::share(probe.held)),
         evidence: "An upper bound of what the strongest attack of this size leaves.",
         ranks: true,
     },
     Number {
         name: "stability",
-        of: |facts| facts.probe.as_ref().map(|probe| percent(probe.stability)),
-        evidence: "Ranks networks less well than the estimate, and is in no unit of attacks.",
+        of: |facts| facts.probe.as_ref().map(|probe| TableCell::share(probe.stability)),
+        evidence: "Ranks networks less well than the estimate, and cannot be compared with an attack radius.",
         ranks: true,
     },
     Number {
         name: "margin ratio",
-        of: |facts| facts.probe.as_ref()?.margin_ratio.map(number),
+        of: |facts| facts.probe.as_ref()?.margin_ratio.map(TableCell::number),
         evidence: "Costs a twentieth of a search or less: good enough to rank networks on MNIST, not to rely on.",
         ranks: true,
     },
     Number {
-        name: "edge overlap",
-        of: |facts| facts.edge_overlap.map(percent),
-        evidence: "Larger is more robust: between different networks it has followed larger attacks more closely than the model score.",
+        name: "neighborhood overlap",
+        of: |facts| facts.edge_overlap.map(TableCell::share),
+        evidence: "Larger is more robust: between different networks it follows larger attacks more closely than the SPADE score.",
         ranks: true,
     },
     Number {
         name: "trustworthiness",
-        of: |facts| Some(number(facts.indices?.neighborhoods?.trustworthiness)),
-        evidence: "Larger is more robust: as good as the edge overlap.",
+        of: |facts| Some(TableCell::number(facts.indices?.neighborhoods?.trustworthiness)),
+        evidence: "Larger is more robust: as good as the neighborhood overlap.",
         ranks: true,
     },
     Number {
         name: "continuity",
-        of: |facts| Some(number(facts.indices?.neighborhoods?.continuity)),
-        evidence: "Larger is more robust: behind trustworthiness and edge overlap.",
+        of: |facts| Some(TableCell::number(facts.indices?.neighborhoods?.continuity)),
+        evidence: "Larger is more robust: behind trustworthiness and neighborhood overlap.",
         ranks: true,
     },
     Number {
         name: "mean distortion, hops",
-        of: |facts| Some(number(facts.indices?.geodesic.mean)),
-        evidence: "Smaller is more robust: as good as the edge overlap on MNIST, no better than the model score on CIFAR-10.",
+        of: |facts| Some(TableCell::number(facts.indices?.geodesic.mean)),
+        evidence: "Smaller is more robust: as good as the neighborhood overlap on MNIST, no better than the SPADE score on CIFAR-10.",
         ranks: true,
     },
     Number {
         name: "mean distortion, resistance",
-        of: |facts| Some(number(facts.indices?.resistance?.mean)),
-        evidence: "Smaller is more robust: no better than the model score.",
+        of: |facts| Some(TableCell::number(facts.indices?.resistance?.mean)),
+        evidence: "Smaller is more robust: no better than the SPADE score.",
         ranks: true,
     },
     Number {
         name: "mean eigenvalue",
-        of: |facts| Some(number(facts.indices?.mean_eigenvalue.value)),
-        evidence: "Smaller is more robust: no better than the model score.",
+        of: |facts| Some(TableCell::number(facts.indices?.mean_eigenvalue.value)),
+        evidence: "Smaller is more robust: no better than the SPADE score.",
         ranks: true,
     },
     Number {
@@ -91,39 +92,30 @@ const NUMBERS: [Number; 13] = [
         of: |facts| {
             let margins = facts.margins.as_ref().filter(|margins| margins.kind == "labeled")?;
             let SpreadDocument { median, p5, .. } = margins.spread;
-            Some(format!("{}; 5 % below {}", number(median), number(p5)))
+            Some(format!("{}; 5 % below {}", short(median), short(p5)).into())
         },
-        evidence: "Depends on the scale of the outputs, and ranks no networks; of the samples of one network it tells well which break.",
+        evidence: "Depends on the scale of the outputs and does not rank networks; within one network it predicts well which samples break.",
         ranks: false,
     },
     Number {
         name: "label agreement",
         of: |facts| {
             let agreement = facts.label_agreement?;
-            Some(format!(
-                "{} of the input edges, {} of the output edges",
-                percent(agreement.input),
-                percent(agreement.output)
-            ))
+            let (input, output) = (percent(agreement.input), percent(agreement.output));
+            Some(format!("{input} of the input edges, {output} of the output edges").into())
         },
-        evidence: "How many neighbors share their label: no measure of robustness.",
+        evidence: "How many neighbors share their label. It does not measure robustness.",
         ranks: false,
     },
 ];
 
-/// A share in percent.
-pub(crate) fn percent(part: f64) -> String {
-    format!("{:.2} %", 100.0 * part)
-}
-
-/// What is known of one model: number, value, worth.
+/// What is known of one model: number, value, how well it follows attacks.
 pub(crate) fn numbers_table(facts: &FactsDocument) -> Table {
-    let row =
-        |known: &Number| Some(vec![known.name.to_owned(), (known.of)(facts)?, known.evidence.to_owned()]);
+    let row = |known: &Number| Some(vec![known.name.into(), (known.of)(facts)?, known.evidence.into()]);
     Table {
         name: "numbers",
-        caption: "Numbers beside the score".to_owned(),
-        header: vec!["number", "value", "what it is worth"],
+        caption: "All numbers of this model".to_owned(),
+        header: vec!["number", "value", "how well it follows attacks"],
         rows: NUMBERS.iter().filter_map(row).collect(),
     }
 }
@@ -133,14 +125,14 @@ fn ranking() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter().filter(|known| known.ranks)
 }
 
-/// What the numbers are worth that are known of any of these models.
+/// How well the numbers follow attacks that are known of any of these models.
 pub(crate) fn evidence_table(models: &[&FactsDocument]) -> Table {
     let is_known = |known: &&Number| models.iter().any(|facts| (known.of)(facts).is_some());
-    let row = |known: &Number| vec![known.name.to_owned(), known.evidence.to_owned()];
+    let row = |known: &Number| vec![known.name.into(), known.evidence.into()];
     Table {
         name: "worth",
-        caption: "What the numbers are worth".to_owned(),
-        header: vec!["number", "what it is worth"],
+        caption: "How well the numbers follow attacks".to_owned(),
+        header: vec!["number", "how well it follows attacks"],
         rows: ranking().filter(is_known).map(row).collect(),
     }
 }
@@ -151,7 +143,7 @@ pub(crate) fn columns() -> impl Iterator<Item = &'static str> {
 }
 
 /// The row of a model under [`columns`]; empty where a number is not known.
-pub(crate) fn row(facts: &FactsDocument) -> impl Iterator<Item = String> {
+pub(crate) fn row(facts: &FactsDocument) -> impl Iterator<Item = TableCell> {
     ranking().map(|known| (known.of)(facts).unwrap_or_default())
 }
 
@@ -165,7 +157,7 @@ pub(crate) struct Answer {
 pub(crate) const ANSWERS: [Answer; 6] = [
     Answer {
         question: "Did training against attacks of growing size make this architecture more robust?",
-        answer: "The model score is a hint at most. Within one architecture it has fallen as the paper says in some series and not in others.",
+        answer: "The SPADE score is a hint at most. Within one architecture it has fallen as the paper says in some series and not in others.",
     },
     Answer {
         question: "Which of these different networks holds against attacks?",
@@ -173,7 +165,7 @@ pub(crate) const ANSWERS: [Answer; 6] = [
     },
     Answer {
         question: "And if there are only outputs?",
-        answer: "The edge overlap, for larger attacks: the part of input neighbors that are output neighbors too.",
+        answer: "The neighborhood overlap, for larger attacks: the part of input neighbors that are output neighbors too.",
     },
     Answer {
         question: "And against small attacks?",
@@ -198,29 +190,39 @@ pub(crate) struct ProbeStory {
 }
 
 impl ProbeStory {
-    pub(crate) fn new(probe: &ProbeDocument) -> Self {
+    pub(crate) fn new(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
         // Without labels nobody knows what is right.
-        let (stay, right) =
-            if probe.accuracy.is_some() { ("are right", "right ") } else { ("keep their class", "") };
-        let lose = if probe.changed == 1 { "sample loses its class" } else { "samples lose their class" };
+        let (stay, right) = match probe.accuracy {
+            Some(_) => ("are classified correctly", " that are classified correctly"),
+            None => ("keep their class", ""),
+        };
         let estimate = probe.robust_accuracy.map_or_else(String::new, |part| {
-            format!(" An attack of this size would leave {} that {stay}, by estimate.", percent(part))
+            format!(" A stronger attack of this size would leave about {}.", percent(part))
         });
-        let ProbeDocument { samples, probes, probe: kind, evaluations, changed, .. } = probe;
+        let ProbeDocument { samples, probes, evaluations, changed, .. } = probe;
         let summary = format!(
-            "Up to {probes} perturbed copies ({kind}) of {samples} samples went through the model, {evaluations} runs in all: {} \
-             of the samples {stay} on every copy, and {changed} {right}{lose} on one.{estimate}",
+            "{} samples went through the model with up to {} probes each, {} runs in all: {}. {} of them {stay} on every \
+             probe. {} samples{right} lose their class on one.{estimate}",
+            grouped(*samples),
+            grouped(*probes),
+            grouped(*evaluations as usize),
+            attack(&probe.probe),
             percent(probe.held),
+            grouped(*changed),
         );
         let row = |sample: &spadework_document::probe::ChangedDocument| {
-            vec![sample.index.to_string(), number(sample.margin), number(sample.probe_margin)]
+            vec![
+                name(sample.index).into(),
+                TableCell::number(sample.margin),
+                TableCell::number(sample.probe_margin),
+            ]
         };
         Self {
             summary,
             changed: Table {
                 name: "changed",
-                caption: "Samples that lose their class on a copy, largest margin first".to_owned(),
-                header: vec!["sample", "margin", "margin at the worst copy"],
+                caption: "Samples that lose their class on a probe, largest margin first".to_owned(),
+                header: vec!["sample", "margin", "margin at the worst probe"],
                 rows: probe.top_changed.iter().map(row).collect(),
             },
             samples: probe.top_changed.iter().map(|sample| sample.index).collect(),
@@ -267,9 +269,9 @@ mod tests {
         let facts = FactsDocument { edge_overlap: Some(0.25), ..FactsDocument::default() };
         let table = numbers_table(&facts);
         assert_eq!(table.rows.len(), 1);
-        assert_eq!(table.rows[0][..2], ["edge overlap", "25.00 %"]);
+        assert_eq!([&table.rows[0][0].text, &table.rows[0][1].text], ["neighborhood overlap", "25.0 %"]);
         assert_eq!(evidence_table(&[&FactsDocument::default(), &facts]).rows.len(), 1);
-        assert_eq!(row(&facts).filter(|cell| !cell.is_empty()).count(), 1);
+        assert_eq!(row(&facts).filter(|cell| !cell.text.is_empty()).count(), 1);
         assert_eq!(row(&facts).count(), columns().count());
     }
 }

@@ -69,7 +69,8 @@ impl Chart {
     }
 }
 
-fn tree(svg: &str) -> Result<Tree> {
+/// A drawing, with text in the font that comes with the program.
+pub(crate) fn tree(svg: &str) -> Result<Tree> {
     static FONTS: OnceLock<Arc<fontdb::Database>> = OnceLock::new();
     let fonts = FONTS.get_or_init(|| {
         let mut fonts = fontdb::Database::new();

@@ -2,9 +2,9 @@
 
 use spadework_document::layers::{LayerDocument, LayersDocument};
 
-use crate::charts::{Chart, Step, number, steps};
+use crate::charts::{Chart, Step, short, steps};
 use crate::error::Result;
-use crate::page::{CurvePage, Figure, Frame, Table, filled};
+use crate::page::{CurvePage, Figure, Frame, Table, TableCell, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made};
 
 /// The page of a network's layers.
@@ -13,9 +13,11 @@ use crate::provenance::{Fact, Origin, facts, graphs_made};
 /// When the page cannot be filled, which would be our mistake.
 pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String> {
     let title = origin.title.clone().unwrap_or_else(|| format!("Layers of {}", document.model.file));
+    let frame = Frame::new(title, provenance(document, origin), &document.version);
     filled(&CurvePage {
-        frame: Frame::new(title, None, provenance(document, origin), &document.version),
+        frame: frame.with_notes(&document.notes),
         verdict: verdict(document),
+        limits: Vec::new(),
         charts: layers_charts(document).iter().map(Figure::new).collect(),
         values: layers_table(document),
     })
@@ -25,7 +27,7 @@ pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String>
 pub fn layers_charts(document: &LayersDocument) -> Vec<Chart> {
     let step = |layer: &LayerDocument| Step { name: layer.name.clone(), value: layer.model_score };
     let scores: Vec<Step> = document.layers.iter().map(step).collect();
-    vec![steps("layers", "Model score over the depth of the network", "model score", &scores)]
+    vec![steps("layers", "SPADE score over the depth of the network", "SPADE score", &scores)]
 }
 
 fn verdict(document: &LayersDocument) -> String {
@@ -33,8 +35,8 @@ fn verdict(document: &LayersDocument) -> String {
     let depth = match (scored().next(), scored().next_back()) {
         (Some((first, from)), Some((last, to))) => format!(
             " The score is {} after the first layer (`{first}`) and {} after the last (`{last}`).",
-            number(from),
-            number(to)
+            short(from),
+            short(to)
         ),
         _ => String::new(),
     };
@@ -42,7 +44,7 @@ fn verdict(document: &LayersDocument) -> String {
         scored().max_by(|one, other| one.1.total_cmp(&other.1)).map_or_else(String::new, |(name, score)| {
             format!(
                 " It is highest after `{name}`, with {}: what reaches that layer is stretched most.",
-                number(score)
+                short(score)
             )
         });
     let without = document.layers.iter().filter(|layer| layer.model_score.is_none()).count();
@@ -59,25 +61,22 @@ fn verdict(document: &LayersDocument) -> String {
 }
 
 fn layers_table(document: &LayersDocument) -> Table {
-    let dash = || "–".to_owned();
+    let dash = || TableCell::from("–");
     let rows = document.layers.iter().map(|layer| {
         vec![
-            layer.depth.to_string(),
-            layer.name.clone(),
-            layer.operator.clone(),
-            layer.dim.to_string(),
-            layer.model_score.map_or_else(dash, number),
-            layer.enclosure.as_ref().map_or_else(dash, |enclosure| {
-                format!("{} to {}", number(enclosure.lower), number(enclosure.upper))
-            }),
-            layer.components_found.map_or_else(dash, |components| components.to_string()),
-            layer.error.clone().unwrap_or_default(),
+            layer.depth.into(),
+            layer.name.as_str().into(),
+            layer.operator.as_str().into(),
+            layer.dim.into(),
+            layer.model_score.map_or_else(dash, TableCell::number),
+            layer.components_found.map_or_else(dash, TableCell::from),
+            layer.error.clone().unwrap_or_default().into(),
         ]
     });
     Table {
         name: "layers",
         caption: "Scores over depth".to_owned(),
-        header: vec!["depth", "layer", "operator", "numbers", "score", "lies in", "components", "why not"],
+        header: vec!["depth", "layer", "operator", "numbers", "SPADE score", "components", "why not"],
         rows: rows.collect(),
     }
 }
@@ -87,7 +86,7 @@ fn provenance(document: &LayersDocument, origin: &Origin) -> Vec<Fact> {
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
         ("model", format!("{}, digest {}", document.model.file, document.model.digest)),
-        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
+        ("graphs", graphs_made(&document.request)),
         ("eigenpairs", document.eigenpairs.to_string()),
         ("seed", document.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),

@@ -15,6 +15,7 @@ mod evidence;
 mod explorer;
 mod figure_file;
 mod layers;
+mod names;
 mod packed;
 mod page;
 mod page_facts;
@@ -23,11 +24,13 @@ mod pictures;
 mod provenance;
 mod score;
 mod sweep;
+mod variants;
+mod verdict;
 
 use spadework::{Samples, SpadeReport};
 use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
-use spadework_probe::SampleFacts;
+use spadework_probe::{FragilityBasis, SampleFacts, Variant};
 
 pub use charts::Chart;
 pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
@@ -53,19 +56,36 @@ pub struct InputArray<'a> {
     pub shape: &'a [usize],
 }
 
-/// Numbers about every sample that stand beside its score, as far as they are known.
+/// Numbers about every sample next to its score, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SampleColumns<'a> {
     /// By how much its class leads.
     pub margins: Option<&'a [f64]>,
-    /// How fragile it is beside the others, from 0 to 1.
+    /// How fragile it is compared with the others, from 0 to 1; none where only node scores are known of the samples.
     pub fragility: Option<&'a [f64]>,
+    /// The smallest margin over its probes; NaN where it was not probed.
+    pub probe_margins: Option<&'a [f64]>,
+}
+
+/// How a page shows the samples.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shown<'a> {
+    /// What the samples are called, one name each; by their positions otherwise.
+    pub ids: Option<&'a [String]>,
+    /// What the numbers of an input are called.
+    pub columns: Option<&'a [String]>,
+    /// How many pictures the page holds at most.
+    pub pictures: Option<usize>,
+    /// Perturbed copies that broke samples.
+    pub variants: &'a [Variant],
 }
 
 impl<'a> From<&'a SampleFacts> for SampleColumns<'a> {
     fn from(facts: &'a SampleFacts) -> Self {
         let margins = facts.margins.as_ref().map(spadework_probe::Margins::values);
-        Self { margins, fragility: Some(facts.fragility.values()) }
+        let is_more = facts.fragility.basis() != FragilityBasis::NodeScores;
+        let fragility = is_more.then(|| facts.fragility.values());
+        Self { margins, fragility, probe_margins: None }
     }
 }
 
@@ -82,6 +102,8 @@ pub struct ScoredModel<'a> {
     pub inputs: Option<InputArray<'a>>,
     /// The outputs, unless a graph was given in their place.
     pub outputs: Option<&'a Samples<'a>>,
-    /// Numbers beside the scores of the samples.
+    /// Numbers next to the scores of the samples.
     pub columns: SampleColumns<'a>,
+    /// How the page shows the samples.
+    pub shown: Shown<'a>,
 }

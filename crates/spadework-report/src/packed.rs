@@ -3,8 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-pub(crate) fn f32s(values: &[f64]) -> String {
-    STANDARD.encode(values.iter().flat_map(|&value| (value as f32).to_le_bytes()).collect::<Vec<u8>>())
+/// In full precision: a reader saves them as the command would write them.
+pub(crate) fn f64s(values: &[f64]) -> String {
+    STANDARD.encode(values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 pub(crate) fn u16s(values: &[u16]) -> String {
@@ -31,7 +32,7 @@ mod tests {
 
     #[test]
     fn bytes_are_little_endian() {
-        assert_eq!(STANDARD.decode(f32s(&[1.0])).unwrap(), [0, 0, 0x80, 0x3f]);
+        assert_eq!(STANDARD.decode(f64s(&[1.0])).unwrap(), [0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
         assert_eq!(STANDARD.decode(u16s(&[258])).unwrap(), [2, 1]);
     }
 

@@ -1,5 +1,7 @@
 //! What a page shows of a model beyond its scores: places of the samples, distances of pairs, the thin cut.
 
+use std::collections::BTreeMap;
+
 use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
 use spadework::pipeline::permuted_score;
 use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, sparsest_cut};
@@ -8,9 +10,10 @@ use spadework_probe::{accuracy, predictions};
 
 use crate::ScoredModel;
 use crate::error::Result;
+use crate::names::label_name;
 
-/// Pairs and samples that a page shows.
-pub(crate) const PAIRS: usize = 30;
+/// Pairs of samples that a page shows, of equal and of different labels.
+const PAIRS: usize = 12;
 /// Eigenvalues of the spectrum.
 const SPECTRUM: usize = 10;
 
@@ -32,6 +35,19 @@ pub(crate) struct Pair {
     pub(crate) outputs: Option<f64>,
     /// Distance mapping distortion, by hops and by resistance, where both graphs are connected.
     pub(crate) distortion: Option<[f64; 2]>,
+    /// Whether its ends have different labels: to take them apart is what a model is for.
+    pub(crate) is_mixed: bool,
+}
+
+/// What is known of the samples of a label.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct LabelFacts {
+    pub(crate) name: String,
+    pub(crate) samples: usize,
+    /// Those that are classified correctly, where that is known.
+    pub(crate) right: Option<usize>,
+    /// Those that were probed, and those of them that are right on every probe.
+    pub(crate) probed: Option<[usize; 2]>,
 }
 
 /// Everything that has to be computed for a page and its figures.
@@ -42,9 +58,10 @@ pub struct PageFacts {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) cut: Cut,
     pub(crate) permuted: f64,
-    pub(crate) accuracy: Option<f64>,
     /// The class that each sample is taken for, where labels and outputs go together.
     pub(crate) predictions: Option<Vec<usize>>,
+    /// One entry per label, in the order of their numbers.
+    pub(crate) labels: Vec<LabelFacts>,
 }
 
 impl PageFacts {
@@ -65,7 +82,9 @@ impl PageFacts {
             (Some(outputs), Some(labels)) => accuracy(outputs, labels.ids())?,
             _ => None,
         };
+        let predictions = accuracy.and(model.outputs).map(predictions);
         Ok(Self {
+            labels: label_facts(model, predictions.as_deref()),
             views: views(report, &spectrum, &eigen, monitor)?,
             eigenvalues: spectrum.values().to_vec(),
             pairs: pairs(model, monitor)?,
@@ -74,8 +93,7 @@ impl PageFacts {
                 Some(references) => references.permuted,
                 None => permuted_score(&report.graphs, params, monitor)?,
             },
-            accuracy,
-            predictions: accuracy.and(model.outputs).map(predictions),
+            predictions,
         })
     }
 }
@@ -92,7 +110,7 @@ fn views(
     let two = (*eigen).with_eigenpairs(eigen.eigenpairs.min(2));
     let mut views = vec![View {
         name: "embedding",
-        title: "Where the model tears (L_Y⁺L_X)",
+        title: "How the model stretches the data (L_Y⁺L_X)",
         note: "Samples that are neighbors at the input and far apart here are pulled apart by the model.",
         points: plane(&spectrum.vectors()[..spectrum.len().min(2)]),
     }];
@@ -119,8 +137,60 @@ pub(crate) fn plane(vectors: &[Vec<f64>]) -> Vec<[f64; 2]> {
     (0..vectors[0].len()).map(|p| [coordinate(0, p), coordinate(1, p)]).collect()
 }
 
+fn label_facts(model: &ScoredModel<'_>, predictions: Option<&[usize]>) -> Vec<LabelFacts> {
+    let Some(labels) = model.labels else { return Vec::new() };
+    let mut found = BTreeMap::<i64, LabelFacts>::new();
+    for (p, &id) in labels.ids().iter().enumerate() {
+        let facts = found.entry(id).or_insert_with(|| LabelFacts {
+            name: label_name(labels, id),
+            samples: 0,
+            right: predictions.map(|_| 0),
+            probed: model.columns.probe_margins.map(|_| [0, 0]),
+        });
+        facts.samples += 1;
+        let is_right = predictions.map(|classes| classes[p] as i64 == id);
+        if let (Some(right), Some(true)) = (&mut facts.right, is_right) {
+            *right += 1;
+        }
+        let margin = model.columns.probe_margins.map_or(f64::NAN, |margins| margins[p]);
+        if let (Some([probed, survived]), false) = (&mut facts.probed, margin.is_nan()) {
+            *probed += 1;
+            *survived += usize::from(margin > 0.0 && is_right != Some(false));
+        }
+    }
+    found.into_values().collect()
+}
+
+/// The edges with the largest scores, each sample once: those within a label, then those between labels.
+fn shown_edges(model: &ScoredModel<'_>) -> Vec<(EdgeScore, bool)> {
+    let scores = &model.report.edge_scores;
+    let is_mixed = |edge: &EdgeScore| {
+        model.labels.is_some_and(|labels| labels.ids()[edge.p as usize] != labels.ids()[edge.q as usize])
+    };
+    let mut sides = [Vec::new(), Vec::new()];
+    let mut is_taken = vec![false; model.report.graphs.nodes()];
+    // All of them, since the largest scores may all lie between labels; those within a label choose first.
+    let all = scores.top(scores.len());
+    for mixed in [false, true] {
+        for edge in &all {
+            let side = &mut sides[usize::from(mixed)];
+            if side.len() == PAIRS {
+                break;
+            }
+            let ends = [edge.p as usize, edge.q as usize];
+            if is_mixed(edge) == mixed && ends.iter().all(|&end| !is_taken[end]) {
+                for end in ends {
+                    is_taken[end] = true;
+                }
+                side.push((*edge, mixed));
+            }
+        }
+    }
+    sides.concat()
+}
+
 fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
-    let top = model.report.edge_scores.top(PAIRS);
+    let (top, mixed): (Vec<EdgeScore>, Vec<bool>) = shown_edges(model).into_iter().unzip();
     let ends: Vec<(u32, u32)> = top.iter().map(|edge| (edge.p, edge.q)).collect();
     let seed = model.report.diagnostics.params.seed;
     let ratios = match Distances::new(&model.report.graphs, seed) {
@@ -140,6 +210,7 @@ fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
         inputs: apart(model.inputs.map(|inputs| inputs.samples), &edge),
         outputs: apart(model.outputs, &edge),
         distortion: ratios.as_ref().map(|ratios| ratios[at]),
+        is_mixed: mixed[at],
         edge,
     };
     Ok(top.into_iter().enumerate().map(pair).collect())

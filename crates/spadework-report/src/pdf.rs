@@ -65,6 +65,9 @@ impl Drawing {
             return Err("clipped, masked and filtered shapes cannot be written as PDF");
         }
         let opacity = opacity * group.opacity();
+        // From group to group: the outlines of a text do not know how the text itself is turned.
+        self.content.save_state();
+        self.content.transform(matrix(group.transform()));
         for node in group.children() {
             match node {
                 Node::Group(inner) => self.group(inner, opacity)?,
@@ -73,6 +76,7 @@ impl Drawing {
                 Node::Image(_) => return Err("pictures cannot be written as PDF"),
             }
         }
+        self.content.restore_state();
         Ok(())
     }
 
@@ -80,9 +84,7 @@ impl Drawing {
         if !path.is_visible() {
             return Ok(());
         }
-        let transform = path.abs_transform();
         self.content.save_state();
-        self.content.transform(matrix(transform));
         self.opacity(
             path.fill().map_or(Opacity::ONE, Fill::opacity) * opacity,
             path.stroke().map_or(Opacity::ONE, Stroke::opacity) * opacity,
@@ -193,4 +195,64 @@ fn deflated(bytes: &[u8]) -> Vec<u8> {
     // Memory takes all that it is given.
     let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
     written.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use flate2::read::ZlibDecoder;
+
+    use crate::charts::{Cell, heat_map};
+    use crate::figure_file::tree;
+
+    /// Where the outlines of a figure begin, as a reader of PDF finds them: matrices multiply from outside to inside.
+    fn places(content: &str) -> Vec<[f64; 2]> {
+        let identity = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+        let (mut matrix, mut kept, mut places): (_, Vec<[f64; 6]>, _) = (identity, Vec::new(), Vec::new());
+        for line in content.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let numbers: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+            match (words.last().copied(), numbers.as_slice()) {
+                (Some("q"), _) => kept.push(matrix),
+                (Some("Q"), _) => matrix = kept.pop().unwrap(),
+                (Some("cm"), &[a, b, c, d, e, f]) => {
+                    let [p, q, r, s, t, u] = matrix;
+                    matrix = [
+                        a * p + b * r,
+                        a * q + b * s,
+                        c * p + d * r,
+                        c * q + d * s,
+                        e * p + f * r + t,
+                        e * q + f * s + u,
+                    ];
+                }
+                (Some("m"), &[x, y]) => {
+                    let [p, q, r, s, t, u] = matrix;
+                    places.push([x * p + y * r + t, x * q + y * s + u]);
+                }
+                _ => {}
+            }
+        }
+        places
+    }
+
+    /// Names above the columns are turned; all of them lie on the page, and some above the cells.
+    #[test]
+    fn turned_text_lies_where_it_belongs() {
+        let names = ["one".to_owned(), "two".to_owned()];
+        let cells = [Cell { row: 0, column: 1, value: 1.0, count: 3 }];
+        let drawing = tree(&heat_map("pairs", "Pairs", &names, &cells).standalone()).unwrap();
+        let file = super::document(&drawing).unwrap();
+        let start = file.windows(7).position(|part| part == b"stream\n").unwrap() + 7;
+        let mut content = String::new();
+        ZlibDecoder::new(&file[start..]).read_to_string(&mut content).unwrap();
+        let (width, height) =
+            (f64::from(drawing.size().width()) * 0.75, f64::from(drawing.size().height()) * 0.75);
+        let places = places(&content);
+        assert!(places.iter().all(|&[x, y]| (0.0..=width).contains(&x) && (0.0..=height).contains(&y)));
+        // Cells begin 84 units from the left and from the top.
+        let above = places.iter().filter(|&&[x, y]| x > 84.0 * 0.75 && y > height - 80.0 * 0.75).count();
+        assert!(above >= 6, "{above} outlines of letters above the columns");
+    }
 }

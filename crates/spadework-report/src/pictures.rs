@@ -13,8 +13,8 @@ use crate::error::Result;
 
 /// Larger pictures are made smaller.
 const MOST_PIXELS: usize = 48;
-/// Bytes of a sheet before it is compressed, and pictures in it.
-const SHEET_BYTES: usize = 2_400_000;
+/// Bytes of a sheet before it is compressed, and pictures in it, where nobody asks for a number of them.
+const SHEET_BYTES: usize = 3_600_000;
 const MOST_PICTURES: usize = 2000;
 
 /// A picture, and how much smaller it becomes.
@@ -46,10 +46,10 @@ impl Picture {
         [self.0.height, self.0.width].map(|side| side.div_ceil(self.reduction()))
     }
 
-    /// How many pictures a sheet may hold.
-    pub(crate) fn most_pictures(self) -> usize {
+    /// How many pictures a sheet may hold: as many as asked for.
+    pub(crate) fn most_pictures(self, asked: Option<usize>) -> usize {
         let [height, width] = self.reduced();
-        (SHEET_BYTES / (height * width * self.0.channels)).min(MOST_PICTURES)
+        asked.unwrap_or_else(|| (SHEET_BYTES / (height * width * self.0.channels)).min(MOST_PICTURES))
     }
 }
 
@@ -69,10 +69,28 @@ pub(crate) struct Sheet {
 impl Sheet {
     /// The pictures of the samples named, in that order.
     pub(crate) fn of(inputs: &InputArray<'_>, picture: Picture, samples: &[u32]) -> Result<Self> {
+        Self::with_shades(inputs, picture, samples, &Shades::of(inputs.samples, samples))
+    }
+
+    /// The same with shades from one end of a range to the other.
+    pub(crate) fn within(
+        inputs: &InputArray<'_>,
+        picture: Picture,
+        samples: &[u32],
+        [low, high]: [f64; 2],
+    ) -> Result<Self> {
+        Self::with_shades(inputs, picture, samples, &Shades { low, high })
+    }
+
+    fn with_shades(
+        inputs: &InputArray<'_>,
+        picture: Picture,
+        samples: &[u32],
+        shades: &Shades,
+    ) -> Result<Self> {
         let ([height, width], channels) = (picture.reduced(), picture.0.channels);
         let columns = (samples.len() as f64).sqrt().ceil().max(1.0) as usize;
         let rows = samples.len().div_ceil(columns).max(1);
-        let shades = Shades::of(inputs.samples, samples);
         let mut pixels = vec![0u8; rows * height * columns * width * channels];
         for (at, &sample) in samples.iter().enumerate() {
             let corner = [at / columns * height, at % columns * width];
@@ -105,7 +123,8 @@ fn mean(samples: &Samples<'_>, sample: u32, picture: Picture, [channel, row, col
     rows.map(of_row).sum::<f64>() / count as f64
 }
 
-fn value_at(samples: &Samples<'_>, at: usize) -> f64 {
+/// One number of all.
+pub(crate) fn value_at(samples: &Samples<'_>, at: usize) -> f64 {
     samples.values().get(at)
 }
 

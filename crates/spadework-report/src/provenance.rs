@@ -1,12 +1,18 @@
 //! Where a page's numbers come from.
 
+use spadework_document::RequestDocument;
+
 /// What made a result, as far as the result itself does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// What the page is called; the kind of result by default.
+    /// What the page is called; the name of the model by default.
     pub title: Option<String>,
     /// The command that made it.
     pub command: Option<String>,
+    /// What the model is called, where the result does not say.
+    pub model: Option<String>,
+    /// What the inputs are called, where the result does not say.
+    pub inputs: Option<String>,
 }
 
 /// A line of the table at the end of a page.
@@ -22,6 +28,13 @@ pub(crate) fn facts<const N: usize>(pairs: [(&str, String); N]) -> Vec<Fact> {
 }
 
 impl Origin {
+    /// The same with names of the model and the inputs, as a user typed them, where there are none yet.
+    #[must_use]
+    pub fn or_named(&self, model: Option<&str>, inputs: Option<&str>) -> Self {
+        let or_this = |known: &Option<String>, name: Option<&str>| known.clone().or(name.map(str::to_owned));
+        Self { model: or_this(&self.model, model), inputs: or_this(&self.inputs, inputs), ..self.clone() }
+    }
+
     /// The command, as a line.
     pub(crate) fn fact(&self) -> Option<Fact> {
         self.command.clone().map(|value| Fact { name: "command".to_owned(), value })
@@ -29,8 +42,9 @@ impl Origin {
 }
 
 /// How the graphs were made, in one line.
-pub(crate) fn graphs_made(graph: &str, weights: &str, connectivity: &str) -> String {
-    format!("{graph}, {weights} weights, connectivity {connectivity}")
+pub(crate) fn graphs_made(request: &RequestDocument) -> String {
+    let RequestDocument { graph, weights, connectivity, .. } = request;
+    format!("{graph}, {weights} weights, connectivity {connectivity}; distances {}", request.distances())
 }
 
 /// Residuals, seconds and the like.

@@ -4,49 +4,51 @@ use askama::Template;
 use spadework::scores::Cut;
 use spadework_document::facts::NodeDocument;
 use spadework_document::score::{LabelDocument, LabelPairDocument, ScoreDocument};
-use spadework_io::Labels;
+use spadework_io::{Labels, default_name};
 
-use crate::charts::{Cell, Chart, Estimate, bars, heat_map, histogram, intervals, number, scatter};
+use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatter, short};
 use crate::error::Result;
-use crate::evidence::{ANSWERS, Answer, ProbeStory, numbers_table, percent};
+use crate::evidence::{ANSWERS, Answer, ProbeStory, numbers_table};
 use crate::explorer::{
-    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, chosen, label_name,
-    pictures_or_rows,
+    Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, Filters, GALLERIES, chosen,
+    pictures_or_rows, ranked,
 };
-use crate::page::{Figure, Frame, Headline, Table, filled};
-use crate::page_facts::{PageFacts, Pair};
+use crate::names::{ColumnNames, label_name};
+use crate::page::{Figure, Frame, Headline, Table, TableCell, filled};
+use crate::page_facts::{LabelFacts, PageFacts, Pair};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
+use crate::variants::ExplorerVariants;
+use crate::verdict::{Verdict, grouped, headlines, share_interval};
 use crate::{ScoredModel, packed};
 
 /// Beyond so many labels a chart of them is no longer to be read.
 const MOST_LABELS: usize = 40;
 /// Samples of each side of the cut that are shown.
 const OF_THE_CUT: usize = 12;
+/// The weakest samples, at the top of the page, and the weakest labels.
+const WEAKEST: usize = 8;
+const WEAKEST_LABELS: usize = 3;
 
 /// The page of a scored model.
 ///
 /// # Errors
 /// When one of the numbers it shows cannot be computed, or the monitor stops the work.
 pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -> Result<String> {
-    let explorer = explorer(model, facts)?;
+    let weakest = weakest(model, facts);
+    let explorer = explorer(model, facts, &weakest)?;
     let charts = charts(model.document, Some((model, facts, explorer.labels.as_ref())));
-    let document = model.document;
+    let (same, mixed): (Vec<_>, Vec<_>) =
+        facts.pairs.iter().map(|pair| PairCard::new(pair, model, facts)).partition(|pair| !pair.is_mixed);
     let page = ScorePage {
-        frame: Frame::new(title(origin), Some(&explorer), provenance(document, origin), &document.version),
-        headlines: headlines(document, Some(facts)),
-        position: position(document.model_score, facts.permuted).inline(),
-        meaning: meaning(document),
-        pairs: facts.pairs.iter().map(|pair| PairCard::new(pair, model.labels, facts)).collect(),
-        numbers: numbers_table(&document.facts),
-        answers: &ANSWERS,
-        probes: document.facts.probe.as_ref().map(ProbeStory::new),
+        hints: hints(model, facts),
+        has_broken: explorer.variants.is_some(),
+        weakest,
+        same_label: same,
+        other_label: mixed,
         cut: Some(CutStory::new(&facts.cut, model)),
-        nodes: nodes_table(document).without_empty_columns(),
-        label_table: label_table(&document.label_scores),
-        charts: charts.iter().filter(|chart| !chart.name.starts_with("embedding")).map(Figure::new).collect(),
-        missing: None,
+        ..ScorePage::of_document(model.document, origin, &charts, model.shown.ids, Some(facts.permuted))
     };
-    filled(&page)
+    filled(&page.with_frame(model.document, origin, Some(&explorer)))
 }
 
 /// The page of a result whose arrays are not there any more: what its document says.
@@ -54,26 +56,13 @@ pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -
 /// # Errors
 /// When the page cannot be filled, which would be our mistake.
 pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &str) -> Result<String> {
+    let permuted = document.facts.references.map(|references| references.permuted);
+    let charts = charts(document, None);
     let page = ScorePage {
-        frame: Frame::new(title(origin), None, provenance(document, origin), &document.version),
-        headlines: headlines(document, None),
-        position: document
-            .facts
-            .references
-            .map(|references| position(document.model_score, references.permuted).inline())
-            .unwrap_or_default(),
-        meaning: meaning(document),
-        pairs: Vec::new(),
-        numbers: numbers_table(&document.facts),
-        answers: &ANSWERS,
-        probes: document.facts.probe.as_ref().map(ProbeStory::new),
-        cut: None,
-        nodes: nodes_table(document).without_empty_columns(),
-        label_table: label_table(&document.label_scores),
-        charts: charts(document, None).iter().map(Figure::new).collect(),
         missing: Some(why.to_owned()),
+        ..ScorePage::of_document(document, origin, &charts, None, permuted)
     };
-    filled(&page)
+    filled(&page.with_frame(document, origin, None))
 }
 
 /// The figures of a scored model.
@@ -91,56 +80,202 @@ pub fn score_charts_of_document(document: &ScoreDocument) -> Vec<Chart> {
 #[template(path = "score.html")]
 struct ScorePage {
     frame: Frame,
+    verdict: Verdict,
     headlines: Vec<Headline>,
-    /// The score between the identity and chance, where the latter is known.
-    position: String,
-    meaning: String,
-    pairs: Vec<PairCard>,
+    /// What to look at.
+    hints: Vec<LookAt>,
+    weakest: Vec<u32>,
+    /// Whether some of the samples come with what broke them.
+    has_broken: bool,
+    same_label: Vec<PairCard>,
+    other_label: Vec<PairCard>,
+    has_labels: bool,
     numbers: Table,
     answers: &'static [Answer],
     probes: Option<ProbeStory>,
     cut: Option<CutStory>,
     nodes: Table,
     label_table: Table,
-    charts: Vec<Figure>,
+    /// Of the labels, and of everything that the graphs show.
+    label_charts: Vec<Figure>,
+    spade_charts: Vec<Figure>,
     /// Why there are no pictures and no scatter plots.
     missing: Option<String>,
 }
 
+/// Something worth a look, and the section that shows it.
+struct LookAt {
+    section: &'static str,
+    text: String,
+}
+
+impl ScorePage {
+    /// What the document says by itself.
+    fn of_document(
+        document: &ScoreDocument,
+        origin: &Origin,
+        charts: &[Chart],
+        ids: Option<&[String]>,
+        permuted: Option<f64>,
+    ) -> Self {
+        let name = |index: usize| sample_id(ids, index);
+        let of_labels = |chart: &&Chart| {
+            chart.name.starts_with("label_accuracy") || chart.name.starts_with("label_survived")
+        };
+        let on_page = || charts.iter().filter(|chart| !chart.name.starts_with("embedding"));
+        Self {
+            frame: Frame::new(title(document, origin), provenance(document, origin), &document.version),
+            verdict: Verdict::of(document),
+            headlines: headlines(document, permuted),
+            hints: Vec::new(),
+            weakest: Vec::new(),
+            has_broken: false,
+            same_label: Vec::new(),
+            other_label: Vec::new(),
+            has_labels: !document.label_scores.is_empty(),
+            numbers: numbers_table(&document.facts),
+            answers: &ANSWERS,
+            probes: document.facts.probe.as_ref().map(|probe| ProbeStory::new(probe, &name)),
+            cut: None,
+            nodes: nodes_table(document, &name).without_empty_columns(),
+            label_table: label_table(&document.label_scores),
+            label_charts: on_page().filter(of_labels).map(Figure::new).collect(),
+            spade_charts: on_page().filter(|chart| !of_labels(chart)).map(Figure::new).collect(),
+            missing: None,
+        }
+    }
+
+    /// The same with what is around it.
+    fn with_frame(self, document: &ScoreDocument, origin: &Origin, explorer: Option<&Explorer>) -> Self {
+        let has_samples = self.missing.is_none();
+        let contents = [
+            ("verdict", "Verdict", true),
+            ("probes", "Probes", self.probes.is_some()),
+            ("samples", "Samples", has_samples),
+            ("labels", "Labels", !self.label_charts.is_empty()),
+            ("explorer", "Map", has_samples),
+            ("pairs", "Pairs", has_samples),
+            ("spread", "SPADE", true),
+            ("numbers", "All numbers", true),
+            ("provenance", "Provenance", true),
+        ];
+        let frame = self.frame.with_contents(&contents).with_notes(&document.notes);
+        let frame = frame.with_subtitle(subtitle(document, origin)).with_explorer(explorer);
+        Self { frame, ..self }
+    }
+}
+
+/// What a sample is called: its id, or its position.
+pub(crate) fn sample_name(ids: Option<&[String]>, index: usize) -> String {
+    ids.and_then(|ids| ids.get(index)).map_or_else(|| format!("#{index}"), Clone::clone)
+}
+
+/// The same without a mark, for tables.
+fn sample_id(ids: Option<&[String]>, index: usize) -> String {
+    ids.and_then(|ids| ids.get(index)).map_or_else(|| index.to_string(), Clone::clone)
+}
+
+/// The most fragile samples that are right: with probes, the weakest of those that broke.
+fn weakest(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<u32> {
+    let probe = model.document.facts.probe.as_ref();
+    if let Some(probe) = probe.filter(|probe| !probe.weakest.is_empty()) {
+        return probe.weakest.iter().map(|sample| sample.index as u32).collect();
+    }
+    let is_wrong = wrong(model, facts);
+    let is_right = |p: u32| is_wrong.as_ref().is_none_or(|wrong| !wrong[p as usize]);
+    leading(model).into_iter().filter(|&p| is_right(p)).take(WEAKEST).collect()
+}
+
+/// The samples by the number that says best which of them break: fragility for classifiers, node scores otherwise.
+fn leading(model: &ScoredModel<'_>) -> Vec<u32> {
+    ranked(model.columns.fragility.unwrap_or(model.report.node_scores.scores()))
+}
+
+/// Which samples are classified wrongly, where that is known.
+fn wrong(model: &ScoredModel<'_>, facts: &PageFacts) -> Option<Vec<bool>> {
+    let (classes, labels) = facts.predictions.as_ref().zip(model.labels)?;
+    Some(classes.iter().zip(labels.ids()).map(|(&class, &label)| class as i64 != label).collect())
+}
+
+fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
+    let mut hints = Vec::new();
+    if let Some((what, shares)) = label_shares(&facts.labels) {
+        let worst =
+            shares.iter().take(WEAKEST_LABELS).map(|share| format!("{} ({:.0} %)", share.name, share.value));
+        let text = format!("Weakest labels, by {what}: {}.", joined(worst));
+        hints.push(LookAt { section: "labels", text });
+    }
+    if let Some(wrong) = wrong(model, facts) {
+        let count = wrong.iter().filter(|&&is| is).count();
+        let text =
+            format!("{} samples are classified wrongly: choose “wrong” among the samples.", grouped(count));
+        hints.push(LookAt { section: "samples", text });
+    }
+    let same = facts.pairs.iter().find(|pair| !pair.is_mixed).filter(|_| model.labels.is_some());
+    if let Some(pair) = same {
+        let [p, q] = [pair.edge.p, pair.edge.q].map(|end| sample_name(model.shown.ids, end as usize));
+        let text = format!("{p} and {q} are neighbors with the same label that the model pulls apart most.");
+        hints.push(LookAt { section: "pairs", text });
+    }
+    hints
+}
+
+/// The best number that is known of the labels in percent, weakest first, and what it is.
+fn label_shares(labels: &[LabelFacts]) -> Option<(&'static str, Vec<Estimate>)> {
+    let survived = || shares(labels, |label| label.probed.map(|[probed, survived]| [survived, probed]));
+    let right = || shares(labels, |label| label.right.map(|right| [right, label.samples]));
+    survived()
+        .map(|shares| ("samples that survive every probe", shares))
+        .or_else(|| right().map(|shares| ("accuracy", shares)))
+}
+
+/// Shares of the labels in percent, weakest first; none where they are not known.
+fn shares(labels: &[LabelFacts], of: impl Fn(&LabelFacts) -> Option<[usize; 2]>) -> Option<Vec<Estimate>> {
+    let estimate = |label: &LabelFacts| {
+        let [some, all] = of(label)?;
+        let part = some as f64 / all as f64;
+        let range = share_interval(part, all).map(|(low, high)| (100.0 * low, 100.0 * high));
+        (all > 0).then(|| Estimate { name: label.name.clone(), value: 100.0 * part, range })
+    };
+    let mut shares: Vec<Estimate> = labels.iter().filter_map(estimate).collect();
+    shares.sort_by(|a, b| a.value.total_cmp(&b.value));
+    (shares.len() > 1).then_some(shares)
+}
+
 /// Two samples that the model pulls apart.
 struct PairCard {
-    p: u32,
-    q: u32,
+    is_mixed: bool,
     ends: [EndCard; 2],
-    score: String,
-    inputs: String,
-    outputs: String,
-    hops: String,
-    resistance: String,
+    score: TableCell,
+    inputs: TableCell,
+    outputs: TableCell,
+    hops: TableCell,
+    resistance: TableCell,
 }
 
 struct EndCard {
     sample: u32,
+    name: String,
     label: Option<String>,
     predicted: Option<String>,
     wrong: bool,
 }
 
 impl PairCard {
-    fn new(pair: &Pair, labels: Option<&Labels>, facts: &PageFacts) -> Self {
+    fn new(pair: &Pair, model: &ScoredModel<'_>, facts: &PageFacts) -> Self {
+        let labels = model.labels;
         let end = |sample: u32| {
             let label = labels.map(|labels| label_name(labels, labels.ids()[sample as usize]));
             let class = facts.predictions.as_ref().map(|predictions| predictions[sample as usize]);
             let predicted = class.zip(labels).map(|(class, labels)| label_name(labels, class as i64));
-            EndCard { sample, wrong: predicted.is_some() && predicted != label, label, predicted }
+            let wrong = predicted.is_some() && predicted != label;
+            EndCard { sample, name: sample_name(model.shown.ids, sample as usize), wrong, label, predicted }
         };
-        let or_dash = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number);
-        let (p, q) = (pair.edge.p, pair.edge.q);
+        let or_dash = |value: Option<f64>| value.map_or_else(|| "–".into(), TableCell::number);
         Self {
-            p,
-            q,
-            ends: [end(p), end(q)],
-            score: number(pair.edge.score),
+            is_mixed: pair.is_mixed,
+            ends: [end(pair.edge.p), end(pair.edge.q)],
+            score: TableCell::number(pair.edge.score),
             inputs: or_dash(pair.inputs),
             outputs: or_dash(pair.outputs),
             hops: or_dash(pair.distortion.map(|ratios| ratios[0])),
@@ -169,10 +304,10 @@ impl CutStory {
         Self {
             inside: cut.samples().len(),
             outside: nodes - cut.samples().len(),
-            input_edges: number(cut.input()),
-            output_edges: number(cut.output()),
-            ratio: number(cut.ratio()),
-            bound: number(1.0 / model.report.model_score.0),
+            input_edges: short(cut.input()),
+            output_edges: short(cut.output()),
+            ratio: short(cut.ratio()),
+            bound: short(1.0 / model.report.model_score.0),
             labels: model.labels.map(|labels| labels_inside(cut, labels)).unwrap_or_default(),
             examples_inside,
             examples_outside,
@@ -180,7 +315,7 @@ impl CutStory {
     }
 }
 
-/// Samples on both sides of the boundary, by input edges across it, most fragile first: neighbours that are told apart.
+/// Samples on both sides of the boundary, by input edges across it, most fragile first: neighbors that the model separates.
 fn examples(cut: &Cut, model: &ScoredModel<'_>) -> [Vec<u32>; 2] {
     let inside = |p: u32| cut.samples().binary_search(&p).is_ok();
     let mut sides = [Vec::new(), Vec::new()];
@@ -218,114 +353,60 @@ fn labels_inside(cut: &Cut, labels: &Labels) -> String {
     )
 }
 
-fn title(origin: &Origin) -> String {
-    origin.title.clone().unwrap_or_else(|| "Robustness of a model".to_owned())
+/// The name of the model, unless the reader is given another title.
+fn title(document: &ScoreDocument, origin: &Origin) -> String {
+    let file = document.model.as_ref().map(|model| &model.file);
+    let named = file.or(document.data.as_ref().map(|data| &data.outputs.array)).or(origin.model.as_ref());
+    let named = named.map(|argument| default_name(argument)).filter(|name| !name.is_empty());
+    origin.title.clone().or(named).unwrap_or_else(|| "Robustness of a model".to_owned())
 }
 
-fn headlines(document: &ScoreDocument, facts: Option<&PageFacts>) -> Vec<Headline> {
-    let mut headlines = vec![Headline {
-        value: number(document.model_score),
-        name: "model score",
-        note: "larger is less robust".to_owned(),
-    }];
-    let certain = document.enclosure.probability >= 1.0;
-    headlines.push(Headline {
-        value: format!("± {:.0e}", (document.enclosure.upper - document.enclosure.lower) / 2.0),
-        name: "numerical error",
-        note: if certain {
-            format!("by {}", document.enclosure.method)
-        } else {
-            format!("with probability at least {}", document.enclosure.probability)
-        },
-    });
-    let known = &document.facts;
-    if let Some(interval) = known.interval {
-        headlines.push(Headline {
-            value: format!("{} to {}", number(interval.lower), number(interval.upper)),
-            name: "interval",
-            note: format!("{:.0} %, by {} subsamples", 100.0 * interval.level, interval.repetitions),
-        });
-    }
-    if let Some(accuracy) = facts.and_then(|facts| facts.accuracy).or(known.accuracy) {
-        let value = percent(accuracy);
-        headlines.push(Headline { value, name: "clean accuracy", note: "on the same samples".to_owned() });
-    }
-    if let Some((robust, probe)) =
-        known.probe.as_ref().and_then(|probe| Some((probe.robust_accuracy?, probe)))
-    {
-        let note = format!("estimated, under {}", probe.probe);
-        headlines.push(Headline { value: percent(robust), name: "robust accuracy", note });
-    }
-    if let Some(overlap) = known.edge_overlap {
-        let note = "larger is more robust".to_owned();
-        headlines.push(Headline { value: percent(overlap), name: "edge overlap", note });
-    }
-    if let Some(permuted) = facts.map(|facts| facts.permuted).or(known.references.map(|r| r.permuted)) {
-        let note = "the same outputs dealt out at random".to_owned();
-        headlines.push(Headline { value: number(permuted), name: "score of chance", note });
-    }
-    headlines.push(Headline {
-        value: document.samples.to_string(),
-        name: "samples",
-        note: format!(
-            "{} numbers in, {} out; {} neighbors",
-            document.input_dim, document.output_dim, document.neighbors.used
-        ),
-    });
-    headlines
+fn subtitle(document: &ScoreDocument, origin: &Origin) -> String {
+    let inputs = origin.inputs.as_ref().or(document.data.as_ref().map(|data| &data.inputs.array));
+    let of = inputs.map_or_else(String::new, |inputs| format!(" of {inputs}"));
+    let count = |dim: usize, what: &str| match dim {
+        0 => format!("a graph {what}"),
+        1 => format!("1 number {what}"),
+        more => format!("{} numbers {what}", grouped(more)),
+    };
+    let (input, output) = (count(document.input_dim, "in"), count(document.output_dim, "out"));
+    format!("{} samples{of}; {input}, {output}", grouped(document.samples))
 }
 
-/// The score on the way from a model that changes nothing to outputs dealt out at random.
-fn position(score: f64, permuted: f64) -> Chart {
-    let at = |name: &str, value: f64| Estimate { name: name.to_owned(), value, range: None };
-    let rows = [at("identity", 1.0), at("this model", score), at("chance", permuted)];
-    intervals("position", "The score between no change and chance", "model score", &rows)
-}
-
-fn meaning(document: &ScoreDocument) -> String {
-    let score = number(document.model_score);
-    format!(
-        "No two samples are pulled farther apart by this model than {score} times, measured by effective resistance on \
-         the two graphs of {} neighbors; a model that passes its inputs on scores 1.",
-        document.neighbors.used
-    )
-}
-
-fn nodes_table(document: &ScoreDocument) -> Table {
+fn nodes_table(document: &ScoreDocument, sample: &dyn Fn(usize) -> String) -> Table {
     let row = |(rank, node): (usize, &NodeDocument)| {
         let name = |id: i64| {
             let label = document.label_scores.iter().find(|label| label.label == id);
             label.and_then(|label| label.name.clone()).unwrap_or_else(|| id.to_string())
         };
+        let number = |value: Option<f64>| value.map(TableCell::number).unwrap_or_default();
         vec![
-            (rank + 1).to_string(),
-            node.index.to_string(),
-            number(node.score),
-            node.label.map(name).unwrap_or_default(),
-            node.margin.map(number).unwrap_or_default(),
-            node.fragility.map(|part| format!("{part:.4}")).unwrap_or_default(),
+            (rank + 1).into(),
+            sample(node.index).into(),
+            node.label.map(name).unwrap_or_default().into(),
+            number(node.fragility),
+            number(node.margin),
+            TableCell::number(node.score),
         ]
     };
+    let basis = document.facts.fragility_basis.as_ref().map_or_else(String::new, |basis| {
+        format!("; fragility is the share of the samples that are less fragile by {basis}")
+    });
     Table {
         name: "top_nodes",
-        caption: document.facts.fragility_basis.as_ref().map_or_else(
-            || "Most fragile samples by their scores".to_owned(),
-            |basis| {
-                format!(
-                    "Most fragile samples by their scores; fragility is the part of the samples that are less fragile by {basis}"
-                )
-            },
-        ),
-        header: vec!["rank", "sample", "score", "label", "margin", "fragility"],
+        caption: format!("Most fragile samples{basis}"),
+        header: vec!["rank", "sample", "label", "fragility", "margin", "node score"],
         rows: document.top_nodes.iter().enumerate().map(row).collect(),
     }
 }
 
 fn label_table(labels: &[LabelDocument]) -> Table {
-    let row = |label: &LabelDocument| vec![label_text(label), number(label.score), label.samples.to_string()];
+    let row = |label: &LabelDocument| {
+        vec![label_text(label).into(), TableCell::number(label.score), label.samples.into()]
+    };
     Table {
         name: "labels",
-        caption: "Mean score of every label".to_owned(),
+        caption: "Mean node score of every label".to_owned(),
         header: vec!["label", "score", "samples"],
         rows: labels.iter().map(row).collect(),
     }
@@ -340,26 +421,50 @@ type Details<'a> = (&'a ScoredModel<'a>, &'a PageFacts, Option<&'a ExplorerLabel
 
 fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> {
     let mut charts = Vec::new();
+    if let Some((_, facts, _)) = details {
+        charts.extend(label_charts(&facts.labels));
+    }
+    let estimate = |name: String, value: f64| Estimate { name, value, range: None };
     if (1..=MOST_LABELS).contains(&document.label_scores.len()) {
-        let mut rows: Vec<(String, f64)> =
-            document.label_scores.iter().map(|label| (label_text(label), label.score)).collect();
-        rows.sort_by(|a, b| b.1.total_cmp(&a.1));
-        charts.push(bars("labels", "Which labels are fragile: mean score", &rows));
+        let labels = document.label_scores.iter();
+        let mut rows: Vec<Estimate> = labels.map(|label| estimate(label_text(label), label.score)).collect();
+        rows.sort_by(|a, b| b.value.total_cmp(&a.value));
+        charts.push(intervals(
+            "labels",
+            "Labels by mean node score, largest first",
+            "mean node score",
+            &rows,
+        ));
         charts.push(pair_map(&document.label_scores, &document.label_pairs));
     }
     if let Some((model, _, _)) = details {
         let scores = model.report.node_scores.scores();
-        charts.push(histogram("node_scores", "How the samples' scores are spread", scores));
+        charts.push(histogram("node_scores", "How the node scores are spread", scores));
     }
     let eigenvalues = details.map_or(document.eigenvalues.as_slice(), |(_, facts, _)| &facts.eigenvalues);
-    let rows: Vec<(String, f64)> =
-        eigenvalues.iter().enumerate().map(|(at, &value)| (format!("λ{}", at + 1), value)).collect();
-    charts.push(bars("spectrum", "The largest eigenvalues", &rows));
+    let rows: Vec<Estimate> =
+        eigenvalues.iter().enumerate().map(|(at, &value)| estimate(format!("λ{}", at + 1), value)).collect();
+    charts.push(intervals("spectrum", "The largest eigenvalues; λ1 is the SPADE score", "eigenvalue", &rows));
     if let Some((_, facts, labels)) = details {
         let classes = labels.map(|labels| (labels.of.as_slice(), labels.names.as_slice()));
         charts.extend(facts.views.iter().map(|view| scatter(view.name, view.title, &view.points, classes)));
     }
     charts
+}
+
+/// What share of every label is right, and right on every probe.
+fn label_charts(labels: &[LabelFacts]) -> Vec<Chart> {
+    if labels.len() > MOST_LABELS {
+        return Vec::new();
+    }
+    let survived = shares(labels, |label| label.probed.map(|[probed, survived]| [survived, probed]));
+    let right = shares(labels, |label| label.right.map(|right| [right, label.samples]));
+    let chart =
+        |name, title, rows: Vec<Estimate>| intervals(name, title, "per cent, with 95 % intervals", &rows);
+    let survived =
+        survived.map(|rows| chart("label_survived", "Samples that survive every probe, by label", rows));
+    let right = right.map(|rows| chart("label_accuracy", "Accuracy by label", rows));
+    survived.into_iter().chain(right).collect()
 }
 
 fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
@@ -374,12 +479,7 @@ fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
         })
         .collect();
     let names: Vec<String> = ids.iter().map(|label| label_text(label)).collect();
-    heat_map(
-        "label_pairs",
-        "Which labels are confusable: mean score of the edges between them",
-        &names,
-        &cells,
-    )
+    heat_map("label_pairs", "Mean edge score between labels", &names, &cells)
 }
 
 fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
@@ -387,14 +487,14 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
+        ("graphs", graphs_made(&document.request)),
         (
             "neighbors",
             format!("{} asked for, {} used", document.neighbors.requested, document.neighbors.used),
         ),
         ("eigenpairs", format!("{} by {}", document.eigenpairs, document.solver)),
         ("residuals", joined(document.residuals.iter().map(|residual| format!("{residual:.1e}")))),
-        ("enclosure", format!("[{}, {}]", document.enclosure.lower, document.enclosure.upper)),
+        ("numerical bounds of λ₁", format!("[{}, {}]", document.enclosure.lower, document.enclosure.upper)),
         ("seed", document.seed.to_string()),
         ("edges", format!("{} input, {} output", document.graphs.input.edges, document.graphs.output.edges)),
         (
@@ -422,23 +522,27 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
 }
 
 /// What the script works on.
-fn explorer(model: &ScoredModel<'_>, facts: &PageFacts) -> Result<Explorer> {
+fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Result<Explorer> {
     let report = model.report;
+    let samples = report.graphs.nodes();
     let labels = model.labels.and_then(ExplorerLabels::of);
-    let ranking: Vec<u32> =
-        report.node_scores.top(report.graphs.nodes()).iter().map(|node| node.index as u32).collect();
-    let mut first: Vec<u32> = facts.pairs.iter().flat_map(|pair| [pair.edge.p, pair.edge.q]).collect();
-    first.extend(examples(&facts.cut, model).into_iter().flatten());
+    let mut rankings = vec![ranked(report.node_scores.scores())];
+    rankings.extend(model.columns.fragility.map(ranked));
+    let filters = Filters { labels: labels.as_ref(), wrong: wrong(model, facts), rankings };
+    let mut must: Vec<u32> = weakest.to_vec();
+    must.extend(facts.pairs.iter().flat_map(|pair| [pair.edge.p, pair.edge.q]));
+    must.extend(examples(&facts.cut, model).into_iter().flatten());
     let probe = model.document.facts.probe.as_ref();
-    first.extend(probe.iter().flat_map(|probe| &probe.top_changed).map(|sample| sample.index as u32));
-    let rankings = [ranking];
-    let (pictures, rows) =
-        pictures_or_rows(model.inputs.as_ref(), |most| chosen(&first, &rankings, labels.as_ref(), most))?;
+    must.extend(probe.iter().flat_map(|probe| &probe.top_changed).map(|sample| sample.index as u32));
+    must.extend(filters.samples());
+    let choose = |most| chosen(must.iter().copied(), samples, most);
+    let (pictures, rows) = pictures_or_rows(model.inputs.as_ref(), &model.shown, choose)?;
     let predicted = facts.predictions.as_ref().zip(model.labels);
     Ok(Explorer {
-        samples: report.graphs.nodes(),
+        samples,
+        ids: model.shown.ids.map(<[String]>::to_vec),
+        galleries: GALLERIES,
         colors: &crate::charts::CATEGORIES,
-        labels,
         models: vec![ExplorerModel::new(
             "model",
             report.node_scores.scores(),
@@ -455,7 +559,14 @@ fn explorer(model: &ScoredModel<'_>, facts: &PageFacts) -> Result<Explorer> {
                 points: packed::points(&view.points),
             })
             .collect(),
+        variants: ExplorerVariants::of(
+            model.shown.variants,
+            model.inputs.as_ref(),
+            model.labels,
+            ColumnNames(model.shown.columns),
+        )?,
         pictures,
         rows,
+        labels,
     })
 }

@@ -1,21 +1,24 @@
 //! The page of a score over k.
 
-use spadework_document::sweep::{PointDocument, SweepDocument};
+use spadework_document::sweep::SweepDocument;
 
-use crate::charts::{Band, Chart, Series, lines, number};
+use crate::charts::{Band, Chart, Series, lines, short};
 use crate::error::Result;
-use crate::page::{CurvePage, Figure, Frame, Table, filled};
+use crate::page::{CurvePage, Figure, Frame, Table, TableCell, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
+use crate::verdict::grouped;
 
 /// The page of a sweep.
 ///
 /// # Errors
 /// When the page cannot be filled, which would be our mistake.
 pub fn sweep_page(document: &SweepDocument, origin: &Origin) -> Result<String> {
-    let title = origin.title.clone().unwrap_or_else(|| "Model score over k".to_owned());
+    let title = origin.title.clone().unwrap_or_else(|| "SPADE score over k".to_owned());
+    let frame = Frame::new(title, provenance(document, origin), &document.version);
     filled(&CurvePage {
-        frame: Frame::new(title, None, provenance(document, origin), &document.version),
+        frame: frame.with_notes(&document.notes),
         verdict: verdict(document),
+        limits: limits(document),
         charts: sweep_charts(document).iter().map(Figure::new).collect(),
         values: points_table(document),
     })
@@ -38,39 +41,68 @@ pub fn sweep_charts(document: &SweepDocument) -> Vec<Chart> {
         .filter(|_| document.models.len() > 1)
         .map(|stable| Band { from: stable.from as f64, to: stable.to as f64 });
     let title = match band {
-        Some(_) => "Model score over k; the range in which the ranking is stable is shaded",
-        None => "Model score over k",
+        Some(_) => "SPADE score over k; shaded: the longest range with one order",
+        None => "SPADE score over k",
     };
-    vec![lines("sweep", title, ["neighbors, k", "model score"], &series, band)]
+    vec![lines("sweep", title, ["neighbors, k", "SPADE score"], &series, band)]
 }
 
+/// The order of the models, if there is one.
 fn verdict(document: &SweepDocument) -> String {
-    let refused = match document.disconnected.as_slice() {
-        [] => String::new(),
-        some => format!(
-            " Without a score, for want of a connected graph: k = {}.",
-            joined(some.iter().map(ToString::to_string))
-        ),
-    };
-    let range = |of: fn(&PointDocument) -> usize| document.points.iter().map(of);
-    let (least, most) = (
-        range(|point| point.neighbors).min().unwrap_or(0),
-        range(|point| point.neighbors).max().unwrap_or(0),
-    );
-    let stable = match &document.stable {
-        Some(stable) if document.models.len() > 1 => format!(
-            " The ranking is the same from k = {} to {}: {}, most robust first. Believe an order of models only within \
-             such a range.",
-            stable.from,
-            stable.to,
-            stable.ranking.join(", ")
-        ),
-        None if document.models.len() > 1 => {
-            " The ranking changes from every k to the next: these models cannot be told apart.".to_owned()
+    if document.models.len() < 2 {
+        return spread(document);
+    }
+    let quoted = |names: &[String]| -> String { joined(names.iter().map(|name| format!("“{name}”"))) };
+    match document.usual_order() {
+        Some(order) if order.points == order.of => {
+            format!(
+                "The same order at every k: {}, most robust first by SPADE score.",
+                quoted(&order.ranking)
+            )
         }
-        _ => String::new(),
-    };
-    format!("{} samples, k from {least} to {most}.{stable}{refused}", document.samples)
+        Some(order) => format!(
+            "One order at {} of {} values of k: {}, most robust first by SPADE score.",
+            order.points,
+            order.of,
+            quoted(&order.ranking)
+        ),
+        None => "Not established: no order of the models holds for most k.".to_owned(),
+    }
+}
+
+/// One model: how much its score depends on k.
+fn spread(document: &SweepDocument) -> String {
+    let scores = || document.points.iter().filter_map(|point| Some(point.scores.first()?.model_score));
+    let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(0.0, f64::max));
+    format!("The SPADE score is between {} and {}, depending on k.", short(low), short(high))
+}
+
+fn limits(document: &SweepDocument) -> Vec<String> {
+    let ks = || document.points.iter().map(|point| point.neighbors);
+    let mut limits = vec![format!(
+        "{} samples, {} values of k from {} to {}.",
+        grouped(document.samples),
+        document.points.len(),
+        ks().min().unwrap_or(0),
+        ks().max().unwrap_or(0)
+    )];
+    if document.models.len() > 1 {
+        let pairs = document.pairs_everywhere();
+        limits.push(if pairs.is_empty() {
+            "No two models keep their order at every k.".to_owned()
+        } else {
+            let pairs = pairs.iter().map(|(a, b)| format!("“{a}” before “{b}”"));
+            format!("Holds at every k: {}.", joined(pairs))
+        });
+        limits.push(
+            "SPADE scores follow attacks poorly: compare with --probe where models can be run.".to_owned(),
+        );
+    }
+    if !document.disconnected.is_empty() {
+        let ks = joined(document.disconnected.iter().map(ToString::to_string));
+        limits.push(format!("A graph was not connected with k = {ks}."));
+    }
+    limits
 }
 
 fn points_table(document: &SweepDocument) -> Table {
@@ -78,17 +110,17 @@ fn points_table(document: &SweepDocument) -> Table {
         document.models.iter().enumerate().map(move |(at, name)| {
             let score = point.scores.get(at);
             vec![
-                point.neighbors.to_string(),
-                point.used.map(|used| used.to_string()).unwrap_or_default(),
-                name.clone(),
-                score.map_or_else(|| "–".to_owned(), |score| number(score.model_score)),
+                point.neighbors.into(),
+                point.used.map(TableCell::from).unwrap_or_default(),
+                name.as_str().into(),
+                score.map_or_else(|| "–".into(), |score| TableCell::number(score.model_score)),
             ]
         })
     });
     Table {
         name: "sweep",
         caption: "Scores over k".to_owned(),
-        header: vec!["k", "k used", "model", "score"],
+        header: vec!["k", "k used", "model", "SPADE score"],
         rows: rows.collect(),
     }
 }
@@ -97,7 +129,7 @@ fn provenance(document: &SweepDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
         ("version", document.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.graph, &document.weights, &document.connectivity)),
+        ("graphs", graphs_made(&document.request)),
         ("eigenpairs", document.eigenpairs.to_string()),
         ("seed", document.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),

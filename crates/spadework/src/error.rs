@@ -63,6 +63,24 @@ pub enum Error {
         /// The value.
         value: f64,
     },
+    /// Values so close to each other that squared distances underflow.
+    #[error(
+        "samples must differ by so much that squared distances are not lost in double precision, but the largest difference from the first sample is {largest:e}; take off what all samples have in common, or multiply the numbers that differ"
+    )]
+    TooClose {
+        /// The largest difference of a number from that of the first sample.
+        largest: f64,
+    },
+    /// Edge weights so far from 1 that scores leave the range of numbers.
+    #[error(
+        "scores must lie within the range of double precision, but edge weights of up to {input:e} in the input graph and {output:e} in the output graph lead outside it; multiply the weights of one graph by a constant"
+    )]
+    WeightRange {
+        /// Largest weight of the input graph.
+        input: f64,
+        /// Largest weight of the output graph.
+        output: f64,
+    },
     /// Inputs and outputs of different length.
     #[error(
         "inputs and outputs must have the same number of rows, got {input_rows} inputs and {output_rows} outputs"
@@ -88,6 +106,38 @@ pub enum Error {
         side: Side,
         /// Number of samples.
         samples: usize,
+    },
+    /// Rows without a direction, under the cosine metric.
+    #[error(
+        "cosine distances need rows that are not zero, but {count} of the {side}s are (row {rows}, counted from 0); remove them or choose another metric"
+    )]
+    ZeroRows {
+        /// The side.
+        side: Side,
+        /// How many.
+        count: usize,
+        /// The first of them, counted from 0.
+        rows: String,
+    },
+    /// Columns that cannot be divided by their interquartile range.
+    #[error(
+        "robust standardization divides by the range of the middle half, which is 0 in {count} columns of the {side}s though they are not constant (column {columns}, counted from 0); use `standard`, or remove them"
+    )]
+    NoSpread {
+        /// The side.
+        side: Side,
+        /// How many.
+        count: usize,
+        /// The first of them, counted from 0.
+        columns: String,
+    },
+    /// Principal components under a metric that rotations do not preserve.
+    #[error(
+        "principal components preserve Euclidean distances, so `pca` needs the euclidean or the cosine metric for the inputs, got {metric}"
+    )]
+    ProjectedMetric {
+        /// The metric, in a word.
+        metric: String,
     },
     /// `neighbors` is zero.
     #[error("`neighbors` must be at least 1, got 0")]
@@ -130,7 +180,7 @@ pub enum Error {
         got: usize,
     },
     /// Stored numbers that are no eigenpair of the graphs.
-    #[error("eigenpair {}: {what} must be {expected}, got {got}", pair + 1)]
+    #[error("eigenpair {}: {what} must be {}, got {}", pair + 1, Readable(*expected), Readable(*got))]
     StoredEigenpair {
         /// Which, counted from 0.
         pair: usize,
@@ -153,7 +203,7 @@ pub enum Error {
     },
     /// An edge that a graph cannot hold.
     #[error(
-        "edge {index} must join two different nodes below {nodes} with a positive finite weight, got {p}–{q} with weight {weight}"
+        "edge {index} must join two different nodes below {nodes} with a positive finite weight, got {p}–{q} with weight {}", Readable(*weight)
     )]
     BadEdge {
         /// Position of the edge in the list given.
@@ -308,7 +358,7 @@ pub enum Error {
         limit: usize,
     },
     /// An iteration did not reach its tolerance.
-    #[error("{what} must reach a relative residual of {tolerance:e}, got {residual:e} after {iterations} iterations", residual = residuals.iter().copied().fold(0.0_f64, f64::max))]
+    #[error("{}", not_converged(what, *iterations, residuals, *tolerance))]
     NotConverged {
         /// What was iterated.
         what: &'static str,
@@ -320,7 +370,7 @@ pub enum Error {
         tolerance: f64,
     },
     /// The check of the upper bound found an eigenvalue that the iteration had missed.
-    #[error("the eigenpairs must include the largest eigenvalue, but {found} was found above {reported}")]
+    #[error("the eigenpairs must include the largest eigenvalue, but {} was found above {}", Readable(*found), Readable(*reported))]
     MissedEigenvalue {
         /// Largest eigenvalue of the eigenpairs.
         reported: f64,
@@ -340,7 +390,7 @@ pub enum Error {
         limit: usize,
     },
     /// A proof of the upper bound was asked for and not found.
-    #[error("no certificate was found: μ·L_Y − L_X could not be proved positive definite up to μ = {tried}")]
+    #[error("no certificate was found: μ·L_Y − L_X could not be proved positive definite up to μ = {}", Readable(*tried))]
     NotCertified {
         /// Largest bound tried.
         tried: f64,
@@ -416,6 +466,19 @@ pub enum Error {
         /// Numbers per new sample.
         got: usize,
     },
+    /// Reference samples whose squared distances underflow.
+    #[error(
+        "reference samples must have numbers whose squares are not lost in double precision (from about 1e-120 on); multiply the reference and the new samples by the same constant"
+    )]
+    TooSmallReference,
+    /// A step that needs more memory than there is.
+    #[error("{what} would need {} GiB of memory, more than this process can get", bytes.div_ceil(1 << 30))]
+    NoRoom {
+        /// The step.
+        what: &'static str,
+        /// What it would allocate.
+        bytes: usize,
+    },
     /// The threads asked for could not be started.
     #[error("`threads` = {threads} could not be started")]
     Threads {
@@ -433,6 +496,31 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+/// A number for a message: without hundreds of zeros.
+struct Readable(f64);
+
+impl std::fmt::Display for Readable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(value) = self;
+        let is_short = *value == 0.0 || !value.is_finite() || (1e-7..1e17).contains(&value.abs());
+        if is_short { write!(f, "{value}") } else { write!(f, "{value:e}") }
+    }
+}
+
+/// A residual that is no number says that the arithmetic failed, not how far it came.
+fn not_converged(what: &str, iterations: usize, residuals: &[f64], tolerance: f64) -> String {
+    let worst = residuals.iter().copied().fold(0.0, |worst: f64, residual| {
+        if residual.is_nan() { f64::INFINITY } else { worst.max(residual) }
+    });
+    let after = if iterations > 0 { format!(" after {iterations} iterations") } else { String::new() };
+    if worst.is_infinite() {
+        return format!(
+            "{what} failed{after}: rounding errors exceed the result, because the edge weights of the output graph differ too much or hardly connect it"
+        );
+    }
+    format!("{what} must reach a relative residual of {tolerance:e}, got {worst:e}{after}")
 }
 
 impl Error {

@@ -1,12 +1,23 @@
-//! Samples: the rows x_i and y_i that everything starts from.
+//! Samples: the rows x_i and y_i that everything starts from, and how distances between them are taken.
+
+mod geometry;
+mod metric;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use half::{bf16, f16};
 
+pub use geometry::{FittedGeometry, Geometry};
+pub(crate) use metric::Norm;
+pub use metric::{Metric, Standardize};
+
 use crate::error::{Error, Result};
+use crate::scaling::{even_exponent, scaled};
 pub use crate::side::Side;
+
+/// Differences from this on have squares with all their digits, and so have those 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
+const RESOLVED: f64 = 3.872_591_914_849_318e-121;
 
 /// The numbers of [`Samples`], row after row, as they came.
 ///
@@ -183,6 +194,8 @@ pub struct Samples<'a> {
     len: usize,
     dim: usize,
     values: Values<'a>,
+    /// What searches measure differences by.
+    norm: Norm,
 }
 
 impl<'a> Samples<'a> {
@@ -241,7 +254,7 @@ impl<'a> Samples<'a> {
             // Finite, and far from too large.
             Values::U8(_) | Values::I8(_) | Values::I16(_) => {}
         }
-        Ok(Self { len, dim, values })
+        Ok(Self { len, dim, values, norm: Norm::default() })
     }
 
     /// The same samples, borrowed: no number is copied or checked again.
@@ -255,7 +268,27 @@ impl<'a> Samples<'a> {
             Values::F16(values) => Values::F16(Cow::Borrowed(values)),
             Values::Bf16(values) => Values::Bf16(Cow::Borrowed(values)),
         };
-        Samples { len: self.len, dim: self.dim, values }
+        Samples { len: self.len, dim: self.dim, values, norm: self.norm }
+    }
+
+    /// What searches measure differences by.
+    pub(crate) fn norm(&self) -> Norm {
+        self.norm
+    }
+
+    /// The same samples with distances by another norm.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]: a sum of d differences is squared, where the Euclidean distance is a sum of squares.
+    pub(crate) fn with_norm(self, norm: Norm) -> Result<Self> {
+        if norm == Norm::Manhattan {
+            let bound = f64::MAX.sqrt() / (4.0 * self.dim as f64);
+            // No other type holds numbers that large.
+            if let Values::F64(values) = &self.values {
+                check_below(self.dim, values, bound, |value| value)?;
+            }
+        }
+        Ok(Self { norm, ..self })
     }
 
     /// The positions of a row's numbers among all.
@@ -314,7 +347,40 @@ impl<'a> Samples<'a> {
             Values::F16(values) => Values::F16(gathered(values, dim, indices).into()),
             Values::Bf16(values) => Values::Bf16(gathered(values, dim, indices).into()),
         };
-        Ok(Samples { len, dim, values })
+        Ok(Samples { len, dim, values, norm: self.norm })
+    }
+
+    /// The same samples times a power of two, where their numbers are so small that squared distances would be lost; `None` where
+    /// they can be taken as they are.
+    ///
+    /// # Errors
+    /// [`Error::TooClose`] where the differences alone are that small.
+    pub(crate) fn enlarged(&self) -> Result<Option<Samples<'static>>> {
+        // All other types end at 1e-45 or before, and distances are found in double precision.
+        let Values::F64(values) = &self.values else { return Ok(None) };
+        // For ordinary numbers the second row decides.
+        let rows = values.chunks_exact(self.dim);
+        if rows.clone().any(|row| row.iter().zip(&values[..self.dim]).any(|(a, b)| (a - b).abs() >= RESOLVED))
+        {
+            return Ok(None);
+        }
+        let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+        if largest == 0.0 || self.all_equal() {
+            return Ok(None);
+        }
+        if largest >= RESOLVED {
+            let differences =
+                rows.flat_map(|row| row.iter().zip(&values[..self.dim]).map(|(a, b)| (a - b).abs()));
+            return Err(Error::TooClose { largest: differences.fold(0.0, f64::max) });
+        }
+        let exponent = -even_exponent(largest);
+        let values: Vec<f64> = values.iter().map(|&value| scaled(value, exponent)).collect();
+        Ok(Some(Samples {
+            len: self.len,
+            dim: self.dim,
+            values: Values::F64(values.into()),
+            norm: self.norm,
+        }))
     }
 
     /// Whether all rows are the same point.
@@ -342,9 +408,13 @@ fn check_shape(len: usize, dim: usize, got: usize) -> Result<()> {
 
 /// Finite, and d · (2·max|v|)² finite, so that every squared distance is.
 fn check_values<T: Copy>(dim: usize, values: &[T], to_f64: impl Fn(T) -> f64) -> Result<()> {
+    check_below(dim, values, (f64::MAX / dim as f64).sqrt() / 4.0, to_f64)
+}
+
+/// Finite, and at most the bound.
+fn check_below<T: Copy>(dim: usize, values: &[T], bound: f64, to_f64: impl Fn(T) -> f64) -> Result<()> {
     /// Values looked at together: without a branch for each, the loop runs at the speed of memory.
     const CHUNK: usize = 4096;
-    let bound = (f64::MAX / dim as f64).sqrt() / 4.0;
     let wrong = |value: T| to_f64(value).is_nan() | (to_f64(value).abs() > bound);
     let suspect =
         values.chunks(CHUNK).position(|chunk| chunk.iter().fold(false, |any, &value| any | wrong(value)));
@@ -460,6 +530,23 @@ mod tests {
         let some = samples.rows(&[2, 0]).unwrap();
         assert!(matches!(some.values(), Values::U8(rows) if rows.as_ref() == [5, 6, 1, 2]));
         assert_eq!(some.values().get(0), f64::from(5.0_f32 / 255.0));
+    }
+
+    #[test]
+    fn numbers_whose_squares_are_lost_are_enlarged_exactly() {
+        assert_eq!(RESOLVED, scaled(1.0, -400));
+        let ordinary = vec![0.0, 1.0, -3.0, 2.5e-200];
+        let tiny: Vec<f64> = ordinary.iter().map(|&value| scaled(value, -700)).collect();
+        let enlarged = |values: Vec<f64>| Samples::from_f64(2, 2, values).unwrap().enlarged();
+        assert!(enlarged(ordinary.clone()).unwrap().is_none());
+        let Values::F64(values) = enlarged(tiny).unwrap().unwrap().values().clone() else {
+            panic!("doubles")
+        };
+        // 2.5e-200 · 2⁻⁷⁰⁰ is no number; what else is lost, nothing.
+        assert_eq!(values[..3], [0.0, 1.0, -3.0].map(|value| value / 2.0));
+        // Not enlarged: the first column would leave the range.
+        let error = enlarged(vec![1.0, 0.0, 1.0, 1e-200]).unwrap_err();
+        assert_eq!(error, Error::TooClose { largest: 1e-200 });
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod distortion;
 mod eigensolvers;
 mod embeddings;
 mod gairat;
+mod gates;
 mod guided_cifar;
 mod guided_clever;
 mod guided_mnist;
@@ -31,7 +32,7 @@ pub(crate) struct Experiment {
 }
 
 /// All of them, in the order of the paper.
-pub(crate) const ALL: [Experiment; 15] = [
+pub(crate) const ALL: [Experiment; 16] = [
     model_scores::EXPERIMENT,
     distortion::EXPERIMENT,
     guided_mnist::EXPERIMENT,
@@ -47,4 +48,5 @@ pub(crate) const ALL: [Experiment; 15] = [
     constructions::EXPERIMENT,
     gairat::EXPERIMENT,
     validity::EXPERIMENT,
+    gates::EXPERIMENT,
 ];

@@ -21,6 +21,7 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, GraphPair, ManifoldPair, SpadeParams};
 use spadework_document::solver_named;
 use spadework_document::stages::{EigenStage, GraphStage, Recipe};
+use spadework_io::output::FolderLock;
 use spadework_io::{graph_digest, outdated_digest};
 
 use self::files::{
@@ -64,6 +65,8 @@ pub(crate) struct Store<'a> {
     eigen_recipe: OnceLock<Recipe>,
     /// How the graphs were made, once they are there.
     graph_stage: OnceLock<GraphStage>,
+    /// No other run makes stages in the same folder.
+    _lock: FolderLock,
 }
 
 /// Graphs of a folder, whoever made them.
@@ -75,19 +78,31 @@ pub(crate) struct FoundGraphs {
 
 impl<'a> Store<'a> {
     /// The stages that a user makes one by one; with `force` those that are there do not count.
-    pub(crate) fn of_result(result: &Path, force: bool, session: &'a Session<'a>) -> Self {
+    pub(crate) fn of_result(result: &Path, force: bool, session: &'a Session<'a>) -> Result<Self, Failure> {
         let earlier = if force { Earlier::Replace } else { Earlier::TakeOrRefuse };
-        Self::new(result.join(STAGES), earlier, session)
+        Self::new(result, STAGES, earlier, session)
     }
 
     /// The steps of `score --out`, which are gone when it is done.
-    pub(crate) fn of_score(out: &Path, sides: &'a Sides<'a>, session: &'a Session<'a>) -> Self {
-        Self::new(out.join(UNFINISHED), Earlier::TakeOrReplace, session).with_sides(sides)
+    pub(crate) fn of_score(
+        out: &Path,
+        sides: &'a Sides<'a>,
+        session: &'a Session<'a>,
+    ) -> Result<Self, Failure> {
+        Ok(Self::new(out, UNFINISHED, Earlier::TakeOrReplace, session)?.with_sides(sides))
     }
 
-    fn new(path: PathBuf, earlier: Earlier, session: &'a Session<'a>) -> Self {
-        let (graph_recipe, eigen_recipe) = (OnceLock::new(), OnceLock::new());
-        Self { path, earlier, session, sides: None, graph_recipe, eigen_recipe, graph_stage: OnceLock::new() }
+    fn new(result: &Path, folder: &str, earlier: Earlier, session: &'a Session<'a>) -> Result<Self, Failure> {
+        Ok(Self {
+            path: result.join(folder),
+            earlier,
+            session,
+            sides: None,
+            graph_recipe: OnceLock::new(),
+            eigen_recipe: OnceLock::new(),
+            graph_stage: OnceLock::new(),
+            _lock: FolderLock::acquire(result)?,
+        })
     }
 
     /// The same for graphs of these sides.
@@ -116,6 +131,9 @@ impl<'a> Store<'a> {
                 .with("inputs", sides.input.digest())
                 .with("outputs", sides.output.digest())
                 .with("neighbors", params.neighbors)
+                .with("input_metric", params.input_metric)
+                .with("output_metric", params.output_metric)
+                .with("standardize", params.standardize)
                 .with("search", params.search)
                 .with("graph", params.graph)
                 .with("weights", params.weights)

@@ -1,42 +1,46 @@
 //! `spadework check`: a gate for continuous integration.
 
-use spadework_app::{CheckRequest, check, json};
-use spadework_document::check::CheckDocument;
+use spadework_app::{BaselineRequest, CheckRequest, Limits, ScoreRequest, check, gate_lines, json};
 
-use crate::args::CheckArgs;
+use crate::args_check::{CheckArgs, CheckRules, Undecided};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::number;
 
 /// Samples and edges named in the result of a check.
 const TOP: usize = 10;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
+    let score = args.model.score(&args.corruption, args.output.folder(&formats), TOP);
+    let rules = &args.rules;
     let request = CheckRequest {
-        score: args.model.score(&args.corruption, args.output.folder(&formats), TOP),
-        max_score: args.rules.max_score,
-        baseline: args.rules.baseline.as_deref(),
-        max_regression: args.rules.max_regression.unwrap_or(0.0),
+        score: ScoreRequest { probes: args.probe.probes(), ..score },
+        limits: rules.limits(),
+        baseline: rules.baseline(),
+        undecided_fails: rules.undecided == Undecided::Fail,
+        junit: rules.junit.as_deref(),
+        summary: rules.summary.as_deref(),
     };
     let checked = check(&request, &Console::new(&args.output).monitor())?;
     let document = &checked.document;
-    Console::data(&if args.output.json { json(document) } else { to_text(document) })?;
+    Console::data(&if args.output.json { json(document) } else { gate_lines(document) })?;
     if document.passed { Ok(()) } else { Err(Failure::gate()) }
 }
 
-fn to_text(document: &CheckDocument) -> String {
-    let mut text = String::new();
-    for verdict in &document.rules {
-        let word = if verdict.passed { "pass" } else { "FAIL" };
-        let relation = if verdict.passed { "within" } else { "above" };
-        let (score, limit) = (number(document.model_score), number(verdict.limit));
-        let baseline = verdict.baseline_score.map(|score| format!(" (baseline {})", number(score)));
-        let baseline = baseline.unwrap_or_default();
-        text.push_str(&format!(
-            "{word}  {}: model score {score} is {relation} {limit}{baseline}\n",
-            verdict.rule
-        ));
+impl CheckRules {
+    fn limits(&self) -> Limits {
+        Limits {
+            min_robust_accuracy: self.min_robust_accuracy,
+            min_survived: self.min_survived,
+            min_accuracy: self.min_accuracy,
+            min_overlap: self.min_overlap,
+            max_score: self.max_score,
+        }
     }
-    text
+
+    fn baseline(&self) -> Option<BaselineRequest<'_>> {
+        let path = self.baseline.as_deref()?;
+        let (max_drop, max_regression) = (self.max_drop.unwrap_or(0.0), self.max_regression);
+        Some(BaselineRequest { path, max_drop, max_regression })
+    }
 }

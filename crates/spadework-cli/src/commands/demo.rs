@@ -7,11 +7,12 @@ use serde::Deserialize;
 use spadework::SpadeParams;
 use spadework::pipeline::SpadeReport;
 use spadework_app::{
-    ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, Rows, compare,
+    ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, RankBy, Rows,
+    compare,
 };
 use spadework_io::{Dataset, Labels, load_bytes, load_digits};
 use spadework_model::RunOptions;
-use spadework_probe::predictions;
+use spadework_probe::{Task, predictions};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
@@ -82,11 +83,14 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
             inputs: InputSource::Array(ArraySource::Rows(rows("digits", &images)?)),
             models: models.collect::<Result<_, Failure>>()?,
             labels: Some(LabelSource::Given(labels)),
+            ids: None,
             corruption: None,
             run: RunOptions::default(),
+            task: Task::Classes,
         },
         params: SpadeParams::default().with_threads(args.threads),
         top: PICTURES,
+        rank_by: RankBy::default(),
         extras: Extras::default(),
         probe: None,
         folder: None,

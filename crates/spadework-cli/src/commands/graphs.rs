@@ -7,8 +7,8 @@ use crate::args_graphs::GraphsArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{number, table};
+use crate::render_comparison::correlation;
 use crate::render_graphs::brief;
-use crate::render_many::correlation;
 use crate::requests::outputs;
 
 pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {

@@ -6,23 +6,25 @@ use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render;
+use crate::render_score;
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     if let Some(reference) = &args.reference.reference {
         return new_samples::run(args, reference);
     }
     let formats = args.output.formats(Some(&args.graphs));
-    let request = ScoreRequest {
+    let mut request = ScoreRequest {
         extras: args.certainty.extras(),
         probes: args.probe.probes(),
         page: args.page.request(),
         ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
-    };
+    }
+    .with_ids(args.ids.ids.as_deref());
+    request.data.task = args.task.task.into();
     let scored = score(&request, &Console::new(&args.output).monitor())?;
     Console::data(&if args.output.json {
         json(&scored.document)
     } else {
-        render::score(&scored.document, scored.report.node_scores.scores())
+        render_score::score(&scored.document, scored.report.node_scores.scores())
     })
 }

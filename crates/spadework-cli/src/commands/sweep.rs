@@ -12,8 +12,9 @@ use crate::requests::this_call;
 pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     let Range(neighbors) = &args.neighbors;
     let formats = args.output.formats(None);
+    let models = args.models.named()?;
     let request = SweepRequest {
-        data: args.models.data(None, &CorruptionArgs::default())?,
+        data: args.models.data(&models, None, &CorruptionArgs::default()),
         neighbors: neighbors.clone(),
         params: args.method.params(neighbors[0]),
         folder: args.output.folder(&formats),

@@ -13,8 +13,9 @@ const TWO: &str = "--outputs bad=worse.npy --outputs good=y.npy";
 fn ranks_the_models_most_robust_first() {
     let scene = Scene::with_model();
     let json = compare(&scene, &format!("{TWO} --json --labels labels.npy")).json();
-    assert_eq!(json["schema"], "spadework.compare/2");
+    assert_eq!((&json["schema"], &json["ranked_by"]), (&"spadework.compare/2".into(), &"overlap".into()));
     let models = json["models"].as_array().unwrap();
+    assert_eq!((&models[0]["rank"], &models[1]["rank"]), (&1.into(), &2.into()));
     assert_eq!((&models[0]["name"], &models[1]["name"]), (&"good".into(), &"bad".into()));
     assert!(models[0]["model_score"].as_f64() < models[1]["model_score"].as_f64());
     // Four labels and three outputs do not go together.
@@ -111,7 +112,10 @@ fn tells_the_accuracy_where_labels_are_classes() {
     assert!((0.2..0.5).contains(&accuracy), "{accuracy}");
     let text = compare(&scene, &format!("{TWO} --labels classes.csv"))
         .notes(&["model `good`: only ", " % of the samples have their largest output at their label"]);
-    assert!(text.contains("accuracy") && text.contains(&format!("{:.2} %", 100.0 * accuracy)), "{text}");
+    assert!(text.contains("accuracy") && text.contains(&format!("{:.0} %", 100.0 * accuracy)), "{text}");
+    let known = &json["models"][0]["estimates"]["accuracy"];
+    assert_eq!((&known["estimate"], &known["n"]), (&accuracy.into(), &300.into()));
+    assert!(known["lower"].as_f64() < Some(accuracy) && known["upper"].as_f64() > Some(accuracy));
 }
 
 #[test]
@@ -119,14 +123,20 @@ fn prints_a_table() {
     let scene = Scene::with_model();
     let text = compare(&scene, TWO).prints();
     assert!(
-        text.starts_with("2 models on 300 samples, most robust first by model score (10 neighbors)\n"),
+        text.starts_with(
+            "2 models on 300 samples, most robust first by neighborhood overlap (10 neighbors)\n"
+        ),
         "{text}"
     );
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[2][..2], ["1", "good"]);
-    assert_eq!(rows[3][..2], ["2", "bad"]);
+    assert_eq!(rows[2][..4], ["rank", "model", "overlap", "SPADE"]);
+    assert_eq!(rows[3][..2], ["1", "good"]);
+    assert_eq!(rows[4][..2], ["2", "bad"]);
+    // 68 % (66 – 70): the number that decides has its interval, and no more than three digits.
+    assert_eq!((rows[3][3], rows[3][5], rows[3].len()), ("%", "–", 8), "{text}");
     assert!(text.contains("top 100 shared  Spearman  Kendall"), "{text}");
-    assert!(!text.contains("accuracy") && !text.contains("interval"), "{text}");
+    assert!(!text.contains("  accuracy") && !text.contains("interval"), "{text}");
+    assert!(text.contains("No model was run") && text.contains("--probe linf:EPS"), "{text}");
 }
 
 #[test]
@@ -174,7 +184,7 @@ fn tables_are_written() {
     );
     assert!(models.lines().nth(1).unwrap().starts_with("1,good,"), "{models}");
     let nodes = scene.read("result/nodes.csv");
-    let header = "index,label,score_good,score_bad,margin_good,fragility_good,margin_bad,fragility_bad\n";
+    let header = "index,label,score_good,score_bad,margin_good,fragility_good,overlap_good,margin_bad,fragility_bad,overlap_bad\n";
     assert!(nodes.starts_with(&format!("{header}0,0,")), "{}", &nodes[..80]);
     assert_eq!(nodes.lines().count(), Scene::SAMPLES + 1);
     assert!(
@@ -269,4 +279,83 @@ fn one_k_connects_all_and_is_told() {
     compare(&scene, &format!("{call} --connectivity error"))
         .refuses(3, &["model `far`", "components", "hint: "]);
     compare(&scene, &format!("{call} --connectivity bridge")).notes(&["bridges", "`far`"]);
+}
+
+/// The same outputs twice cannot be told apart by anything; a model that tears neighbors apart can.
+#[test]
+fn equal_models_share_a_rank() {
+    let scene = Scene::with_model();
+    let three = "--outputs bad=worse.npy --outputs good=y.npy --outputs same=y.npy";
+    let ranks = |options: &str| -> Vec<(String, u64)> {
+        let json = compare(&scene, &format!("{three} --json {options}")).json();
+        let models = json["models"].as_array().unwrap();
+        models.iter().map(|m| (m["name"].as_str().unwrap().to_owned(), m["rank"].as_u64().unwrap())).collect()
+    };
+    let shared = [("good".to_owned(), 1), ("same".to_owned(), 1), ("bad".to_owned(), 3)];
+    for options in ["", "--rank-by overlap", "--rank-by model-score", "--rank-by model-score --interval"] {
+        assert_eq!(ranks(options), shared, "{options}");
+    }
+    let text = compare(&scene, three).prints();
+    assert!(
+        text.contains("Rank 1 is shared: good and same cannot be told apart (difference 0 ± 0 points)."),
+        "{text}"
+    );
+    let json = compare(&scene, &format!("{three} --json")).json();
+    let pair = &json["agreement"][1];
+    assert_eq!((&pair["a"], &pair["b"], &pair["apart"]), (&"good".into(), &"bad".into(), &true.into()));
+    let difference = &pair["difference"];
+    assert!(difference["lower"].as_f64() > Some(0.0) && difference["n"] == 300, "{pair}");
+    let by_score = compare(&scene, &format!("{three} --rank-by model-score")).prints();
+    assert!(
+        by_score.contains("by SPADE score (10 neighbors)") && by_score.contains("numerical bounds"),
+        "{by_score}"
+    );
+    assert!(by_score.contains("follows accuracy under attack poorly"), "{by_score}");
+}
+
+/// A model that moves a corner of the data far away keeps most neighbors, and tears all edges to the corner: the overlap is large, and
+/// so is the SPADE score. The numbers disagree, and that is told.
+#[test]
+fn numbers_that_disagree_are_told() {
+    let scene = Scene::with_model();
+    let inputs = Random::new(1).points(Scene::SAMPLES * Scene::INPUT_DIM);
+    let moved = inputs.chunks(Scene::INPUT_DIM).flat_map(|row| {
+        let shift = if row[0] < 0.15 { 100.0 } else { 0.0 };
+        row.iter().map(move |value| value + shift)
+    });
+    scene.write("corner.npy", floats(Scene::INPUT_DIM, &moved.collect::<Vec<_>>()));
+    let call = "--outputs smooth=y.npy --outputs corner=corner.npy --connectivity bridge -q";
+    let json = compare(&scene, &format!("{call} --json")).json();
+    assert_eq!(json["models"][0]["name"], "corner");
+    assert!(json["models"][0]["model_score"].as_f64() > json["models"][1]["model_score"].as_f64());
+    let told = &json["disagreement"][0];
+    assert_eq!((&told["by"], &told["pairs"], &told["of"]), (&"model-score".into(), &1.into(), &1.into()));
+    let text = compare(&scene, call).prints();
+    assert!(text.contains("The SPADE score orders corner and smooth the other way around."), "{text}");
+}
+
+#[test]
+fn a_ranking_by_what_was_not_probed_is_refused() {
+    let scene = Scene::with_model();
+    compare(&scene, &format!("{TWO} --rank-by robust-accuracy"))
+        .refuses(2, &["--rank-by", "--probe linf:EPS"]);
+    compare(&scene, &format!("{TWO} --rank-by speed")).misused(&["--rank-by", "robust-accuracy"]);
+}
+
+#[test]
+fn an_archive_stands_for_all_its_arrays() {
+    let scene = Scene::with_model();
+    let array = |file: &str| std::fs::read(scene.path().join(file)).unwrap();
+    scene.write("both.npz", npz(&[("second", array("worse.npy")), ("first", array("y.npy"))]));
+    scene.write("one.npz", npz(&[("only", array("y.npy"))]));
+    let names = |options: &str| -> Vec<String> {
+        let json = compare(&scene, &format!("{options} --json")).json();
+        json["models"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names("both.npz"), ["first", "second"]);
+    assert_eq!(names("--outputs both.npz"), ["first", "second"]);
+    assert_eq!(names("run=both.npz"), ["run.first", "run.second"]);
+    assert_eq!(names("one.npz worse.npy"), ["one", "worse"]);
+    scene.write("broken.npz", "no archive");
+    compare(&scene, "broken.npz").refuses(2, &["broken.npz"]);
 }

@@ -27,7 +27,7 @@ fn grow_takes_more_neighbors_and_says_so() {
     assert_eq!(json["graphs"]["output"]["components_found"], 2);
     assert_eq!(json["graphs"]["output"]["components"], 1);
     let text = score("").notes(&[&format!("{used} neighbors")]);
-    assert!(text.contains(&format!("neighbors     {used} (5 asked for); ")), "{text}");
+    assert!(text.contains(&format!("  neighbors          {used} (5 requested); ")), "{text}");
 }
 
 #[test]
@@ -66,10 +66,14 @@ fn a_baseline_must_be_connected_the_same_way() {
         ))
     };
     check("grown", "-k 5").prints();
-    check("grown", &format!("-k {used}")).prints();
-    check("grown", &format!("-k {used} --connectivity error"))
-        .refuses(2, &["grown/result.json", "same connectivity policy (error), got grow", "hint: "]);
+    // Overlaps are those of the k asked for.
+    check("grown", &format!("-k {used}"))
+        .refuses(2, &["grown/result.json", &format!("same neighbors ({used}), got 5"), "hint: "]);
     check("bridged", "-k 5 --connectivity bridge").prints();
+    // They need no connected graphs; the SPADE score does.
+    check("bridged", "-k 5").prints();
+    check("bridged", "-k 5 --max-regression 5%")
+        .refuses(2, &["bridged/result.json", &format!("same neighbors ({used}), got 5")]);
 }
 
 #[test]

@@ -45,10 +45,13 @@ fn nodes_have_margins_and_a_fragility() {
     let scene = scene();
     scene.run(&format!("score {DATA} --out result --tables csv,npy,parquet")).prints();
     let table = scene.read("result/nodes.csv");
-    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility"));
+    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility,overlap,correct"));
     for (sample, found) in column(&table, "margin").into_iter().enumerate() {
         // Decimal fractions are read and written without loss.
         assert_eq!(found, margin(sample), "{sample}");
+    }
+    for (sample, found) in column(&table, "correct").into_iter().enumerate() {
+        assert_eq!(found, f64::from(u8::from(margin(sample) > 0.0)), "{sample}");
     }
     let mut fragility = column(&table, "fragility");
     // Samples that are wrong are more fragile than all that are right.
@@ -83,11 +86,14 @@ fn the_spread_of_margins_is_told() {
     assert_eq!((&found["least"], &found["largest"]), (&margins[0].into(), &margins[SAMPLES - 1].into()));
     assert_eq!(json["accuracy"], 0.9);
     let text = scene.run(&format!("score {DATA}")).prints();
-    assert!(text.contains("\nmargins       median ") && text.contains("\naccuracy      90.00 %\n"), "{text}");
+    assert!(
+        text.contains("\n  margin             median ") && text.contains("\n  accuracy           90 % ("),
+        "{text}"
+    );
     // Without labels nobody says that outputs are classes.
     let json = scene.run("score --inputs x.csv --outputs y.csv -k 6 --json").json();
     assert_eq!((&json["margins"]["kind"], json.get("accuracy")), (&"predicted".into(), None));
-    assert!(!scene.run("score --inputs x.csv --outputs y.csv -k 6").prints().contains("\nmargins  "));
+    assert!(!scene.run("score --inputs x.csv --outputs y.csv -k 6").prints().contains("\n  margin  "));
 }
 
 #[test]
@@ -144,7 +150,7 @@ fn embeddings_are_not_wrong() {
     let call = "score --inputs x.csv --outputs y.csv --labels turned.csv -k 6";
     let text =
         scene.run(call).notes(&["only 10.00 % of the samples have their largest output at their label"]);
-    assert!(text.contains("accuracy      10.00 %"), "{text}");
+    assert!(text.contains("  accuracy           10 % ("), "{text}");
 }
 
 #[test]
@@ -160,7 +166,7 @@ fn single_outputs_have_no_margin() {
     assert_eq!(json["fragility_basis"], "node scores");
     let table = scene.read("result/nodes.csv");
     let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
-    assert_eq!((row.len(), row[4]), (6, ""));
+    assert_eq!((row.len(), row[4]), (7, ""));
     assert!(!listing(&scene.path().join("result")).contains(&"margins.npy".to_owned()));
     // The node score stands in.
     let [by_node, by_fragility] =
@@ -177,7 +183,7 @@ fn samples_are_selected_by_what_one_likes() {
         text.lines().map(|line| line.parse().unwrap()).collect()
     };
     assert_eq!(scene.run(&format!("select {DATA} --top 20")).prints(), {
-        ids("node").iter().map(|id| format!("{id}\n")).collect::<String>()
+        ids("fragility").iter().map(|id| format!("{id}\n")).collect::<String>()
     });
     let mut expected: Vec<usize> = (0..SAMPLES).collect();
     expected.sort_by(|&a, &b| margin(a).total_cmp(&margin(b)));

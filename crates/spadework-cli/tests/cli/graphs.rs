@@ -26,7 +26,7 @@ fn every_kind_is_recorded_with_what_it_kept() {
         assert!(graph["sparsifier"]["kappa"].as_f64().unwrap() > 1.0);
     }
     let text = scene.score("-q --graph sparse:kappa=20").prints();
-    assert!(text.contains("graph         sparse:kappa=20, unit weights; input kappa "), "{text}");
+    assert!(text.contains("  graph              sparse:kappa=20, unit weights; input kappa "), "{text}");
     let used = |graph: &str| json(&format!("-k 5 --graph {graph}"))["neighbors"]["used"].as_u64().unwrap();
     assert!(used("mutual") > used("knn"), "a mutual graph needs more neighbors to hold together");
 }
@@ -62,10 +62,7 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
         ]
     );
     // Margins and fragility depend on more than the graphs.
-    let ranked = |json: &serde_json::Value| -> Vec<[serde_json::Value; 2]> {
-        let nodes = json["top_nodes"].as_array().unwrap();
-        nodes.iter().map(|node| [node["index"].clone(), node["score"].clone()]).collect()
-    };
+    let ranked = |json: &serde_json::Value| json["top_edges"].clone();
     for ending in ["csv", "npz", "petsc"] {
         let both = format!("--input-graph r/input_graph.{ending} --output-graph r/output_graph.{ending}");
         let given = scene.run(&format!("score --json {both}")).json();
@@ -82,7 +79,11 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
         assert_eq!(ranked(&scene.run(&format!("score --json {other}")).json()), ranked(&whole), "{ending}");
     }
     let text = scene.run("score --input-graph r/input_graph.csv --output-graph r/output_graph.csv").prints();
-    assert!(text.contains("samples       300, a graph in, a graph out\ngraphs        given; "), "{text}");
+    assert!(
+        text.contains(" on 300 samples, a graph in, a graph out\n")
+            && text.contains("\n  graphs             given; "),
+        "{text}"
+    );
     let both = "--input-graph r/input_graph.csv --output-graph r/output_graph.csv";
     let text = scene.run(&format!("distortion {both} --top 20")).prints();
     assert!(text.contains("\ngraphs        given; "), "{text}");

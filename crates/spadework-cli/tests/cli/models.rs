@@ -30,7 +30,7 @@ fn predict(scene: &Scene, options: &str) -> Outcome {
 /// What does not depend on the clock and on the way in which outputs were named.
 fn lasting(mut document: Value) -> Value {
     let fields = document.as_object_mut().unwrap();
-    for field in ["timings", "model", "data"] {
+    for field in ["timings", "name", "model", "data"] {
         fields.remove(field);
     }
     document
@@ -228,7 +228,11 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
     scene.write("text.onnx", "this is no model");
     refused("--model text.onnx", &["text.onnx: not a valid ONNX file"]);
     refused("--model gone.onnx", &["gone.onnx: no such file"]);
-    refused("--model unknown_operator.onnx", &["acme.Frobnicate", "`the_frobnicate`", "--outputs"]);
+    refused(
+        "--model unknown_operator.onnx --engine builtin",
+        &["acme.Frobnicate", "`the_frobnicate`", "onnxruntime", "--outputs"],
+    );
+    refused("--model mlp.onnx --onnxruntime gone.so", &["gone.so: no such file"]);
     refused(
         "--model not_a_number.onnx --normalize 0.5,1",
         &["not_a_number.onnx: output `y` must be finite, got NaN at row"],
@@ -251,6 +255,9 @@ fn options_of_a_model_need_one() {
     scene
         .score("--before-softmax")
         .refuses(2, &["--before-softmax says how a model is run, and needs --model"]);
+    scene.score("--engine builtin").refuses(2, &["--engine says how a model is run, and needs --model"]);
+    let both = "predict --model net.onnx --inputs x.npy --out y.npy --engine builtin --onnxruntime lib.so";
+    scene.run(both).misused(&["--engine", "--onnxruntime"]);
     scene.score("--model net.onnx").misused(&["--model", "--outputs"]);
     scene.run("score --model net.onnx").misused(&["--inputs"]);
     scene.run("score --inputs x.npy --model net.onnx --normalize 1").misused(&["--normalize", "MEAN,STD"]);

@@ -49,6 +49,13 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert_eq!((&search["samples"], &search["seed"]), (&50.into(), &3.into()));
     assert!(search["evaluations"].as_u64().unwrap() <= 50 * 801);
     assert!(search.get("margin_ratio").is_none() && search.get("accuracy").is_none());
+    let estimate = &search["estimate"];
+    assert_eq!((&estimate["estimate"], &estimate["n"]), (&search["robust_accuracy"], &50.into()));
+    let number = |name: &str| estimate[name].as_f64().unwrap();
+    assert!(number("lower") <= number("estimate") && number("estimate") <= number("upper"), "{estimate}");
+    assert_eq!(number("queries"), search["evaluations"].as_u64().unwrap() as f64 / 50.0);
+    let early = probed(&scene, "linf:0.1 --probe-samples 50 --seed 3 --precision 90%");
+    assert!(early["evaluations"].as_u64().unwrap() <= 50 * 201, "{early}");
     let noise = probed(&scene, "l2:0.1:smooth:3");
     assert_eq!((&noise["probe"], &noise["evaluations"]), (&"l2:0.1:smooth:3".into(), &(200 * 9).into()));
     assert!(noise["margin_ratio"].as_f64().unwrap() > 0.0);
@@ -57,17 +64,20 @@ fn the_document_says_what_was_done_and_what_it_cost() {
         .run("score --inputs x.npy --model mlp.onnx --probe linf:0.1 --probes 9 --probe-samples 20")
         .notes(&["up to 200 times: 20 of 200 samples with 9 copies each"]);
     for line in [
-        "probes        linf:0.1:search, up to 9 copies of 20 samples",
-        "robust   ",
-        "of the samples keep their class under attack, estimated",
-        "of the samples keep their class on every copy\n",
-        "stability   ",
-        "by margins, slopes and probes\n",
+        "mlp.onnx on 200 samples, ",
+        "  robust accuracy    ",
+        "estimated: of the same class under attack, L∞ 0.1 (20 samples, ",
+        "  survived           ",
+        "an upper bound: of the same class on every probe\n",
+        " of its decisions.\n",
+        "by margins, slopes and probes",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }
     // Nobody has said what is right.
-    assert!(!text.contains("are right"), "{text}");
+    assert!(!text.contains(": right") && !text.contains("No attack was tried"), "{text}");
+    let unprobed = scene.run("score --inputs x.npy --model mlp.onnx").prints();
+    assert!(unprobed.contains("No attack was tried. Pass --probe linf:EPS"), "{unprobed}");
 }
 
 /// Labels that are what the model says, but for every fifth sample.
@@ -103,16 +113,23 @@ fn labels_say_what_is_right() {
     assert!(margins.is_sorted_by(|a, b| a >= b) && margins.iter().all(|margin| *margin > 0.0), "{margins:?}");
     assert!(listed.iter().all(|sample| sample["index"].as_u64().unwrap() % 5 != 0), "{listed:?}");
     let text = scene.run(&format!("{call} --quiet --report page.html")).prints();
-    assert!(text.contains("of the samples are right on every copy, of 80.00 % unperturbed"), "{text}");
+    assert!(
+        text.contains("an upper bound: right on every probe\n")
+            && text.contains("  accuracy           80 % ("),
+        "{text}"
+    );
     assert!(
         changed > 0 && text.contains("probed samples that are right and lose their class on a copy: "),
         "{text}"
     );
     let page = scene.read("page.html");
     for part in [
-        "robust accuracy, estimated",
+        "estimated robust accuracy",
         "An upper bound of what the strongest attack of this size leaves.",
-        &format!("{changed} right samples lose their class on one"),
+        &format!("{changed} samples that are classified correctly lose their class on one"),
+        // What broke the samples stands next to them.
+        "each next to the probe that broke it",
+        "\"variants\":{\"samples\":[",
         "id=\"table-changed\"",
         "docs/what-the-scores-mean.md",
     ] {
@@ -129,7 +146,12 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(json["fragility_basis"], "margins, slopes and probes");
     assert_eq!(json["probe"]["samples"], 150);
     let table = scene.run(&format!("select {call} --by fragility {probe} --top 5 --scores")).prints();
-    assert!(table.starts_with("index,label,score,rank,margin,fragility,probe_margin,stability\n"), "{table}");
+    assert!(
+        table.starts_with(
+            "index,label,score,rank,margin,fragility,overlap,probe_margin,stability,survived,robust\n"
+        ),
+        "{table}"
+    );
     let plain = scene.run(&format!("select {call} --by fragility --top 200")).prints();
     let probed = scene.run(&format!("select {call} --by fragility {probe} --top 200")).prints();
     assert_ne!(plain, probed);
@@ -155,7 +177,10 @@ fn samples_are_selected_by_probed_fragility() {
     };
     assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
     assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
-    scene.run(&format!("select {call} {probe}")).refuses(2, &["--probe", "by node", "--by fragility"]);
+    assert_eq!(scene.run(&format!("select {call} {probe} --top 200")).prints(), expected);
+    scene
+        .run(&format!("select {call} {probe} --by node"))
+        .refuses(2, &["--probe", "`node`", "--by fragility"]);
 }
 
 #[test]
@@ -175,10 +200,12 @@ fn samples_have_columns_and_those_that_were_not_probed_empty_ones() {
         .prints();
     let table = scene.read("result/nodes.csv");
     let mut lines = table.lines();
-    assert!(lines.next().unwrap().ends_with(",probe_margin,stability,probe_change,probe_kept"));
-    let probed = lines.filter(|line| !line.ends_with(",,,,")).inspect(|line| {
-        let fields: Vec<&str> = line.split(',').rev().take(4).collect();
-        let kept: f64 = fields[0].parse().unwrap();
+    assert!(lines.next().unwrap().ends_with(",probe_margin,stability,probe_change,probe_kept,survived"));
+    let probed = lines.filter(|line| !line.ends_with(",,,,,")).inspect(|line| {
+        let fields: Vec<&str> = line.split(',').rev().take(5).collect();
+        let kept: f64 = fields[1].parse().unwrap();
+        // One of eight copies that is lost is enough.
+        assert_eq!(fields[0], if kept == 1.0 { "1" } else { "0" }, "{line}");
         assert!((kept * 8.0).fract() == 0.0 && (0.0..=1.0).contains(&kept), "{line}");
     });
     assert_eq!(probed.count(), 30);
@@ -191,7 +218,11 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     let call = "compare --inputs x.npy --model a=mlp.onnx --outputs b=y.npy --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
-    assert!(text.contains("held"), "{text}");
+    // Not every model has an estimate: the overlap ranks them.
+    assert!(text.contains("by neighborhood overlap") && text.contains("survived"), "{text}");
+    scene
+        .run(&format!("{call} --rank-by robust-accuracy"))
+        .refuses(2, &["model `b` is given by its outputs", "--rank-by overlap"]);
     let json = scene.read_json("result/result.json");
     let of = |name: &str| {
         let models = json["models"].as_array().unwrap();
@@ -199,7 +230,14 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     };
     assert_eq!(of("b"), None);
     assert_eq!(of("a"), Some(probed(&scene, "linf:0.1 --probes 20")));
-    assert!(scene.read("result/nodes.csv").lines().next().unwrap().ends_with(",probe_margin_a,stability_a"));
+    assert!(
+        scene
+            .read("result/nodes.csv")
+            .lines()
+            .next()
+            .unwrap()
+            .ends_with(",probe_margin_a,stability_a,survived_a,robust_a")
+    );
 }
 
 /// Probes may rank models otherwise than their scores do, and then that is told.
@@ -208,7 +246,23 @@ fn another_order_by_probes_is_found() {
     let scene = scene();
     let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --quiet --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).prints();
-    assert!(!text.contains("otherwise"), "the same model twice: {text}");
+    assert!(
+        text.starts_with(
+            "2 models on 200 samples, most robust first by estimated robust accuracy (linf:0.1:search: "
+        ),
+        "{text}"
+    );
+    assert!(text.contains("Rank 1 is shared: a and b cannot be told apart"), "{text}");
+    let json = scene.read_json("result/result.json");
+    assert_eq!((&json["ranked_by"], &json["models"][1]["rank"]), (&"robust-accuracy".into(), &1.into()));
+    let known = &json["models"][0]["estimates"];
+    for number in ["robust_accuracy", "survived"] {
+        let n = known[number]["n"].as_u64().unwrap();
+        assert_eq!(n, json["models"][0]["probe"]["samples"].as_u64().unwrap());
+        assert_eq!(known[number]["queries"], json["models"][0]["probe"]["evaluations"].as_u64().unwrap() / n);
+        assert!(known[number]["lower"].as_f64() < known[number]["upper"].as_f64());
+    }
+    assert!(json["agreement"][0]["difference"]["p"] == 1.0 && json["agreement"][0]["apart"] == false);
     let mut document: CompareDocument =
         serde_json::from_value(scene.read_json("result/result.json")).unwrap();
     assert_eq!(document.order_by_probes(), None);
@@ -238,25 +292,5 @@ fn what_cannot_be_probed_is_refused() {
     let missing = "score --inputs missing.npy --model mlp.onnx --probe linf:0.1";
     for option in ["--probes", "--probe-samples"] {
         scene.run(&format!("{missing} {option} 16777217")).refuses(2, &[option, "16777217"]);
-    }
-}
-
-/// A model with a single output has no margin, which is told before its graphs are made: with so few samples they cannot be.
-#[test]
-fn a_single_output_is_told_before_the_work() {
-    let scene = scene();
-    scene.write("few.npy", floats(4, &Random::new(3).points(12)));
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx");
-    scene.write("single.onnx", std::fs::read(fixtures.join("single.onnx")).unwrap());
-    for call in [
-        "score --model single.onnx",
-        "select --by fragility --model single.onnx",
-        "compare --model a=single.onnx --model b=mlp.onnx",
-    ] {
-        let call = format!("{call} --inputs few.npy");
-        scene.run(&call).refuses(2, &["neighbors"]);
-        scene
-            .run(&format!("{call} --probe linf:0.1"))
-            .refuses(2, &["single.onnx", "a margin needs at least 2 outputs"]);
     }
 }

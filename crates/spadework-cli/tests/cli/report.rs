@@ -11,15 +11,22 @@ fn scored() -> Scene {
 #[test]
 fn a_page_says_what_the_result_says() {
     let scene = scored();
-    scene.run("report result --out page.html").prints();
+    assert_eq!(scene.run("report result --out page.html").prints(), "wrote page.html\n");
+    assert_eq!(scene.run("report result --out page.html --quiet").prints(), "");
     let (page, result) = (scene.read("page.html"), scene.read_json("result/result.json"));
-    // Headlines have four digits.
+    // Headlines have three digits.
     let score = result["model_score"].as_f64().unwrap();
-    let shown = format!("{score:.*}", 3 - score.log10().floor() as usize);
-    assert!(page.contains(&format!("<strong>{}</strong>", shown.trim_end_matches('0'))), "{shown}");
-    for part in
-        ["most fragile pairs", "The thin boundary", "digest blake3:", "--labels labels.npy --out result"]
-    {
+    let shown = format!("{score:.*}", 2_usize.saturating_sub(score.log10().floor() as usize));
+    assert!(page.contains(&format!("<strong>{shown}</strong>")), "{shown}");
+    for part in [
+        // Without another title, the model's name is one.
+        "<h1>y</h1>",
+        "Not tested against attacks",
+        "Neighbors that the model pulls apart",
+        "The sparsest cut",
+        "digest blake3:",
+        "--labels labels.npy --out result",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     // The result may be named by its file, as elsewhere.
@@ -49,6 +56,47 @@ fn comparisons_and_sweeps_have_pages_too() {
             assert!(page.contains("good") && page.contains("bad") && page.contains("<svg"), "{command}");
         }
     }
+}
+
+/// What the command notes is on the page, however quiet the command was.
+#[test]
+fn notes_are_on_the_page() {
+    let scene = scored();
+    let call = "score --inputs x.npy --outputs y.npy --connectivity bridge -k 2 --report page.html -q";
+    let json = scene.run(&format!("{call} --json")).json();
+    let notes = json["notes"].as_array().unwrap();
+    assert!(!notes.is_empty());
+    let page = scene.read("page.html");
+    for note in notes {
+        assert!(page.contains(&format!("<li data-code=\"{}\">", note["code"].as_str().unwrap())), "{note}");
+    }
+}
+
+/// Names of samples are where samples are named: on the page, now and later, and in tables.
+#[test]
+fn samples_have_the_names_of_their_file() {
+    let scene = Scene::with_model();
+    let samples =
+        scene.run("score --inputs x.npy --outputs y.npy --json -q").json()["samples"].as_u64().unwrap();
+    let ids: String = (0..samples).map(|p| format!("<b>-{p}\n")).collect();
+    scene.write("ids.txt", ids.into_bytes());
+    let call = "--inputs x.npy --outputs y.npy --ids ids.txt -q";
+    scene.run(&format!("score {call} --out result --report page.html")).prints();
+    scene.run("report result --out later.html").prints();
+    let (page, later) = (scene.read("page.html"), scene.read("later.html"));
+    assert!(page == later && page.contains("\\u003cb>-7") && !page.contains("<b>-"));
+    let nodes = scene.read("result/nodes.csv");
+    assert!(
+        nodes.starts_with("index,id,label,") && nodes.lines().nth(8).unwrap().starts_with("7,<b>-7,"),
+        "{nodes}"
+    );
+    let selected = scene.run(&format!("select {call} --scores --top 1")).prints();
+    assert!(selected.contains(",<b>-"), "{selected}");
+    scene.run(&format!("compare {call} --outputs worse.npy --out both")).prints();
+    assert!(scene.read("both/nodes.csv").starts_with("index,id,"));
+    scene.write("few.txt", b"a\nb\n".to_vec());
+    let wrong = "score --inputs x.npy --outputs y.npy --ids few.txt";
+    scene.run(wrong).refuses(2, &["few.txt", "ids must be one per sample, got 2 for"]);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn nodes_are_ranked() {
     let scene = Scene::with_model();
     let json = scene.score("--labels labels.npy --json --out result").json();
     let table = scene.read("result/nodes.csv");
-    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility"));
+    assert_eq!(table.lines().next(), Some("index,label,score,rank,margin,fragility,overlap"));
     assert_eq!(column::<usize>(&table, 0), (0..Scene::SAMPLES).collect::<Vec<_>>());
     assert!(column::<usize>(&table, 1).iter().enumerate().all(|(i, &label)| label == i % 4));
     let (scores, ranks): (Vec<f64>, Vec<usize>) = (column(&table, 2), column(&table, 3));
@@ -56,7 +56,8 @@ fn nodes_are_ranked() {
         assert!(by_rank[rank - 1].replace(sample).is_none(), "rank {rank} twice");
     }
     let order: Vec<usize> = by_rank.into_iter().map(Option::unwrap).collect();
-    assert!(order.is_sorted_by(|&a, &b| scores[a] >= scores[b]));
+    let fragility: Vec<f64> = column(&table, 5);
+    assert!(order.is_sorted_by(|&a, &b| fragility[a] >= fragility[b]));
     assert_eq!(json["top_nodes"][0]["index"], order[0]);
     assert_eq!(json["top_nodes"][0]["score"], scores[order[0]]);
 }
@@ -93,6 +94,7 @@ fn tables_come_in_three_formats() {
         "node_scores.npy",
         "nodes.csv",
         "nodes.parquet",
+        "overlap.npy",
         "result.json",
     ];
     assert_eq!(listing(&scene.path().join("result")), expected);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Scene;
+use crate::support::arrays::{Random, floats};
 
 #[derive(Debug)]
 enum Kind {
@@ -114,9 +115,9 @@ fn lists_are_sorted_and_as_long_as_asked_for() {
     let scene = Scene::with_model();
     for (options, length) in [("", 10), ("--top 3", 3), ("--top 0", 0), ("--top 99999", Scene::SAMPLES)] {
         let json = scene.score(&format!("--json {options}")).json();
-        let scores = numbers(&json["top_nodes"], "score");
-        assert_eq!(scores.len(), length);
-        assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+        let fragility = numbers(&json["top_nodes"], "fragility");
+        assert_eq!(fragility.len(), length);
+        assert!(fragility.is_sorted_by(|a, b| a >= b), "{fragility:?}");
         let scores = numbers(&json["top_edges"], "score");
         assert!(scores.is_sorted_by(|a, b| a >= b) && scores.len() >= length, "{scores:?}");
     }
@@ -135,15 +136,19 @@ fn text_shows_score_labels_samples_pairs_and_time() {
     let text = scene.score("--labels labels.npy").prints();
     let json = scene.score("--labels labels.npy --json").json();
     let score = json["model_score"].as_f64().unwrap();
-    let shown: f64 = text.lines().next().unwrap().split_whitespace().nth(2).unwrap().parse().unwrap();
-    assert!((shown / score - 1.0).abs() < 1e-5, "{text}");
+    assert!(text.starts_with("y.npy on 300 samples, 6 numbers in, 3 out\n\n  overlap   "), "{text}");
+    let line = text.lines().find(|line| line.starts_with("  SPADE score")).unwrap();
+    let shown: f64 = line.split_whitespace().nth(2).unwrap().parse().unwrap();
+    // Three digits.
+    assert!((shown / score - 1.0).abs() < 5e-3 && shown.to_string().len() <= 4, "{text}");
     for part in [
-        "(larger is less robust)",
-        "enclosure     [",
-        "eigenvalues   ",
-        "samples       300, 6 numbers in, 3 out",
-        "neighbors     10; ",
-        "label scores, most fragile first",
+        "larger is less robust",
+        "  numerical bounds   [",
+        "  eigenvalues        ",
+        "  weakest samples    #",
+        "  neighbors          10; ",
+        "No model was run, so this says nothing about a given attack. With an ONNX file: --model net.onnx",
+        "mean node score of every label, largest first",
         "most fragile samples",
         "rank  sample  ",
         "most fragile pairs",
@@ -151,6 +156,13 @@ fn text_shows_score_labels_samples_pairs_and_time() {
     ] {
         assert!(text.contains(part), "expected `{part}` in {text}");
     }
+    let overlap = &json["estimates"]["overlap"];
+    assert_eq!((&overlap["estimate"], &overlap["n"]), (&json["edge_overlap"], &300.into()));
+    assert!(
+        overlap["lower"].as_f64() < overlap["estimate"].as_f64()
+            && overlap["estimate"].as_f64() < overlap["upper"].as_f64()
+    );
+    assert_eq!(json["name"], "y.npy");
     let first = json["top_nodes"][0]["index"].to_string();
     let row = text.lines().skip_while(|line| *line != "most fragile samples").nth(2).unwrap();
     assert_eq!(row.split_whitespace().nth(1), Some(first.as_str()), "{text}");
@@ -217,10 +229,46 @@ fn certainty_on_request() {
     assert!(json["references"]["permuted"].as_f64().unwrap() > score);
     assert_eq!(json["interval"], scene.score("--json --interval --threads 1").json()["interval"]);
     let text = scene.score("--interval --references").prints();
-    assert!(
-        text.contains("\ninterval      [") && text.contains("\nreferences    1 for the identity, "),
-        "{text}"
-    );
+    assert!(text.contains("\n  interval           [") && text.contains("\n  permuted baseline  "), "{text}");
     let plain = scene.score("--json").json();
     assert!(plain.get("interval").is_none() && plain.get("references").is_none());
+}
+
+#[test]
+fn a_call_without_outputs_is_told_of_models() {
+    let scene = Scene::with_model();
+    scene.run("score --inputs x.npy").misused(&["--outputs <ARRAY>", "--model net.onnx"]);
+    scene.run("select --inputs x.npy").misused(&["--outputs <ARRAY>", "--model net.onnx"]);
+}
+
+/// Two groups far apart: k grows. The overlap is that of the k asked for, and what happened is in the result, quiet or not.
+#[test]
+fn a_k_that_grew_is_told_and_the_overlap_does_not_mind() {
+    let scene = Scene::empty();
+    let points = Random::new(7).points(3 * 120);
+    let inputs: Vec<f32> = points
+        .chunks(3)
+        .enumerate()
+        .flat_map(|(at, row)| [row[0] + if at < 60 { 0.0 } else { 50.0 }, row[1], row[2]])
+        .collect();
+    let outputs: Vec<f32> = inputs.chunks(3).flat_map(|row| [row[0], row[1] + 0.2 * row[2]]).collect();
+    scene.write("x.npy", floats(3, &inputs));
+    scene.write("y.npy", floats(2, &outputs));
+    let call = "score --inputs x.npy --outputs y.npy -k 5";
+    let grown = scene.run(&format!("{call} --json -q")).json();
+    assert!(grown["neighbors"]["used"].as_u64() > Some(5));
+    let note = &grown["notes"][0];
+    assert_eq!(note["code"], "neighbors-grown");
+    let message = note["message"].as_str().unwrap();
+    assert!(
+        message.contains("--connectivity bridge") && message.contains("overlap is counted with k = 5"),
+        "{message}"
+    );
+    let bridged = scene.run(&format!("{call} --json -q --connectivity bridge")).json();
+    assert_eq!(bridged["notes"][0]["code"], "bridges");
+    // One bridge on each side among some 400 edges is all that differs.
+    let overlap = |json: &Value| json["edge_overlap"].as_f64().unwrap();
+    assert!((overlap(&grown) - overlap(&bridged)).abs() < 0.005, "{} {}", overlap(&grown), overlap(&bridged));
+    scene.run(&format!("{call} --out result")).notes(&["--connectivity bridge"]);
+    assert_eq!(scene.read_json("result/result.json")["notes"], grown["notes"]);
 }

@@ -12,7 +12,7 @@ fn auto_is_exact_and_says_so() {
         assert!(search["measured_rows"].is_null());
     }
     let text = scene.score("").prints();
-    assert!(text.contains("search        exact for inputs, exact for outputs\n"), "{text}");
+    assert!(text.contains("  search             exact for inputs, exact for outputs\n"), "{text}");
 }
 
 #[test]

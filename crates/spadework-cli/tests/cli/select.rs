@@ -1,5 +1,6 @@
 //! `spadework select`.
 
+use crate::support::arrays::{Random, floats};
 use crate::support::{Outcome, Scene, listing};
 
 fn select(scene: &Scene, options: &str) -> Outcome {
@@ -49,10 +50,10 @@ fn scores_come_as_a_table() {
     let scene = Scene::with_model();
     let text = select(&scene, "--top 5 --scores --labels labels.npy").prints();
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(rows[0], ["index", "label", "score", "rank", "margin", "fragility"]);
+    assert_eq!(rows[0], ["index", "label", "score", "rank", "margin", "fragility", "overlap"]);
     assert_eq!(rows.len(), 6);
-    let scores: Vec<f64> = rows[1..].iter().map(|row| row[2].parse().unwrap()).collect();
-    assert!(scores.is_sorted_by(|a, b| a >= b));
+    let fragility: Vec<f64> = rows[1..].iter().map(|row| row[5].parse().unwrap()).collect();
+    assert!(fragility.is_sorted_by(|a, b| a >= b));
     for (rank, row) in rows[1..].iter().enumerate() {
         let index: usize = row[0].parse().unwrap();
         assert_eq!(row[1], (index % 4).to_string());
@@ -68,6 +69,7 @@ fn json_lists_ids_and_scores() {
     assert_eq!((&json["top"], &json["samples"]), (&5.into(), &300.into()));
     let indices: Vec<usize> = serde_json::from_value(json["indices"].clone()).unwrap();
     assert_eq!(indices, ranking(&scene)[..5]);
+    assert_eq!((&json["by"], &json["fragility_basis"]), (&"fragility".into(), &"margins and slopes".into()));
     assert_eq!(json["nodes"][4]["index"], indices[4]);
     assert!(json["nodes"][4]["score"].is_f64());
 }
@@ -79,4 +81,103 @@ fn the_folder_holds_the_selection() {
     let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json", "selected.csv"];
     assert_eq!(listing(&scene.path().join("result")), expected);
     assert_eq!(scene.read("result/selected.csv"), printed);
+}
+
+/// The numbers of a column of `nodes.csv`.
+fn column(scene: &Scene, name: &str) -> Vec<f64> {
+    let table = scene.read("result/nodes.csv");
+    let mut rows = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let at = rows.next().unwrap().iter().position(|title| *title == name).unwrap();
+    rows.map(|row| row[at].parse().unwrap()).collect()
+}
+
+#[test]
+fn samples_are_ranked_by_what_is_asked_for() {
+    let scene = Scene::with_model();
+    scene.score("--out result").prints();
+    for (by, column_name, is_largest_first) in [
+        ("node", "score", true),
+        ("fragility", "fragility", true),
+        ("margin", "margin", false),
+        ("overlap", "overlap", false),
+    ] {
+        let values = column(&scene, column_name);
+        let ids = ids(&select(&scene, &format!("--by {by} --top 300")).prints());
+        let chosen: Vec<f64> = ids.iter().map(|&id| values[id]).collect();
+        assert!(
+            chosen.is_sorted_by(|a, b| if is_largest_first { a >= b } else { a <= b }),
+            "{by}: {chosen:?}"
+        );
+        assert_eq!(select(&scene, &format!("--by {by} --json")).json()["by"], by);
+    }
+    // One number per sample is not a class: node scores are the best there is.
+    let line: String = (0..40_u32).map(|i| format!("{}\n", i * i)).collect();
+    scene.write("line.csv", line);
+    let json = scene.run("select --inputs line.csv --outputs line.csv -k 3 --json").json();
+    assert_eq!((&json["by"], &json["fragility_basis"]), (&"node".into(), &"node scores".into()));
+}
+
+#[test]
+fn overlap_is_the_share_of_neighbors_that_stay() {
+    let scene = Scene::with_model();
+    let json = scene.score("--out result --save-graphs csv --json").json();
+    let edges = |name: &str| -> std::collections::BTreeSet<(usize, usize)> {
+        let pair = |line: &str| {
+            let ends: Vec<usize> = line.split(',').take(2).map(|end| end.parse().unwrap()).collect();
+            (ends[0], ends[1])
+        };
+        scene.read(name).lines().skip(1).map(pair).collect()
+    };
+    let (input, output) = (edges("result/input_graph.csv"), edges("result/output_graph.csv"));
+    let overlaps = column(&scene, "overlap");
+    for (sample, &found) in overlaps.iter().enumerate() {
+        let own: Vec<_> = input.iter().filter(|(p, q)| *p == sample || *q == sample).collect();
+        let stay = own.iter().filter(|edge| output.contains(edge)).count();
+        assert_eq!(found, stay as f64 / own.len() as f64, "{sample}");
+    }
+    let whole = input.intersection(&output).count() as f64 / input.len() as f64;
+    assert!((json["edge_overlap"].as_f64().unwrap() - whole).abs() < 1e-12);
+    let node = &json["top_nodes"][0];
+    assert_eq!(node["overlap"], overlaps[node["index"].as_u64().unwrap() as usize]);
+}
+
+/// An upgrade of an embedding that keeps 4,960 of 5,000 items about where they were, and moves 40 to somewhere else.
+#[test]
+fn items_that_an_upgrade_moved_are_found() {
+    const ITEMS: usize = 5000;
+    const DIM: usize = 16;
+    let scene = Scene::empty();
+    let before = Random::new(5).points(ITEMS * DIM);
+    let (noise, elsewhere) = (Random::new(6).points(ITEMS * DIM), Random::new(7).points(ITEMS * DIM));
+    let is_moved = |item: usize| item % 125 == 7;
+    let after: Vec<f32> = (0..ITEMS * DIM)
+        .map(|at| if is_moved(at / DIM) { elsewhere[at] } else { before[at] + 0.05 * noise[at] })
+        .collect();
+    scene.write("before.npy", floats(DIM, &before));
+    scene.write("after.npy", floats(DIM, &after));
+    let call = "select --inputs before.npy --outputs before.npy --against after.npy --moved";
+    let mut found = ids(&scene.run(&format!("{call} --top 40")).prints());
+    found.sort_unstable();
+    assert_eq!(found, (0..ITEMS).filter(|&item| is_moved(item)).collect::<Vec<_>>());
+    let json = scene.run(&format!("{call} --top 3 --json --out moved")).json();
+    assert_eq!((&json["schema"], &json["samples"]), (&"spadework.moved/1".into(), &ITEMS.into()));
+    assert!(json["nodes"][0]["overlap"].as_f64().unwrap() < 0.1, "{json}");
+    assert!(json["overlap"]["estimate"].as_f64().unwrap() > 0.5, "{json}");
+    assert_eq!(listing(&scene.path().join("moved")), ["result.json", "selected.csv"]);
+    assert!(scene.read("moved/selected.csv").starts_with("index,label,overlap,rank\n"));
+}
+
+#[test]
+fn moved_samples_need_two_outputs_of_the_same_samples() {
+    let scene = Scene::with_model();
+    select(&scene, "--moved").misused(&["--against"]);
+    select(&scene, "--against worse.npy").misused(&["--moved"]);
+    select(&scene, "--moved --against worse.npy --by node").misused(&["--by"]);
+    scene.write("few.csv", "1\n2\n3\n4\n");
+    select(&scene, "--moved --against few.csv").refuses(2, &["the same samples", "got 300 and 4"]);
+    select(&scene, "--moved --against none.npy").refuses(2, &["none.npy"]);
+    select(&scene, "--moved --against worse.npy --top 301").refuses(2, &["--top", "(300)", "got 301"]);
+    // Every fifth of them is torn away.
+    let moved = ids(&select(&scene, "--moved --against worse.npy --top 30").prints());
+    assert!(moved.iter().filter(|id| *id % 5 == 0).count() > 20, "{moved:?}");
 }

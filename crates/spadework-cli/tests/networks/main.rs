@@ -172,6 +172,10 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     let attack = |rest: &str| scene.refused(&format!("attack --model net {rest}"));
     assert!(attack(&format!("{JUDGED} --eps -1")).contains("epsilon must be zero or positive, got -1"));
     assert!(
+        attack(&format!("{JUDGED} --eps 1/0"))
+            .contains("expected a number such as 0.1 or a fraction such as 8/255")
+    );
+    assert!(
         attack(&format!("{JUDGED} --eps 0.1 --norm l1")).contains("the norm of an attack must be linf or l2")
     );
     assert!(

@@ -24,6 +24,7 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn open(text: &'a [u8], key: Option<&str>, name: &'a str) -> Result<Self> {
+        check_width(text, name)?;
         let mut lines = Lines::open(text, name).peekable();
         let first = lines.next().ok_or_else(|| Error::EmptyTable { name: name.to_owned() })??;
         let below = lines.peek().and_then(|line| line.as_ref().ok());
@@ -105,6 +106,27 @@ impl Iterator for Lines<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         self.next_line().transpose()
     }
+}
+
+/// Cells that a line may have: a record of them takes some hundred megabytes.
+const MOST_CELLS: usize = 1 << 22;
+
+/// Refuses a line that could not be held cell by cell, before it is.
+fn check_width(text: &[u8], name: &str) -> Result<()> {
+    let delimiter = sniff_delimiter(text);
+    let (mut line, mut cells, mut quoted) = (1, 1, false);
+    for &byte in text {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => (line, cells) = (line + 1, 1),
+            _ if byte == delimiter && !quoted => cells += 1,
+            _ => {}
+        }
+        if cells > MOST_CELLS {
+            return Err(Error::WideLine { name: name.to_owned(), line, most: MOST_CELLS });
+        }
+    }
+    Ok(())
 }
 
 /// The delimiter that the first line has most of, outside quotes.

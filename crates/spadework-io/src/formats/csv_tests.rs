@@ -87,7 +87,14 @@ fn a_sample_with_a_word_is_no_header() {
 fn picks_a_column() {
     let text = b"id,score\nfirst,1\nsecond,2\n";
     let table = parse(text, Some("score"), "x.csv").unwrap();
-    assert_eq!(table, Table { shape: vec![2, 1], numbers: Numbers::F64(vec![1.0, 2.0]) });
+    assert_eq!(
+        table,
+        Table {
+            shape: vec![2, 1],
+            numbers: Numbers::F64(vec![1.0, 2.0]),
+            columns: Some(vec!["score".to_owned()])
+        }
+    );
     let error = parse(text, Some("rank"), "x.csv:rank").unwrap_err();
     assert_eq!(error.to_string(), "x.csv:rank: there is no `rank` in the file; it holds `id`, `score`");
     let error = parse(b"1,2\n", Some("rank"), "x.csv:rank").unwrap_err();

@@ -16,6 +16,7 @@ type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 /// The array called `key`, or the only one.
 pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawArray<'static>> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| decoder(&e, name))?;
+    check_names(bytes, &archive, name)?;
     let members = members(&archive, name)?;
     let keys: Vec<String> = members.iter().map(|(key, _)| key.clone()).collect();
     let chosen = pick(&keys, key, Format::Npz, name)?;
@@ -63,6 +64,21 @@ pub(crate) fn text(bytes: &[u8], key: &str, name: &str) -> Result<String> {
     member.take(MOST).read_to_end(&mut content).map_err(|cause| reason(cause.to_string()))?;
     let start = content.iter().position(|&byte| byte == b'\n').map_or(content.len(), |end| end + 1);
     String::from_utf8(content.split_off(start)).map_err(|_| reason(format!("`{key}` is no text")))
+}
+
+/// Of members of one name the archive keeps the last and says nothing; the end of the file has their true number.
+fn check_names(bytes: &[u8], archive: &Archive<'_>, name: &str) -> Result<()> {
+    const END: &[u8] = b"PK\x05\x06";
+    /// More are counted elsewhere.
+    const MANY: usize = 0xffff;
+    let end = bytes.windows(END.len()).rposition(|window| window == END);
+    let count = end.and_then(|end| bytes.get(end + 10..end + 12));
+    let count = count.map_or(0, |count| usize::from(u16::from_le_bytes([count[0], count[1]])));
+    if count == MANY || count <= archive.len() {
+        return Ok(());
+    }
+    let reason = format!("{count} members share {} names", archive.len());
+    Err(Error::Decoder { name: name.to_owned(), format: Format::Npz, reason })
 }
 
 /// Keys and positions of the arrays. NumPy names the members `KEY.npy`.

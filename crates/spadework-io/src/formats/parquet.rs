@@ -1,5 +1,8 @@
 //! Parquet files: each numeric column is a column of the array, or one column of equally long lists is its rows.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use bytes::{Buf, Bytes};
 use parquet::column::reader::{ColumnReader, get_column_reader};
 use parquet::errors::{ParquetError, Result as ParquetResult};
@@ -58,6 +61,7 @@ fn parse_table(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
         columns.push(file.read_flat(leaf, columns.len(), |column: &mut Column<f64>, reader, limit| {
             column.extend_numbers(reader, kind, limit)
         })?);
+        check_exact(columns.last().map_or(&[], Vec::as_slice), kind, name)?;
         kinds.push(kind);
     }
     Ok(interleave(&columns, &kinds))
@@ -217,11 +221,8 @@ impl<'a> File<'a> {
     ) -> Result<Column<T>> {
         let limit = self.bytes.saturating_mul(MAX_EXPANSION).max(MIN_LIMIT);
         let allowed = limit / (size_of::<T>().max(8) as u64) / (before as u64 + 1);
-        let too_many = std::cell::Cell::new(false);
-        let within_limit = |count: usize| {
-            too_many.set(count as u64 > allowed);
-            if too_many.get() { Err(ParquetError::General(String::new())) } else { Ok(()) }
-        };
+        let too_many = Arc::new(AtomicBool::new(false));
+        let within_limit = limit_of(allowed, &too_many);
         let descriptor = self.leaf(leaf)?;
         let mut column = Column::new();
         for group in 0..self.reader.num_row_groups() {
@@ -232,11 +233,12 @@ impl<'a> File<'a> {
                     group.get_column_page_reader(leaf)
                 })
                 .and_then(|pages| {
-                    let pages = Box::new(CheckedPages::new(pages));
+                    let left = allowed.saturating_sub(column.values.len() as u64);
+                    let pages = Box::new(CheckedPages::new(pages, limit_of(left, &too_many)));
                     extend(&mut column, get_column_reader(descriptor.clone(), pages), &within_limit)
                 })
                 .map_err(|error| {
-                    if too_many.get() {
+                    if too_many.load(Ordering::Relaxed) {
                         return Error::Expansion {
                             name: self.name.to_owned(),
                             file_bytes: self.bytes,
@@ -279,6 +281,7 @@ impl<'a> File<'a> {
         let read = self.read(leaf, 0, |column: &mut Column<f64>, reader, limit| {
             column.extend_numbers(reader, kind, limit)
         })?;
+        check_exact(&read.values, kind, self.name)?;
         let present = self.leaf(leaf)?.max_def_level();
         let (name, column) = (self.name.to_owned(), self.column_name(leaf));
         let row_of = |at: usize| read.repetition.iter().take(at + 1).filter(|&&level| level == 0).count();
@@ -294,7 +297,34 @@ impl<'a> File<'a> {
             return Err(Error::RaggedList { name, column, row, expected, got });
         }
         let numbers = to_numbers(read.values, &[kind]);
-        Ok(Table { shape: vec![lengths.len(), expected], numbers })
+        Ok(Table { shape: vec![lengths.len(), expected], numbers, columns: None })
+    }
+}
+
+/// Refuses more values than are allowed, and remembers that this was the reason.
+fn limit_of(
+    allowed: u64,
+    too_many: &Arc<AtomicBool>,
+) -> impl Fn(usize) -> ParquetResult<()> + Send + 'static {
+    let too_many = Arc::clone(too_many);
+    move |count| {
+        if count as u64 <= allowed {
+            return Ok(());
+        }
+        too_many.store(true, Ordering::Relaxed);
+        Err(ParquetError::General(String::new()))
+    }
+}
+
+/// Whole numbers that double precision does not hold.
+fn check_exact(values: &[f64], kind: Kind, name: &str) -> Result<()> {
+    const LIMIT: f64 = 9_007_199_254_740_992.0;
+    if !matches!(kind, Kind::SignedInteger | Kind::UnsignedInteger) {
+        return Ok(());
+    }
+    match values.iter().position(|value| value.abs() >= LIMIT) {
+        None => Ok(()),
+        Some(at) => Err(Error::BigInteger { name: name.to_owned(), at, got: values[at] as i128 }),
     }
 }
 
@@ -309,7 +339,7 @@ fn interleave(columns: &[Vec<f64>], kinds: &[Kind]) -> Table {
     for row in 0..rows {
         values.extend(columns.iter().filter_map(|column| column.get(row)));
     }
-    Table { shape: vec![rows, columns.len()], numbers: to_numbers(values, kinds) }
+    Table { shape: vec![rows, columns.len()], numbers: to_numbers(values, kinds), columns: None }
 }
 
 /// The precision that holds all columns, and bytes as pixels where there is nothing else, as for an array of bytes.
@@ -325,4 +355,63 @@ fn to_numbers(values: Vec<f64>, kinds: &[Kind]) -> Numbers {
 
 fn decoder(error: &ParquetError, name: &str) -> Error {
     Error::Decoder { name: name.to_owned(), format: Format::Parquet, reason: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::column::page::PageReader;
+    use parquet::data_type::Int32Type;
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    /// One list of many equal numbers, which takes a few hundred bytes.
+    fn one_list(length: usize) -> Vec<u8> {
+        let schema = "message m { repeated int32 a; }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = WriterProperties::builder().set_write_batch_size(1 << 20).build();
+        let mut bytes = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties)).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let repetition: Vec<i16> = (0..length).map(|at| i16::from(at > 0)).collect();
+        let (values, definition) = (vec![7; length], vec![1; length]);
+        column.typed::<Int32Type>().write_batch(&values, Some(&definition), Some(&repetition)).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_list_is_refused_before_it_is_unpacked() {
+        let bytes = one_list(5000);
+        let file = File::open(&bytes, "x").unwrap();
+        let pages = |allowed: u64| {
+            let too_many = Arc::new(AtomicBool::new(false));
+            let pages = file.reader.get_row_group(0).unwrap().get_column_page_reader(0).unwrap();
+            let mut pages = CheckedPages::new(pages, limit_of(allowed, &too_many));
+            let mut outcome = Ok(());
+            while outcome.is_ok() {
+                match pages.get_next_page() {
+                    Ok(None) => break,
+                    Ok(Some(_)) => {}
+                    Err(error) => outcome = Err(error),
+                }
+            }
+            (outcome.is_ok(), too_many.load(Ordering::Relaxed))
+        };
+        assert_eq!(pages(5000), (true, false));
+        assert_eq!(pages(4999), (false, true));
+    }
+
+    /// More values than 128 MiB hold in a file of some kilobytes.
+    #[test]
+    fn a_bomb_of_one_list_is_an_expansion() {
+        let bytes = one_list((128 << 20) / 8 + 1);
+        assert!(bytes.len() < 32 << 10, "{}", bytes.len());
+        let error = parse(&bytes, None, "x.parquet").unwrap_err();
+        assert!(matches!(error, Error::Expansion { .. }), "{error}");
+    }
 }

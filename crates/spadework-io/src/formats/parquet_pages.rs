@@ -18,14 +18,20 @@ pub(super) fn check_chunk(chunk: Option<&ColumnChunkMetaData>, file_bytes: u64) 
 }
 
 /// Passes pages on, or says what is wrong with them.
-pub(super) struct CheckedPages {
+pub(super) struct CheckedPages<'a> {
     pages: Box<dyn PageReader>,
     has_dictionary: bool,
+    /// Told of the values of all pages so far before they are decoded: one list may have all values of a column.
+    within_limit: Box<dyn Fn(usize) -> Result<()> + Send + 'a>,
+    values: usize,
 }
 
-impl CheckedPages {
-    pub(super) fn new(pages: Box<dyn PageReader>) -> Self {
-        Self { pages, has_dictionary: false }
+impl<'a> CheckedPages<'a> {
+    pub(super) fn new(
+        pages: Box<dyn PageReader>,
+        within_limit: impl Fn(usize) -> Result<()> + Send + 'a,
+    ) -> Self {
+        Self { pages, has_dictionary: false, within_limit: Box::new(within_limit), values: 0 }
     }
 
     fn check(&mut self, page: &Page) -> Result<()> {
@@ -43,6 +49,10 @@ impl CheckedPages {
                     return refuse("a page has more bytes of levels than bytes");
                 }
             }
+        }
+        if !matches!(page, Page::DictionaryPage { .. }) {
+            self.values = self.values.saturating_add(page.num_values() as usize);
+            (self.within_limit)(self.values)?;
         }
         if needs_dictionary(page) && !self.has_dictionary {
             return refuse("a page refers to a dictionary that the column does not have");
@@ -62,7 +72,7 @@ fn is_level_encoding(encoding: Encoding) -> bool {
     encoding == Encoding::RLE || encoding == packed
 }
 
-impl PageReader for CheckedPages {
+impl PageReader for CheckedPages<'_> {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
         let page = self.pages.get_next_page()?;
         if let Some(page) = &page {
@@ -84,7 +94,7 @@ impl PageReader for CheckedPages {
     }
 }
 
-impl Iterator for CheckedPages {
+impl Iterator for CheckedPages<'_> {
     type Item = Result<Page>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -5,6 +5,7 @@
 
 mod csv;
 mod graph;
+mod lock;
 mod npy;
 mod npz;
 mod parquet;
@@ -12,6 +13,7 @@ mod temporary;
 
 pub use self::csv::{CsvTable, optional_field};
 pub use graph::{ScipyMatrix, write_graph};
+pub use lock::FolderLock;
 pub use npy::{NpyValues, write_npy};
 pub use npz::{NpzMember, write_npz};
 pub use parquet::{Column, write_parquet};

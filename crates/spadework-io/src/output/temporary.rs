@@ -1,12 +1,13 @@
 //! Files and folders under a temporary name until they are complete.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::FolderLock;
 use crate::error::{Error, Result};
 
 /// Temporaries that exist now. Renaming and removing are done under the lock, so an interrupt finds either the
@@ -24,6 +25,16 @@ pub fn remove_unfinished() {
     for path in unfinished().drain(..) {
         remove(&path);
     }
+}
+
+/// Adds a path to those that an interrupt removes.
+pub(super) fn register_unfinished(path: PathBuf) {
+    unfinished().push(path);
+}
+
+/// Takes a path off the list again.
+pub(super) fn forget_unfinished(path: &Path) {
+    unfinished().retain(|registered| registered != path);
 }
 
 /// Best effort: it is called where nothing more can be done about a failure.
@@ -99,6 +110,15 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     let names = fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
     let is_document = |name: &OsString| Path::new(name).extension().is_some_and(|ending| ending == "json");
     let (documents, tables): (Vec<_>, Vec<_>) = names.into_iter().partition(is_document);
+    for target in tables.iter().chain(&documents).map(|name| to.join(name)) {
+        if fs::symlink_metadata(&target).is_ok_and(|there| !there.is_file() && !there.is_symlink()) {
+            let cause = "a pipe, a device or a folder has the name of a file of the result";
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!("{}: {cause}", target.display()),
+            ));
+        }
+    }
     for old in documents.iter().map(|name| to.join(name)).filter(|old| old.is_file()) {
         fs::remove_file(old)?;
     }
@@ -128,10 +148,16 @@ fn temporary_name(file_name: OsString, attempt: u32) -> OsString {
 }
 
 /// A file that appears under its name when it is complete.
+///
+/// Where a pipe or a device has that name (`/dev/stdout`, `/dev/null`), it is written into, at once and in the end: it is not
+/// replaced.
 #[derive(Debug)]
-pub struct OutputFile {
-    writer: BufWriter<File>,
-    temporary: Temporary,
+pub struct OutputFile(Sink);
+
+#[derive(Debug)]
+enum Sink {
+    Replacing { writer: BufWriter<File>, temporary: Temporary },
+    Into { bytes: Cursor<Vec<u8>>, target: PathBuf },
 }
 
 impl OutputFile {
@@ -145,19 +171,30 @@ impl OutputFile {
         if path.file_name().is_none() {
             return Err(wrap(io::ErrorKind::InvalidFilename.into()));
         }
+        match fs::metadata(path) {
+            Ok(there) if there.is_dir() => return Err(wrap(io::ErrorKind::IsADirectory.into())),
+            Ok(there) if !there.is_file() => {
+                let bytes = Cursor::new(Vec::new());
+                return Ok(Self(Sink::Into { bytes, target: path.to_owned() }));
+            }
+            _ => {}
+        }
         make_folders(folder).map_err(wrap)?;
         let (temporary, file) = Temporary::create(path, folder, |path| File::create_new(path))?;
-        Ok(Self { writer: BufWriter::new(file), temporary })
+        Ok(Self(Sink::Replacing { writer: BufWriter::new(file), temporary }))
     }
 
     /// Where the file will be.
     pub fn target(&self) -> &Path {
-        &self.temporary.target
+        match &self.0 {
+            Sink::Replacing { temporary, .. } => &temporary.target,
+            Sink::Into { target, .. } => target,
+        }
     }
 
     /// An error of writing with the name of the file, for use with [`Write`].
     pub fn error(&self, cause: io::Error) -> Error {
-        Error::Write { path: self.temporary.target.clone(), cause }
+        Error::Write { path: self.target().to_owned(), cause }
     }
 
     /// Gives the file its name, replacing what was there.
@@ -165,7 +202,10 @@ impl OutputFile {
     /// # Errors
     /// When the last bytes cannot be written or the file cannot be renamed.
     pub fn commit(self) -> Result<()> {
-        let Self { writer, temporary } = self;
+        let (writer, temporary) = match self.0 {
+            Sink::Replacing { writer, temporary } => (writer, temporary),
+            Sink::Into { bytes, target } => return write_into(&target, bytes.get_ref()),
+        };
         let wrap = |cause| Error::Write { path: temporary.target.clone(), cause };
         let file = writer.into_inner().map_err(|error| wrap(error.into_error()))?;
         // A name must not outlive a power cut that its bytes do not.
@@ -175,27 +215,43 @@ impl OutputFile {
     }
 }
 
+/// Writes into something that is there and is no regular file.
+fn write_into(target: &Path, bytes: &[u8]) -> Result<()> {
+    let written = OpenOptions::new().write(true).open(target).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|cause| Error::Write { path: target.to_owned(), cause })
+}
+
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        match &mut self.0 {
+            Sink::Replacing { writer, .. } => writer.write(bytes),
+            Sink::Into { bytes: kept, .. } => kept.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.writer.flush()
+        match &mut self.0 {
+            Sink::Replacing { writer, .. } => writer.flush(),
+            Sink::Into { .. } => Ok(()),
+        }
     }
 }
 
 /// Archives go back to the head of a member when they know its checksum.
 impl Seek for OutputFile {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.writer.seek(position)
+        match &mut self.0 {
+            Sink::Replacing { writer, .. } => writer.seek(position),
+            Sink::Into { bytes, .. } => bytes.seek(position),
+        }
     }
 }
 
-/// A folder that appears under its name when all its files are complete.
+/// A folder that appears under its name when all its files are complete. No other process writes to it meanwhile.
 #[derive(Debug)]
 pub struct OutputDir {
     temporary: Temporary,
+    _lock: FolderLock,
 }
 
 impl OutputDir {
@@ -203,12 +259,13 @@ impl OutputDir {
     /// so that files can be renamed into place, and nothing else to remove when the work fails.
     ///
     /// # Errors
-    /// When it cannot be made, or `path` leads through something that is no folder.
+    /// [`Error::Locked`] where another run writes to it; when it cannot be made, or `path` leads through something that is no folder.
     pub fn create(path: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: path.to_owned(), cause };
         let folder = nearest_folder(path).map_err(wrap)?;
+        let lock = FolderLock::acquire(path)?;
         let (temporary, ()) = Temporary::create(path, folder, |path| fs::create_dir(path))?;
-        Ok(Self { temporary })
+        Ok(Self { temporary, _lock: lock })
     }
 
     /// The folder to write into for now.

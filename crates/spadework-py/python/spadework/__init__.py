@@ -19,9 +19,11 @@ from ._distortion import Distortion
 from ._errors import ConvergenceError, DisconnectedGraphError, SpadeworkError, SpadeworkWarning
 from ._estimator import Spade
 from ._functions import compare, distortion, knn_graph, perturbation_budget, score, select, sweep
+from ._perturbed import Estimate, Perturbed
 from ._probe import Probed, probe
 from ._report import Enclosure, Interval, Report
 from ._sweep import Sweep
+from ._table import EncodedTable, encode_table, score_table
 
 __version__: str = _native.VERSION
 
@@ -31,7 +33,10 @@ __all__ = [
     "DisconnectedGraphError",
     "Distortion",
     "Enclosure",
+    "EncodedTable",
+    "Estimate",
     "Interval",
+    "Perturbed",
     "Probed",
     "Report",
     "Spade",
@@ -41,10 +46,12 @@ __all__ = [
     "__version__",
     "compare",
     "distortion",
+    "encode_table",
     "knn_graph",
     "perturbation_budget",
     "probe",
     "score",
+    "score_table",
     "select",
     "sweep",
 ]

@@ -165,8 +165,18 @@ def as_labels(values: Any, samples: int) -> LabelArray | None:
     words = [str(word) for word in array.tolist()] if array.dtype.kind in "OUT" and _all_words(array) else None
     if words is None:
         raise ValueError(f"labels must be integers or words, got elements of type {array.dtype}")
+    for row, word in enumerate(words):
+        _check_text(word, f"labels: row {row}")
     names, ids = np.unique(np.asarray(words, dtype=np.str_), return_inverse=True)
     return LabelArray(ids.reshape(-1).astype(np.int64), [str(name) for name in names])
+
+
+def _check_text(text: str, place: str) -> None:
+    """Refuses what no file can hold: halves of surrogate pairs, which Python strings may have."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: text must be valid Unicode, got {text!r} with a lone surrogate") from None
 
 
 def _all_words(array: npt.NDArray[Any]) -> bool:
@@ -202,4 +212,6 @@ def as_models(outputs: Any) -> list[tuple[str, Rows]]:
         raise ValueError(
             f"outputs must be a dictionary of arrays by the models' names, got {type(outputs).__name__}"
         )
+    for name, _ in pairs:
+        _check_text(str(name), "outputs: the name of a model")
     return [(str(name), as_rows(values, f"outputs of model `{name}`")) for name, values in pairs]

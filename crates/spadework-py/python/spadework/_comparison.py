@@ -64,6 +64,16 @@ class Comparison(Paged, Mapping[str, Report]):
         return list(self.reports)
 
     @property
+    def ranked_by(self) -> str:
+        """What the models are ranked by: ``"overlap"`` or ``"model-score"``."""
+        return str(self.document["ranked_by"])
+
+    @property
+    def ranks(self) -> dict[str, int]:
+        """Rank of every model, most robust first; models that cannot be told apart share one."""
+        return {model["name"]: int(model["rank"]) for model in self.document["models"]}
+
+    @property
     def model_scores(self) -> dict[str, float]:
         """Score of every model, most robust first."""
         return {name: report.model_score for name, report in self.reports.items()}
@@ -84,7 +94,7 @@ class Comparison(Paged, Mapping[str, Report]):
         Returns
         -------
         pandas.DataFrame
-            Columns name, model_score, enclosure_lower, enclosure_upper, and accuracy, edge_overlap, interval_lower,
+            Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, edge_overlap, interval_lower,
             interval_upper, permuted where they are known.
         """
         pandas = needed("pandas", "to_frame", "frames")
@@ -135,12 +145,13 @@ class Comparison(Paged, Mapping[str, Report]):
         rows = [_row(model) for model in self.document["models"]]
         titles = list(rows[0])
         cells = [[f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()] for row in rows]
-        return html_table(["rank", *titles], [[rank, *row] for rank, row in enumerate(cells, start=1)])
+        return html_table(titles, cells)
 
 
 def _row(model: Mapping[str, Any]) -> dict[str, Any]:
     """What is known of one model, in one line."""
     row = {
+        "rank": model["rank"],
         "name": model["name"],
         "model_score": model["model_score"],
         "enclosure_lower": model["enclosure"]["lower"],

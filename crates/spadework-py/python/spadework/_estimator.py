@@ -14,11 +14,11 @@ from ._arrays import as_rows
 from ._functions import score
 from ._progress import progress_bars
 from ._report import Report
-from ._settings import settings, whole_number
+from ._settings import Metric, settings, whole_number
 
 
 class Spade:
-    """SPADE as an estimator: ``fit(X, Y)``, results with an underscore behind, ``score_samples`` for new data.
+    """SPADE as an estimator: ``fit(X, Y)``, results with an underscore behind, ``score`` and ``score_samples`` for new data.
 
     Works with ``get_params``, ``set_params``, ``sklearn.base.clone`` and pickle.
 
@@ -28,7 +28,7 @@ class Spade:
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
         Eigenpairs, r, that edge and node scores are made of.
-    connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, seed
+    connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, sketch_error, tolerance, certify, seed
         As in `spadework.score`.
     n_jobs : int, optional
         Threads to use; None or -1 for all cores, -2 for all but one. The result does not depend on it.
@@ -80,6 +80,9 @@ class Spade:
         connectivity: Literal["grow", "bridge", "error"] = "grow",
         graph: str = "knn",
         weights: Literal["unit", "gaussian"] = "unit",
+        input_metric: Metric = "euclidean",
+        output_metric: Metric = "euclidean",
+        standardize: bool | Literal["robust"] = False,
         search: Literal["auto", "exact", "approximate"] = "auto",
         solver: Literal["davidson", "power"] = "davidson",
         sketch_error: float = 0.3,
@@ -94,6 +97,9 @@ class Spade:
         self.connectivity = connectivity
         self.graph = graph
         self.weights = weights
+        self.input_metric = input_metric
+        self.output_metric = output_metric
+        self.standardize = standardize
         self.search = search
         self.solver = solver
         self.sketch_error = sketch_error
@@ -160,20 +166,16 @@ class Spade:
         ndarray of shape (m,)
             Larger is more fragile.
         """
-        self._check_fitted()
-        self._check_names(X)
-        inputs, outputs = as_rows(X, "X"), as_rows(Y, "Y")
-        for name, rows, expected in (("X", inputs, self.n_features_in_), ("Y", outputs, self.n_outputs_)):
-            if rows.shape[1] != expected:
-                raise ValueError(
-                    f"{name} has {rows.shape[1]} features, but Spade is expecting {expected} features as input"
-                )
+        inputs, outputs = self._new_samples(X, Y)
         if self.report_.document.get("full_spectrum") is not None:
             raise ValueError(
                 'new samples are scored by the largest eigenpairs, but the model was fitted with eigenpairs="all"'
             )
         chosen = settings(
             neighbors=self.neighbors_,
+            input_metric=self.input_metric,
+            output_metric=self.output_metric,
+            standardize=self.standardize,
             search=self.search,
             graph=self.graph,
             weights=self.weights,
@@ -186,6 +188,34 @@ class Spade:
         _notes.tell(_notes.about_new_samples(found, self.report_.document["graphs"]), self.verbose)
         scores: npt.NDArray[np.float64] = found["node_scores"]
         return scores
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Share of the neighbors of new samples that stay neighbors: larger is more robust, as model selection expects it.
+
+        For every new sample, the nearest ``neighbors`` of the fitted samples by inputs and by outputs are compared. So
+        ``sklearn.model_selection.cross_val_score(Spade(), X, Y)`` measures held-out samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, ...)
+            Inputs.
+        Y : array-like of shape (m, ...)
+            Outputs of the same model.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        inputs, outputs = self._new_samples(X, Y)
+        neighbors = min(self.neighbors, len(self._inputs))
+        # Counted from beyond the fitted samples: a new sample is none of them, even where it is a copy.
+        nearest = [
+            _native.nearest_between(new, fitted, len(fitted), neighbors, _threads(self.n_jobs))[1]
+            for new, fitted in ((inputs, self._inputs), (outputs, self._outputs))
+        ]
+        shared = [len(np.intersect1d(given, taken)) for given, taken in zip(*nearest)]
+        return float(np.mean(shared)) / neighbors
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters by name.
@@ -246,6 +276,18 @@ class Spade:
         except ImportError:
             raise ValueError(message) from None
         raise NotFittedError(message)
+
+    def _new_samples(self, X: Any, Y: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Inputs and outputs that fit those that were fitted."""
+        self._check_fitted()
+        self._check_names(X)
+        inputs, outputs = as_rows(X, "X"), as_rows(Y, "Y")
+        for name, rows, expected in (("X", inputs, self.n_features_in_), ("Y", outputs, self.n_outputs_)):
+            if rows.shape[1] != expected:
+                raise ValueError(
+                    f"{name} has {rows.shape[1]} features, but Spade is expecting {expected} features as input"
+                )
+        return inputs, outputs
 
     def _remember_names(self, X: Any) -> None:
         names = _column_names(X)

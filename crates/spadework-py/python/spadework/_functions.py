@@ -16,7 +16,7 @@ from ._distortion import Distortion
 from ._probe import Probed
 from ._progress import progress_bars
 from ._report import Report, largest, matrix
-from ._settings import number, settings, whole_number
+from ._settings import Metric, Settings, number, settings, whole_number
 from ._sweep import Sweep
 
 #: Samples selected where the caller names no number.
@@ -35,6 +35,9 @@ def score(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -44,6 +47,7 @@ def score(
     references: bool = False,
     indices: bool = False,
     probed: Probed | None = None,
+    task: Literal["auto", "classes", "embedding", "regression"] = "auto",
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -56,7 +60,7 @@ def score(
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
         flattened to one row a sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
-        becomes x/255; nothing is modified.
+        becomes x/255; nothing is modified. ``outputs`` may also be the model itself, a callable: it is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
         One integer or word a sample, for label scores.
     neighbors : int, default=10
@@ -74,6 +78,12 @@ def score(
         ``"sparse:kappa=50"``.
     weights : {"unit", "gaussian"}, default="unit"
         What edges weigh.
+    input_metric, output_metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
+        The distance between inputs, and between outputs. Cosine is Euclidean on rows of length 1; rows of zeros are refused.
+        Manhattan and Chebyshev distances are always searched exactly, pair by pair.
+    standardize : bool or "robust", default=False
+        Whether the columns of the inputs are brought to one scale before, by mean and standard deviation, or by median and
+        interquartile range. Constant columns become 0.
     search : {"auto", "exact", "approximate"}, default="auto"
         How neighbors are searched; "auto" is exact unless that would take more than some ten minutes of one core.
     solver : {"davidson", "power"}, default="davidson"
@@ -92,6 +102,10 @@ def score(
         Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
     probed : Probed, optional
         What `spadework.probe` has found of the same model and samples: `Report.fragility` then uses it.
+    task : {"auto", "classes", "embedding", "regression"}, default="auto"
+        What the outputs are. By default several numbers per sample are classes, a single one is two classes where ``labels`` have two
+        values, and a predicted number otherwise. Embeddings and predicted numbers have no margins, and their fragility is the
+        node score.
     seed : int, default=0
         Seed of everything random. The same seed gives the same result for any number of threads.
     threads : int, optional
@@ -134,6 +148,9 @@ def score(
         eigenpairs=eigenpairs,
         sketch_error=sketch_error,
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -142,8 +159,10 @@ def score(
         certify=certify,
         seed=seed,
         threads=threads,
+        task=task,
     )
-    _check_sense(graph, input_graph, output_graph, interval)
+    _check_sense(chosen, input_graph, output_graph, interval)
+    outputs = _answers(outputs, inputs)
     one, about_one = _side(inputs, input_graph, "input")
     other, about_other = _side(outputs, output_graph, "output")
     given = as_labels(labels, _samples(one))
@@ -154,9 +173,20 @@ def score(
     document = json.loads(found["document"])
     if probed is not None:
         document["probe"] = probed.document
+        document["estimates"] |= probed.estimates
     notes = (*about_one, *about_other, *_notes.about_report(document), *_notes.about_guesses(document))
+    document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
     return _report(document, found, found, given, notes)
+
+
+def _answers(outputs: Any, inputs: Any) -> Any:
+    """The outputs, or what a model that is given in their place says."""
+    if not callable(outputs) or hasattr(outputs, "__array__") or hasattr(outputs, "__dlpack__"):
+        return outputs
+    if inputs is None:
+        raise ValueError("`outputs` is a model, which needs `inputs` to be called with")
+    return outputs(inputs)
 
 
 def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
@@ -170,9 +200,16 @@ def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.N
     return probed.indices, probed.probe_margins
 
 
-def _check_sense(graph: str, input_graph: Any, output_graph: Any, interval: bool) -> None:
-    if input_graph is not None and str(graph).startswith("pca"):
+def _check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval: bool) -> None:
+    if input_graph is not None and chosen["graph"].startswith("pca"):
         raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given in their place')
+    of_inputs = (chosen["input_metric"], chosen["standardize"]) != ("euclidean", "none")
+    if input_graph is not None and of_inputs:
+        raise ValueError(
+            "`input_metric` and `standardize` are about distances between inputs, but `input_graph` is given in their place"
+        )
+    if output_graph is not None and chosen["output_metric"] != "euclidean":
+        raise ValueError("`output_metric` is about distances between outputs, but `output_graph` is given in their place")
     if interval and (input_graph is not None or output_graph is not None):
         raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
 
@@ -212,6 +249,7 @@ def _report(
         notes=notes,
         margins=own["margins"],
         fragility=own["fragility"],
+        overlap=own["overlap"],
     )
 
 
@@ -226,6 +264,9 @@ def compare(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -234,6 +275,8 @@ def compare(
     interval: bool = False,
     references: bool = False,
     indices: bool = False,
+    rank_by: Literal["auto", "overlap", "model-score"] = "auto",
+    task: Literal["auto", "classes", "embedding", "regression"] = "auto",
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -247,15 +290,18 @@ def compare(
     inputs : array-like of shape (n, ...)
         The inputs of all models.
     outputs : dict of str to array-like of shape (n, ...)
-        The outputs of each model, by its name; at least two.
+        The outputs of each model, by its name; at least two. A callable is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
         One integer or word a sample, for accuracies and label scores.
     input_graph : SciPy sparse matrix of shape (n, n), optional
         A graph in place of ``inputs``, as in `score`.
     interval : bool, default=False
-        Also find 95 % intervals, and how often half-samples rank two models the same way.
-    neighbors, eigenpairs, connectivity, graph, weights, search, solver, sketch_error, tolerance, certify, references, indices, \
-seed, threads, verbose
+        Also find 95 % intervals of the SPADE scores, and how often half-samples rank two models the same way.
+    rank_by : {"auto", "overlap", "model-score"}, default="auto"
+        What the models are ranked by. Of arrays alone the neighborhood overlap follows robustness best, and "auto" takes it.
+        Models that cannot be told apart share a rank (`Comparison.ranks`).
+    neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
+sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -275,6 +321,9 @@ seed, threads, verbose
         eigenpairs=eigenpairs,
         sketch_error=sketch_error,
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -283,9 +332,13 @@ seed, threads, verbose
         certify=certify,
         seed=seed,
         threads=threads,
+        task=task,
+        rank_by=rank_by,
     )
-    _check_sense(graph, input_graph, None, interval)
+    _check_sense(chosen, input_graph, None, interval)
     side, about_side = _side(inputs, input_graph, "input")
+    if isinstance(outputs, Mapping):
+        outputs = {name: _answers(of_model, inputs) for name, of_model in outputs.items()}
     models = as_models(outputs)
     given = as_labels(labels, _samples(side))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
@@ -296,6 +349,7 @@ seed, threads, verbose
     notes += tuple(
         note for model in document["models"] for note in _notes.about_guesses(model, f"model `{model['name']}`: ")
     )
+    document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
     reports = {part["name"]: _report(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
     return Comparison(document=document, reports=reports, notes=notes)
@@ -315,6 +369,9 @@ def sweep(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     tolerance: float = 1e-6,
@@ -339,7 +396,7 @@ def sweep(
         A graph in place of ``inputs``, the same for every k.
     connectivity : {"grow", "bridge", "error"}, default="grow"
         As in `score`; under "error" a k at which a graph is not connected has no score (NaN).
-    graph, weights, search, solver, tolerance, certify, seed, threads, verbose
+    graph, weights, input_metric, output_metric, standardize, search, solver, tolerance, certify, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -362,6 +419,9 @@ def sweep(
         neighbors=numbers[0],
         eigenpairs=whole_number(eigenpairs, "eigenpairs", least=1),
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -371,7 +431,7 @@ def sweep(
         seed=seed,
         threads=threads,
     )
-    _check_sense(graph, input_graph, None, interval=False)
+    _check_sense(chosen, input_graph, None, interval=False)
     side, about_side = _side(inputs, input_graph, "input")
     if outputs is None:
         raise ValueError("`outputs` must be given")
@@ -380,6 +440,7 @@ def sweep(
     with progress_bars(verbose) as progress:
         document = json.loads(_native.sweep(side, models, numbers, chosen, progress))
     notes = (*about_side, *_about_models(models), *_notes.about_sweep(document))
+    document["notes"] = _notes.listed(notes)
     _notes.tell(notes, verbose)
     return Sweep(document=document, notes=notes)
 
@@ -399,6 +460,9 @@ def distortion(
     connectivity: Literal["grow", "bridge", "error"] = "grow",
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    input_metric: Metric = "euclidean",
+    output_metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     solver: Literal["davidson", "power"] = "davidson",
     sketch_error: float = 0.3,
@@ -420,8 +484,8 @@ def distortion(
         Pairs of samples to measure as well.
     all_edges : bool, default=False
         Also measure every edge of the input graph, resistances to the relative error ``sketch_error``.
-    labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, search, solver, sketch_error, \
-tolerance, seed, threads, verbose
+    labels, neighbors, eigenpairs, input_graph, output_graph, connectivity, graph, weights, input_metric, output_metric, \
+standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -442,6 +506,9 @@ tolerance, seed, threads, verbose
         eigenpairs=eigenpairs,
         sketch_error=sketch_error,
         solver=solver,
+        input_metric=input_metric,
+        output_metric=output_metric,
+        standardize=standardize,
         search=search,
         graph=graph,
         weights=weights,
@@ -450,7 +517,7 @@ tolerance, seed, threads, verbose
         seed=seed,
         threads=threads,
     )
-    _check_sense(graph, input_graph, output_graph, False)
+    _check_sense(chosen, input_graph, output_graph, False)
     wanted = None if top is None else whole_number(top, "top", least=1)
     asked = [_pair(pair) for pair in pairs]
     one, about_one = _side(inputs, input_graph, "input")
@@ -477,7 +544,7 @@ def select(
     outputs: Any = None,
     *,
     top: int | None = None,
-    by: Literal["node", "fragility", "margin"] = "node",
+    by: Literal["fragility", "margin", "overlap", "node"] | None = None,
     **options: Any,
 ) -> npt.NDArray[np.int64]:
     """Indices of the most fragile samples, for an evaluation that is too expensive for all.
@@ -488,10 +555,10 @@ def select(
         As in `score`.
     top : int, optional
         How many; 100 by default, or all where there are fewer.
-    by : {"node", "fragility", "margin"}, default="node"
-        What makes a sample fragile: a large node score, a large fragility (`Report.fragility`, with ``probed=`` by probes
-        too) or a small margin
-        (`Report.margins`).
+    by : {"fragility", "margin", "overlap", "node"}, optional
+        What samples are ranked by: a large fragility (`Report.fragility`, with ``probed=`` by probes too), a small margin
+        (`Report.margins`), a small overlap (`Report.overlap`) or a large node score. By default the fragility of a classifier, and
+        the node score otherwise.
     **options
         As in `score`.
 
@@ -509,15 +576,18 @@ def select(
     [0, 59]
     """
     wanted = None if top is None else whole_number(top, "top", least=1)
-    if by not in ("node", "fragility", "margin"):
-        raise ValueError(f'`by` must be "node", "fragility" or "margin", got {by!r}')
+    if by not in (None, "fragility", "margin", "overlap", "node"):
+        raise ValueError(f'`by` must be "fragility", "margin", "overlap" or "node", got {by!r}')
     report = score(inputs, outputs, **options)
     samples = len(report.node_scores)
-    scores = {"node": report.node_scores, "fragility": report.fragility}.get(by)
-    if by == "margin" and report.margins is not None:
+    scores = report.node_scores if by == "node" or report.fragility is None else report.fragility
+    if by == "overlap" and report.overlap is not None:
+        # Samples without neighbors, of a graph that was given, come last.
+        scores = -np.nan_to_num(report.overlap, nan=np.inf)
+    if by == "margin":
+        if report.margins is None:
+            raise ValueError('by="margin" needs `outputs` of at least two numbers per sample, one per class')
         scores = -report.margins
-    if scores is None:
-        raise ValueError('by="margin" needs `outputs` of at least two numbers a sample, one a class')
     if wanted is not None and wanted > samples:
         raise ValueError(f"`top` must be at most the number of samples ({samples}), got {wanted}")
     return largest(scores, min(_SELECTED, samples) if wanted is None else wanted)
@@ -568,6 +638,8 @@ def knn_graph(
     neighbors: int = 10,
     graph: str = "knn",
     weights: Literal["unit", "gaussian"] = "unit",
+    metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
     search: Literal["auto", "exact", "approximate"] = "auto",
     seed: int = 0,
     threads: int | None = None,
@@ -585,7 +657,9 @@ def knn_graph(
         Neighbors per sample, k.
     graph : str, default="knn"
         How the graph is made, as in `score`; ``"cknn:…"`` with a factor of at most 1, ``"sparse:…"`` of a connected graph.
-    weights, search, seed, threads, verbose
+    metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
+        The distance between samples.
+    weights, standardize, search, seed, threads, verbose
         As in `score`.
 
     Returns
@@ -603,7 +677,15 @@ def knn_graph(
            [0., 0., 1., 0.]])
     """
     chosen = settings(
-        neighbors=neighbors, eigenpairs=1, search=search, graph=graph, weights=weights, seed=seed, threads=threads
+        neighbors=neighbors,
+        eigenpairs=1,
+        input_metric=metric,
+        standardize=standardize,
+        search=search,
+        graph=graph,
+        weights=weights,
+        seed=seed,
+        threads=threads,
     )
     rows = as_rows(samples, "samples")
     with progress_bars(verbose) as progress:

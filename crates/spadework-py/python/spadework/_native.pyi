@@ -89,6 +89,7 @@ def nearest_between(
     base: npt.NDArray[Any],
     shift: int,
     neighbors: int,
+    metric: str,
     threads: int | None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 def score_new_samples(

@@ -6,19 +6,24 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notes
 from ._arrays import as_labels, as_rows, sample_shape
+from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
-from ._settings import whole_number, word
+from ._settings import number, whole_number, word
 from .onnx import feed
 
 #: Most perturbed copies of a sample, and most samples, that the library counts.
 _MOST = 2**24
+#: Variants of a sample by a perturbation of the caller's, where none are asked for.
+_VARIANTS = 100
+#: How well the share that keeps its class is known then, where nothing is asked for.
+_PRECISION = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,8 @@ class Probed:
     #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
     #: times as many copies and these took as much again as the last three quarters have; None of noise.
     robust_accuracy: float | None
+    #: The ends of its 95 % interval, which covers both what the samples and what the end of the search leave open; None of noise.
+    robust_accuracy_interval: tuple[float, float] | None
     #: The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost; larger is more robust.
     stability: float
     #: The median of margin over its root mean square change; None after a search.
@@ -66,9 +73,12 @@ class Probed:
     kept: npt.NDArray[np.float64] | None = field(repr=False)
     #: What ``spadework score --probe --json`` has under ``probe``.
     document: dict[str, Any] = field(repr=False)
+    #: The shares with their 95 % confidence intervals, as ``spadework score --probe --json`` has them under ``estimates``.
+    estimates: dict[str, Any] = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
 
+@overload
 def probe(
     model: Callable[[npt.NDArray[np.float32]], Any] | str | os.PathLike[str],
     inputs: Any,
@@ -77,12 +87,42 @@ def probe(
     labels: Any = None,
     probes: int | None = None,
     samples: int = 1000,
+    precision: float | None = None,
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
-) -> Probed:
-    """Probe a classifier with perturbed copies of its inputs.
+) -> Probed: ...
+@overload
+def probe(
+    model: Any,
+    inputs: Any,
+    *,
+    perturb: Perturb,
+    labels: Any = None,
+    probes: int | None = None,
+    samples: int = 1000,
+    precision: float | None = None,
+    tolerance: float | None = None,
+    seed: int = 0,
+) -> Perturbed: ...
+def probe(
+    model: Any,
+    inputs: Any,
+    probe: str | None = None,
+    *,
+    perturb: Perturb | None = None,
+    labels: Any = None,
+    probes: int | None = None,
+    samples: int = 1000,
+    precision: float | None = None,
+    tolerance: float | None = None,
+    onnx: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    verbose: bool | None = None,
+) -> Probed | Perturbed:
+    """Probe a model with perturbed copies of its inputs: within a ball of numbers, or by a perturbation of your own.
 
     Parameters
     ----------
@@ -94,14 +134,26 @@ def probe(
         the least and the largest number of the inputs otherwise.
     probe : str
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
-        default), which turns the signs of ever smaller blocks of numbers round and keeps what makes the margin smaller, or
-        noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
+        default), in which every copy learns from those before, by signs of ever smaller blocks of numbers in L∞ and by an estimate of
+        the gradient in L2, or noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
+    perturb : callable, optional
+        Instead of ``probe``: a function of a batch of inputs, the number of the variant and a NumPy generator that is seeded
+        for it, which returns the batch, perturbed. `spadework.perturb` has some for tables, texts and graphs. Inputs may then
+        be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model also an estimator with ``predict_proba`` or
+        ``predict``.
     labels : array-like of shape (n,), optional
         The class of every sample as the position of its output. Samples that are wrong are then not held.
     probes : int, optional
-        Copies of a sample, at most; by default 800 of a search, 8 of noise.
+        Copies of a sample, at most; by default 800 of a search, 8 of noise, 100 by ``perturb``.
     samples : int, default=1000
         Samples that are probed, drawn by the seed where there are more.
+    precision : float, optional
+        End the search early where more copies could change ``robust_accuracy`` by at most this, e.g. 0.02. What the number of
+        samples leaves open is not part of it. With ``perturb``: end where more variants of the same samples would move the share
+        that keeps its class by no more than this, with 95 % confidence, after 10 variants at the earliest; 0.005 by default,
+        and 0 for no early end.
+    tolerance : float, optional
+        With ``perturb`` and a model of one number per sample: a change beyond it counts as a change of class.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose
@@ -109,7 +161,7 @@ def probe(
 
     Returns
     -------
-    Probed
+    Probed, or Perturbed with ``perturb``
 
     Raises
     ------
@@ -131,12 +183,31 @@ def probe(
     >>> found.probe_margins > 0
     array([False,  True,  True])
     """
+    if perturb is not None:
+        if probe is not None or onnx is not None:
+            raise ValueError(
+                "`perturb` comes instead of `probe`, and its model is a function or an estimator: leave `probe` and `onnx` out"
+            )
+        return probe_with(
+            model,
+            inputs,
+            perturb,
+            labels=labels,
+            variants=_VARIANTS if probes is None else probes,
+            samples=samples,
+            precision=_PRECISION if precision is None else precision,
+            tolerance=tolerance,
+            seed=seed,
+        )
+    if probe is None:
+        raise ValueError('say how to perturb the inputs: `probe` such as "linf:0.1", or `perturb`')
     shape = sample_shape(inputs)
     rows = as_rows(inputs, "inputs")
     chosen = {
         "probe": word(probe, "probe"),
         "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
+        "precision": None if precision is None else number(precision, "precision"),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
     }
@@ -146,7 +217,7 @@ def probe(
     with progress_bars(verbose) as progress:
         found = _native.probe_model(_model(model, shape, onnx, notes), rows, shape, ids, chosen, progress)
     if found.pop("ends_in_softmax"):
-        notes.append(_notes.about_softmax(os.fspath(model)))  # type: ignore[arg-type]
+        notes.append(_notes.about_softmax(os.fspath(model)))
     _notes.tell(notes, verbose)
     document = json.loads(found.pop("document"))
     return Probed(
@@ -158,13 +229,19 @@ def probe(
         accuracy=document.get("accuracy"),
         held=document["held"],
         robust_accuracy=document.get("robust_accuracy"),
+        robust_accuracy_interval=_interval(document.get("estimate")),
         stability=document["stability"],
         margin_ratio=document.get("margin_ratio"),
         changed=document["changed"],
         document=document,
+        estimates=json.loads(found.pop("estimates")),
         notes=tuple(notes),
         **found,
     )
+
+
+def _interval(estimate: Mapping[str, float] | None) -> tuple[float, float] | None:
+    return None if estimate is None else (estimate["lower"], estimate["upper"])
 
 
 def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: list[str]) -> Any:

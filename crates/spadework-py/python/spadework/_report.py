@@ -80,6 +80,9 @@ class Report:
         From 0 to 1: the part of the samples that are less fragile, by the lead of their class and the slope of the outputs,
         and by probes where ``probed`` was given; by node scores where the outputs are single numbers or a graph
         (`fragility_basis`). None in reports that an older version saved.
+    overlap : ndarray of shape (n,) or None
+        From 0 to 1: the share of a sample's input neighbors that are its output neighbors too; NaN for a sample without neighbors.
+        None in reports that an older version saved.
     labels : ndarray of shape (n,) or None
         The label of every sample as a number; `label_names` has the words where they were words.
     document : dict
@@ -109,6 +112,7 @@ class Report:
     notes: tuple[str, ...] = ()
     margins: npt.NDArray[np.float64] | None = None
     fragility: npt.NDArray[np.float64] | None = None
+    overlap: npt.NDArray[np.float64] | None = None
 
     @property
     def model_score(self) -> float:
@@ -158,6 +162,16 @@ class Report:
         return self.document.get("edge_overlap")
 
     @property
+    def agreement(self) -> float | None:
+        """Share of the input edges whose two samples get the same predicted class; larger is more robust."""
+        return self.document.get("agreement")
+
+    @property
+    def roughness(self) -> float | None:
+        """How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more robust."""
+        return self.document.get("roughness")
+
+    @property
     def fragility_basis(self) -> str | None:
         """What `fragility` was made of: ``"node scores"``, ``"margins and slopes"`` or ``"margins, slopes and probes"``."""
         return self.document.get("fragility_basis")
@@ -202,7 +216,8 @@ class Report:
         return matrix(len(self.node_scores), self.output_edges, self.output_weights)
 
     def top_nodes(self, count: int = TOP) -> npt.NDArray[np.int64]:
-        """Indices of the most fragile samples, most fragile first.
+        """Indices of the most fragile samples, most fragile first: by `fragility`, which is the order of the node scores where the
+        outputs are not classes (`fragility_basis`).
 
         Parameters
         ----------
@@ -213,7 +228,7 @@ class Report:
         -------
         ndarray of shape (count,)
         """
-        return largest(self.node_scores, count)
+        return largest(self.node_scores if self.fragility is None else self.fragility, count)
 
     def top_edges(self, count: int = TOP) -> npt.NDArray[np.int64]:
         """The pairs of neighbors that the model pulls apart most, most first.
@@ -235,7 +250,8 @@ class Report:
         Parameters
         ----------
         table : {"nodes", "edges", "labels"}, default="nodes"
-            A row a sample (index, label, score, rank, margin, fragility), a row an edge (p, q, score), or a row a label (label, score, samples).
+            One row per sample (index, label, score, rank, margin, fragility, overlap), per edge (p, q, score) or per label (label, score, samples). The rank is that of
+            the fragility.
 
         Returns
         -------
@@ -247,9 +263,10 @@ class Report:
             columns = {"index": np.arange(len(self.node_scores))}
             if self.labels is not None:
                 columns["label"] = self._label_words(self.labels)
-            columns |= {"score": self.node_scores, "rank": self.node_ranks}
+            columns |= {"score": self.node_scores, "rank": self._ranks()}
             columns |= {"margin": np.nan if self.margins is None else self.margins}
             columns |= {"fragility": np.nan if self.fragility is None else self.fragility}
+            columns |= {"overlap": np.nan if self.overlap is None else self.overlap}
         elif table == "edges":
             columns = {"p": self.edges[:, 0], "q": self.edges[:, 1], "score": self.edge_scores}
         elif table == "labels":
@@ -284,6 +301,8 @@ class Report:
                 nodes[-1]["margin"] = float(self.margins[index])
             if self.fragility is not None:
                 nodes[-1]["fragility"] = float(self.fragility[index])
+            if self.overlap is not None and not np.isnan(self.overlap[index]):
+                nodes[-1]["overlap"] = float(self.overlap[index])
         chosen = largest(self.edge_scores, top)
         edges = [
             {"p": p, "q": q, "score": score}
@@ -382,7 +401,7 @@ class Report:
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
         """The arrays by name, as `save` keeps them."""
-        names = ["node_scores", "margins", "fragility", "edges", "edge_scores", "embedding", "labels"]
+        names = ["node_scores", "margins", "fragility", "overlap", "edges", "edge_scores", "embedding", "labels"]
         names += ["input_weights", "output_edges", "output_weights"]
         return {**{name: getattr(self, name) for name in names}, "notes": np.array(self.notes, dtype=np.str_)}
 
@@ -402,6 +421,7 @@ class Report:
             notes=tuple(str(note) for note in arrays.get("notes", ())),
             margins=arrays.get("margins"),
             fragility=arrays.get("fragility"),
+            overlap=arrays.get("overlap"),
         )
 
     def plot_embedding(self, ax: Axes | None = None, **options: Any) -> Axes:
@@ -479,7 +499,7 @@ class Report:
         facts += [(name, f"{100 * share:.2f} %") for name, share in shares if share is not None]
         facts += [(f"label {name}", f"{score:.4g}") for name, score in self.label_scores.items()]
         head = html_table(["Spadework", ""], facts)
-        beside = {"margin": self.margins, "fragility": self.fragility}
+        beside = {"margin": self.margins, "fragility": self.fragility, "overlap": self.overlap}
         columns = {"score": self.node_scores, **{name: found for name, found in beside.items() if found is not None}}
         rows = [
             [rank, index, *([] if self.labels is None else [word]), *(f"{column[index]:.4g}" for column in columns.values())]
@@ -488,6 +508,12 @@ class Report:
         titles = ["rank", "sample", *([] if self.labels is None else ["label"]), *columns]
         notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes)
         return f"<div>{head}<p>most fragile samples</p>{html_table(titles, rows)}{notes}</div>"
+
+    def _ranks(self) -> npt.NDArray[np.int64]:
+        """The rank of every sample, from 1 for the most fragile."""
+        ranks = np.empty(len(self.node_scores), dtype=np.int64)
+        ranks[self.top_nodes(len(ranks))] = np.arange(1, len(ranks) + 1)
+        return ranks
 
     def _top_with_words(self) -> list[tuple[int, Any]]:
         top = self.top_nodes()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+
+#: The distance between samples of one side.
+Metric = Literal["euclidean", "cosine", "manhattan", "chebyshev"]
 
 #: More threads than this no machine has a use for; some hang over starting them.
 MAX_THREADS = 1024
@@ -17,6 +22,9 @@ class Settings(TypedDict):
     eigenpairs: int | None
     sketch_error: float
     solver: str
+    input_metric: str
+    output_metric: str
+    standardize: str
     search: str
     graph: str
     weights: str
@@ -25,6 +33,8 @@ class Settings(TypedDict):
     certify: bool
     seed: int
     threads: int | None
+    task: str
+    rank_by: str
 
 
 def settings(
@@ -33,6 +43,9 @@ def settings(
     eigenpairs: Any = 2,
     sketch_error: Any = 0.3,
     solver: Any = "davidson",
+    input_metric: Any = "euclidean",
+    output_metric: Any = "euclidean",
+    standardize: Any = False,
     search: Any = "auto",
     graph: Any = "knn",
     weights: Any = "unit",
@@ -41,6 +54,8 @@ def settings(
     certify: Any = False,
     seed: Any = 0,
     threads: Any = None,
+    task: Any = "auto",
+    rank_by: Any = "auto",
 ) -> Settings:
     """The settings of a call."""
     return {
@@ -48,6 +63,9 @@ def settings(
         "eigenpairs": _eigenpairs(eigenpairs),
         "sketch_error": number(sketch_error, "sketch_error"),
         "solver": word(solver, "solver"),
+        "input_metric": word(input_metric, "input_metric"),
+        "output_metric": word(output_metric, "output_metric"),
+        "standardize": _standardize(standardize),
         "search": word(search, "search"),
         "graph": word(graph, "graph"),
         "weights": word(weights, "weights"),
@@ -56,6 +74,8 @@ def settings(
         "certify": bool(certify),
         "seed": whole_number(seed, "seed", least=0, most=2**64 - 1),
         "threads": None if threads is None else whole_number(threads, "threads", least=1, most=MAX_THREADS),
+        "task": word(task, "task"),
+        "rank_by": word(rank_by, "rank_by"),
     }
 
 
@@ -90,6 +110,14 @@ def word(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise ValueError(f"`{name}` must be a word, got {value!r}")
     return value
+
+
+def _standardize(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "standard" if value else "none"
+    if value not in ("none", "standard", "robust"):
+        raise ValueError(f'`standardize` must be True, False or "robust", got {value!r}')
+    return str(value)
 
 
 def _eigenpairs(value: Any) -> int | None:

@@ -22,6 +22,7 @@ from . import _native
 from ._arrays import as_rows
 from ._optional import needed
 from ._report import matrix
+from ._settings import Metric
 
 needed("dask.array", "spadework.dask", "dask")
 
@@ -44,9 +45,10 @@ class Nearest(NamedTuple):
     indices: npt.NDArray[np.int64]
 
 
-def knn_graph(samples: Any, *, neighbors: int = 10, threads_per_task: int = 1) -> Any:
+def knn_graph(samples: Any, *, neighbors: int = 10, metric: Metric = "euclidean", threads_per_task: int = 1) -> Any:
     """The neighbor graph of samples that no single machine need hold, equal to `spadework.knn_graph` with
-    ``search="exact"`` bit by bit.
+    ``search="exact"`` and the same ``metric`` bit by bit. Columns of different scales are for the caller:
+    ``(samples - samples.mean(0)) / samples.std(0)`` of a Dask array is lazy too.
 
     With B blocks there are B² tasks, each with two blocks and one list of neighbors in memory, and as many merges of two
     lists; a lost worker costs the tasks whose results it held. Where a worker has T threads, it has T such tasks at once.
@@ -59,6 +61,8 @@ def knn_graph(samples: Any, *, neighbors: int = 10, threads_per_task: int = 1) -
         workers open it by the same name.
     neighbors : int, default=10
         Neighbors per sample, k.
+    metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
+        The distance between samples.
     threads_per_task : int, default=1
         Threads of one task; the threads of the workers run tasks side by side.
 
@@ -79,7 +83,8 @@ def knn_graph(samples: Any, *, neighbors: int = 10, threads_per_task: int = 1) -
     for queries in blocks:
         places = [(queries.first, base.first) for base in blocks]
         found = [
-            nearest(queries.task, base.task, place, neighbors, threads_per_task) for base, place in zip(blocks, places)
+            nearest(queries.task, base.task, place, neighbors, metric, threads_per_task)
+            for base, place in zip(blocks, places)
         ]
         while len(found) > 1:
             pairs = [merge(found[at], found[at + 1]) for at in range(0, len(found) - 1, 2)]
@@ -131,7 +136,9 @@ def _read_parquet(path: str) -> Any:
     return np.column_stack([column.to_numpy() for column in table.columns])
 
 
-def _nearest(queries: Any, base: Any, first: tuple[int, int], neighbors: int, threads: int) -> Nearest:
+def _nearest(
+    queries: Any, base: Any, first: tuple[int, int], neighbors: int, metric: Metric, threads: int
+) -> Nearest:
     """The nearest of every query among the samples of one block; no sample is its own neighbor. `first` has the first
     sample of the queries and of the block."""
     rows, others = as_rows(queries, "samples"), as_rows(base, "samples")
@@ -140,11 +147,21 @@ def _nearest(queries: Any, base: Any, first: tuple[int, int], neighbors: int, th
             f"samples: every block must have {rows.shape[1]} numbers a sample like the one of sample {first[0]}, got "
             f"{others.shape[1]} from sample {first[1]} on"
         )
+    if metric == "cosine":
+        _check_directions(rows, first[0])
+        _check_directions(others, first[1])
     if rows.dtype != others.dtype:
         # Distances are sums in double precision, which holds every single one.
         rows, others = rows.astype(np.float64), others.astype(np.float64)
-    distances, indices = _native.nearest_between(rows, others, first[0] - first[1], neighbors, threads)
+    distances, indices = _native.nearest_between(rows, others, first[0] - first[1], neighbors, metric, threads)
     return Nearest(distances, np.where(indices < 0, indices, indices + first[1]))
+
+
+def _check_directions(rows: npt.NDArray[Any], first: int) -> None:
+    """Zero rows by their numbers among all samples: a block only knows its own."""
+    zero = np.flatnonzero(~rows.any(axis=1))
+    if len(zero):
+        raise ValueError(f"cosine distances need rows that are not zero, but row {zero[0] + first} is (counted from 0)")
 
 
 def _merge(a: Nearest, b: Nearest) -> Nearest:

@@ -30,6 +30,7 @@ def feed(
     input_layout: str | None = None,
     normalize: Sequence[float] | None = None,
     batch_size: int | None = None,
+    engine: Literal["auto", "builtin", "onnxruntime"] = "auto",
     onnxruntime: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """How a model is run, as the native module takes it; not for users."""
@@ -41,6 +42,7 @@ def feed(
         "layout": input_layout,
         "normalize": None if normalize is None else [float(number) for number in normalize],
         "batch_size": None if batch_size is None else whole_number(batch_size, "batch_size", least=1),
+        "engine": str(engine),
         "onnxruntime": None if onnxruntime is None else os.fspath(onnxruntime),
     }
 
@@ -87,6 +89,7 @@ def predict(
     input_layout: Literal["nchw", "nhwc"] | None = ...,
     normalize: Sequence[float] | None = ...,
     batch_size: int | None = ...,
+    engine: Literal["auto", "builtin", "onnxruntime"] = ...,
     onnxruntime: str | os.PathLike[str] | None = ...,
     threads: int | None = ...,
     verbose: bool | None = ...,
@@ -102,6 +105,7 @@ def predict(
     input_layout: Literal["nchw", "nhwc"] | None = ...,
     normalize: Sequence[float] | None = ...,
     batch_size: int | None = ...,
+    engine: Literal["auto", "builtin", "onnxruntime"] = ...,
     onnxruntime: str | os.PathLike[str] | None = ...,
     threads: int | None = ...,
     verbose: bool | None = ...,
@@ -116,6 +120,7 @@ def predict(
     input_layout: Literal["nchw", "nhwc"] | None = None,
     normalize: Sequence[float] | None = None,
     batch_size: int | None = None,
+    engine: Literal["auto", "builtin", "onnxruntime"] = "auto",
     onnxruntime: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     verbose: bool | None = None,
@@ -141,9 +146,11 @@ def predict(
         A mean to take off every number and a deviation to divide it by, or all means and then all deviations by channel.
     batch_size : int, optional
         Samples that go in at a time, where the model leaves the choice.
+    engine : {"auto", "builtin", "onnxruntime"}, default="auto"
+        What runs the model: the built-in engine, the onnxruntime that is installed, or the built-in engine and, for models
+        that it refuses, onnxruntime.
     onnxruntime : path, optional
-        An onnxruntime library, or a folder that holds one (``onnxruntime.__path__[0]``), to run the model in place of the
-        built-in engine: several times faster.
+        An onnxruntime library, or a folder that holds one (``onnxruntime.__path__[0]``), to run the model.
     threads, verbose
         As in `spadework.score`.
 
@@ -164,6 +171,7 @@ def predict(
         input_layout=input_layout,
         normalize=normalize,
         batch_size=batch_size,
+        engine=engine,
         onnxruntime=onnxruntime,
     )
     count = None if threads is None else whole_number(threads, "threads", least=1)

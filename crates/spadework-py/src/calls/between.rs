@@ -5,8 +5,10 @@ use std::num::NonZeroUsize;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use spadework::neighbors::nearest_between as search;
+use spadework::samples::{Geometry, Side, Standardize};
 
 use crate::arrays::{Rows, rows};
+use crate::settings::word;
 use crate::watch::watched;
 
 /// Squared distances and indices.
@@ -20,11 +22,15 @@ pub(crate) fn nearest_between<'py>(
     base: Rows<'py>,
     shift: i64,
     neighbors: usize,
+    metric: &str,
     threads: Option<NonZeroUsize>,
 ) -> PyResult<Nearest<'py>> {
+    let geometry = Geometry::new(word("metric", metric)?, Standardize::None);
     let (queries, base) = (queries.borrowed()?, base.borrowed()?);
     let found = watched(py, threads, None, |watch| {
-        let (queries, base) = (queries.few_samples("samples")?, base.few_samples("samples")?);
+        let place = |samples| geometry.fit(Side::Input, &samples).and_then(|fitted| fitted.place(samples));
+        let queries = place(queries.few_samples("samples")?)?;
+        let base = place(base.few_samples("samples")?)?;
         Ok(search(&queries, &base, shift, neighbors, watch)?)
     })?;
     let indices: Vec<i64> = found.indices.iter().map(|index| index.map_or(-1, i64::from)).collect();

@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use spadework::pipeline::{Comparison, SUBSAMPLES, intervals, permuted_score};
+use spadework::pipeline::{Comparison, Intervals, SUBSAMPLES, intervals, permuted_score};
 use spadework::{Manifold, Model, ModelSet, SpadeParams, compare as compare_models};
+use spadework_app::Known;
 use spadework_document::comparison::CompareDocument;
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
@@ -50,16 +51,23 @@ pub(crate) fn compare<'py>(
     extras: Extras,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let params = settings.params()?;
+    let (params, task, rank_by) = (settings.params()?, settings.task()?, settings.rank_by()?);
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
     let (comparison, facts, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
         params.check()?;
         let models = named.on(inputs)?;
-        let comparison = compare_models(&models, &params, watch)?;
+        let mut comparison = compare_models(&models, &params, watch)?;
         let ids = labels.as_ref().map(Labels::ids);
-        let facts = SampleFacts::of_comparison(&comparison, &models, ids, &[])?;
+        let facts = SampleFacts::of_comparison(&comparison, &models, ids, &[], task)?;
+        let subsamples = subsamples(&comparison, &models, &params, &extras, watch)?;
+        let ranking = Known::new(&comparison, &facts, &[], ids, subsamples.as_ref())?.ranked(rank_by)?;
+        let facts = ranking.sorted(facts);
+        comparison.reorder(&ranking.order);
         let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), TOP)?;
+        ranking.tell(&mut document);
+        document.request.task = task.to_string();
+        add_intervals(&mut document, &comparison, subsamples.as_ref());
         add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
         Ok((comparison, facts, document))
     })?;
@@ -71,7 +79,7 @@ pub(crate) fn compare<'py>(
         let part = PyDict::new(py);
         let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
             .map_err(|error| Failure::from(error).into_exception(py))?;
-        document.set_facts(facts);
+        document.set_facts(facts, &model.report.node_scores, labels.as_ref());
         document.facts = compared.facts;
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
@@ -83,7 +91,38 @@ pub(crate) fn compare<'py>(
     Ok(result)
 }
 
-/// Reference points, indices and intervals, where asked for.
+/// SPADE scores of subsamples, where intervals were asked for.
+fn subsamples(
+    comparison: &Comparison,
+    models: &ModelSet<'_>,
+    params: &SpadeParams,
+    extras: &Extras,
+    watch: &Watch,
+) -> Result<Option<Intervals>, Failure> {
+    if !extras.interval {
+        return Ok(None);
+    }
+    let used = comparison.models[0].report.diagnostics.connection.used;
+    let mut scores = vec![0.0; comparison.models.len()];
+    for model in &comparison.models {
+        scores[model.given] = model.report.model_score.0;
+    }
+    Ok(Some(intervals(models, &scores, SUBSAMPLES, &params.clone().with_neighbors(used), watch)?))
+}
+
+/// Intervals of the SPADE scores, where there are some.
+fn add_intervals(document: &mut CompareDocument, comparison: &Comparison, found: Option<&Intervals>) {
+    let Some(found) = found else { return };
+    let given = |at: usize| comparison.models[at].given;
+    for (at, model) in document.models.iter_mut().enumerate() {
+        model.facts.interval = Some(IntervalDocument::of(found, given(at)));
+    }
+    for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
+        pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
+    }
+}
+
+/// Reference points and indices, where asked for.
 fn add_extras(
     document: &mut CompareDocument,
     comparison: &Comparison,
@@ -103,20 +142,6 @@ fn add_extras(
     if extras.indices {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             model.facts.indices = Some(compared.indices(models, watch)?.into());
-        }
-    }
-    if extras.interval {
-        let mut scores = vec![0.0; comparison.models.len()];
-        for model in &comparison.models {
-            scores[model.given] = model.report.model_score.0;
-        }
-        let found = intervals(models, &scores, SUBSAMPLES, &params, watch)?;
-        let given = |at: usize| comparison.models[at].given;
-        for (at, model) in document.models.iter_mut().enumerate() {
-            model.facts.interval = Some(IntervalDocument::of(&found, given(at)));
-        }
-        for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
-            pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
         }
     }
     Ok(())

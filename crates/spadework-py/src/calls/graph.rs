@@ -43,6 +43,7 @@ pub(crate) fn knn_graph<'py>(
 }
 
 fn made(samples: &Samples<'_>, params: &SpadeParams, watch: &Watch) -> Result<Graph, Failure> {
+    let samples = &params.geometry(Side::Input).place(Side::Input, samples.view())?;
     let projection = match params.graph {
         GraphKind::Pca(dimensions) => Some(project(samples, dimensions, watch)?),
         _ => None,

@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
 use spadework_io::Dataset;
-use spadework_model::{Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
+use spadework_model::{Engine, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 use crate::arrays::Rows;
-use crate::errors::Failure;
+use crate::errors::{Failure, without_panics};
 use crate::watch::watched;
 
 /// How a model is run, as `onnx.py` has checked it.
@@ -25,6 +25,7 @@ pub(crate) struct Feed {
     layout: Option<String>,
     normalize: Option<Vec<f32>>,
     batch_size: Option<NonZeroUsize>,
+    engine: String,
     onnxruntime: Option<PathBuf>,
 }
 
@@ -42,7 +43,12 @@ impl Feed {
                 )
             })
         });
+        let engine = Engine::from_word(&self.engine).ok_or_else(|| {
+            let words = "\"auto\", \"builtin\" or \"onnxruntime\"";
+            PyValueError::new_err(format!("`engine` must be {words}, got {:?}", self.engine))
+        })?;
         Ok(RunOptions {
+            engine,
             input_name: self.input_name.clone(),
             point: if self.before_softmax { OutputPoint::BeforeSoftmax } else { OutputPoint::Output },
             layout: layout.transpose()?,
@@ -101,7 +107,8 @@ fn array<'py>(py: Python<'py>, output: &Dataset) -> PyResult<Bound<'py, PyArrayD
 /// What a model file says of itself.
 #[pyfunction]
 pub(crate) fn describe_model<'py>(py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyDict>> {
-    let model = OnnxModel::open(path).map_err(|error| Failure::from(error).into_exception(py))?;
+    let model =
+        without_panics(|| OnnxModel::open(path).map_err(|error| Failure::from(error).into_exception(py)))?;
     let outline = model.outline();
     let found = PyDict::new(py);
     found.set_item("inputs", outline.inputs.iter().map(|port| port.name.as_str()).collect::<Vec<_>>())?;

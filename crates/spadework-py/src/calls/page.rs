@@ -8,11 +8,12 @@ use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
 use spadework_document::score::ScoreDocument;
 use spadework_report::{
-    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, comparison_page_of_document, score_page,
-    score_page_of_document, sweep_page,
+    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_page_of_document,
+    score_page, score_page_of_document, sweep_page,
 };
 
 use crate::arrays::{LabelArrays, Rows};
+use crate::errors::without_panics;
 use crate::watch::watched;
 
 /// Why a page has no pictures.
@@ -22,8 +23,12 @@ const NONE_KEPT: &str = "a comparison does not keep the arrays of its models";
 /// The page of what a document says: of a score, a comparison or a sweep.
 #[pyfunction]
 pub(crate) fn page_of_document(document: &str, title: Option<String>) -> PyResult<String> {
+    without_panics(|| page_of(document, title))
+}
+
+fn page_of(document: &str, title: Option<String>) -> PyResult<String> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(format!("not a document: {error}"));
-    let origin = Origin { title, command: None };
+    let origin = Origin { title, ..Origin::default() };
     let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
     let page = match value.get("schema").and_then(serde_json::Value::as_str) {
         Some(spadework_document::score::SCHEMA) => {
@@ -68,10 +73,11 @@ pub(crate) fn page_of_score<'py>(
     let columns = SampleColumns {
         margins: margins.as_ref().map(|column| column.as_slice()).transpose()?,
         fragility: fragility.as_ref().map(|column| column.as_slice()).transpose()?,
+        ..SampleColumns::default()
     };
     let Arrays(inputs, shape, outputs) = &arrays;
     let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
-    let origin = Origin { title, command: None };
+    let origin = Origin { title, ..Origin::default() };
     watched(py, threads, progress.as_ref(), |watch| {
         let (inputs, outputs) = (inputs.samples("inputs")?, outputs.samples("outputs")?);
         let report = evaluate(&PairedSamples::new(inputs.clone(), outputs.clone())?, &params, watch)?;
@@ -82,6 +88,7 @@ pub(crate) fn page_of_score<'py>(
             inputs: Some(InputArray { samples: &inputs, shape }),
             outputs: Some(&outputs),
             columns,
+            shown: Shown::default(),
         };
         let facts = PageFacts::of(&model, watch)?;
         Ok((score_page(&model, &facts, &origin)?, report.model_score.0))

@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use spadework::samples::Values;
 use spadework::{Samples, Silent};
 use spadework_app::grid_of;
+use spadework_document::facts::FactsDocument;
 use spadework_document::probe::ProbeDocument;
 use spadework_io::corrupt::ImageShape;
 use spadework_model::{OnnxModel, Prepared, RunOptions};
@@ -36,6 +37,7 @@ pub(crate) struct Chosen {
     probe: String,
     probes: Option<usize>,
     samples: usize,
+    precision: Option<f64>,
     seed: u64,
     threads: Option<NonZeroUsize>,
 }
@@ -52,6 +54,7 @@ impl Chosen {
         Ok(usual
             .with_probes(probes)
             .with_samples(self.samples)
+            .with_precision(self.precision)
             .with_grid(ImageShape::of_extents(shape).map(grid_of))
             .with_seed(self.seed))
     }
@@ -95,6 +98,9 @@ pub(crate) fn probe_model<'py>(
         .map_err(|error| Failure::about("labels", error).into_exception(py))?;
     let found = arrays(py, &probed)?;
     found.set_item("document", serde_json::to_string(&summary).expect("numbers and words"))?;
+    let mut facts = FactsDocument::default();
+    facts.set_probe(summary);
+    found.set_item("estimates", serde_json::to_string(&facts.estimates).expect("numbers and words"))?;
     found.set_item("ends_in_softmax", ends_in_softmax)?;
     Ok(found)
 }

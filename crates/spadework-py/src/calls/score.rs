@@ -102,6 +102,7 @@ pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyRe
     let py = result.py();
     let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));
     result.set_item("margins", margins)?;
+    result.set_item("overlap", column(py, facts.overlap.samples().shares()))?;
     result.set_item("fragility", column(py, facts.fragility.values()))
 }
 
@@ -116,7 +117,7 @@ pub(crate) fn score<'py>(
     extras: Extras,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let params = settings.params()?;
+    let (params, task) = (settings.params()?, settings.task()?);
     let KnownOfSamples(labels, probed) = known;
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
@@ -132,10 +133,12 @@ pub(crate) fn score<'py>(
             outputs: outputs.as_ref(),
             labels: labels.as_ref().map(Labels::ids),
             probe_margins: probed.as_deref(),
+            task,
         };
         let facts = SampleFacts::of(&report, &signals)?;
         let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
-        document.set_facts(&facts);
+        document.set_facts(&facts, &report.node_scores, labels.as_ref());
+        document.request.task = task.to_string();
         Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);

@@ -43,6 +43,20 @@ def test_the_graph_is_that_of_one_machine(client, digits):
         assert same(knn_graph(da.from_array(images, chunks=(rows, 50)), neighbors=neighbors), expected)
 
 
+@pytest.mark.parametrize("metric", ["cosine", "manhattan", "chebyshev"])
+def test_every_metric_gives_the_graph_of_one_machine(client, digits, metric):
+    images = digits["inputs"]
+    expected = spadework.knn_graph(images, neighbors=10, search="exact", metric=metric)
+    assert same(knn_graph(da.from_array(images, chunks=(400, 64)), neighbors=10, metric=metric), expected)
+
+
+def test_zero_rows_are_named_by_their_place_among_all(client, digits):
+    images = digits["inputs"].copy()
+    images[777] = 0
+    with pytest.raises(ValueError, match="row 777"):
+        knn_graph(da.from_array(images, chunks=(400, 64)), neighbors=10, metric="cosine")
+
+
 def test_bytes_and_images_are_taken_as_elsewhere(client):
     pixels = np.random.default_rng(1).integers(0, 256, (200, 6, 6), dtype=np.uint8)
     expected = spadework.knn_graph(pixels, neighbors=5, search="exact")

@@ -1,9 +1,11 @@
 //! A matrix of shades.
 
-use super::{Chart, escape, number, shortened, text};
+use super::{Chart, escape, short, shortened, text};
 
 const MARGIN: f64 = 84.0;
 const MOST: f64 = 520.0;
+/// Width of the scale of shades.
+const LEGEND: f64 = 160.0;
 /// Beyond so many rows the values do not fit into the cells.
 const WRITTEN: usize = 14;
 
@@ -43,10 +45,33 @@ pub(crate) fn heat_map(name: &'static str, title: &str, names: &[String], cells:
     }
     let described = cells.iter().max_by(|a, b| a.value.total_cmp(&b.value)).map_or_else(
         || "No cells.".to_owned(),
-        |top| format!("The largest is {} with {}: {}.", names[top.row], names[top.column], number(top.value)),
+        |top| format!("The largest is {} with {}: {}.", names[top.row], names[top.column], short(top.value)),
     );
     let size = at(names.len()) + 4.0;
-    Chart { name, title: title.to_owned(), description: described, width: size, height: size, body }
+    body += &legend(largest, size);
+    let (width, height) = (size.max(MARGIN + LEGEND + 40.0), size + 44.0);
+    Chart { name, title: title.to_owned(), description: described, width, height, body }
+}
+
+/// What the shades stand for, below the matrix.
+fn legend(largest: f64, top: f64) -> String {
+    let (steps, y) = (24_u32, top + 8.0);
+    let place = |share: f64| MARGIN + share * LEGEND;
+    let step = |at: u32| {
+        let share = f64::from(at) / f64::from(steps);
+        format!(
+            "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"12\" fill=\"{}\"/>",
+            place(share),
+            LEGEND / f64::from(steps) + 0.5,
+            shade(share)
+        )
+    };
+    let mut drawn: String = (0..steps).map(step).collect();
+    for share in [0.0_f64, 0.5, 1.0] {
+        // Shades go by the root.
+        drawn += &text(place(share), y + 28.0, "middle", "faint", &short(largest * share.powi(2)));
+    }
+    drawn
 }
 
 fn drawn(cell: &Cell, names: &[String], [x, y]: [f64; 2], side: f64, largest: f64) -> String {
@@ -56,7 +81,7 @@ fn drawn(cell: &Cell, names: &[String], [x, y]: [f64; 2], side: f64, largest: f6
         "{} – {}: {} (mean of {} edges)",
         names[cell.row],
         names[cell.column],
-        number(cell.value),
+        short(cell.value),
         cell.count
     );
     let mut drawn = format!(

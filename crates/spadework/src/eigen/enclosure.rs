@@ -24,7 +24,7 @@ use faer::Mat;
 use rand::{Rng, RngExt};
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs};
+use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs, dense};
 use crate::error::{Error, Result};
 use crate::laplacian::panel::{Panel, WIDTH, center, dots, scale_add, zeros};
 use crate::laplacian::{CgParams, Laplacian};
@@ -123,7 +123,25 @@ pub(super) fn probable(
         return Ok(Enclosure { lower, upper, method: EnclosureMethod::Dense, probability: 1.0 });
     }
     let upper = upper_end(problem, pairs, seed, monitor)? * (1.0 + rounding(problem));
+    check_small(problem, pairs.values()[0], upper, monitor)?;
     Ok(Enclosure { lower, upper, method: EnclosureMethod::Residual, probability: 1.0 - FAILURE })
+}
+
+/// A small problem is cheap to solve densely: an iteration that settled on another pair than the first is found out for certain.
+/// Where the dense decomposition fails, it says nothing.
+fn check_small(problem: &EigenProblem<'_>, reported: f64, upper: f64, monitor: &dyn Monitor) -> Result<()> {
+    /// Both may be off by rounding.
+    const AGREEMENT: f64 = 1e-6;
+    if problem.nodes() > dense::COMFORTABLE_NODES {
+        return Ok(());
+    }
+    match dense::eigenvalues(problem, monitor) {
+        Err(Error::Cancelled) => Err(Error::Cancelled),
+        Ok(values) if values[0] > upper * (1.0 + AGREEMENT) || values[0] > reported * (1.0 + MISSED) => {
+            Err(Error::MissedEigenvalue { reported, found: values[0] })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Runs the Lanczos iteration until its bound is good enough or its steps are used up.

@@ -21,6 +21,7 @@ use crate::graph::{Components, Graph, GraphPair};
 use crate::laplacian::panel::{Panel, WIDTH, scale_add, zeros};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::monitor::Monitor;
+use crate::scaling::{exponent_to_one, scaled};
 use relabeling::Relabeling;
 
 /// Parameters of the eigenproblem.
@@ -241,6 +242,12 @@ trait Pencil: Sync {
         residual
     }
 
+    /// A x − θ L x of one vector without the cancellation that [`residual`](Self::residual) has where the graph of L hardly hangs
+    /// together; `None` where A has no differences to sum.
+    fn residual_by_differences(&self, _: &[f64], _: f64) -> Option<Vec<f64>> {
+        None
+    }
+
     /// xᵀAx, accurate to the last digits.
     fn left_form(&self, x: &[f64]) -> f64;
 
@@ -269,14 +276,28 @@ fn solve_pencil(
         EigenMethod::Auto | EigenMethod::Given => EigenMethod::Davidson,
         method => method,
     };
-    match method {
+    let found = match method {
         EigenMethod::Power if nodes > power::fewest_nodes(eigenpairs) => {
             power::eigenpairs(pencil, params, monitor)
         }
         EigenMethod::Davidson if nodes > davidson::fewest_nodes(eigenpairs) => {
             davidson::eigenpairs(pencil, params, monitor)
         }
-        _ => dense::eigenpairs(pencil, params, monitor),
+        _ => return dense::eigenpairs(pencil, params, monitor),
+    };
+    match found {
+        // Graphs that hardly hang together are beyond the iterations, whose solves lose the digits that matter. A caller that
+        // allows few iterations wants to know that they were too few.
+        Err(not_converged @ Error::NotConverged { .. })
+            if nodes <= dense::BEARABLE_NODES
+                && params.max_iterations >= EigenParams::default().max_iterations =>
+        {
+            match dense::eigenpairs(pencil, params, monitor) {
+                Err(Error::NotConverged { .. }) => Err(not_converged),
+                found => found,
+            }
+        }
+        found => found,
     }
 }
 
@@ -287,6 +308,56 @@ pub struct EigenProblem<'g> {
     solver: LaplacianSolver<'g>,
     /// The labels of the nodes in here, where they have others than in the graphs given.
     relabeling: Option<Relabeling>,
+    /// What the weights in here were multiplied by.
+    scale: Scale,
+    /// What is said where a number leaves the range on its way back to the graphs given.
+    out_of_range: Error,
+}
+
+/// The powers of two that L_X and L_Y were multiplied by, both even; 0 unless weights are far from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Scale {
+    input: i32,
+    output: i32,
+}
+
+impl Scale {
+    fn of(graphs: &GraphPair) -> Self {
+        let exponent = |graph: &Graph| exponent_to_one(graph.largest_weight());
+        Self { input: exponent(graphs.input()), output: exponent(graphs.output()) }
+    }
+
+    fn is_none(self) -> bool {
+        self == Self { input: 0, output: 0 }
+    }
+
+    /// The inverse of these.
+    fn inverse(self) -> Self {
+        Self { input: -self.input, output: -self.output }
+    }
+
+    /// An eigenvalue of the scaled problem as one of the problem given.
+    fn value(self, value: f64) -> f64 {
+        scaled(value, self.output - self.input)
+    }
+
+    /// Pairs of the scaled problem as those of the problem given: vᵀL_Yv stays 1.
+    fn pairs(self, mut pairs: GeneralizedEigenpairs) -> GeneralizedEigenpairs {
+        let scale_vector = |vector: &mut Vec<f64>| {
+            for entry in vector {
+                *entry = scaled(*entry, self.output / 2);
+            }
+        };
+        for value in &mut pairs.values {
+            *value = self.value(*value);
+        }
+        pairs.vectors.iter_mut().for_each(scale_vector);
+        for guard in &mut pairs.guards {
+            (guard.value, guard.residual) = (self.value(guard.value), self.value(guard.residual));
+            scale_vector(&mut guard.vector);
+        }
+        pairs
+    }
 }
 
 impl<'g> EigenProblem<'g> {
@@ -296,12 +367,35 @@ impl<'g> EigenProblem<'g> {
     }
 
     fn with_relabeling(graphs: &'g GraphPair, seed: u64, relabeling: Option<Relabeling>) -> Self {
-        let laplacian = |graph: &'g Graph| match &relabeling {
-            Some(relabeling) => Laplacian::owning(relabeling.relabel(graph)),
-            None => Laplacian::of(graph),
+        let scale = Scale::of(graphs);
+        let laplacian = |graph: &'g Graph, exponent: i32| match (&relabeling, exponent) {
+            (Some(relabeling), 0) => Laplacian::owning(relabeling.relabel(graph)),
+            (Some(relabeling), _) => Laplacian::owning(relabeling.relabel(&graph.scaled(exponent))),
+            (None, 0) => Laplacian::of(graph),
+            (None, _) => Laplacian::owning(graph.scaled(exponent)),
         };
-        let solver = LaplacianSolver::new(laplacian(graphs.output()), seed);
-        Self { input: laplacian(graphs.input()), solver, relabeling }
+        let solver = LaplacianSolver::new(laplacian(graphs.output(), scale.output), seed);
+        let input = laplacian(graphs.input(), scale.input);
+        Self { input, solver, relabeling, scale, out_of_range: graphs.weight_range() }
+    }
+
+    /// Pairs as they are found in here as those of the graphs given.
+    fn as_given(&self, pairs: GeneralizedEigenpairs) -> Result<GeneralizedEigenpairs> {
+        let pairs = match &self.relabeling {
+            Some(relabeling) => relabeling.pairs_as_given(pairs),
+            None => pairs,
+        };
+        if self.scale.is_none() {
+            return self.check_range(pairs);
+        }
+        self.check_range(self.scale.pairs(pairs))
+    }
+
+    /// Eigenvalues that are positive numbers, and vectors that are not all zero.
+    fn check_range(&self, pairs: GeneralizedEigenpairs) -> Result<GeneralizedEigenpairs> {
+        let in_range = pairs.values.iter().all(|&value| value > 0.0 && value.is_normal())
+            && pairs.vectors.iter().all(|vector| largest_entry(vector).is_normal());
+        if in_range { Ok(pairs) } else { Err(self.out_of_range.clone()) }
     }
 
     /// L_X, of nodes as they are named in here.
@@ -339,11 +433,7 @@ impl<'g> EigenProblem<'g> {
         if eigenpairs > positive {
             return Err(Error::TooFewEigenvalues { eigenpairs, positive });
         }
-        let pairs = solve_pencil(self, params, monitor)?;
-        Ok(match &self.relabeling {
-            Some(relabeling) => relabeling.pairs_as_given(pairs),
-            None => pairs,
-        })
+        self.as_given(solve_pencil(self, params, monitor)?)
     }
 
     /// All n − 1 eigenvalues, largest first, by a dense decomposition; as many are 0 as the input graph has components
@@ -355,7 +445,9 @@ impl<'g> EigenProblem<'g> {
     /// # Complexity
     /// O(n³) time, some four matrices of n² numbers.
     pub fn all_eigenvalues(&self, monitor: &dyn Monitor) -> Result<Vec<f64>> {
-        dense::eigenvalues(self, monitor)
+        let values = dense::eigenvalues(self, monitor)?;
+        let values: Vec<f64> = values.into_iter().map(|value| self.scale.value(value)).collect();
+        if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(self.out_of_range.clone()) }
     }
 
     /// An enclosure of λ_1 around eigenpairs of this problem.
@@ -370,10 +462,31 @@ impl<'g> EigenProblem<'g> {
         monitor: &dyn Monitor,
     ) -> Result<Enclosure> {
         let relabeled = self.relabeling.as_ref().map(|relabeling| relabeling.relabel_pairs(pairs));
-        let pairs = relabeled.as_ref().unwrap_or(pairs);
-        match certainty {
+        let scaled = (!self.scale.is_none())
+            .then(|| self.scale.inverse().pairs(relabeled.as_ref().unwrap_or(pairs).clone()));
+        let pairs = scaled.as_ref().or(relabeled.as_ref()).unwrap_or(pairs);
+        let found = match certainty {
             Certainty::Probable => enclosure::probable(self, pairs, seed, monitor),
             Certainty::Certified => certificate::certified(self, pairs, monitor),
+        }
+        .map_err(|error| self.error_as_given(error))?;
+        let found =
+            Enclosure { lower: self.scale.value(found.lower), upper: self.scale.value(found.upper), ..found };
+        if found.lower.is_finite() && found.upper.is_finite() {
+            return Ok(found);
+        }
+        Err(self.out_of_range.clone())
+    }
+
+    /// Eigenvalues in an error are those of the graphs given.
+    fn error_as_given(&self, error: Error) -> Error {
+        match error {
+            Error::MissedEigenvalue { reported, found } => Error::MissedEigenvalue {
+                reported: self.scale.value(reported),
+                found: self.scale.value(found),
+            },
+            Error::NotCertified { tried } => Error::NotCertified { tried: self.scale.value(tried) },
+            error => error,
         }
     }
 }
@@ -385,6 +498,13 @@ impl Pencil for EigenProblem<'_> {
 
     fn apply_left(&self, x: &Panel, y: &mut Panel) {
         self.input.apply_panel(x, y);
+    }
+
+    fn residual_by_differences(&self, x: &[f64], value: f64) -> Option<Vec<f64>> {
+        let mut residual = self.input.apply_by_differences(x);
+        let right = self.output().apply_by_differences(x);
+        residual.iter_mut().zip(right).for_each(|(left, right)| *left -= value * right);
+        Some(residual)
     }
 
     fn left_form(&self, x: &[f64]) -> f64 {

@@ -14,8 +14,8 @@ use super::components::DisjointSets;
 use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::{Element, Rows, squared_distance};
-use crate::samples::{Samples, with_elements};
+use crate::neighbors::{Element, Rows, squared_by, squared_distance};
+use crate::samples::{Norm, Samples, with_elements};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
@@ -31,7 +31,8 @@ pub(super) fn shortest_bridges(
     if components.count() == 1 {
         return Ok(Vec::new());
     }
-    with_elements!(samples.values(), values => boruvka(Rows { values, dim: samples.dim() }, components, monitor))
+    let (dim, norm) = (samples.dim(), samples.norm());
+    with_elements!(samples.values(), values => boruvka(Rows { values, dim }, norm, components, monitor))
 }
 
 /// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.
@@ -43,10 +44,11 @@ fn shorter(a: &Bridge, b: &Bridge) -> std::cmp::Ordering {
 
 fn boruvka<T: Element>(
     rows: Rows<'_, T>,
+    norm: Norm,
     components: &Components,
     monitor: &dyn Monitor,
 ) -> Result<Vec<(u32, u32)>> {
-    let balls = Balls::new(rows, monitor)?;
+    let balls = Balls::new(rows, norm, monitor)?;
     let mut bridges = Vec::new();
     let mut part_of: Vec<u32> = components.of_node().to_vec();
     let mut sizes = components.sizes().to_vec();
@@ -177,10 +179,10 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
                         continue;
                     }
                     let (a, b) = (round.balls.rows.row(p as usize), round.balls.rows.row(q as usize));
-                    if T::least_squared_distance(simd, a, b) > round.shortest(part) {
+                    if T::least_squared_by(round.balls.norm, simd, a, b) > round.shortest(part) {
                         continue;
                     }
-                    let squared = squared_distance(a, b);
+                    let squared = squared_by(round.balls.norm, a, b);
                     if squared <= round.shortest(part) {
                         round.shortest[part as usize].fetch_min(squared.to_bits(), Ordering::Relaxed);
                         keep_shorter(&mut found, part, (squared, p.min(q), p.max(q)));
@@ -205,6 +207,8 @@ fn keep_shorter(found: &mut Vec<(u32, Bridge)>, part: u32, bridge: Bridge) {
 /// All samples in balls of near ones.
 struct Balls<'a, T> {
     rows: Rows<'a, T>,
+    /// What edges are measured by; balls are Euclidean, whatever it is.
+    norm: Norm,
     balls: Vec<Ball>,
 }
 
@@ -216,9 +220,9 @@ struct Ball {
 }
 
 impl<'a, T: Element> Balls<'a, T> {
-    fn new(rows: Rows<'a, T>, monitor: &dyn Monitor) -> Result<Self> {
+    fn new(rows: Rows<'a, T>, norm: Norm, monitor: &dyn Monitor) -> Result<Self> {
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
-        Ok(Self { rows, balls: split(rows, &mut order, monitor)? })
+        Ok(Self { rows, norm, balls: split(rows, &mut order, monitor)? })
     }
 
     /// A lower bound of the distance between samples of two balls; 0 or no number where there is none.
@@ -227,7 +231,8 @@ impl<'a, T: Element> Balls<'a, T> {
         let between = squared_distance(&a.center, &b.center).sqrt();
         // Squares below the smallest normal number are lost.
         let lost = (self.rows.dim as f64 * f64::MIN_POSITIVE).sqrt();
-        (between * (1.0 - ROUNDING) - (a.radius + b.radius + 4.0 * lost) * (1.0 + ROUNDING)).max(0.0)
+        let gap = between * (1.0 - ROUNDING) - (a.radius + b.radius + 4.0 * lost) * (1.0 + ROUNDING);
+        (gap * self.norm.least_per_euclidean(self.rows.dim) * (1.0 - ROUNDING)).max(0.0)
     }
 }
 
@@ -291,13 +296,19 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     /// Kruskal's algorithm over all pairs of different components, by the same order of edges.
-    fn by_all_pairs(values: &[f32], dim: usize, part_of: &[u32], parts: usize) -> Vec<(u32, u32)> {
+    fn by_all_pairs(
+        values: &[f32],
+        dim: usize,
+        norm: Norm,
+        part_of: &[u32],
+        parts: usize,
+    ) -> Vec<(u32, u32)> {
         let rows = Rows { values, dim };
         let nodes = part_of.len() as u32;
         let mut edges: Vec<Bridge> = (0..nodes)
             .flat_map(|p| (p + 1..nodes).map(move |q| (p, q)))
             .filter(|&(p, q)| part_of[p as usize] != part_of[q as usize])
-            .map(|(p, q)| (squared_distance(rows.row(p as usize), rows.row(q as usize)), p, q))
+            .map(|(p, q)| (squared_by(norm, rows.row(p as usize), rows.row(q as usize)), p, q))
             .collect();
         edges.sort_unstable_by(shorter);
         let mut sets = DisjointSets::new(parts);
@@ -341,9 +352,13 @@ mod tests {
                 })
                 .collect();
             let components = components(&part_of, parts);
-            let samples = Samples::from_f32(nodes, dim, values.as_slice()).expect("finite numbers");
-            let found = shortest_bridges(&samples, &components, &Silent).expect("nothing stops it");
-            assert_eq!(found, by_all_pairs(&values, dim, components.of_node(), parts), "case {case}");
+            for norm in [Norm::Euclidean, Norm::Manhattan, Norm::Chebyshev] {
+                let samples = Samples::from_f32(nodes, dim, values.as_slice()).expect("finite numbers");
+                let samples = samples.with_norm(norm).expect("small numbers");
+                let found = shortest_bridges(&samples, &components, &Silent).expect("nothing stops it");
+                let expected = by_all_pairs(&values, dim, norm, components.of_node(), parts);
+                assert_eq!(found, expected, "case {case}, {norm:?}");
+            }
         }
     }
 }

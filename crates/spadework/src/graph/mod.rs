@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::neighbors::NeighborLists;
+use crate::scaling::scaled;
 
 /// An undirected graph with positive weights.
 ///
@@ -108,6 +109,10 @@ impl Graph {
             }
             same
         });
+        if let Some(&(p, q, weight)) = entries.iter().find(|(.., weight)| !weight.is_finite()) {
+            let index = edges.iter().position(|&(a, b, _)| (a, b) == (p, q) || (b, a) == (p, q)).unwrap_or(0);
+            return Err(Error::BadEdge { index, p, q, weight, nodes });
+        }
         let mut row_starts = vec![0; nodes + 1];
         for &(p, ..) in &entries {
             row_starts[p as usize + 1] += 1;
@@ -157,6 +162,24 @@ impl Graph {
         }
         let weights = if self.is_unit() { EntryWeights::Unit } else { EntryWeights::Each(entry_weights) };
         Self { row_starts, columns, weights }
+    }
+
+    /// The largest weight of an edge; 1 where there are no edges.
+    pub(crate) fn largest_weight(&self) -> f64 {
+        match &self.weights {
+            EntryWeights::Unit => 1.0,
+            EntryWeights::Each(weights) => weights.iter().copied().reduce(f64::max).unwrap_or(1.0),
+        }
+    }
+
+    /// The same graph with its weights times 2^exponent.
+    pub(crate) fn scaled(&self, exponent: i32) -> Self {
+        let one_by_one = |weights: &[f64]| weights.iter().map(|&weight| scaled(weight, exponent)).collect();
+        let weights = match &self.weights {
+            EntryWeights::Unit => EntryWeights::Each(one_by_one(&vec![1.0; self.columns.len()])),
+            EntryWeights::Each(weights) => EntryWeights::Each(one_by_one(weights)),
+        };
+        Self { row_starts: self.row_starts.clone(), columns: self.columns.clone(), weights }
     }
 
     /// Whether all weights are 1.
@@ -323,6 +346,11 @@ impl GraphPair {
         self.output.graph()
     }
 
+    /// G_Y, shared.
+    pub fn shared_output(&self) -> Arc<Graph> {
+        self.output.shared()
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.input.nodes()
@@ -351,6 +379,11 @@ impl GraphPair {
     /// The output graph, as what it was proved to be.
     pub fn connected_output(&self) -> &ConnectedGraph {
         &self.output
+    }
+
+    /// Why scores of these graphs leave the range of numbers.
+    pub(crate) fn weight_range(&self) -> Error {
+        Error::WeightRange { input: self.input.largest_weight(), output: self.output().largest_weight() }
     }
 
     /// The pair with its sides exchanged, fit for λ_max(L_X⁺L_Y).
@@ -408,5 +441,8 @@ mod tests {
             let error = Graph::from_weighted_edges(3, &[(0, 1, 1.0), edge]).unwrap_err();
             assert!(matches!(error, Error::BadEdge { index: 1, .. }), "{edge:?}");
         }
+        // Each weight is a number, and their sum is not.
+        let error = Graph::from_weighted_edges(3, &[(1, 2, 1.0), (0, 1, 1e308), (1, 0, 1e308)]).unwrap_err();
+        assert!(matches!(error, Error::BadEdge { index: 1, weight: f64::INFINITY, .. }), "{error}");
     }
 }

@@ -87,6 +87,18 @@ impl<'g> Laplacian<'g> {
             .collect()
     }
 
+    /// y = L x as a sum of differences, y_p = Σ w (x_p − x_q): where neighbors are all but equal, d_p x_p − Σ w x_q loses the
+    /// digits that this keeps.
+    pub(crate) fn apply_by_differences(&self, x: &[f64]) -> Vec<f64> {
+        let mut y = vec![0.0; self.nodes()];
+        for (p, q, weight) in self.graph.edges() {
+            let flow = weight * (x[p as usize] - x[q as usize]);
+            y[p as usize] += flow;
+            y[q as usize] -= flow;
+        }
+        y
+    }
+
     /// xᵀLx = Σ w (x_p − x_q)², a sum of squares and so accurate to the last digits.
     pub fn quadratic_form(&self, x: &[f64]) -> f64 {
         self.graph

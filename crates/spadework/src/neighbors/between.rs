@@ -1,13 +1,15 @@
 //! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Element, Rows, ordered, squared_distance};
+use super::{Element, NeighborLists, Rows, check_neighbors, ordered, squared_by};
 use crate::error::{Error, Result};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, Values};
+use crate::samples::{Norm, Samples, Values, with_elements};
 
 /// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
 ///
@@ -48,40 +50,78 @@ pub fn nearest_between(
     if queries.dim() != base.dim() {
         return Err(Error::BlockDim { expected: base.dim(), got: queries.dim() });
     }
-    let dim = base.dim();
-    match (queries.values(), base.values()) {
+    let (dim, norm) = (base.dim(), base.norm());
+    let groups = match (queries.values(), base.values()) {
         (Values::F32(queries), Values::F32(base)) => {
-            search(Rows { values: queries, dim }, Rows { values: base, dim }, shift, neighbors, monitor)
+            Blocks::new(queries, base, dim, norm).search(shift, neighbors, monitor)?
         }
         (Values::U8(queries), Values::U8(base)) => {
-            search(Rows { values: queries, dim }, Rows { values: base, dim }, shift, neighbors, monitor)
+            Blocks::new(queries, base, dim, norm).search(shift, neighbors, monitor)?
         }
         (queries, base) => {
             // Double precision holds every number, so distances are the same.
             let (queries, base) = (queries.all_doubles(), base.all_doubles());
-            let rows = |values| Rows { values, dim };
-            search(rows(&queries[..]), rows(&base[..]), shift, neighbors, monitor)
+            Blocks::new(&queries, &base, dim, norm).search(shift, neighbors, monitor)?
         }
+    };
+    Ok(filled_up(groups, queries.len(), neighbors))
+}
+
+/// The exact search for norms that have no products to be searched by: every pair, most of them in single precision where the
+/// samples are.
+///
+/// # Errors
+/// When k does not fit the samples, or the monitor stops the run.
+pub(super) fn search_every_pair(
+    samples: &Samples<'_>,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<NeighborLists> {
+    check_neighbors(neighbors, samples.len())?;
+    let (dim, norm) = (samples.dim(), samples.norm());
+    let groups = with_elements!(samples.values(), values => {
+        Blocks::new(values, values, dim, norm).search(0, neighbors, monitor)?
+    });
+    let rows: Vec<Vec<(f64, u32)>> = groups.into_iter().flatten().collect();
+    Ok(NeighborLists::from_rows(neighbors, &rows))
+}
+
+/// Two blocks of samples, and the norm of their differences.
+#[derive(Clone, Copy)]
+struct Blocks<'a, T> {
+    queries: Rows<'a, T>,
+    base: Rows<'a, T>,
+    norm: Norm,
+}
+
+/// Neighbors of consecutive queries.
+type GroupNeighbors = Vec<Vec<(f64, u32)>>;
+
+impl<'a, T: Element> Blocks<'a, T> {
+    fn new(queries: &'a [T], base: &'a [T], dim: usize, norm: Norm) -> Self {
+        Self { queries: Rows { values: queries, dim }, base: Rows { values: base, dim }, norm }
+    }
+
+    fn search(self, shift: i64, neighbors: usize, monitor: &dyn Monitor) -> Result<Vec<GroupNeighbors>> {
+        let (done, total) = (AtomicU64::new(0), self.queries.len() as u64);
+        let first_of_groups: Vec<usize> = (0..self.queries.len()).step_by(TOGETHER).collect();
+        first_of_groups
+            .into_par_iter()
+            .map(|first| {
+                check_cancelled(monitor)?;
+                let last = self.queries.len().min(first + TOGETHER);
+                let found = arch().dispatch(QueryGroup { blocks: self, first, last, shift, neighbors });
+                let some = (last - first) as u64;
+                monitor.progress(done.fetch_add(some, Ordering::Relaxed) + some, total);
+                Ok(found)
+            })
+            .collect()
     }
 }
 
-fn search<T: Element>(
-    queries: Rows<'_, T>,
-    base: Rows<'_, T>,
-    shift: i64,
-    neighbors: usize,
-    monitor: &dyn Monitor,
-) -> Result<BlockNeighbors> {
-    let first_of_groups: Vec<usize> = (0..queries.len()).step_by(TOGETHER).collect();
-    let groups = first_of_groups
-        .into_par_iter()
-        .map(|first| {
-            check_cancelled(monitor)?;
-            let last = queries.len().min(first + TOGETHER);
-            Ok(arch().dispatch(QueryGroup { queries, base, first, last, shift, neighbors }))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let count = queries.len() * neighbors;
+/// Rows of the same length, where some have found fewer.
+fn filled_up(groups: Vec<GroupNeighbors>, queries: usize, neighbors: usize) -> BlockNeighbors {
+    let count = queries * neighbors;
     let (mut squared_distances, mut indices) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for nearest in groups.into_iter().flatten() {
         squared_distances.extend(nearest.iter().map(|&(distance, _)| distance));
@@ -92,13 +132,12 @@ fn search<T: Element>(
         squared_distances.resize(filled, f64::INFINITY);
         indices.resize(filled, None);
     }
-    Ok(BlockNeighbors { squared_distances, indices })
+    BlockNeighbors { squared_distances, indices }
 }
 
 /// Some consecutive queries against all samples of the other block.
 struct QueryGroup<'a, T> {
-    queries: Rows<'a, T>,
-    base: Rows<'a, T>,
+    blocks: Blocks<'a, T>,
     first: usize,
     last: usize,
     shift: i64,
@@ -106,11 +145,11 @@ struct QueryGroup<'a, T> {
 }
 
 impl<T: Element> WithSimd for QueryGroup<'_, T> {
-    type Output = Vec<Vec<(f64, u32)>>;
+    type Output = GroupNeighbors;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let Self { queries, base, first, last, shift, neighbors } = self;
+        let Self { blocks: Blocks { queries, base, norm }, first, last, shift, neighbors } = self;
         let mut best: Self::Output = vec![Vec::with_capacity(neighbors + 1); last - first];
         for q in 0..base.len() {
             let other = base.row(q);
@@ -121,10 +160,10 @@ impl<T: Element> WithSimd for QueryGroup<'_, T> {
                 let row = queries.row(p);
                 let farthest =
                     if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
-                if T::least_squared_distance(simd, row, other) > farthest {
+                if T::least_squared_by(norm, simd, row, other) > farthest {
                     continue;
                 }
-                let candidate = (squared_distance(row, other), q as u32);
+                let candidate = (squared_by(norm, row, other), q as u32);
                 let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
                 if at < neighbors {
                     nearest.insert(at, candidate);

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_distance};
+use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_by};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, with_elements};
+use crate::samples::{Norm, Samples, with_elements};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///
@@ -22,13 +22,15 @@ impl NeighborSearch for BruteForce {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        with_elements!(samples.values(), values => search(values, samples.dim(), neighbors, monitor))
+        let (dim, norm) = (samples.dim(), samples.norm());
+        with_elements!(samples.values(), values => search(values, dim, norm, neighbors, monitor))
     }
 }
 
 fn search<T: Element>(
     values: &[T],
     dim: usize,
+    norm: Norm,
     neighbors: usize,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
@@ -37,19 +39,19 @@ fn search<T: Element>(
         .into_par_iter()
         .map(|p| {
             check_cancelled(monitor)?;
-            Ok(nearest(values, dim, p, neighbors))
+            Ok(nearest(values, dim, norm, p, neighbors))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(NeighborLists::from_rows(neighbors, &rows))
 }
 
-fn nearest<T: Element>(values: &[T], dim: usize, p: usize, neighbors: usize) -> Vec<(f64, u32)> {
+fn nearest<T: Element>(values: &[T], dim: usize, norm: Norm, p: usize, neighbors: usize) -> Vec<(f64, u32)> {
     let row = &values[p * dim..(p + 1) * dim];
     let mut all: Vec<_> = values
         .chunks_exact(dim)
         .enumerate()
         .filter(|&(q, _)| q != p)
-        .map(|(q, other)| (squared_distance(row, other), q as u32))
+        .map(|(q, other)| (squared_by(norm, row, other), q as u32))
         .collect();
     all.select_nth_unstable_by(neighbors - 1, ordered);
     all.truncate(neighbors);

@@ -3,7 +3,7 @@
 use pulp::Simd;
 use rayon::prelude::*;
 
-use crate::samples::{Number, Samples, Values};
+use crate::samples::{Norm, Number, Samples, Values};
 
 /// A number that samples are made of.
 pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
@@ -21,6 +21,9 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
 
     /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
+
+    /// The same for the other norms, squared.
+    fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[Self], b: &[Self]) -> f64;
 
     /// Σ (a − b)² of some numbers in whole units. The sums over the parts of two rows make one over all, from which
     /// [`Element::bounds`] knows their distance.
@@ -58,12 +61,30 @@ impl Element for f32 {
         let error = (2 * (a.len() + 4)) as f64 / f64::from(1_u32 << 24);
         if (1e-30..1e30).contains(&distance) { (distance * (1.0 - error)).max(0.0) } else { 0.0 }
     }
+
+    /// As above: nothing cancels in a sum of moduli, and a largest one errs by u alone.
+    #[inline(always)]
+    fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[f32], b: &[f32]) -> f64 {
+        let distance = f64::from(match norm {
+            Norm::Euclidean => return Self::least_squared_distance(simd, a, b),
+            Norm::Manhattan => single_moduli(a, b, single_sum),
+            Norm::Chebyshev => single_moduli(a, b, single_larger),
+        });
+        let error = (2 * (a.len() + 4)) as f64 / f64::from(1_u32 << 24);
+        let least = (distance * (1.0 - error)).max(0.0);
+        if (1e-30..1e30).contains(&distance) { least * least } else { 0.0 }
+    }
 }
 
 impl Element for f64 {
     /// Single precision would have to be made first.
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, _: &[f64], _: &[f64]) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn least_squared_by<S: Simd>(_: Norm, _: S, _: &[f64], _: &[f64]) -> f64 {
         0.0
     }
 }
@@ -75,6 +96,19 @@ impl Element for u8 {
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
         Self::bounds(Self::part(a, b), a.len()).0
+    }
+
+    /// The sum of the moduli and the largest one are integers as well. Each number is at most 2⁻²⁵ from x/255, so a difference errs
+    /// by at most 2⁻²⁴; the last factor allows for sums in double precision.
+    #[inline(always)]
+    fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[u8], b: &[u8]) -> f64 {
+        let (distance, erring) = match norm {
+            Norm::Euclidean => return Self::least_squared_distance(simd, a, b),
+            Norm::Manhattan => (integer_moduli_sum(a, b) as f64, a.len() as f64),
+            Norm::Chebyshev => (f64::from(integer_largest_modulus(a, b)), 1.0),
+        };
+        let error = erring / f64::from(1_u32 << 24);
+        (distance / 255.0 - error).max(0.0).powi(2) * (1.0 - 1e-9)
     }
 
     #[inline(always)]
@@ -116,6 +150,23 @@ fn integer_squared_distance(a: &[u8], b: &[u8]) -> u64 {
     pieces.sum()
 }
 
+/// Σ |a − b| of bytes.
+#[inline(always)]
+fn integer_moduli_sum(a: &[u8], b: &[u8]) -> u64 {
+    /// Moduli of which as many fit 32 bits.
+    const PIECE: usize = 1 << 24;
+    let pieces = a.chunks(PIECE).zip(b.chunks(PIECE));
+    pieces
+        .map(|(a, b)| u64::from(a.iter().zip(b).map(|(&a, &b)| u32::from(a.abs_diff(b))).sum::<u32>()))
+        .sum()
+}
+
+/// max |a − b| of bytes.
+#[inline(always)]
+fn integer_largest_modulus(a: &[u8], b: &[u8]) -> u8 {
+    a.iter().zip(b).fold(0, |largest, (&a, &b)| largest.max(a.abs_diff(b)))
+}
+
 /// Independent partial sums: enough for a vector unit, and part of the definition, since it fixes the order of
 /// summation and with it the last bits.
 pub(crate) const LANES: usize = 8;
@@ -144,11 +195,55 @@ pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f6
     let dim = samples.dim();
     let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
     match samples.values() {
-        Values::F32(values) => squared_distance(&values[p], &values[q]),
-        Values::U8(values) => squared_distance(&values[p], &values[q]),
+        Values::F32(values) => squared_by(samples.norm(), &values[p], &values[q]),
+        Values::U8(values) => squared_by(samples.norm(), &values[p], &values[q]),
         // Double precision holds every number.
-        values => squared_distance(&values.doubles(p), &values.doubles(q)),
+        values => squared_by(samples.norm(), &values.doubles(p), &values.doubles(q)),
     }
+}
+
+/// The square of ‖a − b‖ by any norm, in double precision and a fixed order. Squares order numbers as these do, to the last bit,
+/// so that everything that goes by squared distances goes for every norm.
+#[inline(always)]
+pub(crate) fn squared_by<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
+    let distance = match norm {
+        Norm::Euclidean => return squared_distance(a, b),
+        Norm::Manhattan => folded_moduli(a, b, sum),
+        Norm::Chebyshev => folded_moduli(a, b, larger),
+    };
+    distance * distance
+}
+
+/// The moduli of all differences, folded lane by lane; 0 must change nothing.
+#[inline(always)]
+fn folded_moduli<T: Element>(a: &[T], b: &[T], fold: impl Fn(f64, f64) -> f64 + Copy) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
+    let mut lanes = [0.0_f64; LANES];
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        add_moduli(&mut lanes, a.map(T::to_f64), b.map(T::to_f64), fold);
+    }
+    add_moduli(&mut lanes, padded(a_rest), padded(b_rest), fold);
+    let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
+    fold(fold(fold(s0, s4), fold(s2, s6)), fold(fold(s1, s5), fold(s3, s7)))
+}
+
+#[inline(always)]
+fn add_moduli(lanes: &mut [f64; LANES], a: [f64; LANES], b: [f64; LANES], fold: impl Fn(f64, f64) -> f64) {
+    for lane in 0..LANES {
+        lanes[lane] = fold(lanes[lane], (a[lane] - b[lane]).abs());
+    }
+}
+
+#[inline(always)]
+fn sum(a: f64, b: f64) -> f64 {
+    a + b
+}
+
+/// As a comparison, which is one instruction; there is no NaN to take care of.
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
 }
 
 #[inline(always)]
@@ -194,6 +289,44 @@ pub(crate) fn single_squared_distance<S: Simd>(simd: S, a: &[f32], b: &[f32]) ->
     simd.reduce_sum_f32s(sum) + rest
 }
 
+/// Numbers in single precision that are folded side by side: four registers of eight.
+const SINGLE_LANES: usize = 32;
+
+/// The moduli of all differences in single precision, folded lane by lane; 0 must change nothing. Plain loops, which are compiled for
+/// the instruction set of the caller.
+#[inline(always)]
+fn single_moduli(a: &[f32], b: &[f32], fold: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
+    let mut lanes = [0.0_f32; SINGLE_LANES];
+    let (a_chunks, a_rest) = a.as_chunks::<SINGLE_LANES>();
+    let (b_chunks, b_rest) = b.as_chunks::<SINGLE_LANES>();
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        for lane in 0..SINGLE_LANES {
+            lanes[lane] = fold(lanes[lane], (a[lane] - b[lane]).abs());
+        }
+    }
+    for (lane, (a, b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+        *lane = fold(*lane, (a - b).abs());
+    }
+    let mut width = SINGLE_LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = fold(lanes[lane], lanes[lane + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+#[inline(always)]
+fn single_sum(a: f32, b: f32) -> f32 {
+    a + b
+}
+
+#[inline(always)]
+fn single_larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -204,6 +337,49 @@ mod tests {
         let b: Vec<f32> = (0..37).map(|i| (i * i % 11) as f32).collect();
         let exact: i64 = (0..37_i64).map(|i| (i - i * i % 11).pow(2)).sum();
         assert_eq!(squared_distance(&a, &b), exact as f64);
+    }
+
+    #[test]
+    fn other_norms_are_exact_on_integers_and_bounded_from_below() {
+        let a: Vec<f32> = (0..37).map(|i| i as f32).collect();
+        let b: Vec<f32> = (0..37).map(|i| (i * i % 11) as f32).collect();
+        let moduli = || (0..37_i64).map(|i| (i - i * i % 11).abs());
+        let expected = [(Norm::Manhattan, moduli().sum::<i64>()), (Norm::Chebyshev, moduli().max().unwrap())];
+        for (norm, distance) in expected {
+            let squared = (distance * distance) as f64;
+            assert_eq!(squared_by(norm, &a, &b), squared, "{norm:?}");
+            let least = crate::kernels::arch().dispatch(Least { norm, a: &a, b: &b });
+            assert!(least <= squared && least > 0.999 * squared, "{norm:?}: {least} and {squared}");
+        }
+    }
+
+    #[test]
+    fn distances_of_bytes_are_bounded_closely_from_below_by_every_norm() {
+        // From almost equal rows to rows that differ in every number, and lengths around those of vector registers.
+        for (dim, spread) in [(1, 255), (7, 2), (37, 255), (784, 3), (3072, 255)] {
+            let a: Vec<u8> = (0..dim).map(|i| (i * 89 % 251) as u8).collect();
+            let b: Vec<u8> = (0..dim).map(|i| a[i].wrapping_add((i * i % spread) as u8)).collect();
+            for norm in [Norm::Euclidean, Norm::Manhattan, Norm::Chebyshev] {
+                let squared = squared_by(norm, &a, &b);
+                let least = crate::kernels::arch().dispatch(Least { norm, a: &a, b: &b });
+                assert!(least <= squared, "{norm:?}, {dim} bytes: {least} and {squared}");
+                assert!(least >= 0.999 * squared, "{norm:?}, {dim} bytes: {least} and {squared}");
+            }
+        }
+    }
+
+    struct Least<'a, T> {
+        norm: Norm,
+        a: &'a [T],
+        b: &'a [T],
+    }
+
+    impl<T: Element> pulp::WithSimd for Least<'_, T> {
+        type Output = f64;
+
+        fn with_simd<S: Simd>(self, simd: S) -> f64 {
+            T::least_squared_by(self.norm, simd, self.a, self.b)
+        }
     }
 
     #[test]

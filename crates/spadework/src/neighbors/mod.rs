@@ -13,7 +13,7 @@ pub use automatic::{AutomaticSearch, search_by};
 pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
 pub use distance::squared_distance_between;
-pub(crate) use distance::{Element, single_squared_distance, squared_distance};
+pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
 pub use method::SearchMethod;
 
@@ -199,7 +199,8 @@ pub(crate) fn ordered(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
 }
 
-/// A way of finding nearest neighbors by Euclidean distance.
+/// A way of finding nearest neighbors: by Euclidean distance, unless the samples were placed by another
+/// [`Geometry`](crate::samples::Geometry). Manhattan and Chebyshev distances are searched exactly, whatever the way.
 pub trait NeighborSearch: Sync {
     /// The `neighbors` nearest samples of every sample.
     ///

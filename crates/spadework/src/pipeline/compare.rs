@@ -22,7 +22,7 @@ pub const FRAGILE: usize = 100;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// The models, most robust (smallest score) first; ties in the order given.
+    /// The models, smallest score first; ties in the order given. [`reorder`](Self::reorder) ranks them by something else.
     pub models: Vec<ComparedModel>,
     /// How far every pair of models agrees on which samples are fragile; pairs of positions in `models`, a < b.
     pub agreement: Vec<PairAgreement>,
@@ -45,6 +45,34 @@ pub struct ComparedModel {
     pub report: SpadeReport,
 }
 
+impl Comparison {
+    /// Puts the models into another order: the one at `order[i]` comes to position i, and pairs follow.
+    ///
+    /// # Panics
+    /// When `order` does not name every position once.
+    pub fn reorder(&mut self, order: &[usize]) {
+        let mut places = vec![usize::MAX; self.models.len()];
+        for (to, &from) in order.iter().enumerate() {
+            places[from] = to;
+        }
+        assert!(order.len() == places.len() && !places.contains(&usize::MAX), "every model once");
+        let mut models: Vec<Option<ComparedModel>> = self.models.drain(..).map(Some).collect();
+        self.models.extend(order.iter().filter_map(|&from| models[from].take()));
+        for pair in &mut self.agreement {
+            let (a, b) = (places[pair.a], places[pair.b]);
+            (pair.a, pair.b) = (a.min(b), a.max(b));
+        }
+        self.agreement.sort_by_key(|pair| (pair.a, pair.b));
+    }
+
+    /// Puts the models into the order in which they were given.
+    pub fn reorder_as_given(&mut self) {
+        let mut order: Vec<usize> = (0..self.models.len()).collect();
+        order.sort_by_key(|&at| self.models[at].given);
+        self.reorder(&order);
+    }
+}
+
 impl ComparedModel {
     /// Its average indices; `models` are those that were compared.
     ///
@@ -63,9 +91,9 @@ impl ComparedModel {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct PairAgreement {
-    /// The more robust model, a position in [`Comparison::models`].
+    /// The model that comes first, a position in [`Comparison::models`].
     pub a: usize,
-    /// The less robust one.
+    /// The one that comes later.
     pub b: usize,
     /// How far their node scores agree.
     pub agreement: Agreement,

@@ -18,6 +18,7 @@ use crate::graph::{
     Components, ConnectedGraph, ConnectedSide, ConnectedSides, Connection, Graph, GraphKind, GraphPair,
     SearchFn, SearchedSide, SideConnection, SideSamples, connect_sides, project,
 };
+use crate::memory::check_room;
 use crate::monitor::{Monitor, Stage};
 use crate::neighbors::{Recall, search_by};
 use crate::samples::{Samples, Side};
@@ -51,6 +52,8 @@ pub(super) fn search_fn<'a>(
             Side::Input => Stage::NeighborsInput,
             Side::Output => Stage::NeighborsOutput,
         });
+        // Indices and distances, as they are found and as they are kept.
+        check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(4))?;
         let lists = method.search(samples, neighbors, monitor)?;
         if let Some(cache) = cache {
             cache.keep_lists(what, &lists);
@@ -59,22 +62,33 @@ pub(super) fn search_fn<'a>(
     })
 }
 
-/// The inputs in the coordinates of their principal components, where the kind of graph asks for it, and as they are
-/// otherwise. Outputs are never projected: a model has few of them, and they are what is to be judged.
-pub(super) fn projected<'a>(
-    inputs: &'a Samples<'a>,
-    kind: GraphKind,
+/// Samples in the place where their distances are those asked for.
+pub(super) fn placed<'a>(
+    side: Side,
+    samples: &'a Samples<'_>,
+    params: &SpadeParams,
+) -> Result<SideSamples<'a>> {
+    SideSamples::of(params.geometry(side).place(side, samples.view())?)
+}
+
+/// The inputs in place, and in the coordinates of their principal components where the kind of graph asks for it. Outputs are
+/// never projected: a model has few of them, and they are what is to be judged.
+pub(super) fn placed_inputs<'a>(
+    inputs: &'a Samples<'_>,
+    params: &SpadeParams,
     cache: Option<&SearchCache>,
     monitor: &dyn Monitor,
 ) -> Result<SideSamples<'a>> {
-    let GraphKind::Pca(dimensions) = kind else { return Ok(SideSamples::Given(inputs)) };
-    if let Some(known) = cache.and_then(|cache| cache.projection(dimensions)) {
+    let GraphKind::Pca(dimensions) = params.graph else { return placed(Side::Input, inputs, params) };
+    let what = (params.geometry(Side::Input), dimensions);
+    if let Some(known) = cache.and_then(|cache| cache.projection(what)) {
         return Ok(SideSamples::Projected(known));
     }
     monitor.begin(Stage::Graphs);
-    let projection = Arc::new(project(inputs, dimensions, monitor)?);
+    let inputs = placed(Side::Input, inputs, params)?;
+    let projection = Arc::new(project(inputs.samples(), dimensions, monitor)?);
     if let Some(cache) = cache {
-        cache.keep_projection(dimensions, &projection);
+        cache.keep_projection(what, &projection);
     }
     Ok(SideSamples::Projected(projection))
 }
@@ -123,7 +137,8 @@ impl<'a> ModelSides<'a> {
         let mut sides = Self::of_inputs(pair.input(), params, cache, monitor)?;
         match pair.output_side() {
             OutputSide::Samples(outputs) => {
-                let side = searched(Side::Output, SideSamples::Given(outputs), params, cache, monitor)?;
+                let placed = placed(Side::Output, outputs, params)?;
+                let side = searched(Side::Output, placed, params, cache, monitor)?;
                 sides.add_outputs(outputs, side);
             }
             OutputSide::Graph(graph) => sides.outputs.push(Source::Graph(graph.clone())),
@@ -139,7 +154,8 @@ impl<'a> ModelSides<'a> {
     ) -> Result<Self> {
         let mut sides = Self::of_inputs(models.inputs(), params, None, monitor)?;
         for model in models.models() {
-            let outputs = SideSamples::Given(&model.outputs);
+            let outputs =
+                placed(Side::Output, &model.outputs, params).map_err(|error| error.in_model(&model.name))?;
             let side = searched(Side::Output, outputs, params, None, monitor)?;
             sides.add_outputs(&model.outputs, side.of_model(&model.name));
         }
@@ -174,7 +190,7 @@ impl<'a> ModelSides<'a> {
             }
             Manifold::Samples(samples) => samples,
         };
-        let side = projected(samples, params.graph, cache, monitor)?;
+        let side = placed_inputs(samples, params, cache, monitor)?;
         let projecting = began.elapsed();
         let side = searched(Side::Input, side, params, cache, monitor)?;
         let input = Source::Samples(SearchedFacts::of(samples.dim(), &side));

@@ -94,6 +94,8 @@ pub fn intervals(
     }
     with_threads(params.threads, || {
         monitor.begin(Stage::Subsamples);
+        // Columns are standardized once: a subsample has the scales of the whole.
+        let (models, params) = (&models.placed(params)?, &params.for_placed());
         let mut drawn = Vec::with_capacity(repetitions);
         for repetition in 0..repetitions {
             check_cancelled(monitor)?;

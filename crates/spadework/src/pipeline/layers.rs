@@ -8,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::graphs::{KnownInputs, ModelSides, projected, search_fn, searched};
+use super::graphs::{KnownInputs, ModelSides, placed, placed_inputs, search_fn, searched};
 use super::params::SpadeParams;
 use super::report::{Diagnostics, SpadeReport};
 use super::steps::report_of;
@@ -123,7 +123,7 @@ fn score_here<'a, E: From<Error>>(
     monitor: &dyn Monitor,
 ) -> Result<LayerScores, E> {
     let began = Instant::now();
-    let samples = projected(inputs, params.graph, None, monitor)?;
+    let samples = placed_inputs(inputs, params, None, monitor)?;
     let side = searched(Side::Input, samples.clone(), params, None, monitor)?;
     let mut input = SharedInputs {
         dim: inputs.dim(),
@@ -208,7 +208,7 @@ impl SharedInputs<'_> {
         }
         let began = Instant::now();
         let params = params.clone().with_neighbors(neighbors);
-        let output = searched(Side::Output, SideSamples::Given(outputs), &params, None, monitor)?;
+        let output = searched(Side::Output, placed(Side::Output, outputs, &params)?, &params, None, monitor)?;
         let search = search_fn(Side::Input, &params, None, monitor);
         let (known, lists) = (self.samples.clone(), self.lists.clone());
         let inputs = KnownInputs {

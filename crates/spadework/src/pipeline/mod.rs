@@ -3,6 +3,7 @@
 //! Read [`evaluate`] first: it is the method from top to bottom. Its three steps ([`graphs_of`], [`spectrum_of`], [`scores_of`]) are
 //! the same for everything else in here, and every graph is made in `graphs.rs`.
 
+mod asked_graphs;
 mod average_indices;
 mod compare;
 mod distortion;
@@ -13,6 +14,7 @@ mod keeper;
 mod layers;
 mod manifold;
 mod models;
+mod neighbor_graph;
 mod params;
 mod reference;
 mod report;
@@ -33,6 +35,7 @@ pub use keeper::{KeepNothing, Keeper};
 pub use layers::{LayerScore, LayerScores, score_layers};
 pub use manifold::{Manifold, ManifoldPair};
 pub use models::{Model, ModelSet};
+pub use neighbor_graph::neighbor_graph;
 pub use params::{SpadeParams, Spectrum};
 pub use reference::{NewScores, Reference};
 pub use report::{Construction, Diagnostics, ModelGraphs, SolvedSpectrum, SpadeReport, Timings};

@@ -1,6 +1,7 @@
 //! Many models on the same inputs.
 
 use super::manifold::Manifold;
+use super::params::SpadeParams;
 use crate::error::{Error, Result};
 use crate::samples::{PairedSamples, Samples, Side};
 
@@ -43,6 +44,23 @@ impl<'a> ModelSet<'a> {
             check_outputs(inputs.len(), outputs).map_err(|error| error.in_model(name))?;
         }
         Ok(Self { inputs, models })
+    }
+
+    /// The same models with all samples in place, for [`SpadeParams::for_placed`].
+    pub(super) fn placed(&self, params: &SpadeParams) -> Result<ModelSet<'_>> {
+        let inputs = match &self.inputs {
+            Manifold::Samples(samples) => {
+                params.geometry(Side::Input).place(Side::Input, samples.view())?.into()
+            }
+            graph @ Manifold::Graph(_) => graph.view(),
+        };
+        let mut models = Vec::with_capacity(self.models.len());
+        for Model { name, outputs } in &self.models {
+            let placed = params.geometry(Side::Output).place(Side::Output, outputs.view());
+            let outputs = placed.map_err(|error| error.in_model(name))?;
+            models.push(Model { name: name.clone(), outputs });
+        }
+        Ok(ModelSet { inputs, models })
     }
 
     /// The inputs.

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::graph::{Connectivity, GraphKind, Weights};
 use crate::laplacian::SketchParams;
 use crate::neighbors::SearchMethod;
+use crate::samples::{Geometry, Metric, PairedSamples, Samples, Side, Standardize};
 
 /// Which eigenpairs edge and node scores are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -41,6 +42,12 @@ pub struct SpadeParams {
     pub spectrum: Spectrum,
     /// How eigenpairs are found.
     pub solver: EigenMethod,
+    /// The distance between inputs.
+    pub input_metric: Metric,
+    /// The distance between outputs.
+    pub output_metric: Metric,
+    /// What is done to the columns of the inputs before. Outputs are left alone: they are what is to be judged.
+    pub standardize: Standardize,
     /// How neighbors are searched.
     pub search: SearchMethod,
     /// How the graphs are made of their samples.
@@ -67,6 +74,9 @@ impl Default for SpadeParams {
             eigenpairs: 2,
             spectrum: Spectrum::default(),
             solver: EigenMethod::default(),
+            input_metric: Metric::default(),
+            output_metric: Metric::default(),
+            standardize: Standardize::default(),
             search: SearchMethod::default(),
             graph: GraphKind::default(),
             weights: Weights::default(),
@@ -107,6 +117,24 @@ impl SpadeParams {
     #[must_use]
     pub fn with_solver(self, solver: EigenMethod) -> Self {
         Self { solver, ..self }
+    }
+
+    /// The same with another [`input_metric`](Self::input_metric).
+    #[must_use]
+    pub fn with_input_metric(self, input_metric: Metric) -> Self {
+        Self { input_metric, ..self }
+    }
+
+    /// The same with another [`output_metric`](Self::output_metric).
+    #[must_use]
+    pub fn with_output_metric(self, output_metric: Metric) -> Self {
+        Self { output_metric, ..self }
+    }
+
+    /// The same with another [`standardize`](Self::standardize).
+    #[must_use]
+    pub fn with_standardize(self, standardize: Standardize) -> Self {
+        Self { standardize, ..self }
     }
 
     /// The same with another [`search`](Self::search).
@@ -157,6 +185,34 @@ impl SpadeParams {
         Self { threads, ..self }
     }
 
+    /// How distances on one side are taken.
+    pub fn geometry(&self, side: Side) -> Geometry {
+        match side {
+            Side::Input => Geometry::new(self.input_metric, self.standardize),
+            Side::Output => Geometry::new(self.output_metric, Standardize::None),
+        }
+    }
+
+    /// Both sides in place, as the searches see them.
+    ///
+    /// # Errors
+    /// As [`Geometry::place`].
+    pub fn placed_pair<'s>(&self, samples: &'s PairedSamples<'_>) -> Result<PairedSamples<'s>> {
+        let place = |side: Side, samples: &'s Samples<'_>| self.geometry(side).place(side, samples.view());
+        PairedSamples::new(place(Side::Input, samples.input())?, place(Side::Output, samples.output())?)
+    }
+
+    /// The same for samples that are in place already ([`Geometry::place`]).
+    #[must_use]
+    pub fn for_placed(&self) -> Self {
+        Self {
+            input_metric: Metric::default(),
+            output_metric: Metric::default(),
+            standardize: Standardize::default(),
+            ..self.clone()
+        }
+    }
+
     /// What of the parameters concerns the eigenproblem.
     pub fn eigen_params(&self) -> EigenParams {
         EigenParams {
@@ -194,6 +250,10 @@ impl SpadeParams {
             SketchParams { error, ..SketchParams::default() }.check()?;
         }
         self.graph.check()?;
+        let is_rotated = matches!(self.input_metric, Metric::Euclidean | Metric::Cosine);
+        if matches!(self.graph, GraphKind::Pca(_)) && !is_rotated {
+            return Err(Error::ProjectedMetric { metric: self.input_metric.to_string() });
+        }
         let (least, most) = (Self::LEAST_TOLERANCE, Self::MOST_TOLERANCE);
         if !(least..=most).contains(&self.tolerance) {
             return Err(Error::Tolerance { least, most, got: self.tolerance });

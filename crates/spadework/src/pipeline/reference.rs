@@ -14,6 +14,8 @@
 //! input and output stands for it and so is not its own neighbor; its neighbors, its entries and its score are then
 //! those of the reference sample, up to the residual of the eigenpairs.
 
+use std::sync::Arc;
+
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -23,8 +25,8 @@ use crate::error::{Error, Result};
 use crate::graph::{GraphKind, SideSamples, Weights};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, Stage, check_cancelled};
-use crate::neighbors::{Element, NeighborLists, ordered, squared_distance};
-use crate::samples::{PairedSamples, Samples, Side, Values};
+use crate::neighbors::{Element, NeighborLists, ordered, squared_by};
+use crate::samples::{FittedGeometry, Norm, PairedSamples, Samples, Side, Values};
 use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
 use crate::threads::with_threads;
 
@@ -36,7 +38,10 @@ const LEAST_DOMINANCE: f64 = 2.0;
 /// A scored model that new samples are measured by.
 #[derive(Debug)]
 pub struct Reference<'a> {
+    /// In place.
     samples: PairedSamples<'a>,
+    /// How new samples come to their places, inputs and outputs.
+    geometries: [FittedGeometry; 2],
     params: SpadeParams,
     eigenvalues: Vec<f64>,
     embedding: SpectralEmbedding,
@@ -73,7 +78,7 @@ pub struct NewScores {
 
 impl<'a> Reference<'a> {
     /// Prepares a scored model: its samples, and the eigenvalues and the embedding of its report. Of the parameters, k (the
-    /// one used), the search and the threads count; the graphs must be the plain ones, kNN of unit weights.
+    /// one used), the metrics, the search and the threads count; the graphs must be the plain ones, kNN of unit weights.
     ///
     /// Finds the reach of every reference sample, the distance of its k-th neighbor, which takes a neighbor search per side.
     ///
@@ -95,17 +100,34 @@ impl<'a> Reference<'a> {
             let (graph, weights) = (graph.to_string(), weights.to_string());
             return Err(Error::ReferenceGraphs { graph, weights });
         }
+        let (input, output) = samples.into_sides();
+        let geometries = [
+            params.geometry(Side::Input).fit(Side::Input, &input)?,
+            params.geometry(Side::Output).fit(Side::Output, &output)?,
+        ];
+        let samples = PairedSamples::new(geometries[0].place(input)?, geometries[1].place(output)?)?;
+        // New samples are compared with these as they are.
+        for side in [samples.input(), samples.output()] {
+            if side.enlarged()?.is_some() {
+                return Err(Error::TooSmallReference);
+            }
+        }
         let (graph, inputs, outputs) = with_threads(params.threads, || -> Result<_> {
-            let lists = |side, samples| searched(side, SideSamples::Given(samples), params, None, monitor);
-            let inputs = lists(Side::Input, samples.input())?;
-            let outputs = lists(Side::Output, samples.output())?;
-            Ok((inputs.graph(params.neighbors), inputs.into_lists(), outputs.into_lists()))
+            let lists = |side, samples: &Samples<'_>| -> Result<_> {
+                let lists =
+                    searched(side, SideSamples::Given(Arc::new(samples.view())), params, None, monitor)?;
+                Ok((lists.graph(params.neighbors), lists.into_lists()))
+            };
+            let (graph, inputs) = lists(Side::Input, samples.input())?;
+            let (_, outputs) = lists(Side::Output, samples.output())?;
+            Ok((graph, inputs, outputs))
         })?;
         let edges = EdgeScores::from_embedding(&graph, &embedding);
         let mut ascending = NodeScores::from_edges(&graph, &edges).scores().to_vec();
         ascending.sort_unstable_by(f64::total_cmp);
         Ok(Self {
             samples,
+            geometries,
             params: params.clone(),
             eigenvalues,
             embedding,
@@ -139,6 +161,8 @@ impl<'a> Reference<'a> {
         }
         check_dims(Side::Input, self.samples.input(), inputs)?;
         check_dims(Side::Output, self.samples.output(), outputs)?;
+        let [input_place, output_place] = &self.geometries;
+        let (inputs, outputs) = (&input_place.place(inputs.view())?, &output_place.place(outputs.view())?);
         monitor.begin(Stage::NewSamples);
         let k = self.params.neighbors;
         let (known, input, output) = with_threads(self.params.threads, || {
@@ -268,40 +292,50 @@ fn neighbors_of_new(
     known: &[Option<u32>],
     monitor: &dyn Monitor,
 ) -> Result<Vec<NewNeighbors>> {
+    let norm = reference.norm();
+    let found = Joined { norm, reach, neighbors, known };
     match (reference.values(), new.values()) {
-        (Values::F32(a), Values::F32(b)) => each_new_sample(a, b, reach, neighbors, known, monitor),
-        (Values::F64(a), Values::F64(b)) => each_new_sample(a, b, reach, neighbors, known, monitor),
-        (Values::U8(a), Values::U8(b)) => each_new_sample(a, b, reach, neighbors, known, monitor),
+        (Values::F32(a), Values::F32(b)) => found.each_new_sample(a, b, monitor),
+        (Values::F64(a), Values::F64(b)) => found.each_new_sample(a, b, monitor),
+        (Values::U8(a), Values::U8(b)) => found.each_new_sample(a, b, monitor),
         // Both in double precision, which holds every number: distances are the same.
-        (a, b) => each_new_sample(&a.all_doubles(), &b.all_doubles(), reach, neighbors, known, monitor),
+        (a, b) => found.each_new_sample(&a.all_doubles(), &b.all_doubles(), monitor),
     }
 }
 
-fn each_new_sample<T: Element>(
-    reference: &[T],
-    new: &[T],
-    reach: &[Neighbor],
+/// What joins new samples to the reference on one side.
+#[derive(Clone, Copy)]
+struct Joined<'a> {
+    norm: Norm,
+    reach: &'a [Neighbor],
     neighbors: usize,
-    known: &[Option<u32>],
-    monitor: &dyn Monitor,
-) -> Result<Vec<NewNeighbors>> {
-    let dim = new.len() / known.len();
-    new.par_chunks_exact(dim)
-        .zip(known)
-        .map(|(row, &own)| {
-            check_cancelled(monitor)?;
-            Ok(arch().dispatch(Joining { reference, row, reach, neighbors, own }))
-        })
-        .collect()
+    known: &'a [Option<u32>],
+}
+
+impl Joined<'_> {
+    fn each_new_sample<T: Element>(
+        self,
+        reference: &[T],
+        new: &[T],
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<NewNeighbors>> {
+        let dim = new.len() / self.known.len();
+        new.par_chunks_exact(dim)
+            .zip(self.known)
+            .map(|(row, &own)| {
+                check_cancelled(monitor)?;
+                Ok(arch().dispatch(Joining { side: self, reference, row, own }))
+            })
+            .collect()
+    }
 }
 
 /// The k nearest reference samples of a new one, and those that have it among their own k nearest. The new sample has
 /// the index of the reference sample it equals, or the last: a newcomer loses every tie.
 struct Joining<'a, T> {
+    side: Joined<'a>,
     reference: &'a [T],
     row: &'a [T],
-    reach: &'a [Neighbor],
-    neighbors: usize,
     own: Option<u32>,
 }
 
@@ -310,7 +344,7 @@ impl<T: Element> WithSimd for Joining<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> NewNeighbors {
-        let Self { reference, row, reach, neighbors, own } = self;
+        let Self { side: Joined { norm, reach, neighbors, .. }, reference, row, own } = self;
         let index = own.unwrap_or(u32::MAX);
         let mut nearest: Vec<Neighbor> = Vec::with_capacity(neighbors + 1);
         let mut chosen_by = Vec::new();
@@ -319,11 +353,11 @@ impl<T: Element> WithSimd for Joining<'_, T> {
                 continue;
             }
             let farthest = if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
-            let at_least = T::least_squared_distance(simd, row, other);
+            let at_least = T::least_squared_by(norm, simd, row, other);
             if at_least > farthest && at_least > reach[q].0 {
                 continue;
             }
-            let distance = squared_distance(row, other);
+            let distance = squared_by(norm, row, other);
             if ordered(&(distance, index), &reach[q]).is_le() {
                 chosen_by.push(q as u32);
             }

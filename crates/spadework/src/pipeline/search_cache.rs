@@ -5,19 +5,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::params::SpadeParams;
 use crate::graph::{Dimensions, GraphKind, Projection};
 use crate::neighbors::{NeighborLists, SearchMethod};
-use crate::samples::Side;
+use crate::samples::{Geometry, Side};
 
 /// Lists and projections of the two sides of one model.
 #[derive(Debug, Default)]
 pub(super) struct SearchCache {
     lists: Mutex<Vec<(Searched, NeighborLists)>>,
-    projections: Mutex<Vec<(Dimensions, Arc<Projection>)>>,
+    projections: Mutex<Vec<(Projected, Arc<Projection>)>>,
 }
+
+/// What projections depend on.
+pub(super) type Projected = (Geometry, Dimensions);
 
 /// What lists depend on, except for k.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Searched {
     side: Side,
+    geometry: Geometry,
     projected: Option<Dimensions>,
     method: SearchMethod,
     seed: u64,
@@ -29,7 +33,7 @@ impl Searched {
             (Side::Input, GraphKind::Pca(dimensions)) => Some(dimensions),
             _ => None,
         };
-        Self { side, projected, method: params.search, seed: params.seed }
+        Self { side, geometry: params.geometry(side), projected, method: params.search, seed: params.seed }
     }
 }
 
@@ -48,15 +52,15 @@ impl SearchCache {
         known.push((what, lists.clone()));
     }
 
-    /// The projection to so many dimensions, where it is known.
-    pub(super) fn projection(&self, dimensions: Dimensions) -> Option<Arc<Projection>> {
+    /// A projection, where it is known.
+    pub(super) fn projection(&self, what: Projected) -> Option<Arc<Projection>> {
         let known = self.projections.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().find(|(other, _)| *other == dimensions).map(|(_, projection)| Arc::clone(projection))
+        known.iter().find(|(other, _)| *other == what).map(|(_, projection)| Arc::clone(projection))
     }
 
     /// Keeps a projection.
-    pub(super) fn keep_projection(&self, dimensions: Dimensions, projection: &Arc<Projection>) {
+    pub(super) fn keep_projection(&self, what: Projected, projection: &Arc<Projection>) {
         let mut known = self.projections.lock().unwrap_or_else(PoisonError::into_inner);
-        known.push((dimensions, Arc::clone(projection)));
+        known.push((what, Arc::clone(projection)));
     }
 }

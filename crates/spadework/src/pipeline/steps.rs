@@ -174,6 +174,7 @@ pub(super) fn scores_step(
             (scores, Some(info))
         }
     };
+    check_range(&graphs, &edge_scores)?;
     let node_scores = NodeScores::from_edges(graphs.input(), &edge_scores);
     let timings = &mut diagnostics.timings;
     timings.eigen = eigen_time;
@@ -191,6 +192,16 @@ pub(super) fn scores_step(
         full_spectrum,
         diagnostics,
     })
+}
+
+/// Some edge has a positive score where λ_1 is positive, so one that is lost shows in the largest.
+fn check_range(graphs: &GraphPair, scores: &EdgeScores) -> Result<()> {
+    let largest = scores
+        .scores()
+        .iter()
+        .copied()
+        .fold(0.0, |largest: f64, score| if score.is_nan() { f64::INFINITY } else { largest.max(score) });
+    if largest.is_normal() { Ok(()) } else { Err(graphs.weight_range()) }
 }
 
 /// Steps (b) and (c) of one model among several, on the threads of the caller.

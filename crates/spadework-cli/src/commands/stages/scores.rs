@@ -5,7 +5,7 @@ use spadework_app::{LabelSource, ScoresStageRequest, StagedScores, TableFormat, 
 use crate::args_stages::ScoresArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render;
+use crate::render_score;
 use crate::requests::command_line;
 
 pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
@@ -22,8 +22,10 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
     let staged = make_scores(&request, &args.terminal.console().monitor())?;
     Console::data(&match &staged {
         StagedScores::Kept(document) if args.terminal.json => json(document),
-        StagedScores::Kept(document) => render::headline(document),
+        StagedScores::Kept(document) => render_score::answer(document),
         StagedScores::Made(scored) if args.terminal.json => json(&scored.document),
-        StagedScores::Made(scored) => render::score(&scored.document, scored.report.node_scores.scores()),
+        StagedScores::Made(scored) => {
+            render_score::score(&scored.document, scored.report.node_scores.scores())
+        }
     })
 }

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, with_elements};
+use crate::samples::{Norm, Samples, with_elements};
 use descent::Descent;
 use lists::{Candidate, CandidateLists};
 use recall::Truth;
@@ -118,7 +118,9 @@ impl ApproximateSearch {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        if samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors) {
+        let few = samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors);
+        // The trees and the descent know Euclidean distances only.
+        if few || samples.norm() != Norm::Euclidean {
             return ExactSearch.search(samples, neighbors, monitor);
         }
         links::check_samples(samples.len())?;

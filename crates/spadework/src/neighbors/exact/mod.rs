@@ -39,10 +39,11 @@ mod tiles;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::between::search_every_pair;
 use super::{BruteForce, Element, NeighborLists, NeighborSearch, RowSource, Rows, check_neighbors};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Samples, with_elements};
+use crate::samples::{Norm, Samples, with_elements};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
@@ -93,6 +94,9 @@ impl ExactSearch {
         monitor: &dyn Monitor,
     ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
+        if samples.norm() != Norm::Euclidean {
+            return search_every_pair(samples, neighbors, monitor).map(Some);
+        }
         match low_dimensional::search_where_it_pays(samples, neighbors, most_core_seconds, monitor)? {
             Some(lists) => Ok(Some(lists)),
             None => ProductSearch::search_within(samples, neighbors, most_core_seconds, monitor),
@@ -135,6 +139,9 @@ impl ProductSearch {
     ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
         let dim = samples.dim();
+        if samples.norm() != Norm::Euclidean {
+            return search_every_pair(samples, neighbors, monitor).map(Some);
+        }
         if dim > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }

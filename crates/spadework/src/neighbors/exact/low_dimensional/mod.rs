@@ -32,8 +32,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
+use crate::neighbors::between::search_every_pair;
 use crate::neighbors::{NeighborLists, NeighborSearch, Recall, check_neighbors};
-use crate::samples::Samples;
+use crate::samples::{Norm, Samples};
 use nearest::{index_of, squared_distance_of};
 use query::{Effort, TreeQuery};
 use tree::Tree;
@@ -61,6 +62,9 @@ impl NeighborSearch for TreeSearch {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
+        if samples.norm() != Norm::Euclidean {
+            return search_every_pair(samples, neighbors, monitor);
+        }
         search_tree(&Tree::of(samples), neighbors, monitor)
     }
 }

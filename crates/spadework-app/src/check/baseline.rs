@@ -1,0 +1,118 @@
+//! The result that a model is compared with.
+
+use std::path::{Path, PathBuf};
+
+use spadework_document::score::ScoreDocument;
+use spadework_io::read_column;
+
+use crate::failure::Failure;
+use crate::places::folder_of;
+use crate::usage::Usage;
+
+/// A result that was made earlier.
+#[derive(Debug)]
+pub(super) struct Baseline {
+    /// What the user typed.
+    path: PathBuf,
+    pub(super) document: ScoreDocument,
+    /// The table of its samples, where it is there.
+    table: Option<PathBuf>,
+}
+
+impl Baseline {
+    /// Reads the folder of a result, the `result.json` in it, or a document somewhere else, which has no table of samples.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let folder = folder_of(path);
+        let is_folder = folder.is_dir();
+        let document = if is_folder { folder.join("result.json") } else { path.to_owned() };
+        let table = Some(folder.join("nodes.csv")).filter(|table| is_folder && table.is_file());
+        Ok(Self { path: path.to_owned(), document: ScoreDocument::read(&document)?, table })
+    }
+
+    /// A number for every sample, NaN where there is none.
+    pub(super) fn column(&self, name: &str) -> Result<Option<Vec<f64>>, Failure> {
+        let Some(table) = &self.table else { return Ok(None) };
+        Ok(read_column(table, name)?.filter(|column| column.len() == self.document.samples))
+    }
+
+    /// Whether it was made of the same inputs, so that samples can be compared one by one.
+    pub(super) fn has_samples_of(&self, document: &ScoreDocument) -> bool {
+        let inputs = |document: &ScoreDocument| Some(document.data.as_ref()?.inputs.digest.clone());
+        self.document.samples == document.samples
+            && inputs(document).is_some_and(|digest| inputs(&self.document) == Some(digest))
+    }
+
+    /// Refuses a baseline that was asked for something else: no comparison with it would say anything.
+    pub(super) fn check_comparable(&self, document: &ScoreDocument) -> Result<(), Failure> {
+        let theirs = &self.document;
+        let counts = [
+            ("numbers per input", theirs.input_dim, document.input_dim),
+            ("neighbors", theirs.neighbors.requested, document.neighbors.requested),
+        ];
+        let [their_distances, our_distances] = [theirs, document].map(|of| of.request.distances());
+        let words = [
+            ("distances", &their_distances, &our_distances),
+            ("kind of graph", &theirs.graph, &document.graph),
+            ("weights", &theirs.weights, &document.weights),
+        ];
+        let counts = counts.into_iter().find_map(|(fact, theirs, ours)| differs(fact, &theirs, &ours));
+        let words = || words.into_iter().find_map(|(fact, theirs, ours)| differs(fact, theirs, ours));
+        let corruption = || differs("corruption", &corruption_of(theirs), &corruption_of(document));
+        let probe = || match (probe_of(theirs), probe_of(document)) {
+            (Some(theirs), Some(ours)) => differs("probe", &theirs, &ours),
+            _ => None,
+        };
+        self.refused(counts.or_else(words).or_else(corruption).or_else(probe))
+    }
+
+    /// Refuses a baseline whose SPADE score is not of the same samples on graphs connected the same way.
+    pub(super) fn check_score_comparable(&self, document: &ScoreDocument) -> Result<(), Failure> {
+        let theirs = &self.document;
+        let counts = [
+            ("samples", theirs.samples, document.samples),
+            ("neighbors", theirs.neighbors.used, document.neighbors.used),
+        ];
+        let counts = counts.into_iter().find_map(|(fact, theirs, ours)| differs(fact, &theirs, &ours));
+        self.refused(counts.or_else(|| connected_otherwise(theirs, document)))
+    }
+
+    fn refused(&self, reason: Option<String>) -> Result<(), Failure> {
+        match reason {
+            None => Ok(()),
+            Some(reason) => Err(Failure::from(Usage::Baseline { reason }).about_file(&self.path)),
+        }
+    }
+}
+
+fn differs<T: PartialEq + std::fmt::Display>(fact: &str, theirs: &T, ours: &T) -> Option<String> {
+    (theirs != ours).then(|| format!("the same {fact} ({ours}), got {theirs}"))
+}
+
+/// What was done to the inputs.
+fn corruption_of(document: &ScoreDocument) -> String {
+    document.corruption.as_ref().map_or_else(
+        || "none".to_owned(),
+        |corruption| format!("{}:{}, seed {}", corruption.kind, corruption.severity, corruption.seed),
+    )
+}
+
+/// How the model was probed.
+fn probe_of(document: &ScoreDocument) -> Option<String> {
+    document.facts.probe.as_ref().map(|probe| format!("{} with {} copies", probe.probe, probe.probes))
+}
+
+/// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had
+/// nothing to do.
+fn connected_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
+    let bridges = |d: &ScoreDocument| d.graphs.input.bridges + d.graphs.output.bridges;
+    let is_changed = |d: &ScoreDocument| d.neighbors.used > d.neighbors.requested || bridges(d) > 0;
+    let (theirs, ours) = (&baseline.connectivity, &document.connectivity);
+    if theirs != ours && (is_changed(baseline) || is_changed(document)) {
+        return differs("connectivity policy", theirs, ours);
+    }
+    match (bridges(baseline), bridges(document)) {
+        (0, ours @ 1..) => Some(format!("bridges where this run has them ({ours}), got none")),
+        (theirs @ 1.., 0) => Some(format!("no bridges where this run has none, got {theirs}")),
+        _ => None,
+    }
+}

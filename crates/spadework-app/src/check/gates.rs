@@ -1,0 +1,261 @@
+//! Limits become gates, and gates decide: pass, fail, or undecided where the interval covers the limit.
+
+use spadework_document::Note;
+use spadework_document::check::{GateDocument, GatedNumber, Outcome};
+use spadework_document::estimates::{EstimatesDocument, ShareDocument};
+use spadework_probe::intervals::{Decision, Difference, Estimated, paired_shares, unpaired_shares};
+
+use super::baseline::Baseline;
+use super::{BaselineRequest, Limits};
+use crate::failure::Failure;
+use crate::score::Scored;
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+
+/// New failures that are named, at most.
+const NAMED: usize = 10;
+
+/// Everything that a model is judged by.
+pub(super) struct Gates<'a> {
+    pub(super) limits: &'a Limits,
+    pub(super) baseline: Option<(&'a BaselineRequest<'a>, &'a Baseline)>,
+    pub(super) scored: &'a Scored,
+}
+
+/// What the gates decided.
+pub(super) struct Judged {
+    pub(super) gates: Vec<GateDocument>,
+    /// Samples that the baseline has and this model has not.
+    pub(super) new_failures: Vec<usize>,
+    pub(super) notes: Vec<Note>,
+}
+
+/// Shares that have gates, best evidence first.
+const SHARES: [GatedNumber; 4] =
+    [GatedNumber::RobustAccuracy, GatedNumber::Survived, GatedNumber::Accuracy, GatedNumber::Overlap];
+
+impl Gates<'_> {
+    /// Judges the model.
+    pub(super) fn judge(&self) -> Result<Judged, Failure> {
+        let mut judged = Judged { gates: Vec::new(), new_failures: Vec::new(), notes: Vec::new() };
+        for number in SHARES {
+            judged.gates.extend(self.smallest(number)?);
+        }
+        judged.gates.extend(self.largest_score());
+        let Some((request, baseline)) = self.baseline else { return Ok(judged) };
+        baseline.check_comparable(&self.scored.document)?;
+        let drops = Drops { request, baseline, scored: self.scored, ours: self.columns()? };
+        for number in SHARES {
+            judged.gates.extend(drops.gate(number)?);
+        }
+        judged.gates.extend(drops.regression()?);
+        judged.new_failures = drops.new_failures()?;
+        judged.notes.extend(drops.unequal_probes());
+        Ok(judged)
+    }
+
+    /// The gate of a smallest share, where there is a limit.
+    fn smallest(&self, number: GatedNumber) -> Result<Option<GateDocument>, Failure> {
+        let Limits { min_robust_accuracy, min_survived, min_accuracy, min_overlap, .. } = *self.limits;
+        let (gate, limit) = match number {
+            GatedNumber::RobustAccuracy => ("min-robust-accuracy", min_robust_accuracy),
+            GatedNumber::Survived => ("min-survived", min_survived),
+            GatedNumber::Accuracy => ("min-accuracy", min_accuracy),
+            GatedNumber::Overlap => ("min-overlap", min_overlap),
+            GatedNumber::ModelScore => return Ok(None),
+        };
+        let Some(limit) = limit else { return Ok(None) };
+        let share = share_of(&self.scored.document.facts.estimates, number)
+            .ok_or_else(|| Failure::from(Usage::NothingToGate { gate }))?;
+        let outcome = outcome_of(estimated(&share).is_at_least(limit));
+        Ok(Some(GateDocument { share: Some(share), ..empty(gate, number, outcome, limit) }))
+    }
+
+    /// The gate of the largest SPADE score. It is the score of these samples and no estimate, so it is never undecided.
+    fn largest_score(&self) -> Option<GateDocument> {
+        let limit = self.limits.max_score?;
+        let score = self.scored.document.model_score;
+        let outcome = if score <= limit { Outcome::Pass } else { Outcome::Fail };
+        let gate = empty("max-score", GatedNumber::ModelScore, outcome, limit);
+        Some(GateDocument { score: Some(score), ..gate })
+    }
+
+    /// What is known of every sample of this model.
+    fn columns(&self) -> Result<Vec<(&'static str, Vec<f64>)>, Failure> {
+        self.scored.samples().more_columns()
+    }
+}
+
+/// How far a model may drop below its baseline.
+struct Drops<'a> {
+    request: &'a BaselineRequest<'a>,
+    baseline: &'a Baseline,
+    scored: &'a Scored,
+    ours: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// A model less its baseline.
+struct Compared {
+    difference: Difference,
+    is_paired: bool,
+}
+
+impl Drops<'_> {
+    /// The gate of a share that both models have.
+    fn gate(&self, number: GatedNumber) -> Result<Option<GateDocument>, Failure> {
+        let share = share_of(&self.scored.document.facts.estimates, number);
+        let theirs = share_of(&self.baseline.document.facts.estimates, number);
+        let (Some(share), Some(theirs)) = (share, theirs) else { return Ok(None) };
+        let limit = self.request.max_drop;
+        let gate = GateDocument {
+            share: Some(share),
+            baseline: Some(theirs.estimate),
+            ..empty("max-drop", number, Outcome::Undecided, limit)
+        };
+        if let (GatedNumber::Overlap, Some(reason)) = (number, self.overlaps_differ()) {
+            return Ok(Some(GateDocument { reason: Some(reason), ..gate }));
+        }
+        let Compared { difference, is_paired } = self.compared(number, &share, &theirs)?;
+        let outcome = outcome_of(difference.drops_at_most(limit));
+        Ok(Some(GateDocument {
+            outcome,
+            difference: Some(difference.into()),
+            paired: Some(is_paired),
+            ..gate
+        }))
+    }
+
+    fn compared(
+        &self,
+        number: GatedNumber,
+        ours: &ShareDocument,
+        theirs: &ShareDocument,
+    ) -> Result<Compared, Failure> {
+        let unpaired = || Compared {
+            difference: unpaired_shares(&estimated(theirs), &estimated(ours)),
+            is_paired: false,
+        };
+        let Some((before, now)) = self.same_samples(column_of(number))? else { return Ok(unpaired()) };
+        if number == GatedNumber::Overlap {
+            let difference = self.scored.facts.overlap.less_shares(&before);
+            return Ok(Compared { difference, is_paired: true });
+        }
+        let pairs = before.iter().zip(now).filter(|(before, now)| !before.is_nan() && !now.is_nan());
+        let (before, now): (Vec<bool>, Vec<bool>) =
+            pairs.map(|(&before, &now)| (before > 0.0, now > 0.0)).unzip();
+        // Other samples were probed, for the most part.
+        if now.is_empty() || 2 * now.len() < ours.n {
+            return Ok(unpaired());
+        }
+        Ok(Compared { difference: paired_shares(&before, &now), is_paired: true })
+    }
+
+    /// The same column of the baseline and of this model; none where their samples are not the same.
+    fn same_samples(&self, name: &str) -> Result<Option<(Vec<f64>, &[f64])>, Failure> {
+        if !self.baseline.has_samples_of(&self.scored.document) {
+            return Ok(None);
+        }
+        let ours = self.ours.iter().find(|(column, _)| *column == name);
+        let Some((_, ours)) = ours else { return Ok(None) };
+        Ok(self.baseline.column(name)?.map(|theirs| (theirs, ours.as_slice())))
+    }
+
+    /// Why overlaps cannot be compared: among more samples neighbors are nearer and fewer of them stay.
+    fn overlaps_differ(&self) -> Option<String> {
+        let (theirs, ours) = (self.baseline.document.samples, self.scored.document.samples);
+        (theirs != ours).then(|| {
+            format!("overlaps of {ours} samples and of {theirs}, as in the baseline, cannot be compared")
+        })
+    }
+
+    /// The gate of a SPADE score that has grown, where there is a limit.
+    fn regression(&self) -> Result<Option<GateDocument>, Failure> {
+        let Some(part) = self.request.max_regression else { return Ok(None) };
+        let (baseline, score) = (&self.baseline.document, self.scored.document.model_score);
+        self.baseline.check_score_comparable(&self.scored.document)?;
+        let limit = baseline.model_score * (1.0 + part);
+        // Two runs of the same data agree to the residual, not to the last digit.
+        let is_kept = score <= limit * (1.0 + baseline.tolerance.min(1e-6));
+        let outcome = if is_kept { Outcome::Pass } else { Outcome::Fail };
+        let gate = empty("max-regression", GatedNumber::ModelScore, outcome, limit);
+        Ok(Some(GateDocument { score: Some(score), baseline: Some(baseline.model_score), ..gate }))
+    }
+
+    /// Samples that survived under the baseline (are right, where not both were probed) and do not any more, most fragile first.
+    fn new_failures(&self) -> Result<Vec<usize>, Failure> {
+        let pairs = match self.same_samples("survived")? {
+            Some(pairs) => Some(pairs),
+            None => self.same_samples("correct")?,
+        };
+        let Some((before, now)) = pairs else { return Ok(Vec::new()) };
+        let is_new = |&index: &usize| before[index] == 1.0 && now[index] == 0.0;
+        Ok(self.scored.facts.fragility.ranking().into_iter().filter(is_new).take(NAMED).collect())
+    }
+
+    /// What could be compared if both models were probed.
+    fn unequal_probes(&self) -> Option<Note> {
+        let theirs = self.baseline.document.facts.probe.as_ref();
+        let ours = self.scored.document.facts.probe.as_ref();
+        let message = match (theirs, ours) {
+            (Some(probe), None) => format!(
+                "the baseline was probed and this model was not, so its drop under attack is not known: pass --model and --probe {}",
+                probe.probe
+            ),
+            (None, Some(probe)) => format!(
+                "this model was probed and the baseline was not, so its drop under attack is not known: make the baseline with \
+                 `spadework score --model FILE --probe {} --out DIR`",
+                probe.probe
+            ),
+            _ => return None,
+        };
+        Some(Note { code: NoteCode::ProbedAlone.to_string(), message })
+    }
+}
+
+fn outcome_of(decision: Decision) -> Outcome {
+    match decision {
+        Decision::Kept => Outcome::Pass,
+        Decision::Broken => Outcome::Fail,
+        Decision::Open => Outcome::Undecided,
+    }
+}
+
+fn share_of(estimates: &EstimatesDocument, number: GatedNumber) -> Option<ShareDocument> {
+    match number {
+        GatedNumber::RobustAccuracy => estimates.robust_accuracy,
+        GatedNumber::Survived => estimates.survived,
+        GatedNumber::Accuracy => estimates.accuracy,
+        GatedNumber::Overlap => estimates.overlap,
+        GatedNumber::ModelScore => None,
+    }
+}
+
+/// The column of the table of samples that a share is the mean of.
+fn column_of(number: GatedNumber) -> &'static str {
+    match number {
+        GatedNumber::RobustAccuracy => "robust",
+        GatedNumber::Survived => "survived",
+        GatedNumber::Accuracy => "correct",
+        GatedNumber::Overlap | GatedNumber::ModelScore => "overlap",
+    }
+}
+
+fn estimated(share: &ShareDocument) -> Estimated {
+    Estimated::new(share.estimate, share.lower, share.upper, share.n)
+}
+
+/// A gate without numbers.
+fn empty(gate: &str, number: GatedNumber, outcome: Outcome, limit: f64) -> GateDocument {
+    GateDocument {
+        gate: gate.to_owned(),
+        number,
+        outcome,
+        limit,
+        share: None,
+        score: None,
+        baseline: None,
+        difference: None,
+        paired: None,
+        reason: None,
+    }
+}

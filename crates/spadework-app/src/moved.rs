@@ -1,0 +1,142 @@
+//! The samples whose neighborhoods changed most between two models: what an upgrade of an embedding has moved.
+
+use std::sync::Arc;
+
+use spadework::pipeline::neighbor_graph;
+use spadework::{Samples, SpadeParams};
+use spadework_document::moved::{MovedDocument, MovedNodeDocument, SCHEMA};
+use spadework_io::Labels;
+use spadework_io::output::write_bytes;
+use spadework_probe::NeighborhoodOverlap;
+
+use crate::data::{ModelData, OutputSource};
+use crate::failure::Failure;
+use crate::labels;
+use crate::model_runner::ModelRunner;
+use crate::observer::{Observer, Session};
+use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::sides::{Inputs, Outputs};
+use crate::tables::csv_field;
+use crate::usage::Usage;
+
+/// Samples that are listed where the request names no number.
+const DEFAULT_TOP: usize = 100;
+
+/// Which models are compared.
+#[derive(Debug, Clone)]
+pub struct MovedRequest<'a> {
+    /// The inputs, the model before, the labels.
+    pub data: ModelData<'a>,
+    /// The model after.
+    pub against: OutputSource<'a>,
+    /// Neighbors per sample, and how they are searched.
+    pub params: SpadeParams,
+    /// How many samples; 100, or all where there are fewer, by default.
+    pub top: Option<usize>,
+    /// A folder for the result.
+    pub folder: Option<FolderRequest<'a>>,
+}
+
+/// The samples that moved.
+#[derive(Debug, Clone)]
+pub struct Moved {
+    /// The samples, those that kept the smallest share of their neighbors first.
+    pub indices: Vec<usize>,
+    /// The samples with label, overlap and rank, as CSV with a header.
+    pub table: String,
+    /// All of it as a document.
+    pub document: MovedDocument,
+}
+
+/// Finds the samples whose neighborhoods changed most.
+///
+/// The neighbors are those of the k asked for; nothing has to be connected, and no eigenpairs are found.
+///
+/// # Errors
+/// When the request makes no sense, or its files cannot be read or written.
+pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Moved, Failure> {
+    request.params.check()?;
+    let folder = request.folder.map(ResultFolder::create).transpose()?;
+    let session = Session::new(observer);
+    let MovedRequest { data, params, .. } = request;
+    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let given = inputs.view()?;
+    let runner =
+        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let before = Outputs::load(&data.outputs, given.array(), &runner)?;
+    let after = Outputs::load(&request.against, given.array(), &runner)?;
+    let (before, after) = (before.view()?, after.view()?);
+    let (Some(old), Some(new)) = (before.samples(), after.samples()) else {
+        return Err(Usage::MovedGraph.into());
+    };
+    request.check_samples(old, new)?;
+    let with_inputs = given.array().and_then(|array| array.labels());
+    let labels = labels::load(data.labels.as_ref(), with_inputs)?;
+    if let Some(labels) = &labels {
+        labels::check_count(labels, old.len(), None)?;
+    }
+    let graph = |samples| neighbor_graph(samples, params, session.monitor());
+    let overlap = NeighborhoodOverlap::between(Arc::new(graph(old)?), &graph(new)?);
+    let mut indices = overlap.samples().ranking();
+    indices.truncate(request.top.unwrap_or(DEFAULT_TOP));
+    let names = [before.name().to_owned(), after.name().to_owned()];
+    let document = document(request, names, &overlap, labels.as_ref(), indices, &session);
+    let table = table(&document, labels.as_ref());
+    if let Some(folder) = folder {
+        folder.write_document(&document)?;
+        write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;
+        folder.commit()?;
+    }
+    Ok(Moved { indices: document.indices.clone(), table, document })
+}
+
+impl MovedRequest<'_> {
+    fn check_samples(&self, before: &Samples<'_>, after: &Samples<'_>) -> Result<(), Failure> {
+        let (before, after) = (before.len(), after.len());
+        match self.top {
+            _ if before != after => Err(Usage::MovedSamples { before, after }.into()),
+            Some(top) if top > before => Err(Usage::TooManySelected { samples: before, top }.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn document(
+    request: &MovedRequest<'_>,
+    [outputs, against]: [String; 2],
+    overlap: &NeighborhoodOverlap,
+    labels: Option<&Labels>,
+    indices: Vec<usize>,
+    session: &Session<'_>,
+) -> MovedDocument {
+    let shares = overlap.samples().shares();
+    let node = |&index: &usize| MovedNodeDocument {
+        index,
+        label: labels.map(|labels| labels.ids()[index]),
+        overlap: shares[index],
+    };
+    MovedDocument {
+        schema: SCHEMA.to_owned(),
+        outputs,
+        against,
+        samples: shares.len(),
+        neighbors: request.params.neighbors,
+        overlap: overlap.estimate().into(),
+        top: indices.len(),
+        nodes: indices.iter().map(node).collect(),
+        indices,
+        seed: request.params.seed,
+        notes: session.notes(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// index, label, overlap, rank.
+fn table(document: &MovedDocument, labels: Option<&Labels>) -> String {
+    let mut table = String::from("index,label,overlap,rank\n");
+    for (at, node) in document.nodes.iter().enumerate() {
+        let label = labels.map(|labels| csv_field(&labels::text(labels, node.index))).unwrap_or_default();
+        table.push_str(&format!("{},{label},{},{}\n", node.index, node.overlap, at + 1));
+    }
+    table
+}

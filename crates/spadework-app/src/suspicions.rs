@@ -1,0 +1,182 @@
+//! Cheap checks that save a day: what a user probably did not mean.
+
+use spadework::Samples;
+use spadework_probe::{Probe, ProbeNorm, accuracy};
+
+use crate::failure::Failure;
+use crate::observer::Session;
+use crate::side_view::SideView;
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+
+/// Numbers that are looked at, at most, to tell pixels from other numbers.
+const LOOKED_AT: usize = 1 << 20;
+/// Numbers per sample from which whole numbers up to 255 are probably pixels.
+const FEWEST_PIXELS: usize = 16;
+/// Columns whose spreads differ by more than this decide about distances alone.
+const MOST_UNEQUAL: f64 = 100.0;
+/// Columns of a table, at most; samples with more numbers are images, sounds or embeddings.
+const MOST_COLUMNS: usize = 1000;
+
+/// Inputs that a model or a distance will probably misread; `is_run_as_given` where a model is run on them without a normalization.
+pub(crate) fn about_inputs(inputs: &SideView<'_>, is_run_as_given: bool, session: &Session<'_>) {
+    let Some(samples) = inputs.samples() else { return };
+    if is_run_as_given && look_like_bytes(samples) {
+        session.note(
+            NoteCode::PixelValues,
+            format!(
+                "{}: the inputs are whole numbers up to 255, and the model is given them as they are: if it was trained on 0 to 1, \
+                 divide them by 255 (an array of uint8 is), or pass {}",
+                inputs.name(),
+                session.voice().name("normalize")
+            ),
+        );
+    }
+    if inputs.sample_shape().len() == 1 {
+        about_columns(samples, inputs.name(), session);
+    }
+}
+
+/// Columns of a table whose spreads differ so much that distances are those of the widest.
+fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
+    let range = range(samples);
+    let is_of_one_scale = range[0] >= 0.0 && range[1] <= 1.0 || look_like_bytes(samples);
+    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS || is_of_one_scale {
+        return;
+    }
+    let spreads = standard_deviations(samples);
+    // A constant column moves no distance.
+    let moving = || spreads.iter().copied().enumerate().filter(|(_, spread)| *spread > 0.0);
+    let by_spread = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
+    let (Some((narrow, least)), Some((wide, most))) =
+        (moving().min_by(by_spread), moving().max_by(by_spread))
+    else {
+        return;
+    };
+    if most > MOST_UNEQUAL * least {
+        session.note(
+            NoteCode::UnequalColumns,
+            format!(
+                "{name}: column {wide} of the inputs spreads {:.0} times as far as column {narrow}, and decides which samples are \
+                 neighbors: bring columns to one scale ({})",
+                most / least,
+                session.voice().name("standardize")
+            ),
+        );
+    }
+}
+
+/// Inputs whose largest number is their label, where the outputs' is not: the two were probably exchanged. `accuracies` are those of
+/// the outputs of every model.
+///
+/// # Errors
+/// When there is not one label per sample.
+pub(crate) fn about_swapped_sides(
+    inputs: Option<&Samples<'_>>,
+    labels: Option<&[i64]>,
+    accuracies: &[Option<f64>],
+    session: &Session<'_>,
+) -> Result<(), Failure> {
+    /// Right for more than half of what is not guessed.
+    const CLEARLY: f64 = 0.5;
+    let (Some(inputs), Some(labels)) = (inputs, labels) else { return Ok(()) };
+    let Some(of_inputs) = accuracy(inputs, labels)? else { return Ok(()) };
+    let guessed = 1.0 / inputs.dim() as f64;
+    let is_clear = of_inputs > guessed + CLEARLY * (1.0 - guessed);
+    if is_clear && accuracies.iter().all(|of_outputs| of_outputs.is_none_or(|part| part < of_inputs)) {
+        session.note(
+            NoteCode::SwappedSides,
+            format!(
+                "{:.0} % of the samples have their largest *input* at their label, as only outputs should: were inputs and outputs \
+                 exchanged?",
+                100.0 * of_inputs
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a probe that can turn every sample into any other.
+pub(crate) fn check_radius(probe: Probe, inputs: Option<&Samples<'_>>) -> Result<(), Failure> {
+    let Some(inputs) = inputs else { return Ok(()) };
+    let [lowest, largest] = match range(inputs) {
+        // Probes take numbers between 0 and 1 for pixels, and stay there.
+        [lowest, largest] if lowest >= 0.0 && largest <= 1.0 => [0.0, 1.0],
+        range => range,
+    };
+    // The longest way there is between two samples.
+    let longest = match probe.norm() {
+        ProbeNorm::Linf => largest - lowest,
+        ProbeNorm::L2 => (largest - lowest) * (inputs.dim() as f64).sqrt(),
+    };
+    if probe.radius() <= longest || longest == 0.0 {
+        return Ok(());
+    }
+    Err(Usage::RadiusBeyondInputs { probe: probe.to_string(), radius: probe.radius(), lowest, largest }
+        .into())
+}
+
+/// Whether all numbers are whole, between 0 and 255, and some above 1: images of bytes in another type.
+fn look_like_bytes(samples: &Samples<'_>) -> bool {
+    let [lowest, largest] = range(samples);
+    let is_whole = |value: f64| value.fract() == 0.0;
+    samples.dim() >= FEWEST_PIXELS
+        && lowest >= 0.0
+        && (2.0..=255.0).contains(&largest)
+        && numbers(samples).take(LOOKED_AT).all(is_whole)
+}
+
+/// The least and the largest number.
+fn range(samples: &Samples<'_>) -> [f64; 2] {
+    let widened = |[lowest, largest]: [f64; 2], value: f64| [lowest.min(value), largest.max(value)];
+    let start = [f64::INFINITY, f64::NEG_INFINITY];
+    numbers(samples).fold(start, widened)
+}
+
+fn numbers(samples: &Samples<'_>) -> impl Iterator<Item = f64> {
+    (0..samples.values().len()).map(|at| samples.values().get(at))
+}
+
+/// The standard deviation of every column.
+fn standard_deviations(samples: &Samples<'_>) -> Vec<f64> {
+    let rows = || (0..samples.len()).map(|row| samples.values().doubles(samples.place(row)));
+    let count = samples.len() as f64;
+    let mut means = vec![0.0; samples.dim()];
+    for row in rows() {
+        means.iter_mut().zip(&*row).for_each(|(mean, value)| *mean += value / count);
+    }
+    let mut squares = vec![0.0; samples.dim()];
+    for row in rows() {
+        for ((square, value), mean) in squares.iter_mut().zip(&*row).zip(&means) {
+            *square += (value - mean).powi(2);
+        }
+    }
+    squares.into_iter().map(|square| (square / count).sqrt()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_whole_and_not_all_small() {
+        let of = |value: f32| Samples::from_f32(2, 16, [vec![0.0; 31], vec![value]].concat()).unwrap();
+        assert!(look_like_bytes(&of(255.0)) && look_like_bytes(&of(3.0)));
+        // Bits, fractions and larger numbers are something else.
+        assert!(!look_like_bytes(&of(1.0)) && !look_like_bytes(&of(254.5)) && !look_like_bytes(&of(256.0)));
+    }
+
+    #[test]
+    fn spreads_are_those_of_columns() {
+        let samples = Samples::from_f64(4, 2, vec![1.0, 5.0, 3.0, 5.0, 1.0, 5.0, 3.0, 5.0]).unwrap();
+        assert_eq!(standard_deviations(&samples), [1.0, 0.0]);
+    }
+
+    #[test]
+    fn a_radius_beyond_the_inputs_is_refused() {
+        let unit = Samples::from_f32(2, 4, vec![0.0, 1.0, 0.5, 0.25, 1.0, 0.0, 0.0, 0.5]).unwrap();
+        let check = |probe: &str| check_radius(probe.parse().unwrap(), Some(&unit));
+        assert!(check("linf:8/255").is_ok() && check("linf:1").is_ok() && check("l2:2").is_ok());
+        assert!(check("linf:8").is_err() && check("l2:2.1").is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! What a user may type to select samples.
+
+use std::num::NonZeroUsize;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueEnum};
+
+use crate::args::{ModelArgs, OutputArgs, one_or_more};
+use crate::args_data::CorruptionArgs;
+use crate::args_graphs::SaveGraphsArgs;
+use crate::args_probe::ProbeArgs;
+use crate::args_report::IdsArgs;
+
+#[derive(Debug, Args)]
+#[command(mut_arg("probe", select_probe))]
+pub(crate) struct SelectArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
+    /// How many samples to select [default: 100, or all where there are fewer]
+    #[arg(long, value_name = "N", value_parser = one_or_more)]
+    pub(crate) top: Option<NonZeroUsize>,
+    /// What samples are ranked by [default: fragility for classifiers, node otherwise]
+    #[arg(long, value_enum, value_name = "WORD")]
+    pub(crate) by: Option<By>,
+    /// Instead: the samples whose neighbors changed most from --outputs to --against
+    ///
+    /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only say which samples these are, and
+    /// run models that are given as files.
+    #[arg(long, requires = "against", conflicts_with_all = ["by", "probe", "save_graphs", "output_graph"])]
+    pub(crate) moved: bool,
+    /// With --moved: the outputs of another model for the same samples, or its ONNX file
+    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), requires = "moved")]
+    pub(crate) against: Option<String>,
+    /// Print what is known of each sample next to its id, as CSV with a header
+    #[arg(long)]
+    pub(crate) scores: bool,
+    #[command(flatten)]
+    pub(crate) probe: ProbeArgs,
+}
+
+/// What probes are for where samples are selected.
+fn select_probe(arg: clap::Arg) -> clap::Arg {
+    let more = "A norm, a radius and a kind, which `spadework score --help` explains. Needs --model.";
+    arg.help(SELECT_PROBE_HELP).long_help(format!("{SELECT_PROBE_HELP}\n\n{more}"))
+}
+
+const SELECT_PROBE_HELP: &str = "With --by fragility: also give the model perturbed copies of the samples, and rank by what they \
+                                 leave of the margins; e.g. linf:0.1, linf:8/255, l2:0.5";
+
+/// By what samples are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    /// Lead of its class, slope of the outputs and --probe: what an attack breaks first; the node score without classes
+    Fragility,
+    /// The lead of the label's output, or without labels of the largest: the smallest come first
+    Margin,
+    /// The share of its input neighbors that are its output neighbors too: the smallest come first
+    Overlap,
+    /// The node score
+    Node,
+}
+
+impl From<By> for spadework_app::By {
+    fn from(by: By) -> Self {
+        match by {
+            By::Fragility => spadework_app::By::Fragility,
+            By::Margin => spadework_app::By::Margin,
+            By::Overlap => spadework_app::By::Overlap,
+            By::Node => spadework_app::By::Node,
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! What a user may say about the outputs.
+
+use clap::{Args, ValueEnum};
+
+/// What the outputs are.
+#[derive(Debug, Args)]
+pub(crate) struct TaskArgs {
+    /// What the outputs are
+    #[arg(long, help_heading = "Data", value_enum, value_name = "TASK", default_value_t = Task::Auto)]
+    pub(crate) task: Task,
+}
+
+/// [`spadework_probe::Task`] as a word on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Task {
+    /// Classes, where there are several outputs per sample, or one and labels of two values; else a predicted number
+    Auto,
+    /// One number per class, or one for two classes
+    Classes,
+    /// Coordinates: no accuracy, margins or fragility by margins
+    Embedding,
+    /// Predicted numbers: --probe measures how far they move, in units of their standard deviation
+    Regression,
+}
+
+impl From<Task> for spadework_probe::Task {
+    fn from(task: Task) -> Self {
+        match task {
+            Task::Auto => Self::Auto,
+            Task::Classes => Self::Classes,
+            Task::Embedding => Self::Embedding,
+            Task::Regression => Self::Regression,
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The result of `score` as text for people: the answer, what it rests on and what would say more, then SPADE's numbers.
+
+use spadework::monitor::Stage;
+use spadework_document::facts::FactsDocument;
+use spadework_document::probe::ProbeDocument;
+use spadework_document::score::{
+    DisparityDocument, EnclosureDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
+    ReferencesDocument, ScoreDocument, TimingsDocument,
+};
+
+use crate::render::{bar, corruption, interval, number, number_short, printable, table};
+use crate::render_graphs::{graph_lines, numbers_of};
+use crate::render_indices::{indices, margins};
+use crate::render_shares::{grouped, share_with_range};
+
+/// Samples that are named next to the answer.
+const NAMED: usize = 8;
+
+/// The whole result of `score`; `scores` are those of all samples.
+pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
+    let facts = &document.facts;
+    let mut text = answer(document);
+    text.push_str(&indices(facts.indices.as_ref()));
+    if !document.label_scores.is_empty() {
+        text.push_str("\nmean node score of every label, largest first\n");
+        text.push_str(&label_table(&document.label_scores));
+        text.push_str(&between_labels(document));
+    }
+    text.push_str("\nnode scores of the samples\n");
+    text.push_str(&spread(scores));
+    text.push_str("\nmost fragile samples\n");
+    text.push_str(&node_table(document));
+    text.push_str(&facts.probe.as_ref().map(changed).unwrap_or_default());
+    text.push_str("\nmost fragile pairs (edges of the input graph)\n");
+    text.push_str(&edge_table(document));
+    text.push_str(&format!("\n{}\n", timings(&document.timings)));
+    text
+}
+
+/// What is known of the model, the best evidence first.
+pub(crate) fn answer(document: &ScoreDocument) -> String {
+    let mut text = title(document);
+    text.push_str(&corruption(document.corruption.as_ref()));
+    text.push('\n');
+    text.push_str(&evidence(&document.facts));
+    text.push_str(&verdict(&document.facts));
+    text.push_str(&weakest_samples(document));
+    text.push('\n');
+    text.push_str(&spade(document));
+    text.push('\n');
+    text.push_str(&next_step(document));
+    text
+}
+
+/// `lenet5.onnx on 10,000 samples, 784 numbers in, 10 out`.
+fn title(document: &ScoreDocument) -> String {
+    let name = document.name.as_deref().map_or_else(|| "a model".to_owned(), printable);
+    format!(
+        "{name} on {} samples, {} in, {} out\n",
+        grouped(document.samples),
+        numbers_of(document.input_dim, "numbers"),
+        numbers_of(document.output_dim, if document.input_dim == 0 { "numbers" } else { "" }),
+    )
+}
+
+/// One line: what it is, its value, and what that means.
+fn line(what: &str, value: &str, meaning: &str) -> String {
+    let text = format!("  {what:<17}  {value:<20}  {meaning}");
+    format!("{}\n", text.trim_end())
+}
+
+/// Shares with their intervals, the one that says most about attacks first.
+fn evidence(facts: &FactsDocument) -> String {
+    let known = &facts.estimates;
+    let mut text = String::new();
+    if let Some(share) = &known.accuracy {
+        text.push_str(&line("accuracy", &share_with_range(share), ""));
+    }
+    if let Some(probe) = &facts.probe {
+        // Without labels nobody knows what is right.
+        let stays = if probe.accuracy.is_some() { "right" } else { "of the same class" };
+        let radius = radius(&probe.probe);
+        if let Some(share) = &known.robust_accuracy {
+            let queries = share.queries.unwrap_or_default();
+            let how = format!("{} samples, {queries} queries each", grouped(share.n));
+            let meaning = format!("estimated: {stays} under attack, {radius} ({how})");
+            text.push_str(&line("robust accuracy", &share_with_range(share), &meaning));
+        }
+        if let Some(share) = &known.survived {
+            let kind =
+                if known.robust_accuracy.is_some() { String::new() } else { format!(", {}", probe.probe) };
+            let meaning = format!("an upper bound: {stays} on every probe{kind}");
+            text.push_str(&line("survived", &share_with_range(share), &meaning));
+        }
+    }
+    if let Some(found) = &facts.output_change {
+        let value = format!("{} (95 % below {})", number_short(found.median), number_short(found.p95));
+        let how = format!("{} samples, {} probes each", grouped(found.samples), found.probes);
+        let unit = "standard deviations of the outputs";
+        let meaning =
+            format!("median of the largest change found, {}, in {unit} ({how})", radius(&found.probe));
+        text.push_str(&line("change of output", &value, &meaning));
+    }
+    if let Some(share) = &known.overlap {
+        let meaning = "input neighbors that stay neighbors; larger is more robust";
+        text.push_str(&line("overlap", &share_with_range(share), meaning));
+    }
+    text
+}
+
+/// `L∞ 0.1` of `linf:0.1:search`.
+fn radius(probe: &str) -> String {
+    let mut parts = probe.split(':');
+    let norm = match parts.next() {
+        Some("linf") => "L∞",
+        Some("l2") => "L2",
+        other => other.unwrap_or_default(),
+    };
+    format!("{norm} {}", parts.next().unwrap_or_default())
+}
+
+/// A sentence about what an attack would leave, where that was estimated.
+fn verdict(facts: &FactsDocument) -> String {
+    /// More than this part lost is most of it.
+    const MOST: f64 = 0.5;
+    /// Less than this part lost is little.
+    const LITTLE: f64 = 0.1;
+    let (Some(probe), Some(robust)) = (&facts.probe, facts.estimates.robust_accuracy) else {
+        return String::new();
+    };
+    let right = probe.accuracy.unwrap_or(1.0);
+    if right == 0.0 {
+        return "\n  Nothing to break: it gets none of the probed samples right.\n".to_owned();
+    }
+    let what = if probe.accuracy.is_some() { "what it gets right" } else { "its decisions" };
+    let lost = (1.0 - robust.estimate / right).max(0.0);
+    let radius = radius(&probe.probe);
+    let percent = format!("{:.0} %", 100.0 * lost);
+    match lost {
+        lost if lost > MOST => {
+            format!("\n  Breaks easily: changes of {radius} are enough for {percent} of {what}.\n")
+        }
+        lost if lost > LITTLE => {
+            format!("\n  Breaks in part: changes of {radius} are enough for {percent} of {what}.\n")
+        }
+        _ => format!("\n  Holds: changes of {radius} are enough for only {percent} of {what}.\n"),
+    }
+}
+
+/// The samples to look at first, and what they are listed by.
+fn weakest_samples(document: &ScoreDocument) -> String {
+    let listed = &document.top_nodes;
+    let ids: Vec<String> = listed.iter().take(NAMED).map(|node| format!("#{}", node.index)).collect();
+    if ids.is_empty() {
+        return String::new();
+    }
+    let is_by_fragility = listed.is_sorted_by(|a, b| a.fragility >= b.fragility);
+    let basis = document.facts.fragility_basis.as_deref().filter(|_| is_by_fragility);
+    format!("  weakest samples    {} (by {})\n", ids.join(" "), basis.unwrap_or("node scores"))
+}
+
+/// The paper's numbers, complete and by their names.
+fn spade(document: &ScoreDocument) -> String {
+    let ScoreDocument { enclosure, facts, .. } = document;
+    let around = facts.interval.map_or_else(String::new, |around| {
+        format!(" ({} – {})", number_short(around.lower), number_short(around.upper))
+    });
+    let score = format!("{}{around}", number_short(document.model_score));
+    let spectrum: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
+    let mut text =
+        line("SPADE score", &score, "λ_1; larger is less robust, for models of one kind on the same data");
+    text.push_str(&facts.interval.map_or_else(String::new, subsamples));
+    text.push_str(&line("numerical bounds", &bounds(enclosure), ""));
+    text.push_str(&line("eigenvalues", &spectrum.join("  "), ""));
+    text.push_str(&facts.references.map_or_else(String::new, references));
+    text.push_str(&margins(facts.margins.as_ref()));
+    text.push_str(&graph_lines(document));
+    text.push_str(&document.full_spectrum.as_ref().map(full_spectrum).unwrap_or_default());
+    text
+}
+
+fn bounds(enclosure: &EnclosureDocument) -> String {
+    let certainty = match enclosure.method.as_str() {
+        "residual" => format!("with probability at least {}", enclosure.probability),
+        "inertia" => "proved".to_owned(),
+        _ => "all eigenvalues computed".to_owned(),
+    };
+    format!("{}, {certainty}", interval(enclosure.lower, enclosure.upper))
+}
+
+fn subsamples(around: IntervalDocument) -> String {
+    let IntervalDocument { level, subsample, repetitions, .. } = around;
+    let ends = format!("[{}, {}]", number(around.lower), number(around.upper));
+    let meaning = format!("{} %, from {repetitions} subsamples of {subsample}", 100.0 * level);
+    line("interval", &ends, &meaning)
+}
+
+fn references(references: ReferencesDocument) -> String {
+    let permuted = number_short(references.permuted);
+    line("permuted baseline", &permuted, "SPADE score of the outputs, randomly permuted; the identity has 1")
+}
+
+/// What edge and node scores are made of, where that is not the eigenpairs above.
+fn full_spectrum(scores: &FullSpectrumDocument) -> String {
+    let value = match scores.rows {
+        Some(rows) => format!(
+            "of all eigenpairs: each within {} %, with probability at least {} ({rows} random rows)",
+            number_short(100.0 * scores.error),
+            scores.probability
+        ),
+        None => "of all eigenpairs, by solves".to_owned(),
+    };
+    line("scores", &value, "")
+}
+
+/// What would give better evidence.
+fn next_step(document: &ScoreDocument) -> String {
+    if document.facts.output_change.is_some() {
+        return String::new();
+    }
+    let text = match (&document.facts.probe, &document.model) {
+        (Some(_), _) => return String::new(),
+        (None, Some(_)) => {
+            "  No attack was tried. Pass --probe linf:EPS (e.g. linf:8/255) to estimate accuracy under attack.\n"
+        }
+        (None, None) => {
+            "  No model was run, so this says nothing about a given attack. With an ONNX file: --model net.onnx \
+             --probe linf:EPS\n"
+        }
+    };
+    text.to_owned()
+}
+
+/// How unevenly fragility is spread, and which two labels are torn apart.
+fn between_labels(document: &ScoreDocument) -> String {
+    const SHOWN: usize = 10;
+    let name = |id: i64| label_name(&document.label_scores, id);
+    let mut text = String::new();
+    if let Some(DisparityDocument { worst, ratio }) = document.disparity {
+        text.push_str(&format!(
+            "  worst label {}: {} times the mean label score\n",
+            name(worst),
+            number_short(ratio)
+        ));
+    }
+    let mut pairs: Vec<_> = document.label_pairs.iter().filter(|pair| pair.a != pair.b).collect();
+    if pairs.is_empty() {
+        return text;
+    }
+    pairs.sort_by(|a, b| b.score.total_cmp(&a.score).then((a.a, a.b).cmp(&(b.a, b.b))));
+    let rows = pairs
+        .iter()
+        .take(SHOWN)
+        .map(|pair| vec![name(pair.a), name(pair.b), number(pair.score), pair.edges.to_string()]);
+    text.push_str("\nlabels most easily confused (mean score of the input edges between them)\n");
+    text.push_str(&table(&["label", "label", "score", "edges"], rows));
+    text
+}
+
+/// The name of a label, where it has one, its number otherwise.
+fn label_name(labels: &[LabelDocument], id: i64) -> String {
+    let known = labels.iter().find(|label| label.label == id);
+    known.and_then(|label| label.name.as_deref()).map_or_else(|| id.to_string(), printable)
+}
+
+pub(crate) fn label_table(labels: &[LabelDocument]) -> String {
+    let mut labels: Vec<&LabelDocument> = labels.iter().collect();
+    labels.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.label.cmp(&b.label)));
+    let largest = labels.first().map_or(1.0, |label| label.score);
+    let rows = labels.iter().map(|label| {
+        let name = label.name.as_deref().map_or_else(|| label.label.to_string(), printable);
+        vec![name, number(label.score), label.samples.to_string(), bar(label.score / largest)]
+    });
+    table(&["label", "score", "samples", ""], rows)
+}
+
+/// How many samples have a score of which size: a row for every power of ten, the largest scores first.
+fn spread(scores: &[f64]) -> String {
+    /// Smaller powers are one row: scores reach down to rounding errors.
+    const POWERS: i32 = 8;
+    let largest = scores.iter().copied().fold(0.0, f64::max);
+    if largest <= 0.0 {
+        return "  all scores are 0\n".to_owned();
+    }
+    let top = largest.log10().floor() as i32;
+    let mut counts = [0usize; POWERS as usize];
+    for score in scores {
+        let power = if *score > 0.0 { score.log10().floor() as i32 } else { i32::MIN };
+        counts[top.saturating_sub(power).clamp(0, POWERS - 1) as usize] += 1;
+    }
+    let last = counts.iter().rposition(|&count| count > 0).unwrap_or(0);
+    let most = counts.iter().copied().max().unwrap_or(1);
+    let rows = counts[..=last].iter().enumerate().map(|(below, &count)| {
+        let from = if below as i32 == POWERS - 1 { 0.0 } else { 10f64.powi(top - below as i32) };
+        vec![number_short(from), count.to_string(), bar(count as f64 / most as f64)]
+    });
+    table(&["from", "samples", ""], rows)
+}
+
+fn node_table(document: &ScoreDocument) -> String {
+    let nodes = &document.top_nodes;
+    let labelled = nodes.iter().any(|node| node.label.is_some());
+    let with_margins = nodes.iter().any(|node| node.margin.is_some());
+    let basis = document.facts.fragility_basis.as_deref();
+    let name = |id: i64| label_name(&document.label_scores, id);
+    let rows = nodes.iter().enumerate().map(|(rank, node)| {
+        let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];
+        row.extend(node.label.map(name));
+        row.extend(node.margin.map(number_short));
+        row.extend(node.fragility.map(|part| format!("{part:.4}")));
+        row
+    });
+    let mut header = vec!["rank", "sample", "score"];
+    header.extend(labelled.then_some("label"));
+    header.extend(with_margins.then_some("margin"));
+    header.extend(basis.map(|_| "fragility"));
+    let meaning = basis.map_or_else(String::new, |basis| {
+        format!("  fragility: the part of the samples that are less fragile, by {basis}\n")
+    });
+    table(&header, rows) + &meaning
+}
+
+/// Samples that a copy takes to another class.
+fn changed(probe: &ProbeDocument) -> String {
+    if probe.top_changed.is_empty() {
+        return String::new();
+    }
+    let rows = probe.top_changed.iter().map(|sample| {
+        vec![sample.index.to_string(), number_short(sample.margin), number_short(sample.probe_margin)]
+    });
+    let right = if probe.accuracy.is_some() { "are right and " } else { "" };
+    format!(
+        "\nprobed samples that {right}lose their class on a copy: {} of {}, largest margin first\n{}",
+        probe.changed,
+        probe.samples,
+        table(&["sample", "margin", "on the worst copy"], rows)
+    )
+}
+
+fn edge_table(document: &ScoreDocument) -> String {
+    let rows = document.top_edges.iter().enumerate().map(|(rank, edge)| {
+        vec![(rank + 1).to_string(), edge.p.to_string(), edge.q.to_string(), number(edge.score)]
+    });
+    table(&["rank", "p", "q", "score"], rows)
+}
+
+/// Seconds by stage; those that did not happen are left out.
+fn timings(timings: &TimingsDocument) -> String {
+    let extra = [("model", timings.model_s), ("probes", timings.probes_s), ("page", timings.page_s)];
+    let stages = [
+        (Stage::NeighborsInput.to_string(), timings.neighbors_input_s),
+        (Stage::NeighborsOutput.to_string(), timings.neighbors_output_s),
+        ("graphs".to_owned(), timings.graphs_s),
+        (Stage::Eigenpairs.to_string(), timings.eigen_s),
+        (Stage::Enclosure.to_string(), timings.enclosure_s),
+        (Stage::Scores.to_string(), timings.scores_s),
+    ];
+    let extra = extra.iter().filter(|(_, seconds)| *seconds > 0.0);
+    let extra = extra.map(|(stage, seconds)| format!("{stage} {seconds:.3}"));
+    let parts: Vec<String> =
+        stages.iter().map(|(stage, seconds)| format!("{stage} {seconds:.3}")).chain(extra).collect();
+    format!("seconds: {}; total {:.3}", parts.join(", "), timings.total_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_counted_by_powers_of_ten() {
+        let text = spread(&[5.0, 1.0, 0.2, 0.15, 0.1, 1e-30, 0.0]);
+        let rows: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().take(2).collect()).collect();
+        assert_eq!(rows[..3], [["from", "samples"], ["1.00", "2"], ["0.100", "3"]]);
+        assert_eq!((rows.len(), &rows[8]), (9, &vec!["0", "2"]));
+        assert_eq!(spread(&[0.0, 0.0]), "  all scores are 0\n");
+    }
+
+    #[test]
+    fn probes_are_told_by_their_radius() {
+        assert_eq!(radius("linf:0.1:search"), "L∞ 0.1");
+        assert_eq!(radius("l2:2:pixel"), "L2 2");
+    }
+}

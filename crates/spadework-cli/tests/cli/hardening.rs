@@ -1,0 +1,347 @@
+//! What goes wrong around a call, and files that were made to go wrong: one message and the right exit code.
+
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::arrays::{Random, floats, npy, npz};
+use crate::support::{Outcome, Scene, listing};
+
+fn pipe(scene: &Scene, name: &str) {
+    assert!(Command::new("mkfifo").arg(scene.path().join(name)).status().unwrap().success());
+}
+
+/// A call of the shell in the folder of a scene, with `$SW` for the command.
+fn shell(scene: &Scene, script: &str) -> Outcome {
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .env("SW", env!("CARGO_BIN_EXE_spadework"))
+        .current_dir(scene.path())
+        .stdin(Stdio::null())
+        .output();
+    Outcome::new(output.unwrap())
+}
+
+#[test]
+fn pages_go_into_pipes_and_devices_and_do_not_replace_them() {
+    let scene = Scene::with_model();
+    pipe(&scene, "page");
+    let path = scene.path().join("page");
+    let reader = std::thread::spawn(move || {
+        let mut page = String::new();
+        File::open(path).unwrap().read_to_string(&mut page).unwrap();
+        page
+    });
+    scene.score("--quiet --report page --out result").prints();
+    assert!(reader.join().unwrap().starts_with("<!"));
+    assert!(fs::metadata(scene.path().join("page")).unwrap().file_type().is_fifo());
+    symlink("/dev/null", scene.path().join("null")).unwrap();
+    scene.run("report result --quiet --out null").prints();
+    assert!(fs::symlink_metadata(scene.path().join("null")).unwrap().is_symlink());
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    scene.make_folder("folder");
+    scene.score("--quiet --report folder").refuses(2, &["folder: cannot be written"]);
+}
+
+#[test]
+fn a_file_of_a_result_replaces_no_pipe() {
+    let scene = Scene::with_model();
+    scene.make_folder("result");
+    pipe(&scene, "result/nodes.csv");
+    scene.score("--quiet --out result").refuses(2, &["nodes.csv", "a pipe"]);
+    assert!(fs::metadata(scene.path().join("result/nodes.csv")).unwrap().file_type().is_fifo());
+}
+
+/// Long enough to be looked at while it runs.
+fn long_work() -> Scene {
+    let scene = Scene::empty();
+    scene.write("x.npy", floats(1000, &Random::new(8).points(20_000 * 1000)));
+    scene.write("y.npy", floats(2, &Random::new(9).points(20_000 * 2)));
+    scene
+}
+
+const LONG: &str = "score --inputs x.npy --outputs y.npy --threads 1";
+
+fn started(scene: &Scene, options: &str) -> Child {
+    let mut command = scene.command(&format!("{LONG} {options}"));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Waits for something that another process does.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn signals_that_a_parent_ignores_stay_ignored() {
+    let scene = long_work();
+    for name in ["HUP", "INT"] {
+        let script = format!("trap '' {name}; exec \"$SW\" {LONG}");
+        let mut child = Command::new("sh")
+            .args(["-c", &script])
+            .env("SW", env!("CARGO_BIN_EXE_spadework"))
+            .current_dir(scene.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(500));
+        signal(&child, name);
+        sleep(Duration::from_millis(1500));
+        assert!(child.try_wait().unwrap().is_none(), "SIG{name} ended it");
+        signal(&child, "TERM");
+        assert_eq!(child.wait().unwrap().code(), Some(130));
+    }
+}
+
+#[test]
+fn a_folder_takes_one_run_at_a_time() {
+    let scene = long_work();
+    for out in ["new/result", "there"] {
+        fs::create_dir_all(scene.path().join("there")).unwrap();
+        let mut first = started(&scene, &format!("--out {out}"));
+        let (inside, above) = (scene.path().join("there/.lock"), scene.path().join(".new%result.lock"));
+        until("the first run locks its folder", || inside.exists() || above.exists());
+        sleep(Duration::from_millis(50));
+        let words = format!("another run (process {})", first.id());
+        let second = format!("score --quiet --inputs y.npy --outputs y.npy --out {out}");
+        scene.run(&second).refuses(2, &[out, &words]);
+        scene.run(&format!("graph --quiet --inputs y.npy --outputs y.npy --out {out}")).refuses(2, &[&words]);
+        // Nothing of a killed process is an obstacle.
+        first.kill().unwrap();
+        first.wait().unwrap();
+        assert!(inside.exists() || above.exists());
+        scene.run(&second).prints();
+        assert!(!inside.exists() && !above.exists());
+        assert!(scene.path().join(out).join("result.json").exists());
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_lock() {
+    let scene = long_work();
+    let mut child = started(&scene, "--out new/result");
+    until("the run locks its folder", || scene.path().join(".new%result.lock").exists());
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(listing(scene.path()), ["x.npy", "y.npy"]);
+}
+
+/// Waits until a process has mapped the inputs.
+#[cfg(target_os = "linux")]
+fn until_mapped(child: &Child) {
+    let maps = format!("/proc/{}/maps", child.id());
+    until("the run maps its inputs", || fs::read_to_string(&maps).is_ok_and(|maps| maps.contains("x.npy")));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_shortened_or_rewritten_during_a_run_is_named() {
+    let scene = long_work();
+    let child = started(&scene, "");
+    until_mapped(&child);
+    File::options().write(true).open(scene.path().join("x.npy")).unwrap().set_len(4096).unwrap();
+    let outcome = Outcome::new(child.wait_with_output().unwrap());
+    outcome.refuses(2, &["x.npy", "was shortened while it was read"]);
+
+    // Small enough to be done soon, large enough to be mapped.
+    let values = Random::new(4).points(3000 * 500);
+    scene.write("x.npy", floats(500, &values));
+    scene.write("y.npy", floats(2, &Random::new(9).points(3000 * 2)));
+    let child = started(&scene, "--out result");
+    until_mapped(&child);
+    let mut file = File::options().write(true).open(scene.path().join("x.npy")).unwrap();
+    file.write_all(&floats(500, &values)).unwrap();
+    drop(file);
+    let outcome = Outcome::new(child.wait_with_output().unwrap());
+    outcome.refuses(2, &["x.npy", "was changed while it was read"]);
+    assert!(!scene.path().join("result/result.json").exists());
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn small_files_take_little_memory() {
+    let scene = Scene::with_model();
+    // 100 MB of text in 100 kB, as one line and as one column.
+    let line = [b"1,".repeat(50_000_000), b"1\n".to_vec()].concat();
+    scene.write("line.csv.gz", gzip(&line));
+    scene.write("column.csv.gz", gzip(&b"1\n".repeat(50_000_000)));
+    scene.write("plain.csv", b"1,2\n".iter().chain(&b"1,".repeat(5_000_000)).copied().collect::<Vec<u8>>());
+    for file in ["line.csv.gz", "column.csv.gz", "plain.csv"] {
+        // In KiB: the program itself, the text and the numbers.
+        let call =
+            format!("ulimit -v 1000000; RAYON_NUM_THREADS=1 \"$SW\" score --inputs {file} --outputs y.npy");
+        shell(&scene, &call).refuses(2, &[file]);
+    }
+}
+
+#[test]
+fn what_does_not_fit_into_memory_is_refused() {
+    let scene = Scene::with_many_samples();
+    let call = "ulimit -v 500000; RAYON_NUM_THREADS=1 \"$SW\" score -k 4400 --inputs x.npy --outputs y.npy";
+    shell(&scene, call).refuses(3, &["neighbor lists would need 1 GiB of memory"]);
+}
+
+#[test]
+fn without_threads_the_work_is_done_by_one() {
+    let scene = Scene::with_model();
+    let expected = scene.score("--quiet").prints();
+    // More threads than the address space has room for.
+    let call = "ulimit -v 2000000; RAYON_NUM_THREADS=4000 \"$SW\" score --inputs x.npy --outputs y.npy";
+    let printed = shell(&scene, call).notes(&["no more threads could be started; one is used"]);
+    let without_times =
+        |text: &str| text.lines().filter(|line| !line.contains(" s")).collect::<Vec<_>>().join("\n");
+    assert_eq!(without_times(&printed), without_times(&expected));
+}
+
+#[test]
+fn pipes_and_devices_in_image_folders_are_refused() {
+    for device in [false, true] {
+        let scene = Scene::empty();
+        scene.make_folder("pictures");
+        if device {
+            symlink("/dev/zero", scene.path().join("pictures/a.png")).unwrap();
+        } else {
+            pipe(&scene, "pictures/a.png");
+        }
+        scene
+            .run("score --inputs images:pictures --outputs images:pictures")
+            .refuses(2, &["a.png", "a pipe or a device"]);
+    }
+    let scene = Scene::with_model();
+    scene
+        .run("score --inputs /dev/zero --outputs y.npy")
+        .refuses(2, &["/dev/zero: expected a file, got a device"]);
+}
+
+#[test]
+fn names_that_occur_twice_name_nothing() {
+    let scene = Scene::with_model();
+    let array = floats(2, &[1.0; 20]);
+    scene.write("two.npz", npz(&[("a", array.clone()), ("a", array)]));
+    scene.write("two.csv", "a,b,a\n1,2,3\n4,5,6\n");
+    scene
+        .run("score --inputs two.npz:a --outputs y.npy")
+        .refuses(2, &["two.npz:a", "2 members share 1 names"]);
+    scene.run("score --inputs two.csv:a --outputs y.npy").refuses(2, &["`a` occurs 2 times"]);
+}
+
+#[test]
+fn integers_that_doubles_do_not_hold_are_refused() {
+    let scene = Scene::with_model();
+    let values: Vec<u8> = (0..300_i64).flat_map(|value| (value + (1 << 53)).to_le_bytes()).collect();
+    scene.write("ids.npy", npy("<i8", false, &[300, 1], &values));
+    scene
+        .run("score --inputs ids.npy --outputs y.npy")
+        .refuses(2, &["ids.npy", "below 2^53", "9007199254740992"]);
+}
+
+#[test]
+fn control_characters_of_a_name_are_not_printed() {
+    let scene = Scene::with_model();
+    let mut command = scene.command("score --outputs y.npy --inputs");
+    let output = command.arg("gone\u{1b}[31m\nx.npy").output().unwrap();
+    // The outcome checks that there is no escape character.
+    Outcome::new(output).refuses(2, &["gone\\u{1b}[31m\\nx.npy: no such file"]);
+}
+
+#[test]
+fn labels_that_spreadsheets_would_compute_are_marked_as_text() {
+    let scene = Scene::with_model();
+    let labels: String =
+        (0..300).map(|i| if i % 2 == 0 { "=cmd|' /C calc'!A0\n" } else { "-3x\n" }).collect();
+    scene.write("labels.csv", format!("label\n{labels}"));
+    scene.score("--quiet --labels labels.csv --out result --tables csv,parquet").prints();
+    for table in ["nodes.csv", "labels.csv"] {
+        let text = scene.read(&format!("result/{table}"));
+        assert!(text.contains("'=cmd|' /C calc'!A0") && text.contains("'-3x"), "{text}");
+        assert!(!text.contains(",=cmd") && !text.contains("\n=cmd"), "{text}");
+    }
+}
+
+fn edges(scene: &Scene, name: &str, weight: impl Fn(usize) -> f64, closed: bool) {
+    let mut text = String::from("p,q,weight\n");
+    for p in 0..40 - usize::from(!closed) {
+        text.push_str(&format!("{p},{},{:e}\n", (p + 1) % 40, weight(p)));
+    }
+    scene.write(name, text);
+}
+
+/// A ring against a line: 40 times the ratio of their weights.
+#[test]
+fn weights_far_from_one_give_right_scores_or_none() {
+    let scene = Scene::empty();
+    edges(&scene, "ring.csv", |_| 1.0, true);
+    edges(&scene, "line.csv", |_| 1e-200, false);
+    edges(&scene, "large.csv", |_| 1e200, true);
+    for solver in ["davidson", "power"] {
+        let call =
+            format!("score --json --solver {solver} --input-graph ring.csv --output-graph line.csv -r 1");
+        let outcome = scene.run(&call);
+        // The score is 4e201; the scores of edges are its square root's square times 1e200, which is no number.
+        outcome.refuses(3, &["within the range of double precision", "1e-200"]);
+        let call = format!(
+            "score --json --solver {solver} --input-graph large.csv --output-graph ring-line.csv -r 1"
+        );
+        edges(&scene, "ring-line.csv", |_| 1.0, false);
+        let score = scene.run(&call).json()["model_score"].as_f64().unwrap();
+        assert!((score / 4e201 - 1.0).abs() < 1e-9, "{score:e}");
+    }
+}
+
+#[test]
+fn tiny_data_give_the_scores_of_ordinary_data() {
+    let scene = Scene::with_model();
+    let doubles = |factor: f64, seed: u64| {
+        let values = Random::new(seed).points(600);
+        let bytes: Vec<u8> =
+            values.iter().flat_map(|&value| (f64::from(value) * factor).to_le_bytes()).collect();
+        npy("<f8", false, &[200, 3], &bytes)
+    };
+    let tiny = 2.0_f64.powi(-664);
+    for (name, factor) in [("usual", 1.0), ("tiny", tiny)] {
+        scene.write(&format!("{name}-x.npy"), doubles(factor, 5));
+        scene.write(&format!("{name}-y.npy"), doubles(factor, 6));
+    }
+    let score = |name: &str| {
+        let call = format!("score --json --inputs {name}-x.npy --outputs {name}-y.npy");
+        scene.run(&call).json()["model_score"].as_f64().unwrap()
+    };
+    assert_eq!(score("tiny"), score("usual"));
+}
+
+#[test]
+fn models_that_mix_a_batch_are_refused() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx");
+    let scene = Scene::with_model();
+    scene.write("x.npy", floats(4, &Random::new(3).points(800)));
+    for model in ["mixes_mean", "mixes_sum"] {
+        scene.write("model.onnx", fs::read(fixtures.join(format!("{model}.onnx"))).unwrap());
+        scene
+            .run("score --inputs x.npy --model model.onnx")
+            .refuses(2, &["model.onnx", "mixes the samples of a batch"]);
+    }
+}

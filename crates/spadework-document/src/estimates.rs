@@ -1,0 +1,101 @@
+//! Estimates with their confidence intervals, as a part of documents.
+
+use serde::{Deserialize, Serialize};
+use spadework_probe::intervals::{Difference, Estimated, wilson};
+
+use crate::probe::ProbeDocument;
+
+/// A share of samples with its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ShareDocument {
+    /// The estimate, from 0 to 1.
+    pub estimate: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples that it was estimated from.
+    pub n: usize,
+    /// Model evaluations per sample, on average, where the model was probed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queries: Option<u64>,
+}
+
+/// The shares that are known of a model; those that cannot be known are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct EstimatesDocument {
+    /// Samples that are right.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accuracy: Option<ShareDocument>,
+    /// Probed samples that are right and would stay right under a stronger attack of the same size (keep their class, without labels).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub robust_accuracy: Option<ShareDocument>,
+    /// Probed samples that are right and survived every probe: an upper bound of the robust accuracy on these samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survived: Option<ShareDocument>,
+    /// Input neighbors that are output neighbors too, with the k asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<ShareDocument>,
+}
+
+/// The first of two models less the second, in shares: positive where the first is more robust.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct DifferenceDocument {
+    /// The difference.
+    pub difference: f64,
+    /// Lower end of its 95 % confidence interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples that both models were given.
+    pub n: usize,
+    /// McNemar's exact two-sided p, where samples are right or wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+}
+
+impl ShareDocument {
+    /// A share that is known as a fraction of `n` samples; none of no samples.
+    pub fn of_part(part: f64, n: usize) -> Option<Self> {
+        (n > 0).then(|| wilson((part * n as f64).round() as usize, n).into())
+    }
+
+    /// The same after so many model evaluations of all samples.
+    #[must_use]
+    fn with_evaluations(self, evaluations: u64) -> Self {
+        Self { queries: Some(evaluations / (self.n as u64).max(1)), ..self }
+    }
+}
+
+impl From<Estimated> for ShareDocument {
+    fn from(estimated: Estimated) -> Self {
+        let Estimated { estimate, lower, upper, n, .. } = estimated;
+        Self { estimate, lower, upper, n, queries: None }
+    }
+}
+
+impl From<Difference> for DifferenceDocument {
+    fn from(found: Difference) -> Self {
+        let Difference { difference, lower, upper, n, p, .. } = found;
+        Self { difference, lower, upper, n, p }
+    }
+}
+
+impl EstimatesDocument {
+    /// Adds what probes have shown.
+    pub(crate) fn set_probe(&mut self, probe: &ProbeDocument) {
+        let share = |part: f64| {
+            ShareDocument::of_part(part, probe.samples).map(|share| share.with_evaluations(probe.evaluations))
+        };
+        // The interval of the estimate also covers what the end of the search leaves open.
+        let estimated = probe.estimate.map(|found| ShareDocument {
+            estimate: found.estimate,
+            lower: found.lower,
+            upper: found.upper,
+            n: found.n,
+            queries: Some(found.queries.round() as u64),
+        });
+        self.robust_accuracy = estimated.or_else(|| probe.robust_accuracy.and_then(share));
+        self.survived = share(probe.held);
+    }
+}

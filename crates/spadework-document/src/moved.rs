@@ -1,0 +1,50 @@
+//! Samples whose neighborhoods changed from one model's outputs to another's: what `select --moved --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+use crate::estimates::ShareDocument;
+use crate::note::Note;
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.moved/1";
+
+/// The samples that moved most, first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MovedDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// The outputs before, as the user named them.
+    pub outputs: String,
+    /// The outputs after, likewise.
+    pub against: String,
+    /// Number of samples.
+    pub samples: usize,
+    /// Neighbors per sample, k.
+    pub neighbors: usize,
+    /// The share of the neighbors before that are neighbors after, over all samples.
+    pub overlap: ShareDocument,
+    /// How many samples were selected.
+    pub top: usize,
+    /// The samples, counted from 0.
+    pub indices: Vec<usize>,
+    /// The same with what is known of each.
+    pub nodes: Vec<MovedNodeDocument>,
+    /// Seed of a search that is approximate.
+    pub seed: u64,
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// A sample and how much of its neighborhood it kept.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MovedNodeDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// Its label, where there are labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<i64>,
+    /// The share of its neighbors before that are its neighbors after.
+    pub overlap: f64,
+}

@@ -1,0 +1,34 @@
+//! Columns of the tables that this program writes into the folder of a result, read again.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::formats::csv;
+use crate::mapping::read_file;
+
+/// The numbers of a column in a CSV file with a header, NaN where a field is empty; none where there is no such column.
+///
+/// # Errors
+/// When the file cannot be read, or the column holds something else than numbers.
+pub fn read_column(path: &Path, column: &str) -> Result<Option<Vec<f64>>> {
+    csv::sparse_column(&read_file(path)?, column, &path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_fields_are_no_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("nodes.csv");
+        std::fs::write(&path, "index,label,survived\n0,\"a,b\",1\n1,cat,\n2,,0\n").unwrap();
+        let column = |name: &str| read_column(&path, name).unwrap();
+        let survived = column("survived").unwrap();
+        assert!(survived[0] == 1.0 && survived[1].is_nan() && survived[2] == 0.0, "{survived:?}");
+        assert_eq!(column("index").unwrap(), [0.0, 1.0, 2.0]);
+        assert_eq!(column("robust"), None);
+        assert!(read_column(&path, "label").is_err());
+        assert!(read_column(&folder.path().join("none.csv"), "index").is_err());
+    }
+}

@@ -1,0 +1,189 @@
+//! Writes a part of a graph as a model of its own: with the nodes, weights, input and outputs that it needs.
+
+use super::plan::Part;
+use super::proto::{Graph, Model, Node, Tensor, element};
+use super::shapes::{Rewrite, Setting};
+
+/// A field that holds bytes.
+fn put(to: &mut Vec<u8>, number: u64, content: &[u8]) {
+    put_varint(to, number << 3 | 2);
+    put_varint(to, content.len() as u64);
+    to.extend_from_slice(content);
+}
+
+/// A field that holds an integer.
+fn put_int(to: &mut Vec<u8>, number: u64, value: i64) {
+    put_varint(to, number << 3);
+    put_varint(to, value.cast_unsigned());
+}
+
+fn put_varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    to.push(value as u8);
+}
+
+/// Everything but the graph as it was, and another graph.
+fn with_graph(model: &Model, bytes: &[u8], graph: &[u8]) -> Vec<u8> {
+    let mut written = Vec::with_capacity(graph.len() + 1024);
+    for span in &model.kept {
+        written.extend_from_slice(&bytes[span.clone()]);
+    }
+    put(&mut written, 7, graph);
+    written
+}
+
+/// Name and type of a value, as far as they are needed.
+fn value_info(name: &str, kind: Option<(i32, &[usize])>) -> Vec<u8> {
+    let mut info = Vec::new();
+    put(&mut info, 1, name.as_bytes());
+    if let Some((element, shape)) = kind {
+        let mut extents = Vec::new();
+        for &extent in shape {
+            let mut dimension = Vec::new();
+            put_int(&mut dimension, 1, extent as i64);
+            put(&mut extents, 1, &dimension);
+        }
+        let (mut tensor, mut kind) = (Vec::new(), Vec::new());
+        put_int(&mut tensor, 1, i64::from(element));
+        put(&mut tensor, 2, &extents);
+        put(&mut kind, 1, &tensor);
+        put(&mut info, 2, &kind);
+    }
+    info
+}
+
+fn put_weights(to: &mut Vec<u8>, graph: &Graph, bytes: &[u8], part: &Part<'_>) {
+    for tensor in graph.initializers.iter().filter(|tensor| part.values.contains(tensor.name.as_str())) {
+        put(to, 5, &bytes[tensor.span.clone()]);
+    }
+}
+
+fn put_outputs(to: &mut Vec<u8>, outputs: &[&str]) {
+    // Any value can be an output; its type follows from the graph.
+    for output in outputs {
+        put(to, 12, &value_info(output, None));
+    }
+}
+
+/// For the built-in engine: the input has its shape, and nodes have no names, which it would mix up with those of values.
+pub(super) fn for_engine(
+    model: &Model,
+    graph: &Graph,
+    bytes: &[u8],
+    part: &Part<'_>,
+    rewrites: &[Rewrite],
+    input: (&str, &[usize]),
+    outputs: &[&str],
+) -> Vec<u8> {
+    let mut written = Vec::new();
+    for (node, rewrite) in part.nodes.iter().zip(rewrites) {
+        put(&mut written, 1, &rewritten(node, rewrite, bytes));
+    }
+    put(&mut written, 2, b"graph");
+    put_weights(&mut written, graph, bytes, part);
+    put(&mut written, 11, &value_info(input.0, Some((element::FLOAT, input.1))));
+    put_outputs(&mut written, outputs);
+    with_graph(model, bytes, &written)
+}
+
+/// For onnxruntime: everything as it was, but for what is not needed.
+pub(super) fn for_onnxruntime(
+    model: &Model,
+    graph: &Graph,
+    bytes: &[u8],
+    part: &Part<'_>,
+    outputs: &[&str],
+) -> Vec<u8> {
+    let mut written = Vec::new();
+    for node in &part.nodes {
+        put(&mut written, 1, &bytes[node.span.clone()]);
+    }
+    put(&mut written, 2, b"graph");
+    put_weights(&mut written, graph, bytes, part);
+    for input in graph.inputs.iter().filter(|input| part.values.contains(input.name.as_str())) {
+        put(&mut written, 11, &bytes[input.span.clone()]);
+    }
+    put_outputs(&mut written, outputs);
+    with_graph(model, bytes, &written)
+}
+
+fn rewritten(node: &Node, rewrite: &Rewrite, bytes: &[u8]) -> Vec<u8> {
+    let mut written = Vec::new();
+    let at_most = if rewrite.identity { 1 } else { usize::MAX };
+    for input in node.inputs.iter().take(at_most) {
+        put(&mut written, 1, input.as_bytes());
+    }
+    for output in node.outputs.iter().take(at_most) {
+        put(&mut written, 2, output.as_bytes());
+    }
+    if rewrite.identity {
+        put(&mut written, 4, b"Identity");
+        return written;
+    }
+    put(&mut written, 4, node.operator.as_bytes());
+    let is_set =
+        |name: &str| rewrite.set.iter().any(|(set, _)| *set == name) || rewrite.left_out.contains(&name);
+    for attribute in node.attributes.iter().filter(|attribute| !is_set(&attribute.name)) {
+        put(&mut written, 5, &bytes[attribute.span.clone()]);
+    }
+    for (name, setting) in &rewrite.set {
+        put(&mut written, 5, &attribute(name, setting));
+    }
+    written
+}
+
+fn attribute(name: &str, setting: &Setting) -> Vec<u8> {
+    const INT: i64 = 2;
+    const INTS: i64 = 7;
+    let mut written = Vec::new();
+    put(&mut written, 1, name.as_bytes());
+    match setting {
+        Setting::Int(int) => {
+            put_int(&mut written, 3, *int);
+            put_int(&mut written, 20, INT);
+        }
+        Setting::Ints(ints) => {
+            for &int in ints {
+                put_int(&mut written, 8, int);
+            }
+            put_int(&mut written, 20, INTS);
+        }
+    }
+    written
+}
+
+/// The whole file with weights that lay in files of their own.
+pub(super) fn with_weights<E>(
+    model: &Model,
+    graph: &Graph,
+    bytes: &[u8],
+    mut read: impl FnMut(&Tensor) -> Result<Vec<u8>, E>,
+) -> Result<Vec<u8>, E> {
+    let mut written = Vec::new();
+    for node in &graph.nodes {
+        put(&mut written, 1, &bytes[node.span.clone()]);
+    }
+    put(&mut written, 2, b"graph");
+    for tensor in &graph.initializers {
+        if tensor.external.is_none() {
+            put(&mut written, 5, &bytes[tensor.span.clone()]);
+            continue;
+        }
+        let mut whole = Vec::new();
+        tensor.dims.iter().for_each(|&extent| put_int(&mut whole, 1, extent));
+        put_int(&mut whole, 2, i64::from(tensor.element));
+        put(&mut whole, 8, tensor.name.as_bytes());
+        put(&mut whole, 9, &read(tensor)?);
+        put(&mut written, 5, &whole);
+    }
+    for input in &graph.inputs {
+        put(&mut written, 11, &bytes[input.span.clone()]);
+    }
+    for output in &graph.outputs {
+        put(&mut written, 12, &bytes[output.span.clone()]);
+    }
+    Ok(with_graph(model, bytes, &written))
+}

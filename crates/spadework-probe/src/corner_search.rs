@@ -1,0 +1,64 @@
+//! The search in a box: which corner of it takes most of a sample's margin?
+//!
+//! Within the box |x' − x| ≤ ε a model that is nearly linear is worst at a corner, a sign per number. The search begins with all
+//! signs positive and turns the signs of one block of numbers round at a time, first all of a channel, then quarters of it,
+//! quarters of these and so on; a turn that makes the margin smaller is kept. Large blocks find what low frequencies do with
+//! few copies, small ones refine it. Going from large blocks to small ones is the hierarchy of Moon, An and Song (2019),
+//! turning signs round by dyadic groups is SignHunter (Al-Dujaili and O'Reilly, 2020); here every block has one turn, and its
+//! order within a size is random. No gradient is needed, and no label.
+
+use crate::batch::Batch;
+use crate::copies::Copies;
+use crate::descent::SampleSearch;
+use crate::grid::{Grid, PixelBlock};
+
+/// Where the search of one sample stands.
+pub(crate) struct CornerSearch<'a> {
+    copies: &'a Copies,
+    sample: &'a [f32],
+    /// 1 or −1 per number.
+    signs: Vec<i8>,
+    margin: f64,
+}
+
+impl<'a> CornerSearch<'a> {
+    pub(crate) fn all(batch: &'a Batch, copies: &'a Copies) -> Vec<Self> {
+        let search = |at: usize| Self {
+            copies,
+            sample: batch.row(at),
+            signs: vec![1; batch.dim],
+            margin: batch.margins[at],
+        };
+        (0..batch.len()).map(search).collect()
+    }
+}
+
+impl SampleSearch for CornerSearch<'_> {
+    /// The block whose signs are turned; none in the first round.
+    type Round = Option<PixelBlock>;
+
+    fn copy(&mut self, turn: &Option<PixelBlock>) -> Vec<f32> {
+        let step = self.copies.probe.step(self.sample.len());
+        let mut signs = self.signs.clone();
+        if let Some(block) = turn {
+            flip(&mut signs, block, self.copies.grid);
+        }
+        let moved = |(&number, sign): (&f32, i8)| self.copies.range.clamp(number + f32::from(sign) * step);
+        self.sample.iter().zip(signs).map(moved).collect()
+    }
+
+    fn learn(&mut self, margin: f64, turn: &Option<PixelBlock>) {
+        match turn {
+            Some(block) if margin < self.margin => {
+                flip(&mut self.signs, block, self.copies.grid);
+                self.margin = margin;
+            }
+            Some(_) => {}
+            None => self.margin = margin,
+        }
+    }
+}
+
+fn flip(signs: &mut [i8], block: &PixelBlock, grid: Grid) {
+    grid.places(block).for_each(|place| signs[place] = -signs[place]);
+}

@@ -1,0 +1,383 @@
+//! How sure a share or a mean of samples is, and whether two models differ: 95 % confidence intervals in closed form.
+//!
+//! - A share of independent samples: Wilson's score interval.
+//! - A mean of numbers: Student's interval.
+//! - Two models on the same samples: [`paired_shares`] (Bonett and Price 2012, "Adjusted Wald confidence interval for a
+//!   difference of binomial proportions based on paired data") with McNemar's exact test, and [`paired_means`].
+//! - Two models on different samples: [`unpaired_shares`] (Newcombe 1998, "Interval estimation for the difference between
+//!   independent proportions", method 10).
+//!
+//! Intervals are about samples of the same source: they do not know whether an estimate is biased.
+
+/// Confidence level of every interval here.
+pub const LEVEL: f64 = 0.95;
+
+/// Half of what lies outside is above this many standard deviations of a normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// A number that was estimated from samples, with its 95 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Estimated {
+    /// The estimate.
+    pub estimate: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples that it was estimated from.
+    pub n: usize,
+}
+
+/// What an interval says about a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// All of it keeps the limit.
+    Kept,
+    /// All of it breaks the limit.
+    Broken,
+    /// It covers the limit.
+    Open,
+}
+
+impl Decision {
+    fn at_least(limit: f64, lower: f64, upper: f64) -> Self {
+        if lower >= limit {
+            Decision::Kept
+        } else if upper < limit {
+            Decision::Broken
+        } else {
+            Decision::Open
+        }
+    }
+}
+
+impl Estimated {
+    /// Whether it is at least `limit`.
+    pub fn is_at_least(&self, limit: f64) -> Decision {
+        Decision::at_least(limit, self.lower, self.upper)
+    }
+
+    /// An estimate with a standard error, whose interval is Student's with n − 1 degrees of freedom.
+    pub fn with_standard_error(estimate: f64, standard_error: f64, n: usize) -> Self {
+        // One sample says nothing about others, however small its error seems.
+        let half = if n < 2 { f64::INFINITY } else { student(n - 1) * standard_error };
+        Self { estimate, lower: estimate - half, upper: estimate + half, n }
+    }
+
+    /// An estimate whose interval is known.
+    pub fn new(estimate: f64, lower: f64, upper: f64, n: usize) -> Self {
+        Self { estimate, lower, upper, n }
+    }
+
+    /// The same on a scale that ends at 0 and 1.
+    #[must_use]
+    pub fn within_unit(self) -> Self {
+        Self { lower: self.lower.max(0.0), upper: self.upper.min(1.0), ..self }
+    }
+}
+
+/// A model less its baseline, with a 95 % confidence interval: negative where the model is worse.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The difference.
+    pub difference: f64,
+    /// Lower end of the interval.
+    pub lower: f64,
+    /// Upper end of the interval.
+    pub upper: f64,
+    /// Samples of the model; of the baseline too where they are paired.
+    pub n: usize,
+    /// Two-sided probability of a difference this large between equal models; none where no test was made.
+    pub p: Option<f64>,
+    /// Samples that the baseline has and the model does not; none where samples are not paired or are not yes or no.
+    pub lost: Option<usize>,
+}
+
+impl Difference {
+    /// Whether the model is smaller than its baseline by at most `limit`. Where no sample was lost nothing has dropped, however
+    /// few samples there are.
+    pub fn drops_at_most(&self, limit: f64) -> Decision {
+        match self.lost {
+            Some(0) => Decision::Kept,
+            _ => Decision::at_least(-limit, self.lower, self.upper),
+        }
+    }
+}
+
+/// A share of samples, by Wilson's score interval.
+///
+/// ```
+/// use spadework_probe::intervals::wilson;
+/// let share = wilson(43, 100);
+/// assert_eq!((share.estimate, share.n), (0.43, 100));
+/// assert!(share.lower > 0.33 && share.upper < 0.53);
+/// ```
+///
+/// # Panics
+/// When there are no samples, or more successes than samples.
+pub fn wilson(successes: usize, n: usize) -> Estimated {
+    assert!(n > 0 && successes <= n, "{successes} of {n} is not a share");
+    let (count, share) = (n as f64, successes as f64 / n as f64);
+    let shrink = 1.0 + Z * Z / count;
+    let center = (share + Z * Z / (2.0 * count)) / shrink;
+    let half = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt() / shrink;
+    // At the ends of the scale the interval ends there too; the roots differ by rounding alone.
+    let lower = if successes == 0 { 0.0 } else { center - half };
+    let upper = if successes == n { 1.0 } else { center + half };
+    Estimated { estimate: share, lower, upper, n }
+}
+
+/// The share of `true`, as [`wilson`].
+///
+/// # Panics
+/// When there are no samples.
+pub fn share(samples: &[bool]) -> Estimated {
+    wilson(samples.iter().filter(|&&is| is).count(), samples.len())
+}
+
+/// The mean of numbers, by Student's interval.
+///
+/// # Panics
+/// When there are no numbers.
+pub fn mean(values: &[f64]) -> Estimated {
+    let (mean, standard_error) = mean_and_error(values);
+    Estimated::with_standard_error(mean, standard_error, values.len())
+}
+
+/// The difference of two shares on the same samples: `model` less `baseline`.
+///
+/// # Panics
+/// When there are no samples, or not the same number of both.
+pub fn paired_shares(baseline: &[bool], model: &[bool]) -> Difference {
+    assert!(baseline.len() == model.len() && !model.is_empty(), "both models on the same samples");
+    let pairs = || baseline.iter().zip(model);
+    let lost = pairs().filter(|&(&before, &now)| before && !now).count();
+    let gained = pairs().filter(|&(&before, &now)| !before && now).count();
+    let n = model.len();
+    // One imagined sample lost, one gained: without them nothing lost would mean nothing uncertain.
+    let part = |count: usize| (count as f64 + 1.0) / (n as f64 + 2.0);
+    let center = part(gained) - part(lost);
+    let variance = (part(gained) + part(lost) - center * center) / (n as f64 + 2.0);
+    let half = Z * variance.sqrt();
+    Difference {
+        difference: (gained as f64 - lost as f64) / n as f64,
+        lower: (center - half).max(-1.0),
+        upper: (center + half).min(1.0),
+        n,
+        p: Some(mcnemar(lost, gained)),
+        lost: Some(lost),
+    }
+}
+
+/// The difference of two means on the same samples: `model` less `baseline`, by Student's interval of the differences.
+///
+/// # Panics
+/// When there are no samples, or not the same number of both.
+pub fn paired_means(baseline: &[f64], model: &[f64]) -> Difference {
+    assert_eq!(baseline.len(), model.len(), "both models on the same samples");
+    let differences: Vec<f64> = baseline.iter().zip(model).map(|(before, now)| now - before).collect();
+    Difference::from(mean(&differences))
+}
+
+/// The difference of two shares on different samples: `model` less `baseline`.
+pub fn unpaired_shares(baseline: &Estimated, model: &Estimated) -> Difference {
+    let difference = model.estimate - baseline.estimate;
+    let below = f64::hypot(model.estimate - model.lower, baseline.upper - baseline.estimate);
+    let above = f64::hypot(model.upper - model.estimate, baseline.estimate - baseline.lower);
+    Difference {
+        difference,
+        lower: (difference - below).max(-1.0),
+        upper: (difference + above).min(1.0),
+        n: model.n,
+        p: None,
+        lost: None,
+    }
+}
+
+impl From<Estimated> for Difference {
+    /// Of an estimate that is the mean of differences.
+    fn from(estimated: Estimated) -> Self {
+        let Estimated { estimate, lower, upper, n } = estimated;
+        Self { difference: estimate, lower, upper, n, p: None, lost: None }
+    }
+}
+
+/// McNemar's exact test: the two-sided probability that of so many samples that changed at least as uneven a part was lost, if
+/// losing and gaining were equally likely.
+///
+/// ```
+/// use spadework_probe::intervals::mcnemar;
+/// assert_eq!(mcnemar(5, 0), 2.0 / 32.0);
+/// assert_eq!(mcnemar(0, 0), 1.0);
+/// ```
+pub fn mcnemar(lost: usize, gained: usize) -> f64 {
+    let (few, changed) = (lost.min(gained), lost + gained);
+    if 2 * few == changed {
+        return 1.0;
+    }
+    // The smaller tail of a binomial distribution; logarithms, since the terms of a thousand samples are too small for a double.
+    let mut log_term = -(changed as f64) * std::f64::consts::LN_2;
+    let mut tail = log_term.exp();
+    for count in 1..=few {
+        log_term += ((changed - count + 1) as f64 / count as f64).ln();
+        tail += log_term.exp();
+    }
+    (2.0 * tail).min(1.0)
+}
+
+/// The mean and its standard error, 0 of a single number.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    assert!(!values.is_empty(), "a mean of no numbers");
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
+}
+
+/// The 97.5 % quantile of Student's distribution.
+///
+/// Exact for one degree of freedom and for two; from three on the expansion of Cornish and Fisher, within 0.2 %, and within
+/// 1e-5 from twelve on.
+fn student(freedom: usize) -> f64 {
+    debug_assert!(freedom > 0, "no spread without two samples");
+    let tail: f64 = (1.0 + LEVEL) / 2.0;
+    match freedom {
+        1 => (std::f64::consts::PI * (tail - 0.5)).tan(),
+        2 => (2.0 * tail - 1.0) / (2.0 * tail * (1.0 - tail)).sqrt(),
+        _ => {
+            let v = freedom as f64;
+            let terms = [
+                Z,
+                (Z.powi(3) + Z) / 4.0,
+                (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0,
+                (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / 384.0,
+                (79.0 * Z.powi(9) + 776.0 * Z.powi(7) + 1482.0 * Z.powi(5) - 1920.0 * Z.powi(3) - 945.0 * Z)
+                    / 92160.0,
+            ];
+            terms.iter().rev().fold(0.0, |sum, term| sum / v + term)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_close(found: f64, expected: f64, error: f64) {
+        assert!((found - expected).abs() <= error, "{found:.17} instead of {expected:.17}");
+    }
+
+    /// By SciPy 1.17: `scipy.stats.binomtest(s, n).proportion_ci(method="wilson")`.
+    #[test]
+    fn shares_have_the_interval_of_scipy() {
+        for (successes, n, lower, upper) in [
+            (0, 10, 0.0, 0.277_532_799_862_889_26),
+            (43, 100, 0.337_332_985_241_101_1, 0.527_846_104_507_876_8),
+            (500, 500, 0.992_375_659_538_447_9, 1.0),
+            (9920, 10_000, 0.990_055_195_654_451_2, 0.993_566_949_948_802_9),
+            (1, 3, 0.061_491_944_720_396_26, 0.792_340_399_197_952_3),
+        ] {
+            let found = wilson(successes, n);
+            is_close(found.lower, lower, 1e-14);
+            is_close(found.upper, upper, 1e-14);
+        }
+        assert_eq!(share(&[true, false, false]), wilson(1, 3));
+    }
+
+    /// By SciPy: `scipy.stats.binomtest(lost, lost + gained).pvalue`.
+    #[test]
+    fn mcnemar_is_the_binomial_test_of_scipy() {
+        for (lost, gained, p) in [
+            (0, 0, 1.0),
+            (1, 1, 1.0),
+            (6, 0, 0.031_25),
+            (12, 3, 0.035_156_25),
+            (3, 12, 0.035_156_25),
+            (80, 40, 0.000_330_400_018_391_318_15),
+            (700, 300, 1.766_567_800_794_956_8e-37),
+        ] {
+            // Logarithms of some hundred terms.
+            is_close(mcnemar(lost, gained), p, 1e-11 * p);
+        }
+    }
+
+    /// The formula of Bonett and Price, in Python, with `scipy.stats.norm.ppf(0.975)`.
+    #[test]
+    fn paired_shares_have_the_interval_of_their_authors() {
+        let of = |lost: usize, gained: usize, n: usize| {
+            let baseline: Vec<bool> = (0..n).map(|i| i < lost || i >= lost + gained).collect();
+            let model: Vec<bool> = (0..n).map(|i| i >= lost).collect();
+            paired_shares(&baseline, &model)
+        };
+        for (lost, gained, n, lower, upper) in [
+            (0, 0, 1000, -0.002_766_275_098_502_351, 0.002_766_275_098_502_351),
+            (6, 0, 1000, -0.011_508_136_778_111_862, -0.000_467_911_126_079_756_55),
+            (80, 30, 1000, -0.070_369_232_520_365_31, -0.029_431_166_681_231_493),
+            (3, 9, 20, -0.040_528_095_219_404_59, 0.585_982_640_673_95),
+        ] {
+            let found = of(lost, gained, n);
+            is_close(found.lower, lower, 1e-14);
+            is_close(found.upper, upper, 1e-14);
+            assert_eq!((found.lost, found.p), (Some(lost), Some(mcnemar(lost, gained))));
+            is_close(found.difference, (gained as f64 - lost as f64) / n as f64, 1e-15);
+        }
+    }
+
+    /// By statsmodels 0.15: `confint_proportions_2indep(s1, n1, s2, n2, method="newcomb", compare="diff")`.
+    #[test]
+    fn unpaired_shares_have_the_interval_of_statsmodels() {
+        for (model, baseline, lower, upper) in [
+            ((430, 500), (400, 500), 0.013_413_741_212_986_982, 0.106_438_265_617_234_46),
+            ((10, 10), (0, 10), 0.607_509_350_430_524_1, 1.0),
+            ((56, 70), (48, 80), 0.052_431_472_402_364_98, 0.333_872_654_036_906_14),
+            ((495, 500), (980, 1000), -0.004_942_777_070_613_986, 0.022_124_721_390_084_51),
+        ] {
+            let found = unpaired_shares(&wilson(baseline.0, baseline.1), &wilson(model.0, model.1));
+            is_close(found.lower, lower, 1e-14);
+            is_close(found.upper, upper, 1e-14);
+        }
+    }
+
+    #[test]
+    fn an_interval_that_covers_the_limit_decides_nothing() {
+        let between = |lower, upper| Estimated::new(0.5, lower, upper, 100).is_at_least(0.8);
+        assert_eq!((between(0.8, 0.9), between(0.7, 0.8)), (Decision::Kept, Decision::Open));
+        assert_eq!((between(0.7, 0.9), between(0.7, 0.79)), (Decision::Open, Decision::Broken));
+        // Two of four lost is more than nothing, but not surely; none lost is no drop at all.
+        let all = [true; 4];
+        assert_eq!(paired_shares(&all, &[true, true, false, false]).drops_at_most(0.0), Decision::Open);
+        assert_eq!(paired_shares(&all, &all).drops_at_most(0.0), Decision::Kept);
+        assert_eq!(paired_shares(&[true; 40], &[false; 40]).drops_at_most(0.5), Decision::Broken);
+    }
+
+    /// By SciPy: `scipy.stats.t.ppf(0.975, freedom)`.
+    #[test]
+    fn quantiles_are_those_of_student() {
+        for (freedom, expected, error) in [
+            (1, 12.706_204_736_174_694, 1e-12),
+            (2, 4.302_652_729_749_462, 1e-12),
+            (3, 3.182_446_305_283_708, 6e-3),
+            (4, 2.776_445_105_197_793_4, 2e-3),
+            (9, 2.262_157_162_798_205, 3e-5),
+            (29, 2.045_229_642_132_703, 1e-7),
+            (9999, 1.960_201_263_621_357, 1e-12),
+        ] {
+            is_close(student(freedom), expected, error);
+        }
+    }
+
+    /// By SciPy: `scipy.stats.ttest_rel(b, a).confidence_interval()`.
+    #[test]
+    fn paired_means_have_the_interval_of_scipy() {
+        let a = [0.2, 0.4, 0.1, 0.9, 0.5, 0.3, 0.7, 0.6, 0.25, 0.35, 0.15, 0.8];
+        let b = [0.1, 0.35, 0.2, 0.7, 0.5, 0.1, 0.65, 0.4, 0.3, 0.2, 0.05, 0.85];
+        let found = paired_means(&a, &b);
+        is_close(found.difference, -0.070_833_333_333_333_36, 1e-15);
+        // As exact as the quantile of eleven degrees of freedom.
+        is_close(found.lower, -0.137_826_202_898_595_48, 1e-6);
+        is_close(found.upper, -0.003_840_463_768_071_150_6, 1e-6);
+        assert_eq!(mean(&[2.0]).upper, f64::INFINITY);
+    }
+}

@@ -1,0 +1,91 @@
+//! Neighborhood overlap with its confidence interval: the share of input neighbors that are output neighbors too.
+//!
+//! It is a mean over samples, each weighted by its number of neighbors, so its standard error costs nothing beside the graphs, and
+//! the same samples under two models make a paired difference. [`EdgeMean`] says how the dependence between neighbors counts;
+//! `tests/overlap_coverage.rs` measures how often the intervals hold.
+
+use std::sync::Arc;
+
+use spadework::graph::Graph;
+use spadework::pipeline::SpadeReport;
+use spadework::samples::Samples;
+use spadework::scores::{EdgeMean, SampleOverlaps};
+
+use crate::intervals::{Difference, Estimated};
+
+/// How many of its input neighbors every sample keeps, with the k asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NeighborhoodOverlap {
+    input: Arc<Graph>,
+    samples: SampleOverlaps,
+}
+
+impl NeighborhoodOverlap {
+    /// The overlap of the two graphs of a report, of the k asked for even where k had to grow
+    /// ([`SpadeReport::graphs_as_asked`]).
+    pub fn of(report: &SpadeReport, inputs: Option<&Samples<'_>>, outputs: Option<&Samples<'_>>) -> Self {
+        let [input, output] = report.graphs_as_asked(inputs, outputs);
+        Self::between(input, &output)
+    }
+
+    /// The overlap of two graphs of the same samples.
+    ///
+    /// # Panics
+    /// When the graphs have different numbers of nodes.
+    pub fn between(input: Arc<Graph>, output: &Graph) -> Self {
+        let samples = SampleOverlaps::between(&input, output);
+        Self { input, samples }
+    }
+
+    /// The overlap of every sample.
+    pub fn samples(&self) -> &SampleOverlaps {
+        &self.samples
+    }
+
+    /// The overlap of all of them with its 95 % confidence interval.
+    pub fn estimate(&self) -> Estimated {
+        let EdgeMean { mean, standard_error, .. } = EdgeMean::of(&self.input, self.samples.shares());
+        Estimated::with_standard_error(mean, standard_error, self.input.nodes()).within_unit()
+    }
+
+    /// This overlap less that of another model on the same input graph, paired by samples.
+    ///
+    /// # Panics
+    /// When the other model has another number of samples.
+    pub fn less(&self, other: &Self) -> Difference {
+        self.less_shares(other.samples.shares())
+    }
+
+    /// This overlap less that of another model on the same input graph, whose shares are known sample by sample.
+    ///
+    /// # Panics
+    /// When there is not one share per sample.
+    pub fn less_shares(&self, shares: &[f64]) -> Difference {
+        assert_eq!(self.input.nodes(), shares.len(), "both models on the same samples");
+        let pairs = self.samples.shares().iter().zip(shares);
+        let differences: Vec<f64> = pairs.map(|(own, other)| own - other).collect();
+        let EdgeMean { mean, standard_error, .. } = EdgeMean::of(&self.input, &differences);
+        Estimated::with_standard_error(mean, standard_error, self.input.nodes()).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring of six against a path (five of six edges stay) and against no edge of it (none stays).
+    #[test]
+    fn differences_are_paired_by_samples() {
+        let ring = Arc::new(Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 5)]).unwrap());
+        let path = Graph::from_edges(6, &[(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]).unwrap();
+        let other = Graph::from_edges(6, &[(0, 2), (2, 4), (1, 3), (3, 5)]).unwrap();
+        let kept = NeighborhoodOverlap::between(Arc::clone(&ring), &path);
+        let lost = NeighborhoodOverlap::between(ring, &other);
+        assert!((kept.estimate().estimate - 5.0 / 6.0).abs() < 1e-15);
+        assert_eq!((lost.estimate().estimate, lost.estimate().upper), (0.0, 0.0));
+        let difference = kept.less(&lost);
+        assert!((difference.difference - 5.0 / 6.0).abs() < 1e-15 && difference.lower > 0.0);
+        let same = kept.less(&kept);
+        assert_eq!((same.difference, same.lower, same.upper), (0.0, 0.0, 0.0));
+    }
+}

@@ -1,0 +1,201 @@
+//! Probes of a regressor: how far can its outputs be moved by a small change of the inputs?
+//!
+//! Of a sample x, a search looks for the x' with ‖x' − x‖ ≤ ε that moves the outputs furthest: every number of x is moved by +step or
+//! −step, and signs of ever smaller runs of numbers are turned around where that moves the outputs further. Changes are Euclidean
+//! lengths in units of the outputs' spread (the standard deviation of all of them), so that 1 is as much as samples typically differ.
+//! What is found is a lower bound of the largest change. Of a linear model yᵀ = wᵀx it is ε‖w‖₁ once runs are single numbers.
+
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use spadework::Samples;
+use spadework::monitor::Monitor;
+use spadework::random::{PROBE_COPIES, Purpose, stream_at};
+use spadework::samples::Values;
+
+use crate::black_box::BlackBox;
+use crate::copies::Range;
+use crate::error::Error;
+use crate::probe::{PROBES, ProbeParams, gathered};
+
+/// Samples that go through a model together, at most.
+const BATCH: usize = 1 << 12;
+
+/// A probed regressor.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ProbedOutputs {
+    /// How it was probed.
+    pub params: ProbeParams,
+    /// The samples that were probed, in ascending order.
+    pub samples: Vec<OutputChange>,
+    /// Rows that went through the model.
+    pub evaluations: u64,
+    /// The unit of the changes: the standard deviation of the outputs.
+    pub spread: f64,
+}
+
+/// How far the outputs of one sample were moved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct OutputChange {
+    /// Which sample of the inputs.
+    pub index: usize,
+    /// The largest change found, in units of the spread.
+    pub change: f64,
+}
+
+/// Probes a regressor; `outputs` are those of all inputs, and set the unit.
+///
+/// # Errors
+/// As [`probe_model`](crate::probe_model).
+///
+/// ```
+/// use spadework::samples::Values;
+/// use spadework::{Samples, Silent};
+/// use spadework_probe::{Error, ProbeParams, probe_regressor};
+/// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
+///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
+///     let outputs: Vec<f32> = x.chunks_exact(2).map(|x| 3.0 * x[0] - x[1]).collect();
+///     Ok(Samples::from_f32(rows.len(), 1, outputs)?)
+/// };
+/// let inputs = Samples::from_f32(4, 2, vec![0.0, 0.5, 0.25, -1.0, 1.0, 1.0, -1.0, 0.0])?;
+/// let params = ProbeParams::new("linf:0.1".parse().unwrap()).with_probes(20);
+/// let found = probe_regressor(&inputs, &model(&inputs)?, model, &params, &Silent)?;
+/// // 0.1 · (3 + 1) in units of the spread, but where the inputs end: at 1 and at −1.
+/// assert!((found.samples[0].change * found.spread - 0.4).abs() < 1e-6);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn probe_regressor<E: From<Error>, M>(
+    inputs: &Samples<'_>,
+    outputs: &Samples<'_>,
+    model: M,
+    params: &ProbeParams,
+    monitor: &dyn Monitor,
+) -> Result<ProbedOutputs, E>
+where
+    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+{
+    params.check()?;
+    monitor.begin(PROBES);
+    let chosen = params.chosen(inputs.len());
+    let batches = chosen.chunks(BATCH);
+    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
+    let mut model = BlackBox {
+        model,
+        monitor,
+        evaluations: 0,
+        output_dim: None,
+        batches: 0,
+        rounds_done: 0,
+        rounds,
+        variants: None,
+    };
+    let spread = spread_of(outputs);
+    let range = range_of(inputs);
+    let mut samples = Vec::with_capacity(chosen.len());
+    for indices in batches {
+        let rows = gathered(inputs, indices);
+        let search = Search { dim: inputs.dim(), indices, rows: &rows, range, params };
+        let changes = search.run(&mut model)?;
+        let found = indices.iter().zip(changes);
+        samples.extend(found.map(|(&index, change)| OutputChange { index, change: change / spread }));
+    }
+    Ok(ProbedOutputs { params: params.clone(), samples, evaluations: model.evaluations, spread })
+}
+
+/// Samples whose outputs are moved together.
+struct Search<'a> {
+    dim: usize,
+    indices: &'a [usize],
+    rows: &'a [f32],
+    range: Range,
+    params: &'a ProbeParams,
+}
+
+impl Search<'_> {
+    /// The largest change of every sample.
+    fn run<E: From<Error>, M>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let start = model.any_outputs(self.rows.to_vec(), self.dim)?;
+        let mut rngs: Vec<ChaCha8Rng> = self.indices.iter().map(|&index| self.rng(index)).collect();
+        let mut signs: Vec<Vec<bool>> =
+            rngs.iter_mut().map(|rng| (0..self.dim).map(|_| rng.random()).collect()).collect();
+        let mut largest = vec![0.0_f64; self.indices.len()];
+        for round in 0..self.params.probes {
+            let turned: Vec<std::ops::Range<usize>> =
+                rngs.iter_mut().map(|rng| self.run_of_numbers(round, rng)).collect();
+            turn(&mut signs, &turned);
+            let moved = model.any_outputs(self.moved(&signs), self.dim)?;
+            for (at, run) in turned.iter().enumerate() {
+                let change = distance(&start, &moved, at);
+                if change > largest[at] {
+                    largest[at] = change;
+                } else {
+                    signs[at][run.clone()].iter_mut().for_each(|sign| *sign = !*sign);
+                }
+            }
+        }
+        Ok(largest)
+    }
+
+    fn rng(&self, index: usize) -> ChaCha8Rng {
+        stream_at(self.params.seed, Purpose::ProbeCopies, index as u64 * PROBE_COPIES)
+    }
+
+    /// Some numbers next to each other: nothing first, so that the start counts too, then halves, quarters and so on.
+    fn run_of_numbers(&self, round: usize, rng: &mut ChaCha8Rng) -> std::ops::Range<usize> {
+        if round == 0 {
+            return 0..0;
+        }
+        // Twice as many rounds with runs of half the length.
+        let level = (round + 1).ilog2();
+        let length = (self.dim >> level.min(usize::BITS - 1)).max(1);
+        let first = rng.random_range(0..self.dim.div_ceil(length)) * length;
+        first..(first + length).min(self.dim)
+    }
+
+    fn moved(&self, signs: &[Vec<bool>]) -> Vec<f32> {
+        let step = self.params.probe.step(self.dim);
+        let numbers =
+            self.rows.chunks_exact(self.dim).zip(signs).flat_map(|(row, signs)| row.iter().zip(signs));
+        numbers
+            .map(|(&number, &up)| self.range.clamp(if up { number + step } else { number - step }))
+            .collect()
+    }
+}
+
+fn turn(signs: &mut [Vec<bool>], runs: &[std::ops::Range<usize>]) {
+    for (signs, run) in signs.iter_mut().zip(runs) {
+        signs[run.clone()].iter_mut().for_each(|sign| *sign = !*sign);
+    }
+}
+
+/// The Euclidean distance of the same row in two sets.
+fn distance(a: &Samples<'_>, b: &Samples<'_>, row: usize) -> f64 {
+    let (a, b) = (row_of(a, row), row_of(b, row));
+    a.iter().zip(&b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+fn row_of(samples: &Samples<'_>, row: usize) -> Vec<f64> {
+    samples.values().doubles(samples.place(row)).into_owned()
+}
+
+/// The standard deviation of outputs: the root mean square distance to their mean.
+fn spread_of(outputs: &Samples<'_>) -> f64 {
+    let rows: Vec<Vec<f64>> = (0..outputs.len()).map(|row| row_of(outputs, row)).collect();
+    let count = rows.len() as f64;
+    let mean: Vec<f64> =
+        (0..outputs.dim()).map(|column| rows.iter().map(|row| row[column]).sum::<f64>() / count).collect();
+    let square =
+        |row: &Vec<f64>| row.iter().zip(&mean).map(|(value, mean)| (value - mean).powi(2)).sum::<f64>();
+    (rows.iter().map(square).sum::<f64>() / count).sqrt()
+}
+
+fn range_of(inputs: &Samples<'_>) -> Range {
+    match inputs.values() {
+        Values::F32(values) => Range::of(values.iter().copied()),
+        values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
+    }
+}

@@ -1,0 +1,178 @@
+//! How smooth a classifier is over its input graph: what the arrays alone say about robustness, without a model to run.
+//!
+//! Both numbers look at the edges of the input graph, which join samples that lie close together, and at the outputs at their two
+//! ends. With c_p the class predicted for sample p, and r_p what is left of its outputs after their own mean and the mean of its
+//! class are subtracted,
+//!
+//! ```text
+//! agreement = #{(p,q) : c_p = c_q} / #{(p,q)}
+//! roughness = mean over the edges (p,q) with c_p = c_q of ‖r_p − r_q‖² / mean over the samples p of ‖r_p‖²
+//! ```
+//!
+//! The first says how often a decision changes between neighbors, the second how unevenly the outputs vary where it does not: 2 where
+//! neighbors have no more in common than any two samples of a class, 0 where they are alike. Neither depends on the scale of the
+//! outputs. `docs/what-the-scores-mean.md` says how closely they have followed the accuracy under attack.
+
+use spadework::graph::Graph;
+use spadework::samples::Samples;
+use spadework::scores::agreement::mean_ranks;
+
+use crate::accuracy::predictions;
+
+/// How smooth a classifier is over its input graph.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Smoothness {
+    /// The share of input edges whose two samples get the same class; larger is more robust.
+    pub agreement: f64,
+    /// What the outputs vary along an edge within a class, relative to what they vary within classes at all; smaller is more
+    /// robust. `None` where outputs do not vary within classes, or no edge lies within one.
+    pub roughness: Option<f64>,
+}
+
+impl Smoothness {
+    /// Measures the outputs over the edges of the input graph. `None` where the outputs have a single column, or the graph has no edge.
+    ///
+    /// # Panics
+    /// Where there is not one output per node of the graph.
+    ///
+    /// ```
+    /// use spadework::Samples;
+    /// use spadework::graph::generators;
+    /// use spadework_probe::Smoothness;
+    /// // Four samples in a line: two of the first class, whose outputs differ by 2 across their edge, then two of the second.
+    /// let outputs = Samples::from_f64(4, 2, vec![3.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 2.0])?;
+    /// let found = Smoothness::of(&generators::path(4), &outputs).unwrap();
+    /// assert_eq!(found.agreement, 2.0 / 3.0);
+    /// // Residuals are ±(0.5, −0.5) in the first class and 0 in the second: (2 + 0) / 2 over (0.5 + 0.5 + 0 + 0) / 4.
+    /// assert_eq!(found.roughness, Some(4.0));
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn of(graph: &Graph, outputs: &Samples<'_>) -> Option<Self> {
+        assert_eq!(graph.nodes(), outputs.len(), "one output per node");
+        if outputs.dim() < 2 || graph.edge_count() == 0 {
+            return None;
+        }
+        let classes = predictions(outputs);
+        let within: Vec<(usize, usize)> = graph
+            .edges()
+            .map(|(p, q, _)| (p as usize, q as usize))
+            .filter(|&(p, q)| classes[p] == classes[q])
+            .collect();
+        let agreement = within.len() as f64 / graph.edge_count() as f64;
+        Some(Self { agreement, roughness: Residuals::of(outputs, &classes).roughness(&within) })
+    }
+}
+
+/// The place of every model among several by both numbers: the mean of its rank by agreement and of its rank by roughness, from 1 for
+/// the least robust to their number. Over networks of many sources it has followed the accuracy under attack more closely than either.
+///
+/// Where a model has no roughness, all are ranked by agreement alone.
+///
+/// ```
+/// use spadework::Samples;
+/// use spadework::graph::generators;
+/// use spadework_probe::{Smoothness, smoothness_ranks};
+/// let line = generators::path(4);
+/// let steady = Samples::from_f64(4, 2, vec![3.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 2.0])?;
+/// let torn = Samples::from_f64(4, 2, vec![3.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 2.0])?;
+/// let models = [&steady, &torn].map(|outputs| Smoothness::of(&line, outputs).unwrap());
+/// assert_eq!(smoothness_ranks(&models), [2.0, 1.0]);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn smoothness_ranks(models: &[Smoothness]) -> Vec<f64> {
+    let by_agreement = mean_ranks(&models.iter().map(|model| model.agreement).collect::<Vec<_>>());
+    let roughness: Option<Vec<f64>> =
+        models.iter().map(|model| model.roughness.map(|rough| -rough)).collect();
+    match roughness {
+        Some(smooth) => {
+            by_agreement.into_iter().zip(mean_ranks(&smooth)).map(|(a, b)| f64::midpoint(a, b)).collect()
+        }
+        None => by_agreement,
+    }
+}
+
+/// Outputs less their own mean and the mean of their class, row after row.
+struct Residuals {
+    dim: usize,
+    values: Vec<f64>,
+}
+
+impl Residuals {
+    fn of(outputs: &Samples<'_>, classes: &[usize]) -> Self {
+        let dim = outputs.dim();
+        let mut values = outputs.values().all_doubles().into_owned();
+        for row in values.chunks_exact_mut(dim) {
+            let mean = row.iter().sum::<f64>() / dim as f64;
+            row.iter_mut().for_each(|value| *value -= mean);
+        }
+        let means = class_means(&values, dim, classes);
+        for (row, &class) in values.chunks_exact_mut(dim).zip(classes) {
+            let mean = means[class].iter();
+            row.iter_mut().zip(mean).for_each(|(value, mean)| *value -= mean);
+        }
+        Self { dim, values }
+    }
+
+    fn row(&self, sample: usize) -> &[f64] {
+        &self.values[sample * self.dim..(sample + 1) * self.dim]
+    }
+
+    fn roughness(&self, edges: &[(usize, usize)]) -> Option<f64> {
+        let samples = (self.values.len() / self.dim) as f64;
+        let scale = self.values.iter().map(|value| value * value).sum::<f64>() / samples;
+        let change = |&(p, q): &(usize, usize)| -> f64 {
+            self.row(p).iter().zip(self.row(q)).map(|(p, q)| (p - q) * (p - q)).sum()
+        };
+        let energy = edges.iter().map(change).sum::<f64>() / edges.len() as f64;
+        (scale > 0.0 && !edges.is_empty()).then_some(energy / scale)
+    }
+}
+
+/// The mean of the rows of every class; zeros where a class has none.
+fn class_means(values: &[f64], dim: usize, classes: &[usize]) -> Vec<Vec<f64>> {
+    let (mut sums, mut counts) = (vec![vec![0.0; dim]; dim], vec![0_usize; dim]);
+    for (row, &class) in values.chunks_exact(dim).zip(classes) {
+        counts[class] += 1;
+        sums[class].iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+    }
+    for (sum, &count) in sums.iter_mut().zip(&counts) {
+        sum.iter_mut().for_each(|sum| *sum /= count.max(1) as f64);
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spadework::graph::generators;
+
+    #[test]
+    fn what_does_not_vary_within_classes_has_no_roughness() {
+        let outputs = Samples::from_f64(4, 2, vec![1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]).unwrap();
+        let found = Smoothness::of(&generators::path(4), &outputs).unwrap();
+        assert_eq!(found, Smoothness { agreement: 2.0 / 3.0, roughness: None });
+    }
+
+    #[test]
+    fn classes_that_change_at_every_edge_have_no_roughness() {
+        let outputs = Samples::from_f64(4, 2, vec![1.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 2.0]).unwrap();
+        let found = Smoothness::of(&generators::path(4), &outputs).unwrap();
+        assert_eq!(found, Smoothness { agreement: 0.0, roughness: None });
+    }
+
+    #[test]
+    fn single_numbers_have_no_classes() {
+        let outputs = Samples::from_f64(4, 1, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
+        assert_eq!(Smoothness::of(&generators::path(4), &outputs), None);
+    }
+
+    #[test]
+    fn one_model_without_roughness_leaves_agreement_to_decide() {
+        let of = |agreement, roughness| Smoothness { agreement, roughness };
+        let ranks = smoothness_ranks(&[of(0.9, Some(1.0)), of(0.8, Some(0.5)), of(0.7, Some(0.1))]);
+        assert_eq!(ranks, [2.0, 2.0, 2.0]);
+        let ranks = smoothness_ranks(&[of(0.9, Some(1.0)), of(0.8, None), of(0.7, Some(0.1))]);
+        assert_eq!(ranks, [3.0, 2.0, 1.0]);
+    }
+}

@@ -1,0 +1,205 @@
+//! What the outputs of a model are: classes, an embedding, or numbers that it predicts.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use spadework::error::{Result, UnknownWord};
+use spadework::samples::{Samples, Values};
+
+/// What a caller says about the outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Task {
+    /// Several numbers per sample are taken for classes; a single one for the two classes of labels with two values, and for a
+    /// predicted number otherwise.
+    #[default]
+    Auto,
+    /// One number per class, or one for two classes.
+    Classes,
+    /// Coordinates: no class leads.
+    Embedding,
+    /// Numbers that are predicted: no class leads, and probes measure how far they move.
+    Regression,
+}
+
+impl Task {
+    /// All tasks.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Classes, Self::Embedding, Self::Regression];
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Task::Auto => "auto",
+            Task::Classes => "classes",
+            Task::Embedding => "embedding",
+            Task::Regression => "regression",
+        })
+    }
+}
+
+impl FromStr for Task {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> std::result::Result<Self, UnknownWord> {
+        let found = Self::ALL.into_iter().find(|task| task.to_string() == word);
+        found.ok_or(UnknownWord::new("auto, classes, embedding or regression"))
+    }
+}
+
+/// What outputs are, once they are there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum OutputKind {
+    /// One column per class.
+    Classes,
+    /// One column z for two classes, of which the second is meant above the threshold: the same as the columns −z and z.
+    TwoClasses {
+        /// 0, or 0.5 where all outputs are probabilities.
+        threshold: f64,
+    },
+    /// Coordinates.
+    Embedding,
+    /// Predicted numbers.
+    Numbers,
+}
+
+impl OutputKind {
+    /// What outputs are, by the task and by the labels.
+    ///
+    /// ```
+    /// use spadework::Samples;
+    /// use spadework_probe::{OutputKind, Task};
+    /// let logits = Samples::from_f32(3, 1, vec![-2.0, 0.5, 3.0])?;
+    /// assert_eq!(OutputKind::of(Task::Auto, &logits, Some(&[0, 1, 1])), OutputKind::TwoClasses { threshold: 0.0 });
+    /// assert_eq!(OutputKind::of(Task::Auto, &logits, None), OutputKind::Numbers);
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn of(task: Task, outputs: &Samples<'_>, labels: Option<&[i64]>) -> Self {
+        match (task, outputs.dim()) {
+            (Task::Embedding, _) => Self::Embedding,
+            (Task::Regression, _) => Self::Numbers,
+            (Task::Auto | Task::Classes, 2..) => Self::Classes,
+            (Task::Classes, _) => Self::two_classes(outputs),
+            (Task::Auto, _) if labels.is_some_and(|labels| two_values(labels).is_some()) => {
+                Self::two_classes(outputs)
+            }
+            (Task::Auto, _) => Self::Numbers,
+        }
+    }
+
+    fn two_classes(outputs: &Samples<'_>) -> Self {
+        let values = outputs.values();
+        let are_probabilities = (0..values.len()).all(|at| (0.0..=1.0).contains(&values.get(at)));
+        Self::TwoClasses { threshold: if are_probabilities { 0.5 } else { 0.0 } }
+    }
+
+    /// The outputs with one column per class; none where there are no classes.
+    ///
+    /// # Errors
+    /// Never, for outputs that are samples.
+    pub fn classes<'a>(self, outputs: &'a Samples<'a>) -> Result<Option<Cow<'a, Samples<'a>>>> {
+        Ok(match self {
+            Self::Classes => Some(Cow::Borrowed(outputs)),
+            Self::TwoClasses { threshold } => Some(Cow::Owned(both_sides(outputs, threshold)?)),
+            Self::Embedding | Self::Numbers => None,
+        })
+    }
+
+    /// The same of outputs that are handed over; outputs without classes stay as they are.
+    ///
+    /// # Errors
+    /// As [`classes`](Self::classes).
+    pub fn into_classes(self, outputs: Samples<'static>) -> Result<Samples<'static>> {
+        match self {
+            Self::TwoClasses { threshold } => both_sides(&outputs, threshold),
+            Self::Classes | Self::Embedding | Self::Numbers => Ok(outputs),
+        }
+    }
+
+    /// How many classes there are, for outputs of so many columns.
+    pub fn class_count(self, columns: usize) -> usize {
+        match self {
+            Self::TwoClasses { .. } => 2,
+            Self::Classes | Self::Embedding | Self::Numbers => columns,
+        }
+    }
+
+    /// The labels as positions of these columns: two values become 0 and 1.
+    pub fn labels(self, labels: &[i64]) -> Cow<'_, [i64]> {
+        match (self, two_values(labels)) {
+            (Self::TwoClasses { .. }, Some([_, second])) => {
+                labels.iter().map(|&label| i64::from(label == second)).collect()
+            }
+            _ => Cow::Borrowed(labels),
+        }
+    }
+}
+
+/// The two values of labels, ascending, where they have two.
+fn two_values(labels: &[i64]) -> Option<[i64; 2]> {
+    let values: BTreeSet<i64> = labels.iter().copied().collect();
+    <[i64; 2]>::try_from(values.into_iter().collect::<Vec<_>>()).ok()
+}
+
+/// The columns −z and z of one column z.
+fn both_sides(outputs: &Samples<'_>, threshold: f64) -> Result<Samples<'static>> {
+    match outputs.values() {
+        Values::F64(values) => {
+            let both = values.iter().flat_map(|value| [threshold - value, value - threshold]);
+            Samples::from_f64(outputs.len(), 2, both.collect::<Vec<f64>>())
+        }
+        // Single precision holds all others.
+        values => {
+            let (values, threshold) = (values.all_singles(), threshold as f32);
+            let both = values.iter().flat_map(|value| [threshold - value, value - threshold]);
+            Samples::from_f32(outputs.len(), 2, both.collect::<Vec<f32>>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{accuracy, predictions};
+
+    fn column(values: &[f64]) -> Samples<'static> {
+        Samples::from_f64(values.len(), 1, values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn words_name_tasks() {
+        for task in Task::ALL {
+            assert_eq!(task.to_string().parse::<Task>().unwrap(), task);
+        }
+        assert_eq!("words".parse::<Task>().unwrap_err().expected, "auto, classes, embedding or regression");
+    }
+
+    #[test]
+    fn one_column_with_two_labels_is_a_classifier() {
+        let logits = column(&[-1.0, 2.0, 0.5, -3.0]);
+        let labels = [3, 7, 7, 7];
+        let kind = OutputKind::of(Task::Auto, &logits, Some(&labels));
+        let classes = kind.classes(&logits).unwrap().unwrap();
+        assert_eq!(predictions(&classes), [0, 1, 1, 0]);
+        assert_eq!(*kind.labels(&labels), [0, 1, 1, 1]);
+        assert_eq!(accuracy(&classes, &kind.labels(&labels)).unwrap(), Some(0.75));
+        // Probabilities of the second class are above one half.
+        let probabilities = column(&[0.1, 0.9, 0.6, 0.4]);
+        let kind = OutputKind::of(Task::Classes, &probabilities, None);
+        assert_eq!(predictions(&kind.classes(&probabilities).unwrap().unwrap()), [0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn what_is_no_class_has_none() {
+        let two = Samples::from_f64(2, 2, vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        for (task, outputs, labels) in [
+            (Task::Embedding, &two, Some(&[0, 1][..])),
+            (Task::Regression, &two, None),
+            (Task::Auto, &column(&[1.0, 2.0]), None),
+            (Task::Auto, &column(&[1.0, 2.0, 3.0]), Some(&[0, 1, 2][..])),
+        ] {
+            assert!(OutputKind::of(task, outputs, labels).classes(outputs).unwrap().is_none(), "{task}");
+        }
+    }
+}

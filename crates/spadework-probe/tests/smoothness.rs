@@ -1,0 +1,52 @@
+//! Agreement and roughness against NumPy and SciPy; `scripts/make_index_fixtures.py` documents the fields.
+
+use serde_json::Value;
+use spadework::{PairedSamples, Samples, Silent, SpadeParams, evaluate};
+use spadework_probe::{SampleFacts, SampleSignals};
+
+struct Fixture(Value);
+
+impl Fixture {
+    fn read() -> Self {
+        Self(serde_json::from_str(include_str!("fixtures/smoothness.json")).expect("JSON"))
+    }
+
+    fn number(&self, field: &str) -> f64 {
+        self.0[field].as_f64().expect("a number")
+    }
+
+    fn samples(&self, field: &str) -> Samples<'static> {
+        let numbers = |row: &Value| -> Vec<f32> {
+            row.as_array().expect("a row").iter().map(|v| v.as_f64().expect("a number") as f32).collect()
+        };
+        let rows: Vec<Vec<f32>> = self.0[field].as_array().expect("rows").iter().map(numbers).collect();
+        Samples::from_f32(rows.len(), rows[0].len(), rows.concat()).expect("finite")
+    }
+}
+
+#[test]
+fn smoothness_is_that_of_others() {
+    let fixture = Fixture::read();
+    let (inputs, outputs) = (fixture.samples("inputs"), fixture.samples("outputs"));
+    let params = SpadeParams::default().with_neighbors(fixture.number("neighbors") as usize);
+    let pair = PairedSamples::new(inputs.clone(), outputs.clone()).expect("a pair");
+    let report = evaluate(&pair, &params, &Silent).expect("scores");
+    let signals = SampleSignals { outputs: Some(&outputs), ..SampleSignals::default() };
+    let found = SampleFacts::of(&report, &signals).unwrap().smoothness.expect("classes");
+    assert_eq!(found.agreement, fixture.number("agreement"), "a ratio of the same whole numbers");
+    let (roughness, expected) = (found.roughness.unwrap(), fixture.number("roughness"));
+    assert!((roughness - expected).abs() < 1e-12 * expected, "{roughness} for {expected}");
+}
+
+/// Labels that no output stands for say that the outputs are an embedding, whose largest number is no class.
+#[test]
+fn outputs_that_are_no_classes_have_no_smoothness() {
+    let fixture = Fixture::read();
+    let (inputs, outputs) = (fixture.samples("inputs"), fixture.samples("outputs"));
+    let pair = PairedSamples::new(inputs, outputs.clone()).expect("a pair");
+    let report = evaluate(&pair, &SpadeParams::default().with_neighbors(5), &Silent).expect("scores");
+    let labels = vec![7; outputs.len()];
+    let signals =
+        SampleSignals { outputs: Some(&outputs), labels: Some(&labels), ..SampleSignals::default() };
+    assert_eq!(SampleFacts::of(&report, &signals).unwrap().smoothness, None);
+}

@@ -1,0 +1,298 @@
+"""Probes by a perturbation of the caller's: for domains where a ball of numbers means nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ._arrays import as_labels
+from ._settings import number, whole_number
+from .perturb import GraphData
+
+#: Standard deviations that a 95 % interval reaches to either side.
+_REACH = 1.959963984540054
+#: Variants after which a run may end early.
+_LEAST_VARIANTS = 10
+
+#: A function from a batch, the number of the variant and a generator that is seeded for it to the batch, perturbed.
+Perturb = Callable[[Any, int, np.random.Generator], Any]
+
+
+class Estimate(NamedTuple):
+    """A share of the samples with its 95 % interval (Wilson's), as one of a source that n samples were drawn from."""
+
+    estimate: float
+    lower: float
+    upper: float
+    n: int
+    queries: int
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """What a perturbation has shown; arrays have an entry for every probed sample."""
+
+    #: Name of the perturbation.
+    perturb: str
+    #: Variants of a sample that were made.
+    variants: int
+    #: Whether the run ended before the variants asked for, because the share that keeps its class was known well enough.
+    stopped_early: bool
+    seed: int
+    #: Rows that went through the model.
+    evaluations: int
+    #: The part of the probed samples that are right; None without labels.
+    accuracy: float | None
+    #: How likely a random variant of a random sample keeps its class.
+    kept: Estimate
+    #: The part of the samples that are right (of any class, without labels) and keep their class on every variant.
+    survived: Estimate
+    #: Which samples were probed, in ascending order.
+    indices: npt.NDArray[np.int64] = field(repr=False)
+    #: On how many variants each has another class.
+    flips: npt.NDArray[np.int64] = field(repr=False)
+    #: The first variant on which each has another class, counted from 0; -1 where there is none.
+    first_flips: npt.NDArray[np.int64] = field(repr=False)
+    #: How far its class leads the next one; None where the model says no more than the class.
+    margins: npt.NDArray[np.float64] | None = field(repr=False)
+    #: The smallest lead of that class over the sample and its variants; None where there are no margins.
+    probe_margins: npt.NDArray[np.float64] | None = field(repr=False)
+
+    @property
+    def ranking(self) -> npt.NDArray[np.int64]:
+        """The probed samples, most fragile first: by flips, then by the smallest margin, then by index."""
+        margins = np.zeros(len(self.flips)) if self.probe_margins is None else self.probe_margins
+        order: npt.NDArray[np.int64] = self.indices[np.lexsort((self.indices, margins, -self.flips))]
+        return order
+
+    @property
+    def changed(self) -> npt.NDArray[np.int64]:
+        """The samples that have another class on some variant, most fragile first."""
+        return self.ranking[: int(np.count_nonzero(self.flips))]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The numbers about all samples, for JSON."""
+        names = ("perturb", "variants", "stopped_early", "seed", "evaluations", "accuracy")
+        numbers = {name: getattr(self, name) for name in names}
+        return {**numbers, "kept": self.kept._asdict(), "survived": self.survived._asdict()}
+
+    def to_frame(self) -> Any:
+        """A pandas table: a row per probed sample, most fragile first."""
+        import pandas
+
+        columns: dict[str, Any] = {"sample": self.indices, "flips": self.flips, "first_flip": self.first_flips}
+        if self.margins is not None:
+            columns |= {"margin": self.margins, "probe_margin": self.probe_margins}
+        return pandas.DataFrame(columns).set_index("sample").loc[self.ranking].reset_index()
+
+
+def probe_with(
+    model: Any,
+    inputs: Any,
+    perturb: Perturb,
+    *,
+    labels: Any,
+    variants: int,
+    samples: int,
+    precision: float,
+    tolerance: float | None,
+    seed: int,
+) -> Perturbed:
+    """Run the variants of some samples through the model and count what changes."""
+    if not callable(perturb):
+        raise ValueError(f"`perturb` must be a function of a batch, a number and a generator, got {type(perturb).__name__}")
+    most = whole_number(variants, "probes", least=1)
+    seed = whole_number(seed, "seed", least=0)
+    wanted = number(precision, "precision")
+    if wanted < 0:
+        raise ValueError(f"`precision` must not be negative, got {wanted}")
+    total = _length(inputs)
+    if total == 0:
+        raise ValueError("`inputs` must have at least one sample, got none")
+    chosen = _chosen(total, whole_number(samples, "samples", least=1), seed)
+    answers = _Answers(model, inputs, chosen, tolerance)
+    first = answers.of(answers.batch, "the inputs")
+    count = _Count(first)
+    stopped = False
+    for variant in range(most):
+        batch = perturb(answers.batch, variant, np.random.default_rng([seed, variant]))
+        if _length(batch) != _length(answers.batch):
+            raise ValueError(
+                f"`perturb` must return as many samples as it was given ({_length(answers.batch)}), got {_length(batch)} "
+                f"in variant {variant}"
+            )
+        count.add(variant, answers.of(batch, f"variant {variant}"))
+        if variant + 1 >= _LEAST_VARIANTS and count.error() <= wanted:
+            stopped = variant + 1 < most
+            break
+    return _result(perturb, count, chosen, stopped, _right(first, labels, total, chosen), seed)
+
+
+def _result(
+    perturb: Perturb, count: _Count, chosen: npt.NDArray[np.int64], stopped: bool, right: Any, seed: int
+) -> Perturbed:
+    queries = len(chosen) * (count.variants + 1)
+    held = count.flips == 0
+    return Perturbed(
+        perturb=getattr(perturb, "__name__", type(perturb).__name__),
+        variants=count.variants,
+        stopped_early=stopped,
+        seed=seed,
+        evaluations=queries,
+        accuracy=None if right is None else float(np.mean(right)),
+        kept=_share(1 - float(np.mean(count.flips)) / count.variants, len(chosen), queries),
+        survived=_share(float(np.mean(held if right is None else held & right)), len(chosen), queries),
+        indices=chosen,
+        flips=count.flips,
+        first_flips=count.first_flips,
+        margins=count.first.margins,
+        probe_margins=count.probe_margins,
+    )
+
+
+def _share(share: float, samples: int, queries: int) -> Estimate:
+    """Wilson's interval. A number between 0 and 1 varies at most as much as one that is either, so it holds for means too."""
+    square = _REACH**2
+    middle = (share + square / (2 * samples)) / (1 + square / samples)
+    reach = _REACH / (1 + square / samples) * math.sqrt(share * (1 - share) / samples + square / (4 * samples**2))
+    return Estimate(share, max(0.0, min(share, middle - reach)), min(1.0, max(share, middle + reach)), samples, queries)
+
+
+class _Answer(NamedTuple):
+    """What the model says of some samples: a class each, or a number each, and margins where it says more."""
+
+    classes: npt.NDArray[Any]
+    outputs: npt.NDArray[np.float64] | None
+    tolerance: float | None
+
+    @property
+    def margins(self) -> npt.NDArray[np.float64] | None:
+        return None if self.outputs is None else self.margins_of(self.outputs)
+
+    def margins_of(self, outputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """How far the classes of this answer lead in those outputs."""
+        rows = np.arange(len(outputs))
+        own = outputs[rows, self.classes]
+        others = outputs.copy()
+        others[rows, self.classes] = -np.inf
+        return np.asarray(own - others.max(axis=1), dtype=np.float64)
+
+    def differs(self, other: _Answer) -> npt.NDArray[np.bool_]:
+        if self.tolerance is None:
+            return np.asarray(self.classes != other.classes, dtype=bool)
+        return np.asarray(np.abs(other.classes - self.classes) > self.tolerance, dtype=bool)
+
+
+class _Answers:
+    """The model on batches of the samples that were chosen."""
+
+    def __init__(self, model: Any, inputs: Any, chosen: npt.NDArray[np.int64], tolerance: float | None) -> None:
+        self._run = answering(model)
+        self._whole = isinstance(inputs, GraphData)
+        self._chosen = chosen
+        self._tolerance = None if tolerance is None else number(tolerance, "tolerance")
+        # A graph is perturbed and run as a whole; its nodes are the samples.
+        self.batch = inputs if self._whole else take(inputs, chosen)
+
+    def of(self, batch: Any, about: str) -> _Answer:
+        outputs = np.asarray(self._run(batch))
+        if outputs.ndim not in (1, 2) or len(outputs) != _length(batch):
+            raise ValueError(
+                f"the model must return one class or one row of numbers per sample ({_length(batch)}), got an array of shape "
+                f"{list(outputs.shape)} for {about}"
+            )
+        if self._whole:
+            outputs = outputs[self._chosen]
+        if outputs.dtype.kind == "f" and not np.all(np.isfinite(outputs)):
+            raise ValueError(f"outputs of the model must be finite, got NaN or infinity for {about}")
+        if outputs.ndim == 2 and outputs.shape[1] == 1:
+            outputs = outputs[:, 0]
+        if outputs.ndim == 1 and outputs.dtype.kind == "f" and self._tolerance is None:
+            raise ValueError("the model returns one number per sample: say by `tolerance` how much of a change counts")
+        if outputs.ndim == 1:
+            return _Answer(outputs, None, self._tolerance)
+        rows = outputs.astype(np.float64)
+        return _Answer(rows.argmax(axis=1), rows, None)
+
+
+class _Count:
+    """What has changed so far."""
+
+    def __init__(self, first: _Answer) -> None:
+        samples = len(first.classes)
+        self.first = first
+        self.variants = 0
+        self.flips: npt.NDArray[np.int64] = np.zeros(samples, dtype=np.int64)
+        self.first_flips: npt.NDArray[np.int64] = np.full(samples, -1, dtype=np.int64)
+        self.probe_margins = None if first.margins is None else first.margins.copy()
+
+    def add(self, variant: int, answer: _Answer) -> None:
+        flipped = self.first.differs(answer)
+        self.variants = variant + 1
+        self.flips += flipped
+        self.first_flips[flipped & (self.first_flips < 0)] = variant
+        if self.probe_margins is not None and answer.outputs is not None:
+            np.minimum(self.probe_margins, self.first.margins_of(answer.outputs), out=self.probe_margins)
+
+    def error(self) -> float:
+        """Half the width of the 95 % interval that more variants of the same samples could still narrow. A sample that never
+        or always changed may still do otherwise: one half is added to both counts."""
+        shares = (self.flips + 0.5) / (self.variants + 1)
+        variance = float(np.sum(shares * (1 - shares))) / self.variants / len(shares) ** 2
+        return _REACH * math.sqrt(variance)
+
+
+def answering(model: Any) -> Callable[[Any], Any]:
+    """What to call of a model: an estimator's probabilities rather than its classes, or the function itself."""
+    for method in ("predict_proba", "decision_function", "predict"):
+        if hasattr(model, method):
+            found: Callable[[Any], Any] = getattr(model, method)
+            return found
+    if callable(model):
+        call: Callable[[Any], Any] = model
+        return call
+    raise ValueError(f"`model` must be a function, or an estimator with predict_proba or predict, got {type(model).__name__}")
+
+
+def take(inputs: Any, chosen: npt.NDArray[np.int64]) -> Any:
+    """Some samples, as what they came as."""
+    if hasattr(inputs, "iloc"):
+        return inputs.iloc[chosen]
+    if isinstance(inputs, Sequence):
+        return [inputs[at] for at in chosen]
+    if hasattr(inputs, "tocsr"):
+        return inputs.tocsr()[chosen]
+    return np.asarray(inputs)[chosen]
+
+
+def _length(inputs: Any) -> int:
+    shape = getattr(inputs, "shape", None)
+    return len(inputs) if shape is None else int(shape[0])
+
+
+def _chosen(total: int, samples: int, seed: int) -> npt.NDArray[np.int64]:
+    if samples >= total:
+        return np.arange(total)
+    return np.sort(np.random.default_rng([seed, total]).choice(total, samples, replace=False))
+
+
+def _right(
+    first: _Answer, labels: Any, total: int, chosen: npt.NDArray[np.int64]
+) -> npt.NDArray[np.bool_] | None:
+    if labels is None:
+        return None
+    if first.tolerance is not None:
+        raise ValueError("`labels` are classes, but the model returns one number per sample")
+    if first.outputs is None:
+        given = np.asarray(labels)
+        if given.shape != (total,):
+            raise ValueError(f"labels must have one entry per sample ({total}), got {list(given.shape)}")
+        return np.asarray(given[chosen] == first.classes, dtype=bool)
+    ids = as_labels(labels, total)
+    return None if ids is None else np.asarray(ids.ids[chosen] == first.classes, dtype=bool)

@@ -1,0 +1,278 @@
+"""Tables: columns of mixed scales and kinds as inputs, and the outputs of any estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _notes
+from ._functions import score
+from ._perturbed import answering
+from ._report import Report
+from .perturb import is_categorical
+
+#: Ties are split by the inputs within this part of the smallest distance between outputs that differ.
+_SPLIT = 0.5
+#: Rows whose outputs are compared at once for that distance.
+_TOGETHER = 512
+
+
+class EncodedTable(NamedTuple):
+    """A table as numbers, and by which metric distances between its rows are meant."""
+
+    rows: npt.NDArray[np.float64]
+    #: What each number is: a column, or a column and one of its categories.
+    names: list[str]
+    metric: Literal["euclidean", "manhattan"]
+
+
+def encode_table(
+    table: Any,
+    *,
+    categories: Literal["onehot", "gower"] = "onehot",
+    standardize: bool | Literal["robust"] = True,
+    columns: Sequence[str] | None = None,
+) -> EncodedTable:
+    """A table as rows of numbers, such that every column counts alike.
+
+    Parameters
+    ----------
+    table : DataFrame, or array-like of shape (n, d)
+        Numbers, booleans, strings and pandas categories. Missing values are refused.
+    categories : {"onehot", "gower"}, default="onehot"
+        ``"onehot"``: numeric columns are standardized, and two different categories lie at a distance of 1; rows are
+        compared by their Euclidean distance. ``"gower"``: numeric columns are divided by their range, two different categories
+        differ by 1, and rows are compared by the mean over all columns, which is Gower's distance.
+    standardize : bool or "robust", default=True
+        With one-hot categories: by mean and standard deviation, by median and interquartile range, or not at all.
+    columns : sequence of str, optional
+        Columns to use; all by default.
+
+    Returns
+    -------
+    EncodedTable
+
+    Examples
+    --------
+    >>> import pandas, spadework
+    >>> table = pandas.DataFrame({"size": [1.0, 2.0, 4.0], "color": ["red", "blue", "red"]})
+    >>> encoded = spadework.encode_table(table, categories="gower")
+    >>> encoded.names
+    ['size', 'color=blue', 'color=red']
+    >>> float(abs(encoded.rows[0] - encoded.rows[1]).sum())        # (1/3 of the range + another color) / 2 columns
+    0.6666666666666666
+    """
+    if categories not in ("onehot", "gower"):
+        raise ValueError(f'`categories` must be "onehot" or "gower", got {categories!r}')
+    if standardize not in (True, False, "robust"):
+        raise ValueError(f'`standardize` must be True, False or "robust", got {standardize!r}')
+    named = _columns(table, columns)
+    parts, names = [], []
+    for name, values, is_category in named:
+        if is_category:
+            found = sorted(set(values), key=str)
+            ones = np.array([[value == category for category in found] for value in values], dtype=np.float64)
+            # Two ones that differ: a squared distance of 2, or a difference of 2.
+            parts.append(ones * (0.5 if categories == "gower" else np.sqrt(0.5)))
+            names += [f"{name}={category}" for category in found]
+        else:
+            scaled = _by_range(values) if categories == "gower" else _standardized(name, values, standardize)
+            parts.append(scaled[:, None])
+            names.append(str(name))
+    rows = np.concatenate(parts, axis=1)
+    if categories == "gower":
+        return EncodedTable(rows / len(named), names, "manhattan")
+    return EncodedTable(rows, names, "euclidean")
+
+
+def score_table(
+    model: Any,
+    table: Any,
+    *,
+    labels: Any = None,
+    categories: Literal["onehot", "gower"] = "onehot",
+    standardize: bool | Literal["robust"] = True,
+    ties: Literal["inputs", "keep"] = "inputs",
+    verbose: bool | None = None,
+    **options: Any,
+) -> Report:
+    """Score an estimator on a table.
+
+    Parameters
+    ----------
+    model : estimator or callable
+        Anything with ``predict_proba``, ``decision_function`` or ``predict``, asked in this order, or a function. It is given
+        the table as it is, so that a pipeline does its own encoding.
+    table : DataFrame, or array-like of shape (n, d)
+        The inputs.
+    labels : array-like of shape (n,), optional
+        As in `score`.
+    categories, standardize
+        How rows are compared: as in `encode_table`.
+    ties : {"inputs", "keep"}, default="inputs"
+        Forests and boosting return the same numbers for many samples. Where more than k samples share theirs, the k nearest
+        among them would be those of the lowest index. ``"inputs"`` orders samples of equal outputs by their distance at the
+        input: what it adds is at most half of the smallest distance between outputs that differ. ``"keep"`` leaves the
+        outputs alone, as is always done with a single number per sample. A note says how many samples are concerned.
+    verbose, **options
+        As in `score`, without ``input_metric`` and ``standardize``.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> import spadework
+    >>> wine = load_wine(as_frame=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(wine.data, wine.target)
+    >>> report = spadework.score_table(forest, wine.data, labels=wine.target, verbose=False)
+    >>> len(report.node_scores), report.document["input_dim"]
+    (178, 13)
+    """
+    for name in ("input_metric", "input_graph", "output_graph"):
+        if name in options:
+            raise ValueError(f"`{name}` is no argument here: `categories` says how rows of a table are compared")
+    if ties not in ("inputs", "keep"):
+        raise ValueError(f'`ties` must be "inputs" or "keep", got {ties!r}')
+    encoded = encode_table(table, categories=categories, standardize=standardize)
+    outputs = np.asarray(answering(model)(table))
+    if outputs.dtype.kind not in "fiu":
+        raise ValueError(
+            f"the model must return numbers, got {outputs.dtype} values: an estimator with predict_proba returns probabilities"
+        )
+    outputs = outputs.reshape(len(outputs), -1).astype(np.float64)
+    if len(outputs) != len(encoded.rows):
+        raise ValueError(f"the model must return one row per sample ({len(encoded.rows)}), got {len(outputs)}")
+    tied, classes = _tied(outputs), outputs.shape[1]
+    # Of single numbers there is no column to put the inputs beside without making a classifier of a regression.
+    is_split = tied > 0 and ties == "inputs" and classes > 1
+    if is_split:
+        outputs = _split(outputs, encoded.rows)
+    report = score(encoded.rows, outputs, labels=labels, input_metric=encoded.metric, verbose=verbose, **options)
+    notes = _about_ties(tied, len(outputs), is_split)
+    _notes.tell(notes, verbose)
+    document = {**report.document, "output_dim": classes, "columns": encoded.names}
+    return replace(report, document=document, notes=(*report.notes, *notes))
+
+
+def _about_ties(tied: int, samples: int, is_split: bool) -> list[str]:
+    if tied == 0:
+        return []
+    chosen = (
+        "among these, neighbors are chosen by their distance at the input"
+        if is_split
+        else "where these are more than k, neighbors among them are chosen by index"
+    )
+    return [f"{tied} of {samples} samples share their outputs with others; {chosen}"]
+
+
+def _columns(table: Any, columns: Sequence[str] | None) -> list[tuple[Any, npt.NDArray[Any], bool]]:
+    """Name, values and kind of every column, without missing values."""
+    if not hasattr(table, "iloc"):
+        if columns is not None:
+            raise ValueError("`columns` are names, but the table has none: pass a DataFrame")
+        values = np.asarray(table)
+        if values.ndim != 2 or values.shape[1] == 0:
+            raise ValueError(f"`table` must have rows and columns, got an array of shape {list(values.shape)}")
+        if values.dtype.kind not in "fiub":
+            raise ValueError(
+                f"an array must hold numbers, got {values.dtype}: pass a DataFrame where columns are of several kinds"
+            )
+        return [(at, _present(at, values[:, at].astype(np.float64)), False) for at in range(values.shape[1])]
+    chosen = list(table.columns) if columns is None else list(columns)
+    for name in chosen:
+        if name not in table.columns:
+            raise ValueError(f"`columns` must be columns of the table, got {name!r}")
+    if not chosen:
+        raise ValueError("`table` must have at least one column")
+    if table.columns.duplicated().any():
+        raise ValueError(f"columns must have different names, got {table.columns[table.columns.duplicated()][0]!r} twice")
+    found = []
+    for name in chosen:
+        _check_missing(name, table[name])
+        is_category = is_categorical(table[name])
+        values = table[name].to_numpy() if is_category else _present(name, table[name].to_numpy(np.float64))
+        found.append((name, values, is_category))
+    return found
+
+
+def _check_missing(name: Any, column: Any) -> None:
+    missing = np.flatnonzero(column.isna().to_numpy())
+    if len(missing):
+        raise ValueError(_missing(name, int(missing[0]), "a missing value", len(missing)))
+
+
+def _present(name: Any, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise ValueError(_missing(name, int(wrong[0]), str(values[wrong[0]]), len(wrong)))
+    return values
+
+
+def _missing(name: Any, row: int, value: str, count: int) -> str:
+    return (
+        f"tables must be complete, got {value} at row {row} (counted from 0), column {name!r}, and {count} in this column: "
+        "fill in or drop such rows first"
+    )
+
+
+def _by_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    reach = np.ptp(values)
+    return np.zeros_like(values) if reach == 0 else (values - values.min()) / reach
+
+
+def _standardized(name: Any, values: npt.NDArray[np.float64], how: bool | str) -> npt.NDArray[np.float64]:
+    if how is False:
+        return values
+    if np.ptp(values) == 0:
+        return np.zeros_like(values)
+    if how is True:
+        return np.asarray((values - values.mean()) / values.std())
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    if low == high:
+        raise ValueError(
+            f"column {name!r} has no interquartile range, because more than half of it is one value: use standardize=True, "
+            "or drop it"
+        )
+    return np.asarray((values - middle) / (high - low))
+
+
+def _tied(outputs: npt.NDArray[np.float64]) -> int:
+    """Samples that share their outputs with others."""
+    _, counts = np.unique(outputs, axis=0, return_counts=True)
+    return int(counts[counts > 1].sum())
+
+
+def _split(outputs: npt.NDArray[np.float64], inputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Outputs with the inputs behind them, so small that they only tell apart what is equal.
+
+    A shift changes no distance, and keeps the numbers behind from being the largest or the second largest of a row, which are
+    what classes and margins are made of.
+    """
+    reach = 2 * float(np.sqrt(np.max(np.sum((inputs - inputs.mean(axis=0)) ** 2, axis=1))))
+    least = _least_distance(np.unique(outputs, axis=0))
+    if reach == 0:
+        return outputs
+    behind = (inputs - inputs.mean(axis=0)) * (_SPLIT * least / reach)
+    return np.concatenate([outputs, behind - behind.max() - 2 * np.ptp(outputs) + outputs.min()], axis=1)
+
+
+def _least_distance(rows: npt.NDArray[np.float64]) -> float:
+    """The smallest distance between two rows, which all differ."""
+    if len(rows) < 2:
+        return 1.0
+    least = np.inf
+    for first in range(0, len(rows), _TOGETHER):
+        some = rows[first : first + _TOGETHER]
+        squares = sum((some[:, None, at] - rows[None, :, at]) ** 2 for at in range(rows.shape[1]))
+        squares = np.asarray(squares)
+        squares[np.arange(len(some)), first + np.arange(len(some))] = np.inf
+        least = min(least, float(squares.min()))
+    return float(np.sqrt(least))

@@ -1,0 +1,116 @@
+"""Tables: distances that one computes by hand, estimators of scikit-learn on its own data sets, and ties of forests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+import spadework
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+TABLE = pandas.DataFrame(
+    {
+        "age": [20, 30, 60, 40],
+        "income": [1e3, 5e4, 2e4, 3e4],
+        "city": ["Bonn", "Köln", "Bonn", "Aachen"],
+        "member": [True, False, True, True],
+        "same": [7, 7, 7, 7],
+    }
+)
+
+
+def test_onehot_puts_two_categories_at_a_distance_of_one():
+    rows, names, metric = spadework.encode_table(TABLE)
+    assert names == ["age", "income", "city=Aachen", "city=Bonn", "city=Köln", "member=False", "member=True", "same"]
+    assert metric == "euclidean"
+    ages, incomes = (TABLE[name] / TABLE[name].std(ddof=0) for name in ("age", "income"))
+    squared = (ages[0] - ages[1]) ** 2 + (incomes[0] - incomes[1]) ** 2 + 1 + 1
+    assert np.sum((rows[0] - rows[1]) ** 2) == pytest.approx(squared)
+    np.testing.assert_allclose(rows[:, :2], StandardScaler().fit_transform(TABLE[["age", "income"]]))
+
+
+def test_gower_is_the_mean_over_columns():
+    rows, _, metric = spadework.encode_table(TABLE, categories="gower")
+    assert metric == "manhattan"
+
+    def gower(p, q):
+        numeric = sum(abs(TABLE[name][p] - TABLE[name][q]) / np.ptp(TABLE[name]) for name in ("age", "income"))
+        return (numeric + (TABLE["city"][p] != TABLE["city"][q]) + (TABLE["member"][p] != TABLE["member"][q])) / 5
+
+    for p in range(4):
+        for q in range(4):
+            assert np.abs(rows[p] - rows[q]).sum() == pytest.approx(gower(p, q), abs=1e-15)
+
+
+def test_missing_values_are_refused_with_row_and_column():
+    for name, value in [("age", np.nan), ("city", None), ("income", np.inf)]:
+        broken = TABLE.astype({"age": float}).copy()
+        broken.loc[2, name] = value
+        with pytest.raises(ValueError, match=f"at row 2 .counted from 0., column '{name}'"):
+            spadework.encode_table(broken)
+    with pytest.raises(ValueError, match="row 0 .counted from 0., column 1"):
+        spadework.encode_table([[1.0, np.nan], [2.0, 3.0]])
+    with pytest.raises(ValueError, match="'b' has no interquartile range"):
+        spadework.encode_table(pandas.DataFrame({"b": [0, 0, 0, 0, 1]}), standardize="robust")
+    with pytest.raises(ValueError, match='"onehot" or "gower"'):
+        spadework.encode_table(TABLE, categories="ordinal")
+    with pytest.raises(ValueError, match="columns of the table, got 'weight'"):
+        spadework.encode_table(TABLE, columns=["weight"])
+    with pytest.raises(ValueError, match="pass a DataFrame"):
+        spadework.encode_table(np.array([["a", "b"]]))
+
+
+def test_breast_cancer_by_probabilities():
+    data = load_breast_cancer(as_frame=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, data.target)
+    report = spadework.score_table(model, data.data, labels=data.target, verbose=False)
+    assert report.document["accuracy"] == pytest.approx(model.score(data.data, data.target))
+    assert report.document["columns"][0] == "mean radius" and report.document["output_dim"] == 2
+    scaled = StandardScaler().fit_transform(data.data)
+    theirs = kneighbors_graph(scaled, report.neighbors)
+    edges = np.transpose(((theirs + theirs.T) > 0).nonzero())
+    np.testing.assert_array_equal(report.edges, edges[edges[:, 0] < edges[:, 1]])
+
+
+def test_diabetes_by_a_single_number():
+    data = load_diabetes(as_frame=True)
+    report = spadework.score_table(Ridge().fit(data.data, data.target), data.data, verbose=False)
+    assert report.margins is None and report.document["output_dim"] == 1
+
+
+def test_ties_of_a_forest_are_split_by_the_inputs_and_by_nothing_else():
+    data = load_wine(as_frame=True)
+    forest = RandomForestClassifier(10, random_state=0).fit(data.data, data.target)
+    outputs = forest.predict_proba(data.data)
+    report = spadework.score_table(forest, data.data, labels=data.target, verbose=False)
+    assert any("share their outputs" in note for note in report.notes)
+    # Accuracy and margins are those of the probabilities.
+    assert report.document["accuracy"] == pytest.approx(forest.score(data.data, data.target))
+    second, first = np.sort(outputs, axis=1)[:, -2:].T
+    np.testing.assert_allclose(np.abs(report.margins), first - second, atol=1e-12)
+    # The order of the rows does not matter: with ties by index it does.
+    order = np.random.default_rng(0).permutation(len(outputs))
+    again = spadework.score_table(forest, data.data.iloc[order], verbose=False)
+    assert again.model_score == pytest.approx(report.model_score, rel=1e-6)
+    kept = [
+        spadework.score_table(forest, table, ties="keep", verbose=False).model_score
+        for table in (data.data, data.data.iloc[order])
+    ]
+    assert abs(kept[0] / kept[1] - 1) > 1e-6
+
+
+def test_bad_calls_are_refused():
+    data = load_wine(as_frame=True)
+    with pytest.raises(ValueError, match="`input_metric` is no argument here"):
+        spadework.score_table(lambda table: table, data.data, input_metric="cosine")
+    with pytest.raises(ValueError, match="must return numbers, got"):
+        spadework.score_table(lambda table: np.full(len(table), "red"), data.data)
+    with pytest.raises(ValueError, match="one row per sample .178., got 3"):
+        spadework.score_table(lambda table: np.zeros((3, 2)), data.data)
+    with pytest.raises(ValueError, match="an estimator with predict_proba or predict"):
+        spadework.score_table(3, data.data)

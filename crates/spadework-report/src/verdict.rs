@@ -1,0 +1,313 @@
+//! The answer of a page in a few sentences: how robust is this model, how sure is that, and what to look at.
+//!
+//! The best number that a result has leads: the estimated robust accuracy where the model was probed, otherwise accuracy and
+//! neighborhood overlap. The SPADE score comes last, because between networks it follows attacks poorly.
+
+use spadework_document::facts::FactsDocument;
+use spadework_document::probe::ProbeDocument;
+use spadework_document::score::ScoreDocument;
+use spadework_probe::{Probe, ProbeNorm};
+
+use crate::charts::short;
+use crate::page::{Headline, percent, short_percent};
+
+/// Of a normal distribution, what 95 % lie within.
+const NORMAL_95: f64 = 1.96;
+
+/// The answer, what it rests on, and what would say more.
+#[derive(Debug, Clone)]
+pub(crate) struct Verdict {
+    pub(crate) sentence: String,
+    pub(crate) limits: Vec<String>,
+}
+
+impl Verdict {
+    pub(crate) fn of(document: &ScoreDocument) -> Self {
+        match &document.facts.probe {
+            Some(probe) => {
+                Self { sentence: probed(probe, document.facts.accuracy), limits: limits_of_probes(probe) }
+            }
+            None => Self { sentence: unprobed(document), limits: limits_without_probes(document) },
+        }
+    }
+}
+
+/// A share of so many samples with its 95 % interval after Wilson, which stays within 0 and 1.
+pub(crate) fn share_interval(share: f64, samples: usize) -> Option<(f64, f64)> {
+    if samples == 0 {
+        return None;
+    }
+    let n = samples as f64;
+    let square = NORMAL_95 * NORMAL_95;
+    let middle = (share + square / (2.0 * n)) / (1.0 + square / n);
+    let half = NORMAL_95 / (1.0 + square / n) * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
+    // Rounding must not push an end past a share of nothing or of all.
+    Some(((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0)))
+}
+
+/// `38.0 – 48.1 %`.
+pub(crate) fn share_range(share: f64, samples: usize) -> String {
+    share_interval(share, samples).map_or_else(String::new, |(low, high)| written_range(low, high))
+}
+
+/// The ends of an interval in percent.
+pub(crate) fn written_range(low: f64, high: f64) -> String {
+    format!("{} – {} %", short_percent(low), short_percent(high))
+}
+
+/// The perturbations in words: what an attacker may do.
+pub(crate) fn attack(probe: &str) -> String {
+    match probe.parse::<Probe>() {
+        Ok(probe) => match probe.norm() {
+            ProbeNorm::Linf => format!("changes of at most {} per number (L∞)", short(probe.radius())),
+            ProbeNorm::L2 => format!("changes of at most {} in length (L2)", short(probe.radius())),
+        },
+        Err(_) => format!("changes of the kind {probe}"),
+    }
+}
+
+/// The short form for headings.
+fn attack_name(probe: &str) -> String {
+    match probe.parse::<Probe>() {
+        Ok(probe) => match probe.norm() {
+            ProbeNorm::Linf => format!("L∞ {}", short(probe.radius())),
+            ProbeNorm::L2 => format!("L2 {}", short(probe.radius())),
+        },
+        Err(_) => probe.to_owned(),
+    }
+}
+
+/// How much of what is right stays right, in the words of the command.
+fn word(left: f64) -> &'static str {
+    match left {
+        part if part >= 0.9 => "Holds",
+        part if part >= 0.5 => "Breaks in part",
+        _ => "Breaks easily",
+    }
+}
+
+/// `accuracy` is that of all samples, of which some were probed.
+fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
+    let leaves = attack(&probe.probe);
+    // What is left is compared with what these samples had.
+    let left = |robust: f64| robust / probe.accuracy.unwrap_or(1.0).max(f64::MIN_POSITIVE);
+    match (probe.robust_accuracy, accuracy.or(probe.accuracy)) {
+        (Some(robust), Some(accuracy)) => format!(
+            "{}: it classifies {} correctly, and under attack by {leaves} about {} ({}).",
+            word(left(robust)),
+            percent(accuracy),
+            percent(robust),
+            share_range(robust, probe.samples)
+        ),
+        (Some(robust), None) => format!(
+            "{}: about {} ({}) of the samples keep their class under attack by {leaves}.",
+            word(robust),
+            percent(robust),
+            share_range(robust, probe.samples)
+        ),
+        (None, accuracy) => {
+            let right = accuracy
+                .map_or_else(String::new, |part| format!("It classifies {} correctly. ", percent(part)));
+            format!(
+                "{right}{} ({}) survive random {leaves}. An attack looks for the worst change, and leaves fewer.",
+                percent(probe.held),
+                share_range(probe.held, probe.samples)
+            )
+        }
+    }
+}
+
+fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
+    let mut limits = vec![format!(
+        "Measured on {} samples with up to {} probes each ({} runs of the model). The ranges are 95 % intervals for the choice of \
+         samples.",
+        grouped(probe.samples),
+        grouped(probe.probes),
+        grouped(probe.evaluations as usize)
+    )];
+    if probe.robust_accuracy.is_some() {
+        limits.push(format!(
+            "{} survived every probe: no attack of this kind and size leaves more than that. The estimate says what a stronger \
+             search would leave.",
+            percent(probe.held)
+        ));
+    }
+    limits.push("It holds for this kind and size of change, on samples like these.".to_owned());
+    limits
+}
+
+fn unprobed(document: &ScoreDocument) -> String {
+    let facts = &document.facts;
+    let overlap = facts.edge_overlap.map(|part| {
+        format!("{} of the neighbors at the input are still neighbors at the output", percent(part))
+    });
+    let accuracy = facts.accuracy.map(|part| {
+        format!(
+            "it classifies {} of {} samples correctly ({})",
+            percent(part),
+            grouped(document.samples),
+            share_range(part, document.samples)
+        )
+    });
+    match (accuracy, overlap) {
+        (Some(accuracy), Some(overlap)) => format!("Not tested against attacks: {accuracy}, and {overlap}."),
+        (Some(only), None) | (None, Some(only)) => format!("Not tested against attacks: {only}."),
+        (None, None) => format!(
+            "Not tested against attacks: the SPADE score is {}, and nothing else is known.",
+            short(document.model_score)
+        ),
+    }
+}
+
+fn limits_without_probes(document: &ScoreDocument) -> Vec<String> {
+    let mut limits = Vec::new();
+    if document.facts.edge_overlap.is_some() {
+        limits.push(
+            "Overlap compares models on the same samples with the same k: more overlap goes with more robustness. One value by \
+             itself says little."
+                .to_owned(),
+        );
+    }
+    limits.push(match &document.model {
+        Some(_) => "To estimate the accuracy under attack, add --probe linf:EPS to the command.".to_owned(),
+        None => "No model was run, so this says nothing about a given attack. With an ONNX file: --model FILE --probe linf:EPS."
+            .to_owned(),
+    });
+    limits
+}
+
+/// The numbers of a model, best evidence first.
+pub(crate) fn headlines(document: &ScoreDocument, permuted: Option<f64>) -> Vec<Headline> {
+    let facts = &document.facts;
+    let mut lines: Vec<Headline> = Vec::new();
+    if let Some(probe) = &facts.probe {
+        lines.extend(of_probe(probe));
+    }
+    if let Some(accuracy) = facts.accuracy {
+        let note = format!("of {} samples classified correctly", grouped(document.samples));
+        lines.insert(0, share("accuracy".to_owned(), accuracy, document.samples, note));
+    }
+    if let Some(overlap) = facts.edge_overlap {
+        let interval = facts.estimates.overlap.map(|share| (share.lower, share.upper));
+        lines.push(Headline {
+            is_minor: facts.probe.is_some(),
+            range: interval.map_or_else(String::new, |(low, high)| written_range(low, high)),
+            bar: bar(overlap, interval),
+            note: "of input neighbors stay neighbors; larger is more robust".to_owned(),
+            ..share("neighborhood overlap".to_owned(), overlap, 0, String::new())
+        });
+    }
+    let is_all = lines.is_empty();
+    lines.push(spade_score(document, facts, permuted, !is_all));
+    lines
+}
+
+fn of_probe(probe: &ProbeDocument) -> Vec<Headline> {
+    let name = attack_name(&probe.probe);
+    let survived = share(
+        format!("survived every probe, {name}"),
+        probe.held,
+        probe.samples,
+        "an upper bound of the accuracy under attack".to_owned(),
+    );
+    match probe.robust_accuracy {
+        Some(robust) => {
+            let note = format!("estimated robust accuracy, {} samples", grouped(probe.samples));
+            let estimate = share(format!("under attack, {name}"), robust, probe.samples, note);
+            vec![estimate, Headline { is_minor: true, ..survived }]
+        }
+        None => vec![survived],
+    }
+}
+
+fn spade_score(
+    document: &ScoreDocument,
+    facts: &FactsDocument,
+    permuted: Option<f64>,
+    is_minor: bool,
+) -> Headline {
+    let range =
+        facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
+    let baseline = permuted.map_or_else(String::new, |score| format!("; permuted baseline {}", short(score)));
+    Headline {
+        name: "SPADE score λ₁".to_owned(),
+        value: short(document.model_score),
+        range: range.unwrap_or_default(),
+        bar: String::new(),
+        note: format!("larger stretches the data more; passing the inputs on scores 1{baseline}"),
+        is_minor,
+    }
+}
+
+/// A share as a headline; its interval where the number of samples is known.
+fn share(name: String, part: f64, samples: usize, note: String) -> Headline {
+    let interval = share_interval(part, samples);
+    Headline {
+        name,
+        value: percent(part),
+        range: share_range(part, samples),
+        bar: bar(part, interval),
+        note,
+        is_minor: false,
+    }
+}
+
+/// From 0 to 100 %, with the interval above.
+fn bar(part: f64, interval: Option<(f64, f64)>) -> String {
+    let whisker = interval.map_or_else(String::new, |(low, high)| {
+        format!("<path class=\"interval\" d=\"M{:.2} 5H{:.2}\"/>", 100.0 * low, 100.0 * high)
+    });
+    format!(
+        "<svg class=\"share\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rest\" \
+         width=\"100\" height=\"10\"/><rect class=\"bar\" width=\"{:.2}\" height=\"10\"/>{whisker}</svg>",
+        100.0 * part
+    )
+}
+
+/// 10,000 rather than 10000.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut written = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            written.push(',');
+        }
+        written.push(digit);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// scipy.stats.binomtest(43, 100).proportion_ci(method="wilson"), and of (0, 50) and (50, 50).
+    #[test]
+    fn intervals_are_those_of_wilson() {
+        let near = |got: Option<(f64, f64)>, (low, high): (f64, f64)| {
+            let got = got.unwrap();
+            assert!((got.0 - low).abs() < 1e-4 && (got.1 - high).abs() < 1e-4, "{got:?}");
+        };
+        near(share_interval(0.43, 100), (0.3373, 0.5278));
+        near(share_interval(0.0, 50), (0.0, 0.0713));
+        near(share_interval(1.0, 50), (0.9287, 1.0));
+        assert_eq!(share_interval(0.5, 0), None);
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        assert_eq!([7, 999, 1000, 1_234_567].map(grouped), ["7", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn attacks_are_said_in_words() {
+        assert_eq!(attack("linf:0.1:search"), "changes of at most 0.1 per number (L∞)");
+        assert_eq!(attack("l2:0.5:pixel"), "changes of at most 0.5 in length (L2)");
+        assert_eq!(attack_name("linf:0.03137254901960784:search"), "L∞ 0.0314");
+    }
+
+    #[test]
+    fn the_word_follows_what_is_left() {
+        assert_eq!([0.95, 0.6, 0.1].map(word), ["Holds", "Breaks in part", "Breaks easily"]);
+    }
+}

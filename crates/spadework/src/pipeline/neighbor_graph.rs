@@ -1,0 +1,30 @@
+//! A neighbor graph by itself, for what can be counted on graphs that need not be connected.
+
+use super::params::SpadeParams;
+use crate::error::Result;
+use crate::graph::Graph;
+use crate::monitor::{Monitor, Stage};
+use crate::neighbors::search_by;
+use crate::samples::Samples;
+use crate::threads::with_threads;
+
+/// The graph that joins two samples where either is among the k nearest of the other, k as asked for; it may be in pieces.
+///
+/// # Errors
+/// When k is not less than the number of samples, and [`Error::Cancelled`](crate::Error::Cancelled).
+///
+/// ```
+/// use spadework::pipeline::neighbor_graph;
+/// use spadework::{Samples, Silent, SpadeParams};
+/// let samples = Samples::from_f64(4, 1, vec![0.0, 1.0, 10.0, 11.0])?;
+/// let graph = neighbor_graph(&samples, &SpadeParams::default().with_neighbors(1), &Silent)?;
+/// assert_eq!(graph.edges().map(|(p, q, _)| (p, q)).collect::<Vec<_>>(), [(0, 1), (2, 3)]);
+/// # Ok::<(), spadework::Error>(())
+/// ```
+pub fn neighbor_graph(samples: &Samples<'_>, params: &SpadeParams, monitor: &dyn Monitor) -> Result<Graph> {
+    monitor.begin(Stage::NeighborsOutput);
+    with_threads(params.threads, || {
+        let lists = search_by(params.search, params.seed).search(samples, params.neighbors, monitor)?;
+        Ok(Graph::from_neighbors(&lists, params.neighbors))
+    })
+}

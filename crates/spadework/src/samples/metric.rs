@@ -1,0 +1,113 @@
+//! The choices of how distances on one side are taken, in words.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::UnknownWord;
+
+/// The distance between two samples of one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Metric {
+    /// √Σ(a_i − b_i)².
+    #[default]
+    Euclidean,
+    /// The Euclidean distance between the rows divided by their lengths: √(2 − 2 cos ∠(a, b)). It orders pairs as the cosine
+    /// distance 1 − cos ∠(a, b) does, and it is a metric, which that is not.
+    Cosine,
+    /// Σ|a_i − b_i|.
+    Manhattan,
+    /// max|a_i − b_i|.
+    Chebyshev,
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Metric::Euclidean => "euclidean",
+            Metric::Cosine => "cosine",
+            Metric::Manhattan => "manhattan",
+            Metric::Chebyshev => "chebyshev",
+        })
+    }
+}
+
+impl FromStr for Metric {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
+        match word {
+            "euclidean" => Ok(Metric::Euclidean),
+            "cosine" => Ok(Metric::Cosine),
+            "manhattan" => Ok(Metric::Manhattan),
+            "chebyshev" => Ok(Metric::Chebyshev),
+            _ => Err(UnknownWord::new("euclidean, cosine, manhattan or chebyshev")),
+        }
+    }
+}
+
+/// What is done to the columns of the inputs before distances are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Standardize {
+    /// Nothing.
+    #[default]
+    None,
+    /// Each column less its mean, divided by its standard deviation (of the whole, not of a sample: by n).
+    Standard,
+    /// Each column less its median, divided by its interquartile range: outliers do not set the scale.
+    Robust,
+}
+
+impl fmt::Display for Standardize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Standardize::None => "none",
+            Standardize::Standard => "standard",
+            Standardize::Robust => "robust",
+        })
+    }
+}
+
+impl FromStr for Standardize {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
+        match word {
+            "none" => Ok(Standardize::None),
+            "standard" => Ok(Standardize::Standard),
+            "robust" => Ok(Standardize::Robust),
+            _ => Err(UnknownWord::new("none, standard or robust")),
+        }
+    }
+}
+
+/// The norm of differences that searches of some samples go by; all that is left of a [`Metric`] once rows are in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) enum Norm {
+    /// √Σx².
+    #[default]
+    Euclidean,
+    /// Σ|x|.
+    Manhattan,
+    /// max|x|.
+    Chebyshev,
+}
+
+impl Norm {
+    /// A factor by which the Euclidean norm of any difference of so many numbers does not exceed this one.
+    pub(crate) fn least_per_euclidean(self, dim: usize) -> f64 {
+        match self {
+            Norm::Euclidean | Norm::Manhattan => 1.0,
+            Norm::Chebyshev => 1.0 / (dim as f64).sqrt(),
+        }
+    }
+}
+
+impl From<Metric> for Norm {
+    fn from(metric: Metric) -> Self {
+        match metric {
+            Metric::Euclidean | Metric::Cosine => Norm::Euclidean,
+            Metric::Manhattan => Norm::Manhattan,
+            Metric::Chebyshev => Norm::Chebyshev,
+        }
+    }
+}

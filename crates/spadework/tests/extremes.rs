@@ -1,0 +1,204 @@
+//! Numbers far from 1: right to the last digits, or refused; never another number with an exit of 0.
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use spadework::eigen::{Certainty, EigenMethod, EigenParams, EigenProblem, dominant_eigenpairs};
+use spadework::graph::generators::{cycle, path};
+use spadework::graph::{ConnectedGraph, GraphKind, Weights};
+use spadework::{
+    Error, Graph, GraphPair, ManifoldPair, PairedSamples, Samples, Silent, SpadeParams, evaluate,
+};
+
+const METHODS: [EigenMethod; 3] = [EigenMethod::Dense, EigenMethod::Davidson, EigenMethod::Power];
+
+fn times(graph: &Graph, factor: f64) -> Graph {
+    let edges: Vec<_> = graph.edges().map(|(p, q, weight)| (p, q, factor * weight)).collect();
+    Graph::from_weighted_edges(graph.nodes(), &edges).unwrap()
+}
+
+fn pair(input: Graph, output: Graph) -> GraphPair {
+    GraphPair::new(input, ConnectedGraph::new(output).unwrap()).unwrap()
+}
+
+/// A ring against a line of as many nodes: λ_1 = n w_X / w_Y, all others w_X / w_Y.
+#[test]
+fn weights_of_any_size_give_the_closed_form() {
+    for (input, output) in
+        [(1e200, 1.0), (1.0, 1e-200), (1e-200, 1.0), (1.0, 1e200), (1e-300, 1e-300), (1e300, 1e280)]
+    {
+        for (method, nodes) in METHODS.into_iter().flat_map(|method| [(method, 40), (method, 300)]) {
+            let graphs = pair(times(&cycle(nodes), input), times(&path(nodes), output));
+            let problem = EigenProblem::new(&graphs, 0);
+            let params = EigenParams::default().with_eigenpairs(1).with_method(method);
+            let pairs = problem.dominant_eigenpairs(&params, &Silent).unwrap();
+            let expected = nodes as f64 * (input / output);
+            let context = format!("{method} with weights {input:e} and {output:e}");
+            assert!((pairs.values()[0] / expected - 1.0).abs() < 1e-8, "{:e}, {context}", pairs.values()[0]);
+            for certainty in [Certainty::Probable, Certainty::Certified] {
+                let bounds = problem.enclose(&pairs, certainty, 0, &Silent).unwrap();
+                assert!(bounds.lower <= expected && expected <= bounds.upper, "{bounds:?}, {context}");
+                assert!(bounds.upper <= expected * (1.0 + 1e-3), "{bounds:?}, {context}");
+            }
+        }
+    }
+}
+
+/// Where the largest weight decides, and where scaling by it loses no digit: every bit but the exponent is the same.
+#[test]
+fn a_power_of_two_in_the_weights_changes_the_exponent_alone() {
+    let factor = 2.0_f64.powi(-664);
+    let (input, output) = random_graphs(60, 1.0, 5);
+    for method in METHODS {
+        let params = EigenParams::default().with_method(method);
+        // Both at 2⁻⁶⁶⁴ are brought to another power of two than the first pair has, so the arithmetic is the same.
+        let usual = dominant_eigenpairs(&pair(times(&input, 1.0), times(&output, 1.0)), &params).unwrap();
+        let tiny =
+            dominant_eigenpairs(&pair(times(&input, factor), times(&output, factor)), &params).unwrap();
+        assert_eq!(usual.values(), tiny.values(), "{method}");
+    }
+}
+
+#[test]
+fn scores_beyond_the_range_of_numbers_are_refused() {
+    for (input, output) in [(1e200, 1e-200), (1e-200, 1e200), (1e-300, 1.0)] {
+        let graphs = ManifoldPair::from(pair(times(&cycle(30), input), times(&path(30), output)));
+        let outcome = evaluate(&graphs, &SpadeParams::default().with_eigenpairs(1), &Silent);
+        match outcome {
+            Err(error) => assert!(matches!(error, Error::WeightRange { .. }), "{error}"),
+            Ok(report) => {
+                assert!((report.model_score.0 / (30.0 * (input / output)) - 1.0).abs() < 1e-9);
+                assert!(report.edge_scores.scores().iter().all(|score| score.is_finite()));
+            }
+        }
+    }
+}
+
+/// A spanning path with chords; weights between 10^-decades and 1.
+fn random_graphs(nodes: u32, decades: f64, seed: u64) -> (Graph, Graph) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut graph = || {
+        let mut weight = || 10.0_f64.powf(-decades * rng.random::<f64>());
+        let mut edges: Vec<_> = (1..nodes).map(|p| (p - 1, p, weight())).collect();
+        for p in 0..nodes {
+            edges.push((p, (p * 7 + 3) % nodes, weight()));
+            edges.push((p, (p * 5 + 1) % nodes, weight()));
+        }
+        edges.retain(|(p, q, _)| p != q);
+        Graph::from_weighted_edges(nodes as usize, &edges).unwrap()
+    };
+    (graph(), graph())
+}
+
+/// The power iteration finds the first pair or is found out; nothing else passes with bounds around it.
+#[test]
+fn an_iteration_that_settled_on_another_pair_is_refused() {
+    let mut refused = 0;
+    for seed in 0..240 {
+        let nodes = 9 + (seed % 24) as u32;
+        let (input, output) = random_graphs(nodes, [1.0, 4.0, 8.0][seed as usize % 3], seed);
+        let graphs = pair(input, output);
+        let dense = EigenProblem::new(&graphs, 0).all_eigenvalues(&Silent).unwrap()[0];
+        for method in [EigenMethod::Power, EigenMethod::Davidson] {
+            let problem = EigenProblem::new(&graphs, seed);
+            let params = EigenParams::default().with_method(method).with_seed(seed);
+            let found = problem.dominant_eigenpairs(&params, &Silent).and_then(|pairs| {
+                let bounds = problem.enclose(&pairs, Certainty::Probable, seed, &Silent)?;
+                Ok((pairs.values()[0], bounds))
+            });
+            let Ok((value, bounds)) = found else {
+                refused += 1;
+                continue;
+            };
+            assert!((value / dense - 1.0).abs() < 1e-3, "{method}, seed {seed}: {value} for {dense}");
+            assert!(dense <= bounds.upper * (1.0 + 1e-6), "{method}, seed {seed}: {bounds:?} for {dense}");
+        }
+    }
+    assert!(refused < 24, "{refused} of 480 were refused");
+}
+
+/// Cliques that hang together by an edge of weight 10⁻⁶ or less: what is known of them is solved.
+#[test]
+fn cliques_that_hardly_hang_together_are_solved() {
+    let mut refused = Vec::new();
+    for (cliques, size) in [(2, 8), (5, 12), (4, 60), (12, 40)] {
+        for joint in [1e-3, 1e-6, 1e-8] {
+            let nodes = cliques * size;
+            let mut edges = Vec::new();
+            for clique in 0..cliques {
+                let members = clique * size..(clique + 1) * size;
+                edges.extend(members.clone().flat_map(|p| (p + 1..members.end).map(move |q| (p, q, 1.0))));
+                if clique > 0 {
+                    edges.push((clique * size - 1, clique * size, joint));
+                }
+            }
+            let output = Graph::from_weighted_edges(nodes as usize, &edges).unwrap();
+            // An input edge along every joint: λ_1 is that of a bridge, the ratio of the weights, and a little more.
+            let input = path(nodes as usize);
+            let graphs = pair(input, output);
+            for (method, eigenpairs) in METHODS.into_iter().flat_map(|method| [(method, 1), (method, 2)]) {
+                let context = format!("{method}, {eigenpairs} pairs, {cliques} cliques of {size}, {joint:e}");
+                let params = EigenParams::default().with_method(method).with_eigenpairs(eigenpairs);
+                let problem = EigenProblem::new(&graphs, 0);
+                let found = problem.dominant_eigenpairs(&params, &Silent).and_then(|pairs| {
+                    problem
+                        .enclose(&pairs, Certainty::Probable, 0, &Silent)
+                        .map(|bounds| (pairs.values()[0], bounds))
+                });
+                match found {
+                    Err(error) => refused.push(format!("{context}: {error}")),
+                    Ok((value, bounds)) => {
+                        assert!(
+                            (0.999_999..1.0 + 8.0 * f64::from(size)).contains(&(value * joint)),
+                            "{context}: {value}"
+                        );
+                        assert!(bounds.upper <= value * 1.01, "{context}: {value}, {bounds:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// A spiral in and its angle out, times a factor.
+fn spiral(factor: f64) -> (Samples<'static>, Samples<'static>) {
+    let angle = |i: i32| f64::from(i).sqrt();
+    let inputs: Vec<f64> = (0..400)
+        .flat_map(|i| [angle(i).cos() * angle(i), angle(i).sin() * angle(i)])
+        .map(|x| x * factor)
+        .collect();
+    let outputs: Vec<f64> =
+        (0..400).flat_map(|i| [angle(i), (3.0 * angle(i)).sin()]).map(|x| x * factor).collect();
+    (Samples::from_f64(400, 2, inputs).unwrap(), Samples::from_f64(400, 2, outputs).unwrap())
+}
+
+#[test]
+fn data_of_any_size_give_the_same_scores_bit_by_bit() {
+    let (inputs, outputs) = spiral(1.0);
+    let usual = PairedSamples::new(inputs, outputs).unwrap();
+    for exponent in [-200, -400, -500, -664, -900, -1000] {
+        let (inputs, outputs) = spiral(2.0_f64.powi(exponent));
+        let tiny = PairedSamples::new(inputs, outputs).unwrap();
+        for (kind, weights) in [
+            (GraphKind::Knn, Weights::Unit),
+            (GraphKind::Knn, Weights::Gaussian),
+            ("pca:2".parse().unwrap(), Weights::Unit),
+        ] {
+            let params = SpadeParams::default().with_neighbors(6).with_graph(kind).with_weights(weights);
+            let usual = evaluate(&usual, &params, &Silent).unwrap();
+            let tiny = evaluate(&tiny, &params, &Silent).unwrap();
+            assert_eq!(usual.model_score, tiny.model_score, "2^{exponent}, {kind}, {weights}");
+            assert_eq!(usual.node_scores, tiny.node_scores, "2^{exponent}, {kind}, {weights}");
+        }
+    }
+}
+
+#[test]
+fn differences_that_are_lost_beside_larger_numbers_are_refused() {
+    let (_, outputs) = spiral(1.0);
+    let inputs: Vec<f64> = (0..400).flat_map(|i| [1.0, 1e-200 * f64::from(i)]).collect();
+    let inputs = Samples::from_f64(400, 2, inputs).unwrap();
+    let pair = PairedSamples::new(inputs, outputs).unwrap();
+    let error = evaluate(&pair, &SpadeParams::default(), &Silent).unwrap_err();
+    assert!(matches!(error, Error::TooClose { .. }), "{error}");
+}

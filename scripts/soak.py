@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""Runs the command on random graphs, mutated files and through random kills for some minutes, and compares it with what others say.
+
+    scripts/soak.py target/release/spadework --minutes 3 --seed 1
+
+Needs numpy, scipy and mpmath. Every part has a third of the time:
+
+graphs  random pairs of graphs, with weights over up to eight decades and scales up to 1e±250. The score must agree with a dense
+        solution in 60 digits (mpmath, up to 14 nodes) or in double precision (SciPy, when the graphs are well conditioned),
+        and lie within its bounds; otherwise the command must refuse with exit code 3.
+files   files of every format, mutated: bytes flipped, cut out, repeated or put in. Exit codes are 0, 2 or 3, stderr has one
+        message, no run takes more than 2 GB or 20 seconds.
+kills   `score --out` killed with SIGKILL at random moments, then run again: numbers and tables must be those of a run that was
+        not interrupted.
+
+The last line has the figures; the exit code is 1 where anything was wrong. Files that made it so are kept.
+"""
+import argparse
+import json
+import pathlib
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import mpmath
+import numpy as np
+import scipy.linalg
+
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "crates/spadework-io/tests/fixtures"
+MEMORY = 2 << 30
+SECONDS = 20
+
+
+def limited():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def call(binary, arguments, folder, **options):
+    """The finished process; None where it took too long."""
+    environment = {"PATH": "/usr/bin:/bin", "RAYON_NUM_THREADS": "1"}
+    try:
+        return subprocess.run([binary, *arguments], cwd=folder, env=environment, capture_output=True, timeout=SECONDS, **options)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def laplacian(nodes, edges, number):
+    matrix = [[number(0)] * nodes for _ in range(nodes)]
+    for p, q, weight in edges:
+        weight = number(weight)
+        matrix[p][q] -= weight
+        matrix[q][p] -= weight
+        matrix[p][p] += weight
+        matrix[q][q] += weight
+    return matrix
+
+
+def largest(nodes, input_edges, output_edges):
+    """The largest eigenvalue of L_X v = λ L_Y v; both Laplacians lose their last node."""
+    if nodes <= 14:
+        with mpmath.workdps(60):
+            # By the largest weights, since the decompositions of mpmath have absolute tolerances.
+            scales = [mpmath.mpf(max(weight for *_, weight in edges)) for edges in (input_edges, output_edges)]
+            grounded = [
+                mpmath.matrix([row[:-1] for row in laplacian(nodes, edges, mpmath.mpf)[:-1]]) / scale
+                for edges, scale in zip((input_edges, output_edges), scales)
+            ]
+            factor = mpmath.inverse(mpmath.cholesky(grounded[1]))
+            found = max(mpmath.eigsy(factor * grounded[0] * factor.T, eigvals_only=True))
+            return float(found * scales[0] / scales[1])
+    x, y = (np.array(laplacian(nodes, edges, float))[:-1, :-1] for edges in (input_edges, output_edges))
+    return float(scipy.linalg.eigh(x, y, eigvals_only=True)[-1])
+
+
+def random_edges(source, nodes, decades, scale):
+    weight = lambda: scale * 10 ** -source.uniform(0, decades)
+    order = source.sample(range(nodes), nodes)
+    edges = {tuple(sorted(pair)): weight() for pair in zip(order, order[1:])}
+    for _ in range(source.randrange(2 * nodes)):
+        p, q = source.sample(range(nodes), 2)
+        edges[min(p, q), max(p, q)] = weight()
+    return [(p, q, w) for (p, q), w in edges.items()]
+
+
+def check_graphs(binary, source, until, folder):
+    counts = {"graphs": 0, "refused": 0, "worst": 0.0, "wrong": 0}
+    while time.monotonic() < until:
+        precise = source.random() < 0.7
+        nodes = source.randrange(4, 15) if precise else source.randrange(15, 300)
+        decades = source.choice([0, 1, 4, 8]) if precise else source.choice([0, 1])
+        scales = [10.0 ** source.choice([0, 0, 0, 100, -100, 200, -200, 250]) for _ in range(2)]
+        if source.random() < 0.6:
+            scales = [scales[0]] * 2
+        if not precise:
+            scales = [1.0, 1.0]
+        sides = [random_edges(source, nodes, decades, scale) for scale in scales]
+        for side, edges in zip(("x", "y"), sides):
+            lines = "".join(f"{p},{q},{w!r}\n" for p, q, w in edges)
+            (folder / f"{side}.csv").write_text("p,q,weight\n" + lines)
+        solver = source.choice(["davidson", "power"])
+        arguments = ["score", "--json", "--quiet", "-r", "1", "--solver", solver, "--input-graph", "x.csv", "--output-graph", "y.csv"]
+        done = call(binary, arguments, folder)
+        counts["graphs"] += 1
+        if done is not None and done.returncode == 3 and done.stderr.startswith(b"error: "):
+            counts["refused"] += 1
+            continue
+        is_right = done is not None and done.returncode == 0
+        if is_right:
+            document = json.loads(done.stdout)
+            score, bounds = document["model_score"], document["enclosure"]
+            expected = largest(nodes, *sides)
+            error = abs(score / expected - 1)
+            counts["worst"] = max(counts["worst"], error)
+            slack = 1e-9 * expected
+            is_right = error < 1e-5 and bounds["lower"] <= expected + slack and expected <= bounds["upper"] + slack
+        if not is_right:
+            counts["wrong"] += 1
+            keep(folder, f"graphs-{counts['graphs']}-{solver}")
+    return counts
+
+
+def mutated(source, content):
+    content = bytearray(content)
+    for _ in range(source.choice([1, 1, 2, 5, 20])):
+        if not content:
+            break
+        at = source.randrange(len(content))
+        kind = source.randrange(5)
+        if kind == 0:
+            content[at] ^= 1 << source.randrange(8)
+        elif kind == 1:
+            content[at] = source.choice([0, 1, 0x7F, 0x80, 0xFF])
+        elif kind == 2:
+            del content[at : at + source.randrange(1, 64)]
+        elif kind == 3:
+            content[at:at] = content[at : at + source.randrange(1, 64)]
+        else:
+            content[at:at] = source.randbytes(source.randrange(1, 16))
+    return bytes(content)
+
+
+def check_files(binary, source, until, folder):
+    counts = {"files": 0, "read": 0, "wrong": 0}
+    arrays = [path for path in sorted(FIXTURES.iterdir()) if path.is_file() and path.suffix != ".md"]
+    graphs = sorted((FIXTURES / "graphs").iterdir())
+    np.save(folder / "y.npy", np.random.default_rng(0).random((40, 3)))
+    while time.monotonic() < until:
+        path = source.choice(arrays + graphs)
+        (folder / path.name).write_bytes(mutated(source, path.read_bytes()))
+        option = "--input-graph" if path in graphs else "--inputs"
+        done = call(binary, ["score", "--json", option, path.name, "--outputs", "y.npy"], folder, preexec_fn=limited)
+        counts["files"] += 1
+        lines = done.stderr.decode(errors="replace").splitlines() if done else []
+        messages = [line for line in lines if not line.startswith(("note: ", "hint: "))]
+        is_right = done is not None and done.returncode in (0, 2, 3) and "panicked" not in " ".join(lines)
+        is_right = is_right and len(messages) == (done.returncode != 0)
+        counts["read"] += is_right and done.returncode == 0
+        if not is_right:
+            counts["wrong"] += 1
+            keep(folder, f"files-{counts['files']}-{path.name}")
+        (folder / path.name).unlink()
+    return counts
+
+
+def numbers(folder):
+    document = json.loads((folder / "result.json").read_text())
+    for field in ("timings", "command", "made_from"):
+        document.pop(field, None)
+    return document, (folder / "nodes.csv").read_bytes(), (folder / "edges.csv").read_bytes()
+
+
+def check_kills(binary, source, until, folder):
+    counts = {"kills": 0, "at work": 0, "resumed": 0, "wrong": 0}
+    generator = np.random.default_rng(source.randrange(1 << 30))
+    inputs = generator.random((3000, 40)).astype(np.float32)
+    np.save(folder / "x.npy", inputs)
+    np.save(folder / "y.npy", np.sin(3 * inputs[:, :3]) + inputs[:, 3:6])
+    score = [binary, "score", "--quiet", "--inputs", "x.npy", "--outputs", "y.npy", "--out"]
+    began = time.monotonic()
+    subprocess.run([*score, "whole"], cwd=folder, check=True, capture_output=True)
+    took = time.monotonic() - began
+    while time.monotonic() < until:
+        for _ in range(source.randrange(1, 4)):
+            child = subprocess.Popen([*score, "result"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(source.random() * took)
+            counts["at work"] += child.poll() is None
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            counts["kills"] += 1
+        done = subprocess.run([*score, "result"], cwd=folder, capture_output=True)
+        counts["resumed"] += 1
+        leftovers = [path.name for path in [*folder.iterdir(), *(folder / "result").iterdir()] if path.name.startswith(".") and ".tmp-" not in path.name]
+        if done.returncode != 0 or numbers(folder / "result") != numbers(folder / "whole") or leftovers:
+            counts["wrong"] += 1
+            keep(folder, f"kills-{counts['kills']}")
+        shutil.rmtree(folder / "result")
+    return counts
+
+
+def keep(folder, name):
+    place = pathlib.Path(f"soak-{name}")
+    shutil.copytree(folder, place, dirs_exist_ok=True)
+    print(f"wrong: kept in {place}", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary", type=lambda path: str(pathlib.Path(path).resolve()))
+    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    figures, is_right = [], True
+    for part in (check_graphs, check_files, check_kills):
+        source = random.Random(f"{chosen.seed} {part.__name__}")
+        with tempfile.TemporaryDirectory() as folder:
+            counts = part(chosen.binary, source, time.monotonic() + 20 * chosen.minutes, pathlib.Path(folder))
+        is_right &= counts["wrong"] == 0
+        figures.append(", ".join(f"{name} {count:.1e}" if isinstance(count, float) else f"{name} {count}" for name, count in counts.items()))
+    print(f"soak: seed {chosen.seed}, {chosen.minutes:g} minutes: " + "; ".join(figures))
+    sys.exit(0 if is_right else 1)
+
+
+main()
