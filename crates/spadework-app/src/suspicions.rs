@@ -1,6 +1,6 @@
 //! Cheap checks that save a day: what a user probably did not mean.
 
-use spadework::samples::{Standardize, Values};
+use spadework::samples::Standardize;
 use spadework::{Samples, SpadeParams};
 use spadework_probe::{Probe, ProbeNorm, accuracy};
 
@@ -129,42 +129,35 @@ fn look_like_bytes(samples: &Samples<'_>) -> bool {
     samples.dim() >= FEWEST_PIXELS
         && lowest >= 0.0
         && (2.0..=255.0).contains(&largest)
-        && match samples.values() {
-            Values::F32(values) => values.iter().take(LOOKED_AT).all(|&value| is_whole(f64::from(value))),
-            Values::F64(values) => values.iter().take(LOOKED_AT).all(|&value| is_whole(value)),
-        }
+        && numbers(samples).take(LOOKED_AT).all(is_whole)
 }
 
 /// The least and the largest number.
 fn range(samples: &Samples<'_>) -> [f64; 2] {
     let widened = |[lowest, largest]: [f64; 2], value: f64| [lowest.min(value), largest.max(value)];
     let start = [f64::INFINITY, f64::NEG_INFINITY];
-    match samples.values() {
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).fold(start, widened),
-        Values::F64(values) => values.iter().copied().fold(start, widened),
-    }
+    numbers(samples).fold(start, widened)
+}
+
+fn numbers(samples: &Samples<'_>) -> impl Iterator<Item = f64> {
+    (0..samples.values().len()).map(|at| samples.values().get(at))
 }
 
 /// The standard deviation of every column.
 fn standard_deviations(samples: &Samples<'_>) -> Vec<f64> {
-    fn of<T: Copy + Into<f64>>(values: &[T], dim: usize) -> Vec<f64> {
-        let rows = (values.len() / dim) as f64;
-        let mut means = vec![0.0; dim];
-        for row in values.chunks_exact(dim) {
-            means.iter_mut().zip(row).for_each(|(mean, &value)| *mean += value.into() / rows);
-        }
-        let mut squares = vec![0.0; dim];
-        for row in values.chunks_exact(dim) {
-            for ((square, &value), mean) in squares.iter_mut().zip(row).zip(&means) {
-                *square += (value.into() - mean).powi(2);
-            }
-        }
-        squares.into_iter().map(|square| (square / rows).sqrt()).collect()
+    let rows = || (0..samples.len()).map(|row| samples.values().doubles(samples.place(row)));
+    let count = samples.len() as f64;
+    let mut means = vec![0.0; samples.dim()];
+    for row in rows() {
+        means.iter_mut().zip(&*row).for_each(|(mean, value)| *mean += value / count);
     }
-    match samples.values() {
-        Values::F32(values) => of(values, samples.dim()),
-        Values::F64(values) => of(values, samples.dim()),
+    let mut squares = vec![0.0; samples.dim()];
+    for row in rows() {
+        for ((square, value), mean) in squares.iter_mut().zip(&*row).zip(&means) {
+            *square += (value - mean).powi(2);
+        }
     }
+    squares.into_iter().map(|square| (square / count).sqrt()).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A loaded array with its name, shape and labels.
 
-use bytemuck::try_cast_slice;
 use spadework::Samples;
+use spadework::samples::Values;
 
 use crate::array::{RawArray, checked_product};
 use crate::element::{Element, Numbers};
@@ -59,10 +59,7 @@ impl Dataset {
         let array = npy::parse(&file, name)?;
         let (description, values) = npy::split(&file, name)?;
         // NumPy pads its header so that values are aligned; other writers need not.
-        let aligned = match description.element {
-            Element::F32 => try_cast_slice::<u8, f32>(values).is_ok(),
-            _ => try_cast_slice::<u8, f64>(values).is_ok(),
-        };
+        let aligned = description.element.values(values).is_some();
         if !(file.is_mapped() && description.is_native_rows() && aligned) {
             return Self::from_raw(&array, name);
         }
@@ -159,11 +156,7 @@ impl Dataset {
             Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values.as_slice()),
             Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values.as_slice()),
             Store::Mapped { file, offset, element } => {
-                let bytes = file.get(*offset..).unwrap_or_default();
-                match element {
-                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes)),
-                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes)),
-                }
+                Samples::new(len, dim, mapped_values(file, *offset, *element))
             }
         };
         samples.map_err(|cause| Error::Samples { name: self.name.clone(), cause })
@@ -193,11 +186,7 @@ impl Dataset {
             Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values),
             Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values),
             Store::Mapped { file, offset, element } => {
-                let bytes = file.get(offset..).unwrap_or_default();
-                match element {
-                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes).to_vec()),
-                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes).to_vec()),
-                }
+                Samples::new(len, dim, mapped_values(&file, offset, element).into_owned())
             }
         };
         samples.map_err(|cause| Error::Samples { name: self.name, cause })
@@ -214,7 +203,9 @@ impl Dataset {
     }
 }
 
-/// Checked when the file was mapped, so this never falls back; an empty slice would be refused by its length.
-fn cast<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
-    try_cast_slice(bytes).unwrap_or_default()
+/// The values from `offset` to the end of a mapped file. Checked when it was mapped, so this never falls back; an empty slice
+/// would be refused by its length.
+fn mapped_values(file: &FileBytes, offset: usize, element: Element) -> Values<'_> {
+    let bytes = file.get(offset..).unwrap_or_default();
+    element.values(bytes).unwrap_or(Values::U8((&[]).into()))
 }

@@ -16,8 +16,8 @@ use crate::{cinic, digits, named};
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
 /// `images:DIR`, `digits`.
 ///
-/// A NumPy file of 4 MiB or more that holds `float32` or `float64` in rows is mapped, not read: it must not be changed by
-/// another program for as long as the [`Dataset`] lives.
+/// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
+/// read: it must not be changed by another program for as long as the [`Dataset`] lives.
 ///
 /// # Errors
 /// When there is no such file, its format is not known, or its contents do not follow the format.
@@ -239,6 +239,34 @@ mod tests {
         let read = load(&name).unwrap();
         assert!(!read.is_mapped());
         assert_eq!((read.name(), read.shape()), (name.as_str(), &[2, 3][..]));
+    }
+
+    /// A NumPy file of two rows of four numbers.
+    fn narrow_file(path: &Path, descr: &str, values: &[u8]) {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 4), }}");
+        let header = format!("{header:<117}\n");
+        let head = [npy::MAGIC, &[1, 0, header.len() as u8, 0], header.as_bytes()].concat();
+        std::fs::write(path, [&head, values].concat()).unwrap();
+    }
+
+    #[test]
+    fn narrow_numbers_stay_what_they_are_and_stand_for_the_same_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        for (descr, size) in [("|u1", 1), ("|i1", 1), ("<i2", 2), ("<f2", 2)] {
+            let bytes: Vec<u8> = (0..8 * size).map(|at| (at * 37 % 120) as u8).collect();
+            narrow_file(&path, descr, &bytes);
+            let (mapped, read) =
+                (load_mapping_from(&path.display().to_string(), 1), load(&path.display().to_string()));
+            let (mapped, read) = (mapped.unwrap(), read.unwrap());
+            assert!(mapped.is_mapped() && !read.is_mapped(), "{descr}");
+            let (narrow, wide) = (mapped.samples().unwrap(), read.samples().unwrap());
+            assert!(!matches!(narrow.values(), Values::F32(_) | Values::F64(_)), "{descr}");
+            assert_eq!(narrow.values().all_doubles(), wide.values().all_doubles(), "{descr}");
+            assert_eq!(crate::digest(&narrow), crate::digest(&wide), "{descr}");
+            let owned = mapped.into_samples().unwrap();
+            assert_eq!(owned.values().all_doubles(), wide.values().all_doubles(), "{descr}");
+        }
     }
 
     #[test]

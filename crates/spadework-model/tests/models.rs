@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use spadework::samples::Values;
 use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
 use spadework_model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
@@ -27,10 +26,7 @@ fn array(name: &str, key: &str) -> Dataset {
 }
 
 fn numbers(samples: &Samples<'_>) -> Vec<f32> {
-    match samples.values() {
-        Values::F32(values) => values.to_vec(),
-        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-    }
+    samples.values().all_singles().into_owned()
 }
 
 fn assert_near(got: &Dataset, expected: &Dataset, what: &str) {

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, Rows, squared_by, squared_distance};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples, with_elements};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
@@ -31,14 +31,8 @@ pub(super) fn shortest_bridges(
     if components.count() == 1 {
         return Ok(Vec::new());
     }
-    match samples.values() {
-        Values::F32(values) => {
-            boruvka(Rows { values, dim: samples.dim() }, samples.norm(), components, monitor)
-        }
-        Values::F64(values) => {
-            boruvka(Rows { values, dim: samples.dim() }, samples.norm(), components, monitor)
-        }
-    }
+    let (dim, norm) = (samples.dim(), samples.norm());
+    with_elements!(samples.values(), values => boruvka(Rows { values, dim }, norm, components, monitor))
 }
 
 /// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.

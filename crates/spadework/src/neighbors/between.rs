@@ -1,6 +1,5 @@
 //! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pulp::{Simd, WithSimd};
@@ -10,7 +9,7 @@ use super::{Element, NeighborLists, Rows, check_neighbors, ordered, squared_by};
 use crate::error::{Error, Result};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples, Values, with_elements};
 
 /// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
 ///
@@ -54,16 +53,15 @@ pub fn nearest_between(
     let (dim, norm) = (base.dim(), base.norm());
     let groups = match (queries.values(), base.values()) {
         (Values::F32(queries), Values::F32(base)) => {
-            let blocks =
-                Blocks { queries: Rows { values: queries, dim }, base: Rows { values: base, dim }, norm };
-            blocks.search(shift, neighbors, monitor)?
+            Blocks::new(queries, base, dim, norm).search(shift, neighbors, monitor)?
+        }
+        (Values::U8(queries), Values::U8(base)) => {
+            Blocks::new(queries, base, dim, norm).search(shift, neighbors, monitor)?
         }
         (queries, base) => {
-            // Double precision holds every single number, so distances are the same.
-            let (queries, base) = (doubles(queries), doubles(base));
-            let rows = |values| Rows { values, dim };
-            let blocks = Blocks { queries: rows(&queries[..]), base: rows(&base[..]), norm };
-            blocks.search(shift, neighbors, monitor)?
+            // Double precision holds every number, so distances are the same.
+            let (queries, base) = (queries.all_doubles(), base.all_doubles());
+            Blocks::new(&queries, &base, dim, norm).search(shift, neighbors, monitor)?
         }
     };
     Ok(filled_up(groups, queries.len(), neighbors))
@@ -81,19 +79,11 @@ pub(super) fn search_every_pair(
 ) -> Result<NeighborLists> {
     check_neighbors(neighbors, samples.len())?;
     let (dim, norm) = (samples.dim(), samples.norm());
-    let groups = match samples.values() {
-        Values::F32(values) => Blocks::of_one(Rows { values, dim }, norm).search(0, neighbors, monitor)?,
-        Values::F64(values) => Blocks::of_one(Rows { values, dim }, norm).search(0, neighbors, monitor)?,
-    };
+    let groups = with_elements!(samples.values(), values => {
+        Blocks::new(values, values, dim, norm).search(0, neighbors, monitor)?
+    });
     let rows: Vec<Vec<(f64, u32)>> = groups.into_iter().flatten().collect();
     Ok(NeighborLists::from_rows(neighbors, &rows))
-}
-
-fn doubles<'a>(values: &'a Values<'_>) -> Cow<'a, [f64]> {
-    match values {
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => Cow::Borrowed(values),
-    }
 }
 
 /// Two blocks of samples, and the norm of their differences.
@@ -108,8 +98,8 @@ struct Blocks<'a, T> {
 type GroupNeighbors = Vec<Vec<(f64, u32)>>;
 
 impl<'a, T: Element> Blocks<'a, T> {
-    fn of_one(rows: Rows<'a, T>, norm: Norm) -> Self {
-        Self { queries: rows, base: rows, norm }
+    fn new(queries: &'a [T], base: &'a [T], dim: usize, norm: Norm) -> Self {
+        Self { queries: Rows { values: queries, dim }, base: Rows { values: base, dim }, norm }
     }
 
     fn search(self, shift: i64, neighbors: usize, monitor: &dyn Monitor) -> Result<Vec<GroupNeighbors>> {

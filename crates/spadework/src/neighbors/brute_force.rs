@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_by};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples, with_elements};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///
@@ -22,10 +22,8 @@ impl NeighborSearch for BruteForce {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        match samples.values() {
-            Values::F32(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
-            Values::F64(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
-        }
+        let (dim, norm) = (samples.dim(), samples.norm());
+        with_elements!(samples.values(), values => search(values, dim, norm, neighbors, monitor))
     }
 }
 

@@ -157,6 +157,43 @@ impl<'a, T: Element> Rows<'a, T> {
     }
 }
 
+/// Rows that are looked at in blocks: samples, or what was made of them.
+pub(crate) trait RowSource: Sync {
+    /// What the rows are made of.
+    type Item: Element;
+
+    fn len(&self) -> usize;
+
+    /// Numbers of a row.
+    fn dim(&self) -> usize;
+
+    /// Some rows, one after the other.
+    fn block(&self, rows: std::ops::Range<usize>) -> std::borrow::Cow<'_, [Self::Item]>;
+
+    /// How far a row may be from the one it stands for; distances between those never exceed the distances of the samples.
+    fn error(&self) -> f64;
+}
+
+impl<T: Element> RowSource for Rows<'_, T> {
+    type Item = T;
+
+    fn len(&self) -> usize {
+        Rows::len(self)
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn block(&self, rows: std::ops::Range<usize>) -> std::borrow::Cow<'_, [T]> {
+        self.values[rows.start * self.dim..rows.end * self.dim].into()
+    }
+
+    fn error(&self) -> f64 {
+        0.0
+    }
+}
+
 /// Order of neighbors: nearer first, ties to the lower index.
 pub(crate) fn ordered(a: &(f64, u32), b: &(f64, u32)) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))

@@ -259,21 +259,19 @@ fn equal_rows<'s>(
     reference: &'s Samples<'_>,
     new: &'s Samples<'_>,
 ) -> Box<dyn Fn(usize, usize) -> bool + Sync + 's> {
-    fn rows<'s, A: Element, B: Element>(
-        a: &'s [A],
-        b: &'s [B],
+    fn rows<'s, T: Element>(
+        a: &'s [T],
+        b: &'s [T],
         dim: usize,
     ) -> Box<dyn Fn(usize, usize) -> bool + Sync + 's> {
-        Box::new(move |q, u| {
-            let (a, b) = (&a[q * dim..(q + 1) * dim], &b[u * dim..(u + 1) * dim]);
-            a.iter().zip(b).all(|(a, b)| a.to_f64() == b.to_f64())
-        })
+        Box::new(move |q, u| a[q * dim..(q + 1) * dim] == b[u * dim..(u + 1) * dim])
     }
+    let dim = new.dim();
     match (reference.values(), new.values()) {
-        (Values::F32(a), Values::F32(b)) => rows(a, b, new.dim()),
-        (Values::F32(a), Values::F64(b)) => rows(a, b, new.dim()),
-        (Values::F64(a), Values::F32(b)) => rows(a, b, new.dim()),
-        (Values::F64(a), Values::F64(b)) => rows(a, b, new.dim()),
+        (Values::F32(a), Values::F32(b)) => rows(a, b, dim),
+        (Values::F64(a), Values::F64(b)) => rows(a, b, dim),
+        (Values::U8(a), Values::U8(b)) => rows(a, b, dim),
+        (a, b) => Box::new(move |q, u| (0..dim).all(|at| a.get(q * dim + at) == b.get(u * dim + at))),
     }
 }
 
@@ -299,14 +297,10 @@ fn neighbors_of_new(
     match (reference.values(), new.values()) {
         (Values::F32(a), Values::F32(b)) => found.each_new_sample(a, b, monitor),
         (Values::F64(a), Values::F64(b)) => found.each_new_sample(a, b, monitor),
-        // Both in double precision, which holds every single one: distances are the same.
-        (Values::F32(a), Values::F64(b)) => found.each_new_sample(&widened(a), b, monitor),
-        (Values::F64(a), Values::F32(b)) => found.each_new_sample(a, &widened(b), monitor),
+        (Values::U8(a), Values::U8(b)) => found.each_new_sample(a, b, monitor),
+        // Both in double precision, which holds every number: distances are the same.
+        (a, b) => found.each_new_sample(&a.all_doubles(), &b.all_doubles(), monitor),
     }
-}
-
-fn widened(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| f64::from(value)).collect()
 }
 
 /// What joins new samples to the reference on one side.

@@ -33,7 +33,7 @@ use super::{
 };
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples, with_elements};
 use descent::Descent;
 use lists::{Candidate, CandidateLists};
 use recall::Truth;
@@ -125,10 +125,7 @@ impl ApproximateSearch {
         }
         links::check_samples(samples.len())?;
         let dim = samples.dim();
-        match samples.values() {
-            Values::F32(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),
-            Values::F64(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),
-        }
+        with_elements!(samples.values(), values => self.search_rows(Rows { values, dim }, neighbors, monitor))
     }
 
     fn search_rows<T: Rough>(

@@ -337,18 +337,24 @@ impl Rough for f32 {
     }
 }
 
-impl Rough for f64 {
-    #[inline(always)]
-    fn squared<S: Simd>(_: S, a: &[f64], b: &[f64], unit: Option<f64>) -> f32 {
-        let unit = unit.unwrap_or(1.0);
-        (squared_distance(a, b) * unit * unit) as f32
-    }
+/// Elements that are not of single precision themselves.
+macro_rules! rough_by_doubles {
+    ($($type:ty),*) => {$(
+        impl Rough for $type {
+            #[inline(always)]
+            fn squared<S: Simd>(_: S, a: &[$type], b: &[$type], unit: Option<f64>) -> f32 {
+                let unit = unit.unwrap_or(1.0);
+                (squared_distance(a, b) * unit * unit) as f32
+            }
 
-    #[inline(always)]
-    fn along<S: Simd>(_: S, row: &[f64], direction: &[f32], unit: Option<f64>) -> f32 {
-        product(row, direction, unit.unwrap_or(1.0))
-    }
+            #[inline(always)]
+            fn along<S: Simd>(_: S, row: &[$type], direction: &[f32], unit: Option<f64>) -> f32 {
+                product(row, direction, unit.unwrap_or(1.0))
+            }
+        }
+    )*};
 }
+rough_by_doubles!(f64, u8);
 
 /// The inner product by way of double precision.
 #[inline(always)]

@@ -11,6 +11,7 @@
 //!
 //! **Steps.**
 //! 1. `axes`: principal axes of a sample of the rows. Any orthonormal axes keep the result right; good ones make it fast.
+//!    `pooling`: long rows, as images are, are first reduced to sums over blocks of neighboring pixels.
 //! 2. `coordinates`: the short vectors, and how far rounding may have moved them.
 //! 3. `plan`: how many coordinates pay, measured on a few rows; all of them, unrotated, where the data have no main axes.
 //! 4. `order`: rows sorted into leaves of near samples, each with its bounding box; `panels`: their short vectors packed
@@ -32,21 +33,23 @@ mod low_dimensional;
 mod order;
 mod panels;
 mod plan;
+mod pooling;
 mod tiles;
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::between::search_every_pair;
-use super::{BruteForce, Element, NeighborLists, NeighborSearch, Rows, check_neighbors};
+use super::{BruteForce, Element, NeighborLists, NeighborSearch, RowSource, Rows, check_neighbors};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples, with_elements};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
 use panels::Panels;
 use plan::Plan;
+use pooling::Pooled;
 use tiles::Tiles;
 
 pub use low_dimensional::TreeSearch;
@@ -111,7 +114,7 @@ fn found(lists: Option<NeighborLists>) -> NeighborLists {
 /// # Complexity
 /// n²m operations in products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
 /// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the
-/// lists, and some blocks a thread.
+/// lists, and some blocks a thread. Of long rows of pixels an eighth of that is enough.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductSearch;
 
@@ -142,14 +145,9 @@ impl ProductSearch {
         if dim > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
-        match samples.values() {
-            Values::F32(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-            Values::F64(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-        }
+        with_elements!(samples.values(), values => {
+            search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
+        })
     }
 }
 
@@ -160,11 +158,14 @@ fn search<T: Element>(
     most_core_seconds: f64,
     monitor: &dyn Monitor,
 ) -> Result<Option<NeighborLists>> {
-    let Some(frame) = Frame::of(rows) else {
+    let plan = match Pooled::of(rows) {
+        Some(pooled) => Frame::of(pooled).map(|frame| Plan::new(rows, pooled, &frame, neighbors)),
+        None => Frame::of(rows).map(|frame| Plan::new(rows, rows, &frame, neighbors)),
+    };
+    let Some(Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves }) = plan else {
         // So large that squares do not fit.
         return BruteForce.search(samples, neighbors, monitor).map(Some);
     };
-    let Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves } = Plan::new(rows, &frame, neighbors);
     let leaves = Leaves::new(&coordinates, leaf_rows);
     coordinates.permute(leaves.order());
     let units = Units { factor: coordinates.unit, lost: rows.dim as f64 * f64::MIN_POSITIVE };

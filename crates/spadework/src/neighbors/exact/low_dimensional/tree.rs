@@ -3,7 +3,7 @@
 use super::kernel::{BoxBounds, Points, WIDTH};
 use crate::neighbors::Element;
 use crate::neighbors::exact::Rows;
-use crate::samples::{Samples, Values};
+use crate::samples::{Samples, with_elements};
 
 /// From this many rows on, two halves are sorted by two threads.
 const PARALLEL_ROWS: usize = 4096;
@@ -41,10 +41,7 @@ struct Level {
 impl Tree {
     pub(super) fn of(samples: &Samples<'_>) -> Self {
         let dim = samples.dim();
-        match samples.values() {
-            Values::F32(values) => Self::new(Rows { values, dim }),
-            Values::F64(values) => Self::new(Rows { values, dim }),
-        }
+        with_elements!(samples.values(), values => Self::new(Rows { values, dim }))
     }
 
     fn new<T: Element>(rows: Rows<'_, T>) -> Self {
