@@ -40,23 +40,6 @@ pub enum Values<'a> {
     Bf16(Cow<'a, [bf16]>),
 }
 
-/// Evaluates an expression with the numbers as a slice of an element that searches are compiled for: single and double
-/// precision, and bytes. Other types are rare, and are put into single precision first, which holds them exactly.
-macro_rules! with_elements {
-    ($values:expr, $slice:ident => $body:expr) => {
-        match $values {
-            $crate::samples::Values::F32($slice) => $body,
-            $crate::samples::Values::F64($slice) => $body,
-            $crate::samples::Values::U8($slice) => $body,
-            others => {
-                let $slice = &others.all_singles();
-                $body
-            }
-        }
-    };
-}
-pub(crate) use with_elements;
-
 /// Evaluates an expression with the numbers as a slice of their own type.
 macro_rules! with_values {
     ($values:expr, $slice:ident => $body:expr) => {
@@ -108,6 +91,7 @@ impl Values<'_> {
     ///
     /// # Panics
     /// When there are not that many.
+    #[inline]
     pub fn doubles(&self, range: Range<usize>) -> Cow<'_, [f64]> {
         match self {
             Values::F64(values) => Cow::Borrowed(&values[range]),
@@ -119,6 +103,7 @@ impl Values<'_> {
     ///
     /// # Panics
     /// When there are not that many.
+    #[inline]
     pub fn singles(&self, range: Range<usize>) -> Cow<'_, [f32]> {
         match self {
             Values::F32(values) => Cow::Borrowed(&values[range]),

@@ -1,9 +1,9 @@
 //! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
 
 use pulp::Simd;
-use rayon::prelude::*;
 
-use crate::samples::{Norm, Number, Samples, Values};
+use super::{RowSource, with_rows};
+use crate::samples::{Norm, Number, Samples};
 
 /// A number that samples are made of.
 pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
@@ -38,10 +38,7 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
 
     /// No number is larger than this, by size.
     fn most(values: &[Self]) -> f64 {
-        values
-            .par_chunks(1 << 16)
-            .map(|values| values.iter().fold(0.0, largest_size))
-            .reduce(|| 0.0, f64::max)
+        values.iter().fold(0.0, largest_size)
     }
 }
 
@@ -192,14 +189,7 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
 
 /// ‖x_p − x_q‖² of two samples, as the searches have it.
 pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
-    let dim = samples.dim();
-    let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
-    match samples.values() {
-        Values::F32(values) => squared_by(samples.norm(), &values[p], &values[q]),
-        Values::U8(values) => squared_by(samples.norm(), &values[p], &values[q]),
-        // Double precision holds every number.
-        values => squared_by(samples.norm(), &values.doubles(p), &values.doubles(q)),
-    }
+    with_rows!(samples, rows => squared_by(samples.norm(), &rows.row(p), &rows.row(q)))
 }
 
 /// The square of ‖a − b‖ by any norm, in double precision and a fixed order. Squares order numbers as these do, to the last bit,

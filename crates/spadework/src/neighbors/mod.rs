@@ -7,6 +7,7 @@ mod brute_force;
 mod distance;
 mod exact;
 mod method;
+mod rows;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
@@ -16,6 +17,7 @@ pub use distance::squared_distance_between;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch};
 pub use method::SearchMethod;
+pub(crate) use rows::{Doubles, RowSource, Rows, Singles, with_both_rows, with_rows};
 
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -137,61 +139,6 @@ impl NeighborLists {
 /// The first `kept` of every `length` values.
 fn beginnings<T: Copy>(values: &[T], length: usize, kept: usize) -> Vec<T> {
     values.chunks_exact(length).flat_map(|row| &row[..kept]).copied().collect()
-}
-
-/// The numbers of some samples, row after row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows<'a, T> {
-    pub(crate) values: &'a [T],
-    pub(crate) dim: usize,
-}
-
-impl<'a, T: Element> Rows<'a, T> {
-    pub(crate) fn len(&self) -> usize {
-        self.values.len() / self.dim
-    }
-
-    #[inline(always)]
-    pub(crate) fn row(&self, p: usize) -> &'a [T] {
-        &self.values[p * self.dim..(p + 1) * self.dim]
-    }
-}
-
-/// Rows that are looked at in blocks: samples, or what was made of them.
-pub(crate) trait RowSource: Sync {
-    /// What the rows are made of.
-    type Item: Element;
-
-    fn len(&self) -> usize;
-
-    /// Numbers of a row.
-    fn dim(&self) -> usize;
-
-    /// Some rows, one after the other.
-    fn block(&self, rows: std::ops::Range<usize>) -> std::borrow::Cow<'_, [Self::Item]>;
-
-    /// How far a row may be from the one it stands for; distances between those never exceed the distances of the samples.
-    fn error(&self) -> f64;
-}
-
-impl<T: Element> RowSource for Rows<'_, T> {
-    type Item = T;
-
-    fn len(&self) -> usize {
-        Rows::len(self)
-    }
-
-    fn dim(&self) -> usize {
-        self.dim
-    }
-
-    fn block(&self, rows: std::ops::Range<usize>) -> std::borrow::Cow<'_, [T]> {
-        self.values[rows.start * self.dim..rows.end * self.dim].into()
-    }
-
-    fn error(&self) -> f64 {
-        0.0
-    }
 }
 
 /// Order of neighbors: nearer first, ties to the lower index.

@@ -34,7 +34,7 @@ fn sampled_rows<R: RowSource>(rows: &R, center: &[f64], scale: f64, most: usize)
     let mut sample = Mat::zeros(sampled, rows.dim());
     for i in 0..sampled {
         let p = i * rows.len() / sampled;
-        for (j, (value, center)) in rows.block(p..p + 1).iter().zip(center).enumerate() {
+        for (j, (value, center)) in rows.row(p).iter().zip(center).enumerate() {
             sample[(i, j)] = (value.to_f64() - center) * scale;
         }
     }

@@ -440,7 +440,7 @@ fn column_means<R: RowSource>(rows: &R) -> Vec<f64> {
     let mut means = vec![0.0; rows.dim()];
     for at in 0..sampled {
         let p = at * rows.len() / sampled;
-        for (mean, value) in means.iter_mut().zip(rows.block(p..p + 1).iter()) {
+        for (mean, value) in means.iter_mut().zip(rows.row(p).iter()) {
             *mean += value.to_f64() / sampled as f64;
         }
     }
@@ -491,7 +491,7 @@ mod tests {
             for q in 0..p {
                 let differences = coordinates.row(p).iter().zip(coordinates.row(q));
                 let squared: i64 = differences.map(|(&a, &b)| (i64::from(a) - i64::from(b)).pow(2)).sum();
-                let true_distance = squared_distance(rows.row(p), rows.row(q)).sqrt() * coordinates.unit;
+                let true_distance = squared_distance(&rows.row(p), &rows.row(q)).sqrt() * coordinates.unit;
                 let most = true_distance + coordinates.errors[p] + coordinates.errors[q];
                 assert!((squared as f64).sqrt() <= most * (1.0 + 1e-12), "rows {p} and {q}");
             }

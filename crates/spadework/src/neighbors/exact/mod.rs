@@ -40,10 +40,10 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::between::search_every_pair;
-use super::{BruteForce, Element, NeighborLists, NeighborSearch, RowSource, Rows, check_neighbors};
+use super::{BruteForce, NeighborLists, NeighborSearch, RowSource, check_neighbors, with_rows};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Norm, Samples, with_elements};
+use crate::samples::{Norm, Samples};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
@@ -138,22 +138,19 @@ impl ProductSearch {
         monitor: &dyn Monitor,
     ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
-        let dim = samples.dim();
         if samples.norm() != Norm::Euclidean {
             return search_every_pair(samples, neighbors, monitor).map(Some);
         }
-        if dim > MOST_DIMENSIONS {
+        if samples.dim() > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
-        with_elements!(samples.values(), values => {
-            search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-        })
+        with_rows!(samples, rows => search(samples, rows, neighbors, most_core_seconds, monitor))
     }
 }
 
-fn search<T: Element>(
+fn search<R: RowSource>(
     samples: &Samples<'_>,
-    rows: Rows<'_, T>,
+    rows: R,
     neighbors: usize,
     most_core_seconds: f64,
     monitor: &dyn Monitor,
@@ -168,7 +165,7 @@ fn search<T: Element>(
     };
     let leaves = Leaves::new(&coordinates, leaf_rows);
     coordinates.permute(leaves.order());
-    let units = Units { factor: coordinates.unit, lost: rows.dim as f64 * f64::MIN_POSITIVE };
+    let units = Units { factor: coordinates.unit, lost: rows.dim() as f64 * f64::MIN_POSITIVE };
     let best = BestLists::new(leaves.len(), neighbors, units);
     let (coarse, fine) = match coarse_axes {
         Some(count) => (Panels::of_first(&coordinates, count), Some(coordinates)),

@@ -4,9 +4,9 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
+use super::RowSource;
 use super::axes::principal_axes;
 use super::coordinates::{Coordinates, Frame};
-use super::{RowSource, Rows};
 use crate::kernels::arch;
 use crate::neighbors::{Element, squared_distance};
 
@@ -59,13 +59,13 @@ pub(super) struct Plan {
 impl Plan {
     /// A plan for `rows`, by what is `looked_at` in their place: the rows themselves, or shorter ones whose distances never
     /// exceed theirs.
-    pub(super) fn new<T: Element, R: RowSource + Copy>(
-        rows: Rows<'_, T>,
-        looked_at: R,
+    pub(super) fn new<R: RowSource, L: RowSource>(
+        rows: R,
+        looked_at: L,
         frame: &Frame,
         neighbors: usize,
     ) -> Self {
-        let few = rows.len() < FEW_LONG_ROWS.0 && rows.dim >= FEW_LONG_ROWS.1;
+        let few = rows.len() < FEW_LONG_ROWS.0 && rows.dim() >= FEW_LONG_ROWS.1;
         if looked_at.dim() <= FEW_DIMENSIONS || rows.len() < FEW_ROWS || few {
             return Self::unrotated(looked_at, frame);
         }
@@ -93,9 +93,9 @@ fn fine_axes(dim: usize) -> usize {
 }
 
 /// The number of coarse axes that should cost least; `None` where unrotated samples cost less.
-fn best_count<T: Element, R: RowSource>(
-    rows: Rows<'_, T>,
-    looked_at: R,
+fn best_count<R: RowSource, L: RowSource>(
+    rows: R,
+    looked_at: L,
     fine: &Coordinates,
     neighbors: usize,
 ) -> Option<usize> {
@@ -107,14 +107,14 @@ fn best_count<T: Element, R: RowSource>(
             let p = index * rows.len() / probes;
             let radius = trial.radius(rows, p, neighbors);
             let mut survivors = trial.survivors(p, radius);
-            survivors.push(unrotated_survivors(&looked_at, rows.dim, p, radius / fine.unit, neighbors));
+            survivors.push(unrotated_survivors(looked_at, rows.dim(), p, radius / fine.unit, neighbors));
             survivors
         })
         .collect();
     let counts = &trial.counts;
     let mean = |at: usize| survivors.iter().map(|of| of[at] as f64).sum::<f64>() / probes as f64;
     let last = counts.len() - 1;
-    let settle = cost::SETTLE + T::SETTLE_NANOSECONDS * rows.dim as f64;
+    let settle = cost::SETTLE + R::Item::SETTLE_NANOSECONDS * rows.dim() as f64;
     let pairs = rows.len() as f64 / 2.0;
     let rotated = |at: usize| {
         pairs * (cost::SCAN + cost::PRODUCT * (counts[at] + 1) as f64)
@@ -128,13 +128,13 @@ fn best_count<T: Element, R: RowSource>(
 }
 
 /// How many rows all coordinates leave as neighbors of row `p`: of shorter rows than the samples, those within the radius.
-fn unrotated_survivors<R: RowSource>(rows: &R, dim: usize, p: usize, radius: f64, neighbors: usize) -> usize {
+fn unrotated_survivors<R: RowSource>(rows: R, dim: usize, p: usize, radius: f64, neighbors: usize) -> usize {
     if rows.dim() == dim {
         return 4 * neighbors;
     }
-    let own = rows.block(p..p + 1);
+    let own = rows.row(p);
     let reach = radius + 2.0 * rows.error();
-    let near = |&q: &usize| squared_distance(&own, &rows.block(q..q + 1)) <= reach * reach;
+    let near = |&q: &usize| squared_distance(&own, &rows.row(q)) <= reach * reach;
     (0..rows.len()).filter(near).count()
 }
 
@@ -189,14 +189,15 @@ impl<'a> AxesTrial<'a> {
     }
 
     /// About the distance of row `p` to its last neighbor, and the errors of short vectors, in steps.
-    fn radius<T: Element>(&self, rows: Rows<'_, T>, p: usize, neighbors: usize) -> f64 {
+    fn radius<R: RowSource>(&self, rows: R, p: usize, neighbors: usize) -> f64 {
         let (width, bounds) = (self.counts.len(), self.bounds(p));
         let finest = |q: usize| bounds[q * width + width - 1];
         let mut nearest: Vec<usize> = (0..rows.len()).collect();
         let tried = (2 * neighbors).min(rows.len() - 1);
         nearest.select_nth_unstable_by(tried - 1, |&a, &b| finest(a).total_cmp(&finest(b)));
+        let own = rows.row(p);
         let mut distances: Vec<f64> =
-            nearest[..tried].iter().map(|&q| squared_distance(rows.row(p), rows.row(q))).collect();
+            nearest[..tried].iter().map(|&q| squared_distance(&own, &rows.row(q))).collect();
         distances.sort_unstable_by(f64::total_cmp);
         distances[neighbors - 1].sqrt() * self.fine.unit + 2.0 * self.fine.errors[p]
     }
@@ -237,6 +238,7 @@ fn segments(counts: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::neighbors::Rows;
 
     /// Rows whose first `directions` entries vary a hundred times as much as the others.
     fn rows_along(directions: usize) -> Vec<f32> {

@@ -13,16 +13,19 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::{RowSource, Rows, UNIT_ROUNDOFF};
+use super::{RowSource, UNIT_ROUNDOFF};
 use crate::kernels::arch;
-use crate::neighbors::Element;
+use crate::neighbors::{Element, squared_distance};
 
 /// Shorter rows have principal axes at a bearable cost.
 const LONG_ROW: usize = 8192;
 /// Sides of the blocks that are tried, the largest first.
 const SIDES: [usize; 3] = [8, 4, 2];
-/// What the blocks must leave of the squared distances between rows, on average.
+/// What the blocks must leave of the squared distances between rows, on average and less what rounding may add.
 const LEAST_SHARE: f64 = 0.8;
+/// The largest number of rows whose sums are made in single precision. Above, a sum might overflow; below, it might lose what is
+/// smaller than the smallest normal number, which is nothing compared with the rounding of a row whose largest number is in range.
+const SINGLE_RANGE: Range<f64> = 1e-30..1e30;
 /// Pairs of rows on which that is measured.
 const PAIRS: usize = 16;
 
@@ -116,23 +119,28 @@ impl Blocks {
 
 /// Long rows by the sums over their blocks, which are made when they are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pooled<'a, T> {
-    rows: Rows<'a, T>,
+pub(super) struct Pooled<R> {
+    rows: R,
     blocks: Blocks,
     /// What rounding may have moved a row by at most.
     error: f64,
 }
 
-impl<'a, T: Element> Pooled<'a, T> {
-    /// `None` where rows are short, or where blocks of neighboring numbers leave too little of the distances.
-    pub(super) fn of(rows: Rows<'a, T>) -> Option<Self> {
-        if rows.dim < LONG_ROW {
+impl<R: RowSource> Pooled<R> {
+    /// `None` where rows are short, where single precision does not hold their numbers, or where blocks of neighboring numbers
+    /// leave too little of the distances.
+    pub(super) fn of(rows: R) -> Option<Self> {
+        if rows.dim() < LONG_ROW {
             return None;
         }
-        let arrangements = Arrangement::candidates(rows.dim);
+        let most = rows.most();
+        if !SINGLE_RANGE.contains(&most) {
+            return None;
+        }
+        let arrangements = Arrangement::candidates(rows.dim());
         // A sum of g numbers in single precision errs by at most gu of the sum of their sizes, which over √g is at most their
         // norm; so a row errs by at most gu‖x‖.
-        let norm = T::most(rows.values) * (rows.dim as f64).sqrt();
+        let norm = most * (rows.dim() as f64).sqrt();
         let error = |blocks: Blocks| 1.01 * (blocks.size() + 2) as f64 * UNIT_ROUNDOFF * norm;
         SIDES.iter().find_map(|&side| {
             let with_share = |&arrangement: &Arrangement| {
@@ -150,10 +158,10 @@ impl<'a, T: Element> Pooled<'a, T> {
         let count = self.rows.len();
         let shares = (0..PAIRS).filter_map(|pair| {
             let (p, q) = (pair * count / PAIRS, (pair * count / PAIRS + count / 2) % count);
-            let whole = squared_distance_of(self.rows.row(p), self.rows.row(q));
+            let whole = squared_distance(&self.rows.row(p), &self.rows.row(q));
             (whole > 0.0).then(|| {
-                let (a, b) = (self.block(p..p + 1), self.block(q..q + 1));
-                squared_distance_of(&a, &b) / whole
+                let sure = squared_distance(&self.row(p), &self.row(q)).sqrt() - 2.0 * self.error;
+                sure.max(0.0).powi(2) / whole
             })
         });
         let shares: Vec<f64> = shares.collect();
@@ -161,7 +169,7 @@ impl<'a, T: Element> Pooled<'a, T> {
     }
 }
 
-impl<T: Element> RowSource for Pooled<'_, T> {
+impl<R: RowSource> RowSource for Pooled<R> {
     type Item = f32;
 
     fn len(&self) -> usize {
@@ -174,8 +182,9 @@ impl<T: Element> RowSource for Pooled<'_, T> {
 
     fn block(&self, rows: Range<usize>) -> Cow<'_, [f32]> {
         let mut pooled = vec![0.0; rows.len() * self.blocks.count()];
-        let values = &self.rows.values[rows.start * self.rows.dim..rows.end * self.rows.dim];
-        arch().dispatch(PoolRows { blocks: self.blocks, dim: self.rows.dim, values, target: &mut pooled });
+        for (p, target) in rows.zip(pooled.chunks_exact_mut(self.blocks.count())) {
+            arch().dispatch(PoolRow { blocks: self.blocks, row: &self.rows.row(p), target });
+        }
         Cow::Owned(pooled)
     }
 
@@ -184,34 +193,27 @@ impl<T: Element> RowSource for Pooled<'_, T> {
     }
 }
 
-/// Pools rows one after the other, compiled for each instruction set.
-struct PoolRows<'a, T> {
+/// Pools a row, compiled for each instruction set.
+struct PoolRow<'a, T> {
     blocks: Blocks,
-    dim: usize,
-    values: &'a [T],
+    row: &'a [T],
     target: &'a mut [f32],
 }
 
-impl<T: Element> WithSimd for PoolRows<'_, T> {
+impl<T: Element> WithSimd for PoolRow<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let mut line = vec![0.0; self.blocks.arrangement.width * self.blocks.arrangement.channels];
-        let targets = self.target.chunks_exact_mut(self.blocks.count());
-        for (row, target) in self.values.chunks_exact(self.dim).zip(targets) {
-            self.blocks.pool(row, &mut line, target);
-        }
+        self.blocks.pool(self.row, &mut line, self.target);
     }
-}
-
-fn squared_distance_of<T: Element>(a: &[T], b: &[T]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a.to_f64() - b.to_f64()).powi(2)).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::neighbors::Rows;
 
     /// Images whose pixels are alike in blocks of `scale`, channels last.
     fn images(count: usize, side: usize, scale: usize) -> Vec<u8> {
@@ -230,9 +232,11 @@ mod tests {
         let pooled = Pooled::of(rows).expect("pixels are alike");
         for p in 0..count {
             for q in 0..p {
-                let (a, b) = (pooled.block(p..p + 1), pooled.block(q..q + 1));
-                let whole = squared_distance_of(rows.row(p), rows.row(q)).sqrt();
-                assert!(squared_distance_of(&a, &b).sqrt() <= whole + 2.0 * pooled.error, "rows {p} and {q}");
+                let whole = squared_distance(&rows.row(p), &rows.row(q)).sqrt();
+                assert!(
+                    squared_distance(&pooled.row(p), &pooled.row(q)).sqrt() <= whole + 2.0 * pooled.error,
+                    "rows {p} and {q}"
+                );
                 assert!(pooled.error < 1e-3 * whole, "the margin is small");
             }
         }
@@ -246,6 +250,25 @@ mod tests {
         assert_eq!((pooled.blocks.arrangement, pooled.blocks.size()), (want, 64));
         let first = 8.0 * values[3 * 64 * 64 * 3].to_f64();
         assert!((f64::from(pooled.block(3..4)[0]) - first).abs() < 1e-5);
+    }
+
+    /// Sums of such numbers overflow single precision, or vanish in it.
+    #[test]
+    fn numbers_that_single_precision_does_not_hold_are_not_added_up() {
+        let pixels = images(40, 64, 8);
+        let pooled = |size: f64| {
+            let values: Vec<f64> = pixels.iter().map(|&pixel| size * f64::from(pixel)).collect();
+            Pooled::of(Rows { values: &values, dim: 64 * 64 * 3 }).is_some()
+        };
+        assert!([1e-25, 1.0, 1e25].into_iter().all(pooled));
+        assert!(![1e-60, 1e-40, 1e35, 1e60].into_iter().any(pooled));
+    }
+
+    /// What differs is lost in single precision next to what all rows have in common.
+    #[test]
+    fn rows_that_rounding_makes_equal_are_left_as_they_are() {
+        let values: Vec<f64> = images(40, 64, 8).iter().map(|&pixel| 1e6 + 1e-3 * f64::from(pixel)).collect();
+        assert!(Pooled::of(Rows { values: &values, dim: 64 * 64 * 3 }).is_none());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Comparing leaves with leaves.
 
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +11,7 @@ use super::lanes::{LANES, Lanes, LanesTask, dispatch};
 use super::order::Leaves;
 use super::panels::{FAR, GROUP_BLOCKS, GROUP_ROWS, PACKED_ROWS, Panels};
 use super::plan::pair_nanoseconds;
-use super::{DOUBLE_SLACK, Rows};
+use super::{DOUBLE_SLACK, RowSource};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, NeighborLists, squared_distance};
@@ -30,8 +31,8 @@ const LOOKED_AT_PER_NEIGHBOR: usize = 2;
 
 /// A search in progress: everything in the order of the leaves.
 #[derive(Debug)]
-pub(super) struct Tiles<'a, T> {
-    rows: Rows<'a, T>,
+pub(super) struct Tiles<R> {
+    rows: R,
     coarse: Panels,
     fine: Option<Fine>,
     leaves: Leaves,
@@ -85,9 +86,9 @@ impl Fine {
     }
 }
 
-impl<'a, T: Element> Tiles<'a, T> {
+impl<R: RowSource> Tiles<R> {
     pub(super) fn new(
-        rows: Rows<'a, T>,
+        rows: R,
         coarse: Panels,
         fine: Option<Coordinates>,
         leaves: Leaves,
@@ -116,18 +117,18 @@ impl<'a, T: Element> Tiles<'a, T> {
     pub(super) fn into_lists(self) -> NeighborLists {
         let rows = self.rows;
         let distance =
-            |p: u32, q: u32| dispatch(PairDistance { a: rows.row(p as usize), b: rows.row(q as usize) });
+            |p: u32, q: u32| dispatch(PairDistance { a: &rows.row(p as usize), b: &rows.row(q as usize) });
         self.best.into_lists(self.leaves.order(), distance)
     }
 
     /// Whether pairs are settled slice by slice, those of a leaf with itself and with near ones included.
     fn in_slices(&self) -> bool {
-        T::HAS_PARTS && self.rows.dim >= LONG_ROW
+        R::Item::HAS_PARTS && self.rows.dim() >= LONG_ROW
     }
 
     /// The sample at a place of the order.
     #[inline(always)]
-    fn sample(&self, place: usize) -> &'a [T] {
+    fn sample(&self, place: usize) -> Cow<'_, [R::Item]> {
         self.rows.row(self.leaves.order()[place] as usize)
     }
 
@@ -255,14 +256,14 @@ impl<'a, T: Element> Tiles<'a, T> {
     #[inline(always)]
     fn settle<L: Lanes>(&self, lanes: L, p: usize, q: usize, sides: Sides) {
         let (a, b) = (self.sample(p), self.sample(q));
-        if T::HAS_PARTS {
-            return self.offer(p, q, T::bounds(T::part(a, b), a.len()), sides);
+        if R::Item::HAS_PARTS {
+            return self.offer(p, q, R::Item::bounds(R::Item::part(&a, &b), a.len()), sides);
         }
-        let at_least = T::least_squared_distance(lanes, a, b);
+        let at_least = R::Item::least_squared_distance(lanes, &a, &b);
         let wanted = |p: usize, wanted: bool| wanted && at_least <= self.best.squared_radius(p);
         let sides = Sides { rows: wanted(p, sides.rows), columns: wanted(q, sides.columns) };
         if sides.rows || sides.columns {
-            let distance = squared_distance(a, b);
+            let distance = squared_distance(&a, &b);
             self.offer(p, q, (distance, distance), sides);
         }
     }
@@ -273,7 +274,7 @@ impl<'a, T: Element> Tiles<'a, T> {
         let order = self.leaves.order();
         for (p, q, wanted) in [(p, q, sides.rows), (q, p, sides.columns)] {
             if wanted {
-                let distance = |index: u32| squared_distance(self.sample(p), self.rows.row(index as usize));
+                let distance = |index: u32| squared_distance(&self.sample(p), &self.rows.row(index as usize));
                 self.best.offer(p, Candidate { least, most, index: order[q] }, distance);
             }
         }
@@ -293,16 +294,16 @@ impl<'a, T: Element> Tiles<'a, T> {
                 pairs.push((0, p, q));
             }
         }
-        let dim = self.rows.dim;
+        let dim = self.rows.dim();
         for first in (0..dim).step_by(SLICE) {
             let slice = first..dim.min(first + SLICE);
             for (sum, p, q) in &mut pairs {
-                *sum += T::part(&self.sample(*p)[slice.clone()], &self.sample(*q)[slice.clone()]);
+                *sum += R::Item::part(&self.sample(*p)[slice.clone()], &self.sample(*q)[slice.clone()]);
             }
         }
         pairs.sort_unstable();
         for (sum, p, q) in pairs {
-            self.offer(p, q, T::bounds(sum, dim), sides);
+            self.offer(p, q, R::Item::bounds(sum, dim), sides);
         }
     }
 }
@@ -323,12 +324,12 @@ impl<T: Element> LanesTask for PairDistance<'_, T> {
 }
 
 /// The loop of [`Tiles::search_near`], compiled for each instruction set.
-struct NearSearch<'t, 'a, T> {
-    tiles: &'t Tiles<'a, T>,
+struct NearSearch<'t, R> {
+    tiles: &'t Tiles<R>,
     leaf: usize,
 }
 
-impl<T: Element> LanesTask for NearSearch<'_, '_, T> {
+impl<R: RowSource> LanesTask for NearSearch<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -408,7 +409,7 @@ impl Nearness<'_> {
     }
 }
 
-impl<T: Element> Tiles<'_, T> {
+impl<R: RowSource> Tiles<R> {
     /// Finds the nearest of a row among some columns whose ε is at most `error`.
     #[inline(always)]
     fn search_among<L: Lanes>(
@@ -449,7 +450,8 @@ impl<T: Element> Tiles<'_, T> {
             return;
         }
         let most = |&(_, q): &(i32, u32)| {
-            T::bounds(T::part(self.sample(p), self.sample(q as usize)), self.rows.dim).1
+            let sum = R::Item::part(&self.sample(p), &self.sample(q as usize));
+            R::Item::bounds(sum, self.rows.dim()).1
         };
         let mut distances: Vec<f64> = looked_at.iter().map(most).collect();
         let (_, radius, _) = distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp);
@@ -458,8 +460,8 @@ impl<T: Element> Tiles<'_, T> {
 }
 
 /// The loop of [`Tiles::compare`], compiled for each instruction set.
-struct TileComparison<'t, 'a, T> {
-    tiles: &'t Tiles<'a, T>,
+struct TileComparison<'t, R> {
+    tiles: &'t Tiles<R>,
     row_blocks: Range<usize>,
     column_blocks: Range<usize>,
     row_least: &'t [[i32; LANES]],
@@ -467,7 +469,7 @@ struct TileComparison<'t, 'a, T> {
     sides: Sides,
 }
 
-impl<T: Element> LanesTask for TileComparison<'_, '_, T> {
+impl<R: RowSource> LanesTask for TileComparison<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -499,7 +501,7 @@ impl<T: Element> LanesTask for TileComparison<'_, '_, T> {
     }
 }
 
-impl<T: Element> TileComparison<'_, '_, T> {
+impl<R: RowSource> TileComparison<'_, R> {
     /// Collects the pairs of some rows and blocks of columns that may be neighbors.
     #[inline(always)]
     fn scan<L: Lanes>(
