@@ -45,9 +45,11 @@ pub(crate) fn about_inputs(
 
 /// Columns of a table whose spreads differ so much that distances are those of the widest.
 fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
-    let range = range(samples);
-    let is_of_one_scale = range[0] >= 0.0 && range[1] <= 1.0 || look_like_bytes(samples);
-    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS || is_of_one_scale {
+    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS {
+        return;
+    }
+    let [lowest, largest] = samples.values().range();
+    if lowest >= 0.0 && largest <= 1.0 || look_like_bytes(samples) {
         return;
     }
     let spreads = standard_deviations(samples);
@@ -105,7 +107,7 @@ pub(crate) fn about_swapped_sides(
 /// Refuses a probe that can turn every sample into any other.
 pub(crate) fn check_radius(probe: Probe, inputs: Option<&Samples<'_>>) -> Result<(), Failure> {
     let Some(inputs) = inputs else { return Ok(()) };
-    let [lowest, largest] = match range(inputs) {
+    let [lowest, largest] = match inputs.values().range() {
         // Probes take numbers between 0 and 1 for pixels, and stay there.
         [lowest, largest] if lowest >= 0.0 && largest <= 1.0 => [0.0, 1.0],
         range => range,
@@ -124,23 +126,12 @@ pub(crate) fn check_radius(probe: Probe, inputs: Option<&Samples<'_>>) -> Result
 
 /// Whether all numbers are whole, between 0 and 255, and some above 1: images of bytes in another type.
 fn look_like_bytes(samples: &Samples<'_>) -> bool {
-    let [lowest, largest] = range(samples);
-    let is_whole = |value: f64| value.fract() == 0.0;
+    let [lowest, largest] = samples.values().range();
+    let looked_at = 0..LOOKED_AT.min(samples.values().len());
     samples.dim() >= FEWEST_PIXELS
         && lowest >= 0.0
         && (2.0..=255.0).contains(&largest)
-        && numbers(samples).take(LOOKED_AT).all(is_whole)
-}
-
-/// The least and the largest number.
-fn range(samples: &Samples<'_>) -> [f64; 2] {
-    let widened = |[lowest, largest]: [f64; 2], value: f64| [lowest.min(value), largest.max(value)];
-    let start = [f64::INFINITY, f64::NEG_INFINITY];
-    numbers(samples).fold(start, widened)
-}
-
-fn numbers(samples: &Samples<'_>) -> impl Iterator<Item = f64> {
-    (0..samples.values().len()).map(|at| samples.values().get(at))
+        && samples.values().doubles(looked_at).iter().all(|value| value.fract() == 0.0)
 }
 
 /// The standard deviation of every column.

@@ -57,6 +57,15 @@ impl Numbers {
     }
 }
 
+impl From<Numbers> for Values<'static> {
+    fn from(numbers: Numbers) -> Self {
+        match numbers {
+            Numbers::F32(values) => Values::F32(values.into()),
+            Numbers::F64(values) => Values::F64(values.into()),
+        }
+    }
+}
+
 impl Element {
     /// Bytes of one element.
     pub(crate) fn size(self) -> usize {

@@ -1,6 +1,6 @@
 //! From an argument to an array: finds the file, tells its format, calls its reader.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::array::RawArray;
 use crate::dataset::Dataset;
@@ -14,7 +14,7 @@ use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_up_to};
 use crate::{cinic, digits, named};
 
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
-/// `images:DIR`, `digits`.
+/// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array.
 ///
 /// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
 /// read: it must not be changed by another program for as long as the [`Dataset`] lives.
@@ -40,7 +40,7 @@ pub fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<Dataset> {
 pub fn load_labels(argument: &str) -> Result<Labels> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load_labels(set, &folder, split, argument),
-        Source::Images { folder } => ImageFolder::list(&folder, argument)?
+        Source::Images { folder, .. } => ImageFolder::list(&folder, argument)?
             .into_labels()
             .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
         Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?
@@ -48,6 +48,7 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
             .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
         Source::Digits => digits::load_labels(),
         Source::File { path, key } => labels_of_file(&path, key, argument),
+        Source::Parts { paths } => labels_of_parts(&paths, argument),
     }
 }
 
@@ -107,10 +108,19 @@ fn words_of(labels: &Labels) -> Vec<String> {
 fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
-        Source::Images { folder } => ImageFolder::list(&folder, argument)?.load(argument),
+        Source::Images { folder, size } => {
+            ImageFolder::list(&folder, argument)?.with_size(size).load(argument)
+        }
         Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument),
         Source::Digits => digits::load(),
         Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
+        Source::Parts { paths } => {
+            // Mapped whatever their size, so that bytes stay bytes in all of them.
+            let part = |path: &PathBuf| {
+                load_file(FileBytes::open(path, 1)?, path, None, &path.display().to_string())
+            };
+            Dataset::joined(paths.iter().map(part).collect::<Result<_>>()?, argument)
+        }
     }
 }
 
@@ -143,6 +153,23 @@ fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> 
             raw_array(format, &file, key, name)?.labels(name)
         }
     }
+}
+
+/// Words are numbered within their file, so files whose words differ cannot be joined.
+fn labels_of_parts(paths: &[PathBuf], name: &str) -> Result<Labels> {
+    let mut whole: Option<Labels> = None;
+    for path in paths {
+        let part = labels_of_file(path, None, &path.display().to_string())?;
+        match &mut whole {
+            None => whole = Some(part),
+            Some(labels) if labels.has_classes_of(&part) => labels.append(part),
+            Some(_) => {
+                let got = "other words in each file".to_owned();
+                return Err(Error::LabelType { name: name.to_owned(), got });
+            }
+        }
+    }
+    whole.ok_or_else(|| Error::NotFound { path: name.to_owned() })
 }
 
 /// The formats that hold arrays as blocks of bytes.
@@ -297,6 +324,37 @@ mod tests {
         assert_eq!(columns("age,income\n1,2\n3,4\n"), Some(vec!["age".to_owned(), "income".to_owned()]));
         assert_eq!(columns(",0,1\n0,1,2\n1,3,4\n"), None);
         assert_eq!(columns("1,2\n3,4\n"), None);
+    }
+
+    #[test]
+    fn files_of_one_name_are_one_array() {
+        let folder = tempfile::tempdir().unwrap();
+        for part in [2_u8, 10, 1] {
+            let bytes: Vec<u8> = (0..8).map(|at| part * 20 + at).collect();
+            narrow_file(&folder.path().join(format!("x-{part}.npy")), "|u1", &bytes);
+        }
+        let whole = load(&format!("{}/x-*.npy", folder.path().display())).unwrap();
+        assert_eq!(whole.shape(), [6, 4]);
+        let samples = whole.samples().unwrap();
+        let Values::U8(bytes) = samples.values() else { panic!("bytes stay bytes") };
+        let want: Vec<u8> = [1, 2, 10].iter().flat_map(|part| (0..8).map(move |at| part * 20 + at)).collect();
+        assert_eq!(bytes.as_ref(), want);
+        write_npy(&folder.path().join("x-11.npy"), &[2, 3], &[0.0_f32; 6][..]).unwrap();
+        let error = load(&format!("{}/x-*.npy", folder.path().display())).unwrap_err().to_string();
+        assert!(error.contains("samples of shape [4]") && error.contains("[2, 3] in "), "{error}");
+        write_npy(&folder.path().join("x-11.npy"), &[2, 4], &[0.0_f32; 8][..]).unwrap();
+        let error = load(&format!("{}/x-*.npy", folder.path().display())).unwrap_err().to_string();
+        assert!(error.contains("numbers of one type"), "{error}");
+    }
+
+    #[test]
+    fn labels_of_several_files_come_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        for part in [1_i64, 2] {
+            write_npy(&folder.path().join(format!("y_{part}.npy")), &[2], &[part, 7][..]).unwrap();
+        }
+        let labels = load_labels(&format!("{}/y_*.npy", folder.path().display())).unwrap();
+        assert_eq!(labels.ids(), [1, 7, 2, 7]);
     }
 
     #[test]

@@ -72,6 +72,38 @@ impl Values<'_> {
         }
     }
 
+    /// The same numbers, borrowed.
+    pub fn view(&self) -> Values<'_> {
+        match self {
+            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
+            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
+            Values::U8(values) => Values::U8(Cow::Borrowed(values)),
+            Values::I8(values) => Values::I8(Cow::Borrowed(values)),
+            Values::I16(values) => Values::I16(Cow::Borrowed(values)),
+            Values::F16(values) => Values::F16(Cow::Borrowed(values)),
+            Values::Bf16(values) => Values::Bf16(Cow::Borrowed(values)),
+        }
+    }
+
+    /// The least and the largest number.
+    pub fn range(&self) -> [f64; 2] {
+        fn of<T: Number + Ord>(values: &[T]) -> [f64; 2] {
+            // What numbers stand for grows with them.
+            let (least, largest) = (values.iter().copied().min(), values.iter().copied().max());
+            [least.map_or(f64::INFINITY, |v| v.number()), largest.map_or(f64::NEG_INFINITY, |v| v.number())]
+        }
+        let widened = |[least, largest]: [f64; 2], value: f64| [least.min(value), largest.max(value)];
+        match self {
+            Values::U8(values) => of(values),
+            Values::I8(values) => of(values),
+            Values::I16(values) => of(values),
+            _ => with_values!(self, values => {
+                let numbers = values.iter().map(|value| value.number());
+                numbers.fold([f64::INFINITY, f64::NEG_INFINITY], widened)
+            }),
+        }
+    }
+
     /// How many numbers there are.
     #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
     pub fn len(&self) -> usize {
@@ -244,16 +276,7 @@ impl<'a> Samples<'a> {
 
     /// The same samples, borrowed: no number is copied or checked again.
     pub fn view(&self) -> Samples<'_> {
-        let values = match &self.values {
-            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
-            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
-            Values::U8(values) => Values::U8(Cow::Borrowed(values)),
-            Values::I8(values) => Values::I8(Cow::Borrowed(values)),
-            Values::I16(values) => Values::I16(Cow::Borrowed(values)),
-            Values::F16(values) => Values::F16(Cow::Borrowed(values)),
-            Values::Bf16(values) => Values::Bf16(Cow::Borrowed(values)),
-        };
-        Samples { len: self.len, dim: self.dim, values, norm: self.norm }
+        Samples { len: self.len, dim: self.dim, values: self.values.view(), norm: self.norm }
     }
 
     /// What searches measure differences by.
