@@ -30,11 +30,13 @@ mod notes;
 mod observer;
 mod pages;
 mod places;
+mod plan;
 mod predict;
 mod probing;
 mod ranking;
 mod report;
 mod result_folder;
+mod room;
 mod score;
 mod select;
 mod side_view;
@@ -65,11 +67,13 @@ pub use new_samples::{NewSamplesRequest, NewlyScored, ReferenceSource, score_new
 pub use observer::Observer;
 pub use pages::PageRequest;
 pub use places::{folder_of, working_folder};
+pub use plan::plan;
 pub use predict::{PredictRequest, Predicted, predict};
 pub use probing::{ModelProbes, ProbeModelRequest, ProbeRequest, ProbedModel, grid_of, probe};
 pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};
+pub use room::size;
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
 pub use select::{By, SelectRequest, Selected, select};
 pub use stages::{

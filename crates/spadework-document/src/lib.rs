@@ -19,6 +19,7 @@ pub mod layers;
 pub mod moved;
 pub mod new_samples;
 mod note;
+pub mod plan;
 pub mod probe;
 mod request;
 pub mod score;

@@ -104,6 +104,11 @@ impl Values<'_> {
         }
     }
 
+    /// How many bytes they take.
+    pub fn bytes(&self) -> usize {
+        with_values!(self, values => size_of_val(&values[..]))
+    }
+
     /// How many numbers there are.
     #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
     pub fn len(&self) -> usize {

@@ -196,6 +196,34 @@ fn long_rows_of_pixels_are_searched_by_blocks_and_slices() {
     }
 }
 
+/// Rows of every narrow type, long enough for blocks.
+#[test]
+fn long_rows_of_narrow_types_are_searched_as_they_are() {
+    let (count, side) = (70, 56);
+    let images = noisy_images(count, side, 8, 37);
+    assert_narrow_types_conform(in_narrow_types("long rows", side * side * 3, &images, &[5]));
+}
+
+/// Single precision, in which blocks are added up, would lose these numbers or overflow.
+#[test]
+fn long_rows_of_very_small_or_large_numbers_are_searched() {
+    let (count, side) = (60, 56);
+    let images = noisy_images(count, side, 8, 36);
+    for size in [1e-60, 1e-44, 1e-40, 1e-30, 1.0, 1e30, 1e37, 1e60] {
+        let values = images.iter().map(|&pixel| size * f64::from(pixel)).collect();
+        assert_conforms(&in_f64(&format!("long rows of {size:e}"), side * side * 3, values, &[5]));
+    }
+}
+
+/// What the rows differ in is lost in single precision, in which blocks are added up.
+#[test]
+fn long_rows_far_from_zero_are_searched() {
+    let (count, side) = (60, 56);
+    let values =
+        noisy_images(count, side, 8, 38).iter().map(|&pixel| 1e7 + 1e-3 * f64::from(pixel)).collect();
+    assert_conforms(&in_f64("long rows far from zero", side * side * 3, values, &[5]));
+}
+
 #[test]
 fn every_instruction_set_finds_the_same_neighbors_of_bytes() {
     let images = noisy_images(1100, 16, 4, 33);
@@ -208,14 +236,15 @@ fn every_instruction_set_finds_the_same_neighbors_of_bytes() {
 }
 
 #[test]
-fn any_number_of_threads_finds_the_same_neighbors_of_bytes() {
+fn any_number_of_threads_finds_the_same_neighbors_of_narrow_types() {
     let images = noisy_images(1100, 16, 4, 34);
-    let samples = Samples::from_u8(1100, 16 * 16 * 3, images).unwrap();
-    let want = BruteForce.search(&samples, 10, &Silent).unwrap();
-    for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let got = pool.install(|| ExactSearch.search(&samples, 10, &Silent).unwrap());
-        assert_same(&got, &want, &format!("bytes with {threads} threads"));
+    for case in in_narrow_types("images", 16 * 16 * 3, &images, &[10]) {
+        let want = BruteForce.search(&case.samples, 10, &Silent).unwrap();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let got = pool.install(|| ExactSearch.search(&case.samples, 10, &Silent).unwrap());
+            assert_same(&got, &want, &format!("{} with {threads} threads", case.what));
+        }
     }
 }
 

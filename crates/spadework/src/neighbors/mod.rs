@@ -15,7 +15,7 @@ pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
 pub use distance::squared_distance_between;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
-pub use exact::{ExactSearch, ProductSearch, TreeSearch};
+pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub use method::SearchMethod;
 pub(crate) use rows::{Doubles, RowSource, Rows, Singles, with_both_rows, with_rows};
 

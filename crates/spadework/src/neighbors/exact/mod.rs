@@ -104,6 +104,23 @@ impl ExactSearch {
     }
 }
 
+/// Bytes that the exact search of some samples takes in addition to them, at most; the lists are included.
+pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
+    /// What a neighbor takes while it is searched, and what a list takes.
+    const LIST: (usize, usize) = (64, 128);
+    let coordinates = if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
+        0
+    } else if samples.dim() <= low_dimensional::MOST_DIMENSIONS {
+        samples.dim() * size_of::<f64>()
+    } else {
+        let looked_at =
+            with_rows!(samples, rows => Pooled::of(rows).map_or(samples.dim(), |pooled| pooled.dim()));
+        // As they come, and packed.
+        2 * looked_at * size_of::<i16>()
+    };
+    samples.len() * (coordinates + neighbors * LIST.0 + LIST.1)
+}
+
 /// The lists of a search that may cost what it likes.
 fn found(lists: Option<NeighborLists>) -> NeighborLists {
     lists.unwrap_or_else(|| unreachable!("no cost is too high"))
