@@ -129,7 +129,7 @@ impl Dataset {
 
     /// Parts of one array, in their order, under the name of the whole. They must be of one type, which is kept.
     pub(crate) fn joined(parts: Vec<Self>, name: &str) -> Result<Self> {
-        let total = parts.iter().map(|part| part.store.values().len()).sum();
+        let total: usize = parts.iter().map(|part| part.store.values().len()).sum();
         let mut parts = parts.into_iter();
         let first = parts.next().ok_or_else(|| Error::NotFound { path: name.to_owned() })?;
         let mut values = first.store.values().into_owned();
