@@ -449,11 +449,13 @@ impl<R: RowSource> Tiles<R> {
         if looked_at.len() < neighbors {
             return;
         }
-        let most = |&(_, q): &(i32, u32)| {
-            let sum = R::Item::part(&self.sample(p), &self.sample(q as usize));
-            R::Item::bounds(sum, self.rows.dim()).1
-        };
-        let mut distances: Vec<f64> = looked_at.iter().map(most).collect();
+        let (row, dim) = (self.sample(p), self.rows.dim());
+        // A loop, which is compiled for the instruction set as this function is.
+        let mut distances: Vec<f64> = Vec::with_capacity(looked_at.len());
+        for &(_, q) in looked_at {
+            let sum = R::Item::part(&row, &self.sample(q as usize));
+            distances.push(R::Item::bounds(sum, dim).1);
+        }
         let (_, radius, _) = distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp);
         self.best.shrink(p, *radius);
     }
