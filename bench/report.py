@@ -10,6 +10,7 @@ import sys
 
 TITLES = dict(
     knn="Nearest neighbours, k = 10",
+    pixels="Nearest neighbors of photographs as bytes, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",
     onnx="Outputs of a model, batches of 128, one thread",

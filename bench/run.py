@@ -160,6 +160,12 @@ class Bench:
         peers = ["scikit-learn brute, cosine", "FAISS flat, cosine"]
         self.knn("embeddings, cosine", self.data.embeddings, peers, [], against=peers, least=1, queries=2000, metric="cosine")
 
+    def pixels_all(self):
+        """Long rows of bytes: ours are searched as they are, the peers are given them in single precision."""
+        n = 1000 if self.options.quick else 4000
+        exact = ["FAISS flat", "scikit-learn brute"]
+        self.knn("photographs", lambda: self.data.photographs(n), exact, [], against=exact, least=5, queries=500)
+
     def adversarial(self):
         """Where nothing can be ruled out, the search must not cost more than brute force by matrix products."""
         ours, peers = self.knn("Gaussian, no main axes", self.data.gaussian, ["scikit-learn brute", "FAISS flat"], [])
@@ -174,7 +180,8 @@ class Bench:
             path = array()
         except Missing as missing:
             return self.skip(f"{name}: {missing}")
-        n, dim = np.load(path, mmap_mode="r").shape
+        n, *shape = np.load(path, mmap_mode="r").shape
+        dim = int(np.prod(shape))
         data, lists = f"{name}, {n:,} × {dim}", CACHE / "lists.npy"
         result = self.ours("knn", "--inputs", path, "-k", K, "--save", lists, "--metric", metric)
         ours = self.row(data, "Spadework exact", result)

@@ -29,7 +29,7 @@ use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
-use crate::{notes, suspicions};
+use crate::{notes, room, suspicions};
 
 /// What is asked of one model.
 #[derive(Debug, Clone)]
@@ -198,6 +198,7 @@ pub(crate) fn score_and<A: Addition>(
     addition.check(sides.pair.len())?;
     let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
     suspicions::about_inputs(&sides.input, is_run_as_given, params, &session);
+    room::about_memory(&sides, params, &session);
 
     // The scores; steps of a run that was interrupted are taken from the folder.
     let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
@@ -287,7 +288,7 @@ impl<'a> ScoreRequest<'a> {
 
 impl ScoreRequest<'_> {
     /// Refuses what makes no sense.
-    fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         self.params.check()?;
         match &self.probes {
             Probes::Run(probe) => probe.check()?,

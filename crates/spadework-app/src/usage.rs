@@ -48,6 +48,8 @@ pub enum Usage {
     NoMargins,
     /// Neighborhoods of outputs that are a graph.
     MovedGraph,
+    /// A plan where a side is a graph.
+    PlanOfGraph { side: Side },
     /// Two outputs that are not of the same samples.
     MovedSamples { before: usize, after: usize },
     /// More samples than there are.
@@ -234,6 +236,9 @@ impl Usage {
             Usage::MovedGraph => {
                 "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
             }
+            Usage::PlanOfGraph { side } => format!(
+                "--plan tries a score on some of the samples, but the {side}s are a graph: give an array"
+            ),
             Usage::MovedSamples { before, after } => format!(
                 "{} and {} must be outputs for the same samples, got {before} and {after} of them",
                 voice.subject("outputs"),

@@ -86,6 +86,8 @@ note_codes! {
     UnequalColumns = "unequal-columns",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
+    /// The machine has less memory than a run needs.
+    LittleMemory = "little-memory",
     /// Which output of a model is taken.
     OutputChosen = "output-chosen",
     /// An onnxruntime library runs a model that the built-in engine refuses.

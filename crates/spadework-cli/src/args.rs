@@ -12,7 +12,7 @@ use spadework::neighbors::SearchMethod;
 use spadework::pipeline::Spectrum;
 
 use crate::args_check::CheckArgs;
-use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
+use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs, SizeArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
@@ -173,6 +173,9 @@ pub(crate) struct ScoreArgs {
     pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
+    /// Print what the run would take (time by stage, memory, search, whether k may grow) and end: a few of the samples are scored
+    #[arg(long, conflicts_with = "reference")]
+    pub(crate) plan: bool,
 }
 
 /// What is scored and how.
@@ -187,6 +190,8 @@ pub(crate) struct ModelArgs {
         required_unless_present = "input_graph"
     )]
     pub(crate) inputs: Option<String>,
+    #[command(flatten)]
+    pub(crate) size: SizeArgs,
     /// The model's outputs; for a classifier the values right before the softmax
     #[arg(
         long,

@@ -25,6 +25,7 @@ mod render_comparison;
 mod render_graphs;
 mod render_indices;
 mod render_many;
+mod render_plan;
 mod render_score;
 mod render_shares;
 mod requests;

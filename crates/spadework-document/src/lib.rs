@@ -24,6 +24,7 @@ pub mod model;
 pub mod moved;
 pub mod new_samples;
 mod note;
+pub mod plan;
 pub mod predict;
 pub mod probe;
 mod request;

@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use spadework::checkpoint::{Resumable, StateReader, StateWriter, Work as Unfinished};
 use spadework::monitor::Stage;
-use spadework::samples::Values;
 use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
 
@@ -338,11 +337,7 @@ impl Prepared {
         let mut batch = vec![0.0; self.fit.batch * dim];
         for (at, place) in batch.chunks_exact_mut(dim).enumerate() {
             let row = (rows.start + at).min(rows.end - 1);
-            let values = row * dim..(row + 1) * dim;
-            match samples.values() {
-                Values::F32(all) => self.fit.place(all[values].iter().copied(), place),
-                Values::F64(all) => self.fit.place(all[values].iter().map(|&value| value as f32), place),
-            }
+            self.fit.place(samples.values().singles(samples.place(row)).iter().copied(), place);
         }
         batch
     }

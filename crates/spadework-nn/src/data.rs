@@ -1,7 +1,6 @@
 //! Samples with their classes, as networks take them.
 
 use spadework::Samples;
-use spadework::samples::Values;
 use spadework_io::{Dataset, Labels};
 
 use crate::network::Network;
@@ -106,10 +105,7 @@ impl Examples {
 
 /// Values in the precision that networks compute in.
 pub fn to_floats(samples: &Samples<'_>) -> Vec<f32> {
-    match samples.values() {
-        Values::F32(values) => values.to_vec(),
-        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-    }
+    samples.values().all_singles().into_owned()
 }
 
 /// The shape of images in data whose files say it: three extents as they are, two as one channel, one as a row.

@@ -176,11 +176,7 @@ fn distance(a: &Samples<'_>, b: &Samples<'_>, row: usize) -> f64 {
 }
 
 fn row_of(samples: &Samples<'_>, row: usize) -> Vec<f64> {
-    let place = row * samples.dim()..(row + 1) * samples.dim();
-    match samples.values() {
-        Values::F32(values) => values[place].iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => values[place].to_vec(),
-    }
+    samples.values().doubles(samples.place(row)).into_owned()
 }
 
 /// The standard deviation of targets or outputs: the root mean square distance to their mean.
@@ -197,6 +193,6 @@ pub fn spread(outputs: &Samples<'_>) -> f64 {
 fn range_of(inputs: &Samples<'_>) -> Range {
     match inputs.values() {
         Values::F32(values) => Range::of(values.iter().copied()),
-        Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+        values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
     }
 }

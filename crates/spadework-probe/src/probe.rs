@@ -146,7 +146,7 @@ impl ProbeParams {
     fn copies(&self, inputs: &Samples<'_>) -> Copies {
         let range = match inputs.values() {
             Values::F32(values) => Range::of(values.iter().copied()),
-            Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+            values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
         };
         let grid = self.grid.unwrap_or(Grid::line(inputs.dim()));
         Copies { probe: self.probe, grid, range, seed: self.seed }
@@ -471,10 +471,7 @@ impl CleanOutputs {
             clean.dim = outputs.dim();
             clean.margins.extend(leads_of(&outputs, classes.iter().copied()));
             clean.classes.extend(classes);
-            match outputs.values() {
-                Values::F32(values) => clean.values.extend(values.iter().map(|&value| f64::from(value))),
-                Values::F64(values) => clean.values.extend_from_slice(values),
-            }
+            clean.values.extend_from_slice(&outputs.values().all_doubles());
         }
         Ok(clean)
     }
@@ -571,10 +568,7 @@ where
 
 /// Appends numbers in single precision.
 fn append(numbers: &mut Vec<f32>, samples: &Samples<'_>) {
-    match samples.values() {
-        Values::F32(values) => numbers.extend_from_slice(values),
-        Values::F64(values) => numbers.extend(values.iter().map(|&value| value as f32)),
-    }
+    numbers.extend_from_slice(&samples.values().all_singles());
 }
 
 /// The same copy of every row.
@@ -589,11 +583,7 @@ pub(crate) fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
     let dim = inputs.dim();
     let mut rows = Vec::with_capacity(indices.len() * dim);
     for &index in indices {
-        let place = index * dim..(index + 1) * dim;
-        match inputs.values() {
-            Values::F32(values) => rows.extend_from_slice(&values[place]),
-            Values::F64(values) => rows.extend(values[place].iter().map(|&value| value as f32)),
-        }
+        rows.extend_from_slice(&inputs.values().singles(inputs.place(index)));
     }
     rows
 }

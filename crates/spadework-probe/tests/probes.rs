@@ -19,7 +19,7 @@ const DIM: usize = 24;
 fn singles<'a>(samples: &'a Samples<'_>) -> &'a [f32] {
     match samples.values() {
         Values::F32(values) => values,
-        Values::F64(_) => panic!("copies are in single precision"),
+        _ => panic!("copies are in single precision"),
     }
 }
 
@@ -529,7 +529,7 @@ fn the_probed_manifold_is_samples_and_copies() {
     assert_eq!((manifold.len(), manifold.input().dim()), (120, DIM));
     let expected: Vec<f32> = match linear(manifold.input()).unwrap().values() {
         Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-        Values::F32(_) => unreachable!("the model answers in double precision"),
+        _ => unreachable!("the model answers in double precision"),
     };
     assert_eq!(singles(manifold.output()), expected);
     let (all, own) = (singles(manifold.input()), singles(&inputs));
