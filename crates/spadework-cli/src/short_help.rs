@@ -29,7 +29,7 @@ const EVERYDAY: [&str; 19] = [
 const MANY: usize = 16;
 
 /// One or two calls of every command, as a newcomer would type them.
-const EXAMPLES: [(&str, &[&str]); 21] = [
+const EXAMPLES: [(&str, &[&str]); 22] = [
     ("demo", &["spadework demo", "spadework demo --report demo.html"]),
     (
         "score",
@@ -77,6 +77,7 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ("scores", &["spadework scores graphs"]),
     ("train", &["spadework train --model lenet5 --data mnist:DIR:train --out net"]),
     ("attack", &["spadework attack --inputs mnist:DIR:test --model net.onnx --eps 0.1"]),
+    ("completions", &["spadework completions bash > ~/.local/share/bash-completion/completions/spadework"]),
     ("clever", &["spadework clever --inputs mnist:DIR:test --model net.onnx --top 10"]),
 ];
 
