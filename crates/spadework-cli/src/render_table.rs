@@ -34,12 +34,18 @@ pub(crate) fn of_score(document: &ScoreDocument, format: Format) -> String {
 
 /// Several models, most robust first.
 pub(crate) fn of_comparison(document: &CompareDocument, format: Format) -> String {
-    let row = |model| {
-        let spadework_document::comparison::ModelDocument { rank, name, model_score, facts, .. } = model;
-        let (rank, model) = (Some(*rank), printable(name));
-        Row { rank, model, samples: document.samples, model_score: *model_score, facts }
-    };
-    written(&document.models.iter().map(row).collect::<Vec<_>>(), format)
+    let rows: Vec<Row<'_>> = document
+        .models
+        .iter()
+        .map(|model| Row {
+            rank: Some(model.rank),
+            model: printable(&model.name),
+            samples: document.samples,
+            model_score: model.model_score,
+            facts: &model.facts,
+        })
+        .collect();
+    written(&rows, format)
 }
 
 fn written(rows: &[Row<'_>], format: Format) -> String {
@@ -67,20 +73,21 @@ fn share(share: Option<ShareDocument>) -> Option<String> {
 }
 
 fn score(row: &Row<'_>) -> String {
-    let interval = row.facts.interval.map(|interval| {
-        format!(" ({} – {})", number_short(interval.lower), number_short(interval.upper))
-    });
+    let interval = row
+        .facts
+        .interval
+        .map(|interval| format!(" ({} – {})", number_short(interval.lower), number_short(interval.upper)));
     format!("{}{}", number_short(row.model_score), interval.unwrap_or_default())
 }
 
 /// The headings that at least one model has a cell for, and the cells; the model itself comes first.
 fn cells(rows: &[Row<'_>]) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let used: Vec<_> = COLUMNS.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect();
+    let used: Vec<_> =
+        COLUMNS.iter().filter(|(_, cell)| rows.iter().any(|row| cell(row).is_some())).collect();
     let headings = std::iter::once("model").chain(used.iter().map(|(heading, _)| *heading)).collect();
-    let line = |row| {
-        let Row { model, .. } = row;
+    let line = |row: &Row<'_>| {
         let numbers = used.iter().map(|(_, cell)| cell(row).unwrap_or_default());
-        std::iter::once(model.clone()).chain(numbers).collect()
+        std::iter::once(row.model.clone()).chain(numbers).collect()
     };
     (headings, rows.iter().map(line).collect())
 }
@@ -153,8 +160,10 @@ const AFTER: [&str; 6] =
     ["model_score", "model_score_lower", "model_score_upper", "permuted", "output_change", "probe"];
 
 fn csv(rows: &[Row<'_>]) -> String {
-    let shares = SHARES.iter().flat_map(|(name, _)| ["", "_lower", "_upper", "_n"].map(|end| format!("{name}{end}")));
-    let header: Vec<String> = ["model", "rank", "samples"].map(str::to_owned).into_iter().chain(shares).collect();
+    let shares =
+        SHARES.iter().flat_map(|(name, _)| ["", "_lower", "_upper", "_n"].map(|end| format!("{name}{end}")));
+    let header: Vec<String> =
+        ["model", "rank", "samples"].map(str::to_owned).into_iter().chain(shares).collect();
     let header = header.join(",") + "," + &AFTER.join(",");
     let body: String = rows.iter().map(|row| format!("{}\n", csv_fields(row).join(","))).collect();
     format!("{header}\n{body}")
@@ -173,11 +182,17 @@ fn csv_fields(row: &Row<'_>) -> Vec<String> {
     }
     fields.push(row.model_score.to_string());
     let interval = facts.interval;
-    fields.extend([interval.map(|interval| interval.lower), interval.map(|interval| interval.upper)].map(number));
+    fields.extend(
+        [interval.map(|interval| interval.lower), interval.map(|interval| interval.upper)].map(number),
+    );
     fields.push(number(facts.references.map(|found| found.permuted)));
     fields.push(number(facts.output_change.as_ref().map(|found| found.median)));
     let probe = facts.probe.as_ref().map(|probe| probe.probe.as_str());
-    fields.push(probe.or(facts.output_change.as_ref().map(|found| found.probe.as_str())).map_or_else(String::new, csv_field));
+    fields.push(
+        probe
+            .or(facts.output_change.as_ref().map(|found| found.probe.as_str()))
+            .map_or_else(String::new, csv_field),
+    );
     fields
 }
 
@@ -211,7 +226,10 @@ mod tests {
         let text = latex(&rows(&facts()));
         assert!(text.contains("a\\_b|c,d \\& 5~\\% & 99.2~\\% (99.0 -- 99.4) & 41.5 \\\\\n"), "{text}");
         assert!(text.contains("\\begin{tabular}{lrr}"), "{text}");
-        assert_eq!(latex_text("\\x{^~$#∞"), "\\textbackslash{}x\\{\\textasciicircum{}\\textasciitilde{}\\$\\#$\\infty$");
+        assert_eq!(
+            latex_text("\\x{^~$#∞"),
+            "\\textbackslash{}x\\{\\textasciicircum{}\\textasciitilde{}\\$\\#$\\infty$"
+        );
     }
 
     #[test]
@@ -219,7 +237,11 @@ mod tests {
         let text = csv(&rows(&facts()));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].split(',').count(), 3 + 4 * SHARES.len() + AFTER.len());
-        assert!(lines[1].starts_with("\"a_b|c,d & 5 %\",,10000,0.992,0.99,0.9935,10000,,,,,"), "{}", lines[1]);
+        assert!(
+            lines[1].starts_with("\"a_b|c,d & 5 %\",,10000,0.992,0.99,0.9935,10000,,,,,"),
+            "{}",
+            lines[1]
+        );
         assert!(lines[1].ends_with(",41.4668,,,,,"), "{}", lines[1]);
     }
 }

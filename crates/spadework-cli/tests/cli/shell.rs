@@ -23,10 +23,7 @@ fn bash_completes_commands_options_and_words() {
     let scene = Scene::empty();
     scene.write("completions", scene.run("completions bash").prints());
     assert_eq!(bash_completes(&scene, &["spadework", "comp"]), ["compare", "completions"]);
-    assert_eq!(
-        bash_completes(&scene, &["spadework", "check", "--min-r"]),
-        ["--min-robust-accuracy"]
-    );
+    assert_eq!(bash_completes(&scene, &["spadework", "check", "--min-r"]), ["--min-robust-accuracy"]);
     assert_eq!(bash_completes(&scene, &["spadework", "score", "--table", "mark"]), ["markdown"]);
 }
 

@@ -25,9 +25,16 @@ fn csv_has_the_numbers_of_the_document() {
         ("permuted", "/references/permuted"),
         ("samples", "/samples"),
     ] {
-        assert_eq!(field(&csv, 0, column).parse::<f64>().ok(), json.pointer(place).unwrap().as_f64(), "{column}");
+        assert_eq!(
+            field(&csv, 0, column).parse::<f64>().ok(),
+            json.pointer(place).unwrap().as_f64(),
+            "{column}"
+        );
     }
-    assert_eq!((field(&csv, 0, "model"), field(&csv, 0, "rank"), field(&csv, 0, "accuracy")), ("y.npy", "", ""));
+    assert_eq!(
+        (field(&csv, 0, "model"), field(&csv, 0, "rank"), field(&csv, 0, "accuracy")),
+        ("y.npy", "", "")
+    );
 }
 
 #[test]
@@ -43,10 +50,13 @@ fn compared_models_have_a_row_each_in_the_same_columns() {
 fn people_get_intervals_and_what_they_rest_on() {
     let scene = Scene::with_model();
     let markdown = scene.run(&format!("{TWO} --table markdown")).prints();
-    assert!(markdown.starts_with("| model | rank | overlap | SPADE score |\n| --- | ---: | ---: | ---: |\n| good | 1 | "));
+    assert!(markdown.starts_with(
+        "| model | rank | overlap | SPADE score |\n| --- | ---: | ---: | ---: |\n| good | 1 | "
+    ));
     assert!(markdown.ends_with("\n300 samples. In parentheses: 95 % confidence intervals.\n"), "{markdown}");
     let latex = scene.run(&format!("{TWO} --table latex")).prints();
-    for words in ["\\begin{tabular}{lrrr}\n", "\n  good & 1 & ", "~\\% (", "300 samples.", "\\end{tabular}\n"] {
+    for words in ["\\begin{tabular}{lrrr}\n", "\n  good & 1 & ", "~\\% (", "300 samples.", "\\end{tabular}\n"]
+    {
         assert!(latex.contains(words), "{words}: {latex}");
     }
 }
