@@ -22,7 +22,7 @@ def linear(digits):
 
 def test_a_model_that_keeps_its_limits_is_returned_as_a_report(digits, linear):
     report = assert_robust(
-        linear, digits["inputs"], labels=digits["labels"], probe="linf:0.05", probe_samples=200,
+        linear, digits["inputs"], labels=digits["labels"], probe="linf:0.01", probe_samples=200,
         min_accuracy=0.8, min_survived=0.2, min_overlap=0.05, seed=3, verbose=False,
     )  # fmt: skip
     assert report.accuracy > 0.9
