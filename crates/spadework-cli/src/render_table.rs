@@ -56,8 +56,11 @@ fn written(rows: &[Row<'_>], format: Format) -> String {
     }
 }
 
-/// Columns for people: headings, and the cell of a model where it has one.
-const COLUMNS: [(&str, fn(&Row<'_>) -> Option<String>); 8] = [
+/// The cell of a model, where it has one.
+type Cell = fn(&Row<'_>) -> Option<String>;
+
+/// Columns for people: headings and cells.
+const COLUMNS: [(&str, Cell); 8] = [
     ("rank", |row| row.rank.map(|rank| rank.to_string())),
     ("robust accuracy", |row| share(row.facts.estimates.robust_accuracy)),
     ("survived", |row| share(row.facts.estimates.survived)),
@@ -147,8 +150,11 @@ fn latex_text(text: &str) -> String {
     escaped.replace(" \\%", "~\\%")
 }
 
+/// A share of what is known, where it is.
+type Share = fn(&FactsDocument) -> Option<ShareDocument>;
+
 /// A share as four columns: itself, both ends and n.
-const SHARES: [(&str, fn(&FactsDocument) -> Option<ShareDocument>); 4] = [
+const SHARES: [(&str, Share); 4] = [
     ("accuracy", |facts| facts.estimates.accuracy),
     ("robust_accuracy", |facts| facts.estimates.robust_accuracy),
     ("survived", |facts| facts.estimates.survived),
