@@ -87,13 +87,25 @@ def markdown(document):
             cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
             lines.append("| " + " | ".join(cells) + " |")
     lines += training()
+    lines += building()
     if document["skipped"]:
         lines += ["", "## Left out", ""] + [f"- {entry['line']}" for entry in document["skipped"]]
     lines += ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()) + "."]
     return "\n".join(lines) + "\n"
 
 
-TRAINING = pathlib.Path(__file__).resolve().parent.parent / "docs" / "benchmarks-training.jsonl"
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+TRAINING = DOCS / "benchmarks-training.jsonl"
+BUILDING = DOCS / "benchmarks-build.jsonl"
+
+
+def building():
+    """What a newcomer waits for: lines that were measured by hand, each with its command."""
+    lines = ["", "## Build, wheel and first answer", ""]
+    lines += ["| what | wanted | measured | command |", "| --- | ---: | ---: | --- |"]
+    for row in map(json.loads, BUILDING.read_text().splitlines()):
+        lines.append(f"| {row['what']} | {row['wanted']} | {row['measured']} | {row['command']} |")
+    return lines
 
 
 def training():

@@ -85,7 +85,7 @@ pub use stages::{
     find_eigenpairs, make_graphs, make_scores,
 };
 pub use sweep::{SweepRequest, Swept, sweep};
-pub use tables::{TableFormat, csv_field};
+pub use tables::{TableFormat, csv_field, markdown_field};
 pub use usage::{OtherStage, Usage};
 pub use wording::{Hint, NoteCode, Voice};
 

@@ -22,7 +22,9 @@ use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
 use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::{IdsArgs, PageArgs, ReportArgs};
 use crate::args_select::SelectArgs;
+use crate::args_shell::{CompletionsArgs, ShareArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
+use crate::args_table::TableArgs;
 use crate::args_task::TaskArgs;
 use crate::console::Console;
 
@@ -135,6 +137,11 @@ pub(crate) enum Command {
     /// Corrupt images: noise, blur, fog, JPEG and the like, at severities 1 to 5
     #[command(after_long_help = ARRAYS_HELP)]
     Corrupt(CorruptArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write man pages and completions as a package ships them
+    #[command(hide = true)]
+    Share(ShareArgs),
 }
 
 #[derive(Debug, Args)]
@@ -158,6 +165,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,

@@ -14,7 +14,9 @@ mod args_networks;
 mod args_probe;
 mod args_report;
 mod args_select;
+mod args_shell;
 mod args_stages;
+mod args_table;
 mod args_task;
 mod commands;
 mod console;
@@ -28,6 +30,7 @@ mod render_many;
 mod render_plan;
 mod render_score;
 mod render_shares;
+mod render_table;
 mod requests;
 mod short_help;
 mod signals;
@@ -138,6 +141,8 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Embed(args) => commands::embed::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
+        Command::Completions(args) => commands::shell::completions(args),
+        Command::Share(args) => commands::shell::share(args),
         Command::Graph(args) => commands::stages::graph::run(args),
         Command::Eigen(args) => commands::stages::eigen::run(args),
         Command::Scores(args) => commands::stages::scores::run(args),

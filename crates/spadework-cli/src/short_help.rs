@@ -47,7 +47,7 @@ const NOT_IN_THIS_BUILD: &str = "Not in this build of spadework. Get it with `ca
 const MANY: usize = 16;
 
 /// One or two calls of every command, as a newcomer would type them.
-const EXAMPLES: [(&str, &[&str]); 21] = [
+const EXAMPLES: [(&str, &[&str]); 22] = [
     ("demo", &["spadework demo", "spadework demo --report demo.html"]),
     (
         "score",
@@ -95,6 +95,7 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ("scores", &["spadework scores graphs"]),
     ("train", &["spadework train --model lenet5 --data mnist:DIR:train --out net"]),
     ("attack", &["spadework attack --inputs mnist:DIR:test --model net.onnx --eps 0.1"]),
+    ("completions", &["spadework completions bash > ~/.local/share/bash-completion/completions/spadework"]),
     ("clever", &["spadework clever --inputs mnist:DIR:test --model net.onnx --top 10"]),
 ];
 

@@ -141,6 +141,11 @@ fn scores() {
 }
 
 #[test]
+fn completions() {
+    matches_snapshot("completions", "completions --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -168,6 +173,7 @@ fn help_is_no_wider_than_the_terminal() {
         "model",
         "data",
         "corrupt",
+        "completions",
     ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();

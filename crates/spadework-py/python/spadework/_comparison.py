@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _files
+from . import _files, _log
 from ._document import Paged
 from ._optional import needed
 from ._notebook import html_table
@@ -100,6 +100,20 @@ class Comparison(Paged, Mapping[str, Report]):
         """
         pandas = needed("pandas", "to_frame", "frames")
         return pandas.DataFrame([_row(model) for model in self.document["models"]])
+
+    def log(self, callback: _log.Callback, *, prefix: str = "", page: bool = True) -> None:
+        """Hand the result to whatever tracks experiments, as `Report.log` does; metrics are named ``MODEL/overlap`` and so on.
+
+        Parameters
+        ----------
+        callback, prefix, page
+            As in `Report.log`.
+        """
+        metrics: dict[str, float] = {}
+        for model in self.document["models"]:
+            metrics |= {f"{prefix}{model['name']}/rank": float(model["rank"])}
+            metrics |= _log.metrics_of(model, f"{prefix}{model['name']}/")
+        _log.hand_over(self, metrics, callback, page)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything into one file, an NPZ archive; `Comparison.load` reads it.

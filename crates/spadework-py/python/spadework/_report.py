@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _files, _native, _notebook, _plots
+from . import _files, _log, _native, _notebook, _plots
 from ._arrays import as_rows
 from ._optional import needed
 from ._progress import progress_bars
@@ -392,6 +392,30 @@ class Report:
             known = (self._native_labels(), self.margins, self.fragility)
             page = _native.page_of_score(document, title, arrays, known, wanted, progress)
         _files.write_text(path, page)
+
+    def log(self, callback: _log.Callback, *, prefix: str = "", page: bool = True) -> None:
+        """Hand the result to whatever tracks experiments.
+
+        Parameters
+        ----------
+        callback : callable
+            Called once with a dict of metrics (shares with ``_lower`` and ``_upper``) and a dict of files by their names:
+            ``result.json``, ``report.npz`` and ``page.html``. The files are removed when it returns.
+        prefix : str, default=""
+            What the names of the metrics begin with.
+        page : bool, default=True
+            Whether the page is among the files.
+
+        Examples
+        --------
+        >>> import numpy as np, spadework
+        >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+        >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+        >>> report = spadework.score(ring, angle, neighbors=2)
+        >>> report.log(lambda metrics, files: print(sorted(metrics)[0], *files))
+        model_score result.json report.npz page.html
+        """
+        _log.hand_over(self, _log.metrics_of(self.document, prefix), callback, page)
 
     def _native_labels(self) -> tuple[npt.NDArray[np.int64], list[str] | None] | None:
         """Labels as the native module takes them."""
