@@ -311,8 +311,10 @@ impl Plan {
 
     /// Every network by itself.
     fn every_run(&self, outcomes: &[Outcome], columns: &[String]) -> Table {
-        let header =
-            ["training", "skip", "seed", "k used"].map(str::to_owned).into_iter().chain(columns.iter().cloned());
+        let header = ["training", "skip", "seed", "k used"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(columns.iter().cloned());
         let mut table = Table::new("Every network: accuracy, 0 to 1.", header);
         for outcome in outcomes {
             let mut row = vec![json!(self.arms[outcome.arm].name), json!(outcome.skip), json!(outcome.seed)];
@@ -327,7 +329,8 @@ impl Plan {
     fn samples(&self, outcomes: &[Outcome]) -> Value {
         let of = |outcome: &Outcome| {
             let attacks = self.attack_names.iter().zip(&outcome.judged.right);
-            let right: Map<String, Value> = attacks.map(|(name, flags)| (name.clone(), json!(flags))).collect();
+            let right: Map<String, Value> =
+                attacks.map(|(name, flags)| (name.clone(), json!(flags))).collect();
             json!({
                 "training": self.arms[outcome.arm].name, "skip": outcome.skip, "seed": outcome.seed, "right": right,
             })
@@ -414,11 +417,12 @@ mod tests {
 
     #[test]
     fn flags_come_back_as_they_were_kept() {
-        let judged = Judged { clean: 0.75, right: vec![flags("0110"), flags("0010")], neighbors_used: Some(12) };
+        let judged =
+            Judged { clean: 0.75, right: vec![flags("0110"), flags("0010")], neighbors_used: Some(12) };
         let text = serde_json::to_string(&judged).unwrap();
         assert!(text.contains("\"0110\""), "{text}");
         let back: Judged = serde_json::from_str(&text).unwrap();
-        assert_eq!((back.right, back.neighbors_used), (judged.right, Some(12)));
+        assert_eq!((&back.right, back.neighbors_used), (&judged.right, Some(12)));
         let outcome = Outcome { arm: 0, skip: false, seed: 1, judged };
         assert_eq!(outcome.accuracies().collect::<Vec<f64>>(), [0.75, 0.5, 0.25]);
     }
@@ -440,7 +444,10 @@ mod tests {
         let ones: [&[bool]; 3] = [&one; 3];
         let (holds, text) = verdict_of(&ones, &[&fewer, &most, &many]);
         assert_eq!(holds, Some(true), "{text}");
-        assert!(text.starts_with("+2.00 points (95 %: +") && text.ends_with("3 seeds, n = 1000, paired"), "{text}");
+        assert!(
+            text.starts_with("+2.00 points (95 %: +") && text.ends_with("3 seeds, n = 1000, paired"),
+            "{text}"
+        );
         assert_eq!(verdict_of(&[&fewer, &most, &many], &ones).0, Some(false));
         assert_eq!(verdict_of(&[&one, &most, &one], &[&most, &one, &most]).0, None);
         let (holds, text) = verdict_of(&[&one], &[&most]);

@@ -64,7 +64,16 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({
         "clever": weakest::settings(run), "graphs": kinds, "neighbors": 10, "training": zoo::training(run),
     }));
-    let header = ["network", "accuracy", "graph", "k used", "top 10", "bottom 10", "paper, top 10", "paper, bottom 10"];
+    let header = [
+        "network",
+        "accuracy",
+        "graph",
+        "k used",
+        "top 10",
+        "bottom 10",
+        "paper, top 10",
+        "paper, bottom 10",
+    ];
     let mut table = Table::new(
         "Mean CLEVER scores, L2/L∞, of the samples with the highest and the lowest node scores.",
         header,

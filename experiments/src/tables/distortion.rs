@@ -165,7 +165,11 @@ mod tests {
         };
         assert_eq!(falls_mostly(&curve(&[2.98, 2.69, 2.79, 2.60, 2.78], 0.25)), None);
         assert_eq!(falls_mostly(&curve(&[7.87, 5.50, 5.34], 0.5)), Some(true));
-        assert_eq!(falls_mostly(&curve(&[7.0, 2.0, 3.0, 4.0, 5.0], 0.5)), Some(false), "one step of four falls");
+        assert_eq!(
+            falls_mostly(&curve(&[7.0, 2.0, 3.0, 4.0, 5.0], 0.5)),
+            Some(false),
+            "one step of four falls"
+        );
         assert_eq!(falls_mostly(&curve(&[5.0, 7.0], 0.5)), Some(false));
         assert_eq!(falls_mostly(&[]), None);
     }
