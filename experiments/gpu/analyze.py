@@ -22,6 +22,7 @@ from jobs import unpacked
 
 LEARNED = 0.2
 """Clean accuracy of a network that has learned something of ten classes."""
+TAKEN_OFF = 0.4
 
 
 def records(paths):
@@ -44,9 +45,21 @@ def records(paths):
     return found
 
 
+def took_off(record):
+    """The first epoch at full ε with more than 0.4 of the perturbed training images right; none where training did not get so far.
+
+    At large ε networks may answer the same to everything for many epochs, and what they come to depends on when that ends."""
+    grown = record["settings"].get("epochs_of_growing_epsilon", 0)
+    for epoch, entry in enumerate(record["curve"], 1):
+        if epoch > grown and entry["adversarial_train_accuracy"] > TAKEN_OFF:
+            return epoch
+    return None
+
+
 def interval(mean, variance, freedom):
-    half = student.ppf(0.975, freedom) * variance**0.5 if freedom >= 1 else float("inf")
-    return [mean - half, mean + half]
+    """Student's, within the -1 to 1 that a difference of shares can be."""
+    half = student.ppf(0.975, freedom) * variance**0.5
+    return [max(mean - half, -1.0), min(mean + half, 1.0)]
 
 
 def paired(one, other):
@@ -107,7 +120,8 @@ def main():
 
     rows = []
     for group in groups:
-        row = {"arm": title(group), "seeds": len(seeds[group]), "learned": learned(group)}
+        row = {"arm": title(group), "seeds": len(seeds[group]), "learned": learned(group),
+               "took_off_at_epoch": [took_off(found[(*group, seed)]) for seed in seeds[group]]}
         for column in columns:
             values = [found[(*group, seed)]["accuracy"][column] for seed in seeds[group]]
             row[column] = {"mean": float(np.mean(values)), "deviation": float(np.std(values, ddof=1)) if len(values) > 1 else None,
@@ -156,14 +170,18 @@ def is_asked(one, other):
 
 
 def markdown(rows, contrasts, columns):
-    lines = ["| training | seeds | " + " | ".join(columns) + " |", "| --- | ---: |" + " ---: |" * len(columns)]
+    lines = ["| training | seeds | took off at epoch | " + " | ".join(columns) + " |",
+             "| --- | ---: | --- |" + " ---: |" * len(columns)]
     for row in rows:
         cells = []
         for column in columns:
             value = row[column]
             spread = f" ± {100 * value['deviation']:.2f}" if value["deviation"] is not None else ""
             cells.append(f"{100 * value['mean']:.2f}{spread}")
-        lines.append(f"| {row['arm']}{'' if row['learned'] else ' (collapsed)'} | {row['seeds']} | " + " | ".join(cells) + " |")
+        lines.append(
+            f"| {row['arm']}{'' if row['learned'] else ' (collapsed)'} | {row['seeds']} | "
+            f"{', '.join(str(epoch or 'never') for epoch in row['took_off_at_epoch'])} | " + " | ".join(cells) + " |"
+        )
     lines += ["", "| difference, points | under | mean | 95 % overall | other images | other seeds | one is better |",
               "| --- | --- | ---: | ---: | ---: | ---: | --- |"]  # fmt: skip
     words = {True: "yes", False: "no", None: "cannot tell"}

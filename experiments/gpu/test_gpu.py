@@ -114,6 +114,15 @@ def test_pairs_have_the_intervals_of_the_rust_tests():
     assert "overall" not in analyze.paired(one[:1], other[:1])
 
 
+def test_a_network_takes_off_after_epsilon_has_grown():
+    def record(*accuracies):
+        curve = [{"adversarial_train_accuracy": accuracy} for accuracy in accuracies]
+        return {"settings": {"epochs_of_growing_epsilon": 2}, "curve": curve}
+
+    assert analyze.took_off(record(0.9, 0.6, 0.1, 0.2, 0.5)) == 5
+    assert analyze.took_off(record(0.9, 0.6, 0.1)) is None
+
+
 def test_finished_jobs_are_not_done_again_and_none_begins_too_late(tmp_path):
     done = []
 
