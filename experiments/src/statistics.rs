@@ -115,7 +115,9 @@ pub(crate) fn paired(one: &[&[bool]], other: &[&[bool]]) -> Option<Paired> {
         }
         of_seeds.push(total / images as f64);
     }
-    of_images.iter_mut().for_each(|sum| *sum /= one.len() as f64);
+    for sum in &mut of_images {
+        *sum /= one.len() as f64;
+    }
     let (difference, by_images) = mean_and_variance(&of_images)?;
     let (_, by_seeds) = mean_and_variance(&of_seeds)?;
     let interval = |variance: f64, n: usize| Estimated::with_standard_error(difference, variance.sqrt(), n);

@@ -122,13 +122,15 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
+/// The k that connected a graph, and the scores of top and bottom samples by it.
+type OfKind = (Option<usize>, [Option<[f64; 2]>; 2]);
+
 /// What the rows of a network are made of, as far as the time goes.
 #[derive(Debug, Default)]
 struct Kinds {
     /// On the test images.
     accuracy: Option<f64>,
-    /// For every kind of graph the k that connected it, and the scores of top and bottom samples.
-    of_kind: [(Option<usize>, [Option<[f64; 2]>; 2]); 4],
+    of_kind: [OfKind; 4],
 }
 
 fn by_kind(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<Kinds, Failure> {
