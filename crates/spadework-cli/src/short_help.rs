@@ -31,7 +31,7 @@ const EVERYDAY: [&str; 20] = [
 pub const GROUPS: [(&str, &[&str]); 5] = [
     ("Assess", &["score", "compare", "check", "select", "demo"]),
     ("Explore", &["report", "sweep", "layers", "distortion", "embed", "graphs"]),
-    ("Models and data", &["model", "predict", "data", "corrupt"]),
+    ("Models and data", &["model", "predict", "data", "corrupt", "completions"]),
     ("Stages", &["graph", "eigen", "scores"]),
     ("Research", &NETWORKS),
 ];
