@@ -3,7 +3,7 @@
 1. Rows are centered, scaled by a power of two and rounded to half precision. How far each row moved is measured, so the
    distance between two rounded rows is off by at most the sum of what both moved, whatever the numbers are.
 2. A sample of the rows gives every row a first radius: its k-th nearest in the sample. Products of the rounded rows then leave
-   the pairs that lie within the radius plus the margin (`_pairs_by_triton`, which keeps all products in registers, or
+   the pairs that lie within the radius plus the margin (`_pairs_by_triton`, whose products never leave the registers, or
    `_pairs_by_blocks`).
 3. What is left gets its distance as the search on the CPU computes it, to the last bit: eight partial sums in a fixed order in
    double precision, without fused multiply-add. It alone decides, by (distance, index).
@@ -37,6 +37,10 @@ _BLOCK = 4096
 _PAIRS = 1 << 22
 #: Rows that are converted at a time.
 _PART = 1 << 15
+#: Pairs that are told by bits at a time.
+_BITS = 1 << 35
+#: Rows and columns of a tile of products.
+_TILE = 128
 #: Numbers of a row that a tile of products takes at a time.
 _TILE_K = 64
 #: Error of one addition in the accumulators of tensor cores, which cut digits off where others round.
@@ -189,74 +193,100 @@ def _candidates(rounded: _Rounded, begin: int, end: int, neighbors: int) -> tupl
     count = len(rounded.rows)
     near = _kth_in_sample(rounded, begin, end, neighbors)
     # The nearest within an eighth of the rows narrow the radius before most of the work is done.
-    eighth = count // 8
-    if eighth > 4 * _SAMPLE:
-        room = _room(neighbors, eighth, _SAMPLE)
-        values, _, _ = _pairs(rounded, begin, end, eighth, _limits(rounded, near, begin), room)
-        near = torch.minimum(near, values.topk(neighbors, largest=False, sorted=True).values[:, -1])
-        room = _room(neighbors, count, eighth)
-        del values
+    seen = count // 8
+    if seen > 4 * _SAMPLE:
+        kth, _, _ = _within(rounded, (begin, end), seen, near, neighbors, _room(neighbors, seen, _SAMPLE))
+        near = torch.minimum(near, kth)
     else:
-        room = _room(neighbors, count, min(count, _SAMPLE))
-    values, columns, counts = _pairs(rounded, begin, end, count, _limits(rounded, near, begin), room)
-    overflowed = counts > room
-    kth = values.topk(neighbors, largest=False, sorted=True).values[:, -1]
-    kept = (values <= _limits(rounded, kth, begin)[:, None]) & ~overflowed[:, None]
-    rows, places = kept.nonzero(as_tuple=True)
-    return (rows, columns[rows, places].long()), overflowed
+        seen = min(count, _SAMPLE)
+    _, pairs, overflowed = _within(rounded, (begin, end), count, near, neighbors, _room(neighbors, count, seen))
+    return pairs, overflowed
 
 
 def _room(neighbors: int, rows: int, seen: int) -> int:
-    """Candidates to expect for each row where radii come from ``seen`` of the rows, four times over."""
-    expected = 4 * (neighbors + 1) * -(-rows // seen) + 32
-    return min(-(-expected // 32) * 32, rows)
+    """Candidates to expect for each row where radii come from ``seen`` of the rows, eight times over."""
+    return min(8 * (neighbors + 1) * -(-rows // seen) + 32, rows)
 
 
-def _pairs(rounded: _Rounded, begin: int, end: int, columns: int, limits: Any, room: int) -> tuple[Any, Any, Any]:
-    """The first ``columns`` rows that lie within the limit of each row: values and places, of shape (rows, room), filled up with
-    infinity, and how many there are; more than ``room`` are counted and not kept."""
+def _within(
+    rounded: _Rounded, block: tuple[int, int], columns: int, near: Any, neighbors: int, room: int
+) -> tuple[Any, tuple[Any, Any], Any]:
+    """What the first ``columns`` rows hold for a block of rows, each of which has k others below ``near``: the k-th value where
+    they have k, the pairs that may be neighbors, and which rows have more than ``room`` candidates."""
+    begin, end = block
     device = rounded.rows.device
-    values = torch.full((end - begin, room), math.inf, dtype=torch.float32, device=device)
-    places = torch.zeros((end - begin, room), dtype=torch.int32, device=device)
-    counts = torch.zeros(end - begin, dtype=torch.int32, device=device)
-    find = _pairs_by_triton if triton is not None and device.type == "cuda" else _pairs_by_blocks
-    find(rounded, begin, end, columns, limits, (values, places, counts))
-    return values, places, counts
+    kth = torch.full((end - begin,), math.inf, dtype=torch.float32, device=device)
+    overflowed = torch.zeros(end - begin, dtype=torch.bool, device=device)
+    rows, others = [], []
+    # One bit for each pair: blocks of rows are small enough for the bits to be few.
+    height = max(_BITS // columns // 128 * 128, 128)
+    for first in range(begin, end, height):
+        last = min(first + height, end)
+        here = slice(first - begin, last - begin)
+        i, j = _pairs(rounded, first, last, columns, _limits(rounded, near[here], first))
+        counts = torch.bincount(i, minlength=last - first)
+        overflowed[here] = counts > room
+        kept = ~overflowed[here][i]
+        i, j = i[kept], j[kept]
+        values = _values(rounded, i + first, j)
+        kth[here] = _kth(values, i, counts.where(counts <= room, 0), neighbors)
+        kept = values <= _limits(rounded, torch.minimum(kth[here], near[here]), first)[i]
+        rows.append(i[kept] + (first - begin))
+        others.append(j[kept])
+    return kth, (torch.cat(rows), torch.cat(others)), overflowed
 
 
-def _pairs_by_blocks(rounded: _Rounded, begin: int, end: int, columns: int, limits: Any, found: tuple[Any, Any, Any]) -> None:
-    values, places, counts = found
-    room = values.shape[1]
+def _kth(values: Any, rows: Any, counts: Any, neighbors: int) -> Any:
+    """The k-th smallest value of each row, infinity where it has fewer; values come row by row."""
+    starts = counts.cumsum(0) - counts
+    table = torch.full((len(counts), max(int(counts.max()), neighbors)), math.inf, dtype=torch.float32, device=values.device)
+    table[rows, torch.arange(len(rows), device=values.device) - starts[rows]] = values
+    return table.topk(neighbors, largest=False, sorted=True).values[:, -1]
+
+
+def _values(rounded: _Rounded, rows: Any, columns: Any) -> Any:
+    """‖y‖² − 2x·y of some pairs, within the error that is allowed for."""
+    squares = rounded.squares.float()
+    if triton is not None and rounded.rows.device.type == "cuda":
+        return _values_by_triton(rounded, squares, rows, columns)
+    parts = [
+        squares[j] - 2 * (rounded.rows[i].float() * rounded.rows[j].float()).sum(1)
+        for i, j in zip(rows.split(_PAIRS // 8), columns.split(_PAIRS // 8), strict=True)
+    ]
+    return torch.cat(parts)
+
+
+def _pairs(rounded: _Rounded, begin: int, end: int, columns: int, limits: Any) -> tuple[Any, Any]:
+    """Rows from ``begin`` to ``end`` and others among the first ``columns`` that lie within the limit of the row, row by row."""
+    if triton is not None and rounded.rows.device.type == "cuda":
+        return _pairs_by_triton(rounded, begin, end, columns, limits)
+    return _pairs_by_blocks(rounded, begin, end, columns, limits)
+
+
+def _pairs_by_blocks(rounded: _Rounded, begin: int, end: int, columns: int, limits: Any) -> tuple[Any, Any]:
     squares = rounded.squares[:columns].float()
-    for left in range(0, columns, 1 << 16):
-        right = min(left + (1 << 16), columns)
-        others = rounded.rows[left:right].float()
-        for first in range(begin, end, _BLOCK):
-            last = min(first + _BLOCK, end)
-            near = squares[left:right] - 2 * _product(rounded.rows[first:last].float(), others)
-            own = torch.arange(max(first, left), min(last, right), device=near.device)
-            near[own - first, own - left] = math.inf
-            rows, hits = (near <= limits[first - begin : last - begin, None]).nonzero(as_tuple=True)
-            # Hits come row by row: the place of each is its place among all, less where its row begins.
-            per_row = torch.bincount(rows, minlength=last - first)
-            starts = per_row.cumsum(0) - per_row
-            slots = torch.arange(len(rows), device=near.device) - starts[rows] + counts[rows + (first - begin)]
-            fits = slots < room
-            at = (rows[fits] + (first - begin), slots[fits])
-            values[at] = near[rows[fits], hits[fits]]
-            places[at] = (hits[fits] + left).int()
-            counts[first - begin : last - begin] += per_row.int()
+    others = rounded.rows[:columns].float()
+    found = []
+    for first in range(begin, end, _BLOCK):
+        last = min(first + _BLOCK, end)
+        near = squares - 2 * _product(rounded.rows[first:last].float(), others)
+        own = torch.arange(first, min(last, columns), device=near.device)
+        near[own - first, own] = math.inf
+        rows, hits = (near <= limits[first - begin : last - begin, None]).nonzero(as_tuple=True)
+        found.append((rows + (first - begin), hits))
+    rows, hits = zip(*found, strict=True)
+    return torch.cat(rows), torch.cat(hits)
 
 
 if triton is not None:
 
     @triton.jit
-    def _near_tile(
-        rows_at, squares_at, limits_at, values_at, places_at, counts_at,
-        begin, end, columns, room,
+    def _near_bits(
+        rows_at, squares_at, limits_at, words_at,
+        begin, end, columns, words_per_row,
         width: tl.constexpr, tile_m: tl.constexpr, tile_n: tl.constexpr, tile_k: tl.constexpr, group: tl.constexpr,
     ):  # fmt: skip
-        """One tile of products; those within the limits of their rows are written, the others never leave the registers."""
+        """One tile of products. Only a bit for each pair leaves the registers: whether it is within the limit of its row."""
         program = tl.program_id(0)
         # Tiles of a group of rows run side by side, so that they share columns in the cache.
         across = tl.cdiv(columns, tile_n)
@@ -265,7 +295,8 @@ if triton is not None:
         first = (program // in_group) * group
         height = min(down - first, group)
         m = begin + (first + (program % in_group) % height) * tile_m + tl.arange(0, tile_m)
-        n = ((program % in_group) // height) * tile_n + tl.arange(0, tile_n)
+        tile = (program % in_group) // height
+        n = tile * tile_n + tl.arange(0, tile_n)
         m_in = tl.minimum(m, end - 1)
         n_in = tl.minimum(n, columns - 1)
         k = tl.arange(0, tile_k)
@@ -277,26 +308,76 @@ if triton is not None:
             left += tile_k
             right += tile_k
         near = tl.load(squares_at + n_in)[None, :] - 2.0 * products
-        limits = tl.load(limits_at + (m_in - begin))
-        hit = (near <= limits[:, None]) & (m < end)[:, None] & (n < columns)[None, :] & (m[:, None] != n[None, :])
-        row = tl.broadcast_to((m_in - begin)[:, None], (tile_m, tile_n))
-        slot = tl.atomic_add(counts_at + row, 1, mask=hit, sem="relaxed")
-        fits = hit & (slot < room)
-        at = row.to(tl.int64) * room + slot
-        tl.store(values_at + at, near, mask=fits)
-        tl.store(places_at + at, tl.broadcast_to(n[None, :], (tile_m, tile_n)), mask=fits)
+        hit = (near <= tl.load(limits_at + (m_in - begin))[:, None]) & (n < columns)[None, :] & (m[:, None] != n[None, :])
+        bits = hit.to(tl.int32) << (n % 32)[None, :]
+        words = tl.sum(tl.reshape(bits, (tile_m, tile_n // 32, 32)), axis=2)
+        at = (m - begin).to(tl.int64)[:, None] * words_per_row + tile * (tile_n // 32) + tl.arange(0, tile_n // 32)[None, :]
+        tl.store(words_at + at, words, mask=(m < end)[:, None])
 
 
-def _pairs_by_triton(rounded: _Rounded, begin: int, end: int, columns: int, limits: Any, found: tuple[Any, Any, Any]) -> None:
-    values, places, counts = found
-    tile_m, tile_n = 128, 128
-    grid = (triton.cdiv(end - begin, tile_m) * triton.cdiv(columns, tile_n),)
+    @triton.jit
+    def _near_values(
+        rows_at, squares_at, i_at, j_at, values_at, count, width: tl.constexpr, tile: tl.constexpr, tile_k: tl.constexpr
+    ):  # fmt: skip
+        """‖y‖² − 2x·y of a few pairs; each row is read once, and nothing but the sums is written."""
+        pair = tl.program_id(0).to(tl.int64) * tile + tl.arange(0, tile)
+        exists = pair < count
+        i = tl.load(i_at + pair, mask=exists, other=0)
+        j = tl.load(j_at + pair, mask=exists, other=0)
+        k = tl.arange(0, tile_k)
+        left = rows_at + i[:, None] * width + k[None, :]
+        right = rows_at + j[:, None] * width + k[None, :]
+        sums = tl.zeros((tile, tile_k), dtype=tl.float32)
+        for _ in range(0, width, tile_k):
+            sums += tl.load(left).to(tl.float32) * tl.load(right).to(tl.float32)
+            left += tile_k
+            right += tile_k
+        tl.store(values_at + pair, tl.load(squares_at + j) - 2.0 * tl.sum(sums, axis=1), mask=exists)
+
+
+    @triton.jit
+    def _exact_distances(samples_at, i_at, j_at, exact_at, count, width, tile: tl.constexpr, lanes: tl.constexpr):
+        """Squared distances of a few pairs: eight partial sums in the order of the coordinates, then pairs of sums."""
+        pair = tl.program_id(0).to(tl.int64) * tile + tl.arange(0, tile)
+        exists = pair < count
+        i = tl.load(i_at + pair, mask=exists, other=0)
+        j = tl.load(j_at + pair, mask=exists, other=0)
+        lane = tl.arange(0, lanes)
+        sums = tl.zeros((tile, lanes), dtype=tl.float64)
+        for begin in range(0, width, lanes):
+            inside = (begin + lane < width)[None, :]
+            left = tl.load(samples_at + i[:, None] * width + (begin + lane)[None, :], mask=inside, other=0.0)
+            right = tl.load(samples_at + j[:, None] * width + (begin + lane)[None, :], mask=inside, other=0.0)
+            difference = left.to(tl.float64) - right.to(tl.float64)
+            sums += difference * difference
+        # A sum over two is one addition, so the order is fixed: s0 + s4, s1 + s5, …, then t0 + t2, t1 + t3, then both.
+        fours = tl.sum(tl.reshape(sums, (tile, 2, 4)), axis=1)
+        twos = tl.sum(tl.reshape(fours, (tile, 2, 2)), axis=1)
+        tl.store(exact_at + pair, tl.sum(twos, axis=1), mask=exists)
+
+
+def _values_by_triton(rounded: _Rounded, squares: Any, rows: Any, columns: Any) -> Any:
+    values = torch.empty(len(rows), dtype=torch.float32, device=rows.device)
+    if len(rows) > 0:
+        with torch.cuda.device(rows.device):
+            _near_values[(triton.cdiv(len(rows), 32),)](
+                rounded.rows, squares, rows, columns, values, len(rows), width=rounded.rows.shape[1], tile=32, tile_k=_TILE_K
+            )
+    return values
+
+
+def _pairs_by_triton(rounded: _Rounded, begin: int, end: int, columns: int, limits: Any) -> tuple[Any, Any]:
+    across = triton.cdiv(columns, _TILE)
+    words = torch.empty(end - begin, across * (_TILE // 32), dtype=torch.int32, device=rounded.rows.device)
     with torch.cuda.device(rounded.rows.device):
-        _near_tile[grid](
-            rounded.rows, rounded.squares.float(), limits, values, places, counts,
-            begin, end, columns, values.shape[1],
-            width=rounded.rows.shape[1], tile_m=tile_m, tile_n=tile_n, tile_k=_TILE_K, group=16, num_warps=8, num_stages=3,
+        _near_bits[(triton.cdiv(end - begin, _TILE) * across,)](
+            rounded.rows, rounded.squares.float(), limits, words, begin, end, columns, words.shape[1],
+            width=rounded.rows.shape[1], tile_m=_TILE, tile_n=_TILE, tile_k=_TILE_K, group=16, num_warps=4, num_stages=3,
         )  # fmt: skip
+    rows, places = words.nonzero(as_tuple=True)
+    bits = (words[rows, places][:, None] >> torch.arange(32, device=words.device, dtype=torch.int32)) & 1
+    which, bit = bits.nonzero(as_tuple=True)
+    return rows[which], places[which] * 32 + bit
 
 
 def _settle(samples: Any, rows: Any, columns: Any, found: tuple[Any, Any]) -> None:
@@ -304,12 +385,7 @@ def _settle(samples: Any, rows: Any, columns: Any, found: tuple[Any, Any]) -> No
     if len(rows) == 0:
         return
     indices, distances = found
-    exact = torch.cat(
-        [
-            _squared_distances(samples, some_rows, some_columns)
-            for some_rows, some_columns in zip(rows.split(_PAIRS), columns.split(_PAIRS), strict=True)
-        ]
-    )
+    exact = _squared_distances(samples, rows, columns)
     by_column = columns.sort(stable=True).indices
     by_distance = by_column[exact[by_column].sort(stable=True).indices]
     by_row = by_distance[rows[by_distance].sort(stable=True).indices]
@@ -323,8 +399,21 @@ def _settle(samples: Any, rows: Any, columns: Any, found: tuple[Any, Any]) -> No
 
 
 def _squared_distances(samples: Any, rows: Any, columns: Any) -> Any:
-    """As `squared_distance` in `neighbors/distance.rs`, to the last bit: products and sums are operations of their own here, so
-    that nothing fuses them."""
+    """As `squared_distance` in `neighbors/distance.rs`, to the last bit."""
+    if triton is not None and samples.device.type == "cuda":
+        exact = torch.empty(len(rows), dtype=torch.float64, device=rows.device)
+        samples = samples.contiguous()
+        with torch.cuda.device(rows.device):
+            _exact_distances[(triton.cdiv(len(rows), 64),)](
+                samples, rows, columns, exact, len(rows), samples.shape[1], tile=64, lanes=_LANES, enable_fp_fusion=False
+            )
+        return exact
+    parts = zip(rows.split(_PAIRS), columns.split(_PAIRS), strict=True)
+    return torch.cat([_squared_distances_in_steps(samples, i, j) for i, j in parts])
+
+
+def _squared_distances_in_steps(samples: Any, rows: Any, columns: Any) -> Any:
+    """The same with plain operations: a product and a sum that are calls of their own cannot be fused."""
     lanes = torch.zeros(len(rows), _LANES, dtype=torch.float64, device=samples.device)
     for begin in range(0, samples.shape[1], _LANES):
         chunk = samples[:, begin : begin + _LANES]
