@@ -85,12 +85,13 @@ def main() -> None:
         theirs, other = timed(lambda samples=samples, block=block: naive(samples, 10, block), repeats)
         same = (found.sort(1).values == other.sort(1).values).all(1).float().mean().item()
         agrees = f"{100 * same:.3f} % of the rows the same"
+        equal = None
         if on_cpu:
             equal = (knn_graph(samples) != spadework.knn_graph(samples.cpu().numpy(), verbose=False)).nnz == 0
             agrees += "; the graph equals the CPU's" if equal else "; the graph DIFFERS from the CPU's"
         print(f"| {name} | **Spadework** | {ours:.3g} | | |")
         print(f"| {name} | loop in PyTorch | {theirs:.3g} | {theirs / ours:.3g}× | {agrees} |", flush=True)
-        figures.append({"data": name, "ours": ours, "loop": theirs, "same_rows": same, "equals_cpu": on_cpu and bool(equal)})
+        figures.append({"data": name, "ours": ours, "loop": theirs, "same_rows": same, "equals_cpu": None if equal is None else bool(equal)})
         del samples, found, other
         torch.cuda.empty_cache()
     if arguments.out:
