@@ -87,7 +87,7 @@ impl Probes {
     fn known_margins(&self) -> Option<&[Option<f64>]> {
         match self {
             Probes::Known { margins, .. } => Some(margins),
-            Probes::None | Probes::Run(_) => None,
+            Probes::None | Probes::Run(_) | Probes::With(_) => None,
         }
     }
 }
@@ -327,7 +327,7 @@ fn prober<'a>(
 ) -> Option<Prober<'a>> {
     match &request.probes {
         Probes::Run(probe) => Prober::new(*probe, &sides.input, &request.data.run, &request.params, session),
-        Probes::None | Probes::Known { .. } => None,
+        Probes::None | Probes::Known { .. } | Probes::With(_) => None,
     }
 }
 

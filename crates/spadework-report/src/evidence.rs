@@ -234,6 +234,7 @@ impl ProbeStory {
         };
         Self {
             summary,
+            title: "Samples that have another class on a variant, most often first",
             changed: Table {
                 name: "changed",
                 caption: "Samples that have another class on a variant, most often first".to_owned(),

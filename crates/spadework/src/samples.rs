@@ -410,11 +410,8 @@ impl<'a> Samples<'a> {
 /// The shape, the norm and the numbers as they are kept.
 impl Identity for Samples<'_> {
     fn feed(&self, take: &mut dyn FnMut(&[u8])) {
-        take(format!("{} {} {:?}", self.len, self.dim, self.norm).as_bytes());
-        match &self.values {
-            Values::F32(values) => feed_numbers(values, |value| value.to_le_bytes(), take),
-            Values::F64(values) => feed_numbers(values, |value| value.to_le_bytes(), take),
-        }
+        take(format!("{} {} {:?} {:?}", self.len, self.dim, self.norm, std::mem::discriminant(&self.values)).as_bytes());
+        with_values!(&self.values, values => feed_numbers(values, |value| value.to_le_bytes(), take));
     }
 }
 
