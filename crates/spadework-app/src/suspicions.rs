@@ -45,9 +45,12 @@ pub(crate) fn about_inputs(
 
 /// Columns of a table whose spreads differ so much that distances are those of the widest.
 fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
+    // Before the numbers are looked at: large arrays are not of columns.
+    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS {
+        return;
+    }
     let range = range(samples);
-    let is_of_one_scale = range[0] >= 0.0 && range[1] <= 1.0 || look_like_bytes(samples);
-    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS || is_of_one_scale {
+    if range[0] >= 0.0 && range[1] <= 1.0 || look_like_bytes(samples) {
         return;
     }
     let spreads = standard_deviations(samples);
