@@ -82,9 +82,10 @@ def test_gates_of_probes():
 
 def test_a_gate_on_the_score_alone_says_so():
     inputs, outputs, _ = classifier()
-    with pytest.warns(spadework.SpadeworkWarning, match="min_overlap"):
-        found = spadework.check(inputs, outputs, max_score=1e9)
+    with pytest.warns(spadework.SpadeworkWarning) as told:
+        found = spadework.check(inputs, outputs, max_score=1e9, connectivity="bridge")
     assert [note.code for note in found.notes] == ["score-alone"]
+    assert any("min_overlap" in str(warning.message) for warning in told)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +117,9 @@ def test_moved_items_are_found():
     after[planted] = after[np.roll(planted, 1)]
     found = spadework.moved(before, after, top=40)
     assert set(found.indices) == set(planted)
-    assert found.overlaps.shape == (40,) and found.overlaps.max() < 0.2 < found.overlap
+    assert found.overlaps.shape == (40,) and found.overlaps.max() < 0.4 < found.overlap
     same = spadework.moved(before, 3 * before @ turn, top=1)
-    assert same.overlap == 1.0 and same.document["schema"] == "spadework.moved/1"
+    assert same.overlap == pytest.approx(1.0, abs=1e-12) and same.document["schema"] == "spadework.moved/1"
     with pytest.raises(ValueError, match="`top` must be at most the number of samples"):
         spadework.moved(before, after, top=2000)
     with pytest.raises(ValueError, match="`outputs` and `against` must be outputs for the same samples"):
@@ -128,13 +129,14 @@ def test_moved_items_are_found():
 def test_notes_are_those_of_the_command():
     """What only the application knows reaches Python too."""
     inputs, outputs, labels = classifier()
-    with pytest.warns(spadework.SpadeworkWarning, match="were inputs and outputs exchanged"):
-        swapped = spadework.score(outputs, inputs + [[0.0, 1e-3]], labels=labels)
+    options = {"connectivity": "bridge", "verbose": False}
+    swapped = spadework.score(outputs, inputs, labels=labels, **options)
     assert "swapped-sides" in [note.code for note in swapped.notes]
-    scaled = np.column_stack([inputs, 1e4 * inputs[:, 0]])
-    with pytest.warns(spadework.SpadeworkWarning, match=r"bring columns to one scale \(standardize\)"):
-        spadework.score(scaled, outputs)
+    scaled = spadework.score(np.column_stack([inputs, 1e4 * inputs[:, 0]]), outputs, **options)
+    (unequal,) = [note for note in scaled.notes if note.code == "unequal-columns"]
+    assert unequal.endswith("bring columns to one scale (standardize)")
     labels = labels.copy()
     labels[7] = 9
-    with pytest.warns(spadework.SpadeworkWarning, match='sample 7 .* task="embedding"'):
-        spadework.score(inputs, outputs, labels=labels)
+    beyond = spadework.score(inputs, outputs, labels=labels, **options)
+    (note,) = [note for note in beyond.notes if note.code == "label-beyond-outputs"]
+    assert "sample 7 (counted from 0), 9" in note and note.endswith('pass task="embedding"')
