@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use spadework::scores::agreement::agreement;
 use spadework::scores::kendall_tau;
-use spadework_probe::intervals::Estimated;
+use spadework_probe::intervals::{Confidence, Estimated};
 
 /// Samples drawn with replacement for an interval.
 const BOOTSTRAPS: usize = 2000;

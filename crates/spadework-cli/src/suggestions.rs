@@ -25,13 +25,17 @@ pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
 /// `linf:0.1` for `lnif:0.1` where `linf:RADIUS` is expected: the word before the colon is compared, the rest stays.
 fn similar(typed: &str, expected: &str) -> Option<String> {
     let (word, rest) = typed.split_at(typed.find(':').unwrap_or(typed.len()));
-    let word = word.to_lowercase();
-    let is_choice = |choice: &&str| choice.len() > 1 && choice.starts_with(|c: char| c.is_ascii_lowercase());
+    let is_choice = |choice: &&str| *choice != "or" && choice.starts_with(|c: char| c.is_ascii_lowercase());
     let choices = expected.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(is_choice);
-    let alike = choices.map(|choice| (strsim::jaro(&word, choice), choice));
-    let (_, best) = alike
-        .filter(|(alike, choice)| *alike > ALIKE && *choice != word)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    let choices: Vec<&str> = choices.collect();
+    if choices.contains(&word) {
+        // The word is right; something after it is wrong.
+        return None;
+    }
+    let word = word.to_lowercase();
+    let alike = choices.into_iter().map(|choice| (strsim::jaro(&word, choice), choice));
+    let (_, best) =
+        alike.filter(|(alike, _)| *alike > ALIKE).max_by(|(one, _), (other, _)| one.total_cmp(other))?;
     Some(format!("{best}{rest}"))
 }
 
@@ -43,7 +47,8 @@ mod tests {
     fn a_mistyped_word_is_recognized() {
         let graphs = "knn, mutual, pca:D, cknn:DELTA or sparse:density=EDGES";
         assert_eq!(similar("mutal", graphs).as_deref(), Some("mutual"));
-        assert_eq!(similar("KNN", graphs), None, "the word is right; something else is wrong with it");
+        assert_eq!(similar("KNN", graphs).as_deref(), Some("knn"));
+        assert_eq!(similar("pca:much", graphs), None, "the word is right; something else is wrong");
         assert_eq!(similar("lnif:0.1", "linf:RADIUS or l2:RADIUS").as_deref(), Some("linf:0.1"));
         assert_eq!(similar("zzz", graphs), None);
         assert_eq!(similar("", graphs), None);

@@ -219,7 +219,11 @@ fn old_names_of_options_still_work() {
 #[test]
 fn a_mistyped_value_gets_a_suggestion() {
     let scene = Scene::empty();
-    scene.run("score --inputs x.npy --outputs y.npy --graph mutal").misused(&["mutual"]);
+    let similar = |word: &str| format!("a similar value exists: '{word}'");
+    for (typed, meant) in [("mutal", "mutual"), ("KNN", "knn"), ("sprse:density=2", "sparse:density=2")] {
+        let call = format!("score --inputs x.npy --outputs y.npy --graph {typed}");
+        scene.run(&call).misused(&[&similar(meant)]);
+    }
     scene
         .run("score --inputs x.npy --model m.onnx --probe lnif:0.1")
         .misused(&["a similar value exists: 'linf:0.1'"]);
