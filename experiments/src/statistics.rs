@@ -120,7 +120,9 @@ pub(crate) fn paired(one: &[&[bool]], other: &[&[bool]]) -> Option<Paired> {
     }
     let (difference, by_images) = mean_and_variance(&of_images)?;
     let (_, by_seeds) = mean_and_variance(&of_seeds)?;
-    let interval = |variance: f64, n: usize| Estimated::with_standard_error(difference, variance.sqrt(), n, Confidence::TwoSided);
+    let interval = |variance: f64, n: usize| {
+        Estimated::with_standard_error(difference, variance.sqrt(), n, Confidence::TwoSided)
+    };
     Some(Paired {
         by_images: interval(by_images, images),
         by_seeds: interval(by_seeds, one.len()),

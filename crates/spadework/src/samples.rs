@@ -410,7 +410,10 @@ impl<'a> Samples<'a> {
 /// The shape, the norm and the numbers as they are kept.
 impl Identity for Samples<'_> {
     fn feed(&self, take: &mut dyn FnMut(&[u8])) {
-        take(format!("{} {} {:?} {:?}", self.len, self.dim, self.norm, std::mem::discriminant(&self.values)).as_bytes());
+        take(
+            format!("{} {} {:?} {:?}", self.len, self.dim, self.norm, std::mem::discriminant(&self.values))
+                .as_bytes(),
+        );
         with_values!(&self.values, values => feed_numbers(values, |value| value.to_le_bytes(), take));
     }
 }

@@ -113,8 +113,7 @@ fn restored<R: RowSource>(state: &[u8], tiles: &mut Tiles<R>) -> Option<LeavesDo
         return None;
     }
     let bounds = least.into_iter().zip(most);
-    let mut found =
-        bounds.zip(indices).map(|((least, most), index)| Candidate { least, most, index });
+    let mut found = bounds.zip(indices).map(|((least, most), index)| Candidate { least, most, index });
     for (p, length) in lengths.into_iter().enumerate() {
         tiles.best.restore(p, found.by_ref().take(length as usize).collect());
     }
