@@ -151,7 +151,7 @@ fn one_of_several_outputs_and_inputs() {
     let refused = |options: &RunOptions| refusal_of("two_sided", &rows(), options);
     assert_eq!(
         refused(&named("moved")),
-        "output `moved` needs the inputs `x`, `offset`, but only one can be given"
+        "output `moved` needs the inputs `x`, `offset`, which take 8 numbers together, one input after the other; got rows of 4"
     );
     assert_eq!(
         refused(&named("gone")),

@@ -171,9 +171,7 @@ fn a_script_that_does_not_do_its_part_is_told_once() {
 fn options_that_do_not_go_together_are_refused() {
     let scene = scene();
     script(&scene, "cat");
-    scene
-        .run(&format!("{CALL} --probe-with perturb --probe linf:0.1"))
-        .misused(&["--probe-with", "--probe"]);
+    scene.run(&format!("{CALL} --probe-with perturb --probe linf:0.1")).misused(&["--probe-with", "--probe"]);
     scene.run(&format!("{CALL} --probes 3")).misused(&["--probe-with"]);
     scene.write("y.npy", floats(3, &Random::new(8).points(3 * SAMPLES)));
     scene
