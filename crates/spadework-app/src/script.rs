@@ -162,7 +162,11 @@ impl Script {
         monitor: &dyn Monitor,
     ) -> Result<Samples<'static>, Failure> {
         let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape.iter().copied()).collect();
-        let batch = npy_bytes(&shape, numbers_of(rows));
+        let batch = match rows.values() {
+            Values::F64(values) => npy_bytes(&shape, NpyValues::F64(values)),
+            // Single precision holds all others.
+            values => npy_bytes(&shape, NpyValues::F32(&values.all_singles())),
+        };
         let most = (rows.len() * rows.dim() * size_of::<f64>()) as u64 + MARGIN_BYTES;
         let ended = self.run(&batch, call, most, monitor)?;
         self.array(ended.output, &shape, call)
@@ -317,13 +321,6 @@ fn ended_with(status: ExitStatus) -> String {
     match status.code() {
         Some(code) => format!("exit code {code}"),
         None => status.to_string(),
-    }
-}
-
-fn numbers_of<'a>(rows: &'a Samples<'_>) -> NpyValues<'a> {
-    match rows.values() {
-        Values::F32(values) => NpyValues::F32(values),
-        Values::F64(values) => NpyValues::F64(values),
     }
 }
 

@@ -9,7 +9,7 @@ use spadework::monitor::Stage;
 use spadework::neighbors::SparseRows;
 use spadework::samples::{Side, Standardize};
 use spadework::threads::with_threads;
-use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, SpadeParams};
+use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
 use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids, load_sparse};
 use spadework_probe::{OutputKind, Task};
@@ -19,6 +19,7 @@ use crate::data::{
     ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, is_model,
 };
 use crate::failure::{Failure, Subject};
+use crate::labels::Truth;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::{file_name, here};
@@ -246,6 +247,8 @@ pub(crate) struct Sides<'s> {
     pub(crate) labels: Option<Labels>,
     /// What the user typed for the labels.
     labels_name: Option<&'s str>,
+    /// The standard deviation of what a regressor should predict, where labels are numbers.
+    pub(crate) target_spread: Option<f64>,
     /// The names of the samples, and what the user typed for them.
     pub(crate) ids: Option<Vec<String>>,
     ids_name: Option<&'s str>,
@@ -269,14 +272,20 @@ impl<'s> Sides<'s> {
         }
         let output = outputs.view()?;
         let input = given.into_side(output.manifold().len(), session)?;
-        let labels = labels::load(data.labels.as_ref(), input.labels())?;
         let pair = ManifoldPair::new(input.manifold().clone(), output.manifold().clone())
             .map_err(|error| with_files(error, &input, &output))?;
-        if let Some(labels) = &labels {
-            let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
-            labels::check_count(labels, pair.len(), source)?;
-        }
+        let columns = output.samples().map(Samples::dim);
+        let truth = Truth::load(
+            data.labels.as_ref(),
+            (input.name(), input.labels()),
+            pair.len(),
+            labels::predicts_numbers(data.task, columns),
+        )?;
+        let target_spread = truth.target_spread()?;
+        let labels = truth.labels;
+        let labels_name = data.labels.as_ref().and_then(LabelSource::name).filter(|_| labels.is_some());
         let ids = data.ids.map(|name| load_ids(name, pair.len())).transpose()?;
+        notes::about_ids(ids.as_deref(), data.ids, session);
         // A softmax in the model itself has been noted.
         let ends_in_softmax = outputs.model().is_some_and(|model| model.softmax);
         if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
@@ -287,7 +296,8 @@ impl<'s> Sides<'s> {
             output,
             pair,
             labels,
-            labels_name: data.labels.as_ref().and_then(LabelSource::name),
+            labels_name,
+            target_spread,
             ids,
             ids_name: data.ids,
             model: outputs.model(),
@@ -303,6 +313,21 @@ impl<'s> Sides<'s> {
     /// What the outputs are; none where they are a graph.
     pub(crate) fn output_kind(&self, task: Task) -> Option<OutputKind> {
         self.output.samples().map(|outputs| OutputKind::of(task, outputs, self.label_ids()))
+    }
+
+    /// Says where labels do not fit the outputs.
+    pub(crate) fn check_labels(&self, task: Task, session: &Session<'_>) -> Result<(), Failure> {
+        let (Some(kind), Some(outputs)) = (self.output_kind(task), self.output.samples()) else {
+            return Ok(());
+        };
+        let checked = labels::check_classes(self.labels.as_ref(), kind, outputs.dim(), (task, ""), session);
+        let place = self.labels_name.unwrap_or(self.input.name());
+        checked.map_err(|failure| failure.about_place(place))
+    }
+
+    /// A failure with the name of the array at fault.
+    pub(crate) fn naming_array(&self, failure: Failure) -> Failure {
+        failure.naming_array(self.input.file_name(), |_| self.output.file_name())
     }
 
     /// The samples of both sides; none where a side is a graph.
@@ -353,7 +378,8 @@ pub(crate) fn with_sides<T>(
     let given = inputs.view()?;
     let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
+    let sides = Sides::new(data, &inputs, given, &outputs, session)?;
+    let made = work(&sides).map_err(|failure| sides.naming_array(failure))?;
     spadework_io::check_mapped_files()?;
     Ok(made)
 }

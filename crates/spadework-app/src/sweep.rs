@@ -70,7 +70,7 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let sides = ModelSides::new(data, given, &outputs, &session)?;
 
     let sweep = sweep_models(&sides.set, neighbors, params, session.monitor())
-        .map_err(|error| Failure::of_evaluation(error, params))?;
+        .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;
     note_graphs(&sweep, &session);
 
     let mut document = SweepDocument::new(&sweep, params, sides.set.len());

@@ -47,7 +47,7 @@ impl ModelArgs {
     /// What is scored.
     pub(crate) fn data(&self, corruption: &CorruptionArgs) -> ModelData<'_> {
         ModelData {
-            inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
+            inputs: inputs(self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()),
             outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
             labels: self.labels.as_deref().map(LabelSource::Named),
             ids: None,
@@ -117,7 +117,7 @@ impl ModelsArgs {
             (name.clone(), source)
         };
         ModelsData {
-            inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
+            inputs: inputs(self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()),
             models: models.iter().map(source).collect(),
             labels: labels.map(LabelSource::Named),
             ids: None,

@@ -47,6 +47,13 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     {
         return refused(option, "says how a model is run, and needs --model");
     }
+    let of_images =
+        matches!(matches.try_get_one::<String>("inputs"), Ok(Some(inputs)) if inputs.starts_with("images:"));
+    if let Some(option) = ["resize", "crop"].iter().find(|option| is_typed(matches, option))
+        && !of_images
+    {
+        return refused(option, "brings the images of a folder to a size, and needs --inputs images:DIR");
+    }
     let both_given = is_typed(matches, "input_graph") && is_typed(matches, "output_graph");
     if let Some(option) = MAKE_GRAPHS.iter().find(|option| is_typed(matches, option))
         && both_given

@@ -74,6 +74,9 @@ pub struct LabelAgreementDocument {
 pub struct NodeDocument {
     /// The sample, counted from 0.
     pub index: usize,
+    /// Its name, where samples have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its score.
     pub score: f64,
     /// Its label, where there are labels.
@@ -124,7 +127,14 @@ impl NodeDocument {
     /// A sample of its score and its label.
     pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
         let label = labels.map(|labels| labels.ids()[node.index]);
-        Self { index: node.index, score: node.score, label, margin: None, fragility: None, overlap: None }
+        let NodeScore { index, score, .. } = node;
+        Self { index, id: None, score, label, margin: None, fragility: None, overlap: None }
+    }
+
+    /// The same with its name, of the names of all samples.
+    #[must_use]
+    pub fn named(self, ids: Option<&[String]>) -> Self {
+        Self { id: ids.map(|ids| ids[self.index].clone()), ..self }
     }
 
     /// Puts its margin, its fragility and its overlap next to the score.

@@ -48,6 +48,11 @@ impl Decoded {
         self.model.graph.as_ref().ok_or_else(missing)
     }
 
+    /// The file, weights that lay in files of their own included.
+    pub(super) fn content(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// What the file says of itself, with the shapes that follow from it.
     pub(super) fn outline(&self) -> Result<Outline, ModelError> {
         let graph = self.graph()?;
@@ -127,6 +132,9 @@ impl Decoded {
         part.check_random()?;
         let value = Value::new(element::FLOAT, shape.to_vec());
         let plan = part.plan(graph, &self.bytes, self.model.opset(), (&input.name, value));
+        if let Ok(plan) = &plan {
+            plan.cost.check(self.bytes.len() as u64, shape.first().map_or(1, |&batch| batch as u64))?;
+        }
         Ok((part, plan))
     }
 
@@ -139,6 +147,7 @@ impl Decoded {
     ) -> Result<Box<dyn Runner>, ModelError> {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let plan = plan?;
+        part.check_depth()?;
         let place = (input.name.as_str(), shape);
         let file =
             write::for_engine(&self.model, self.graph()?, &self.bytes, &part, &plan.rewrites, place, outputs);
@@ -161,7 +170,11 @@ impl Decoded {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let known = match plan {
             Ok(plan) => outputs.iter().map(|&name| Some(plan.values.get(name)?.shape.clone())).collect(),
-            Err(huge @ (ModelError::HugeTensor { .. } | ModelError::HugeConstants { .. })) => {
+            Err(
+                huge @ (ModelError::HugeTensor { .. }
+                | ModelError::HugeConstants { .. }
+                | ModelError::DearConstants { .. }),
+            ) => {
                 return Err(huge);
             }
             // What the built-in engine does not know, the library may.

@@ -8,6 +8,7 @@
 //! refused.
 
 mod built_in;
+mod cost;
 mod engine;
 mod error;
 mod fit;
@@ -148,6 +149,11 @@ impl OnnxModel {
     /// Digest of the file's bytes; weights in files of their own are no part of it.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// Digest of the whole model, weights in files of their own included.
+    pub fn content_digest(&self) -> String {
+        digest_bytes(self.decoded.content())
     }
 
     /// What the file says of itself.

@@ -113,7 +113,7 @@ pub fn predictions(outputs: &Samples<'_>) -> Vec<usize> {
     }
     match outputs.values() {
         Values::F32(values) => by_row(values, outputs.dim()),
-        Values::F64(values) => by_row(values, outputs.dim()),
+        values => by_row(&values.all_doubles(), outputs.dim()),
     }
 }
 

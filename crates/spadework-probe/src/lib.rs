@@ -14,6 +14,7 @@ mod error;
 mod fragility;
 mod grid;
 pub mod intervals;
+mod journal;
 mod kind;
 mod margins;
 mod neighborhood_overlap;
@@ -35,7 +36,7 @@ pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
 pub use neighborhood_overlap::NeighborhoodOverlap;
-pub use output_change::{OutputChange, ProbedOutputs, probe_regressor};
+pub use output_change::{OutputChange, ProbedOutputs, probe_regressor, spread};
 pub use probe::{
     PROBES, ProbeOutcome, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold,
 };

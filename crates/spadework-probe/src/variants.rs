@@ -324,7 +324,7 @@ mod tests {
     fn numbers(samples: &Samples<'_>) -> Vec<f64> {
         match samples.values() {
             Values::F64(values) => values.to_vec(),
-            Values::F32(_) => panic!("the precision stays"),
+            _ => panic!("the precision stays"),
         }
     }
 

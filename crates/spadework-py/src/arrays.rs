@@ -47,6 +47,11 @@ impl<'a> BorrowedRows<'a> {
         self.len
     }
 
+    /// Numbers per row.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
     /// The samples; what is wrong with them names the argument.
     pub(crate) fn samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
         let samples = self.few_samples(argument)?;
@@ -78,15 +83,12 @@ pub(crate) struct Entries<'py>(
 
 impl Entries<'_> {
     /// The graph, with the same rules and messages as for a graph from a file.
-    pub(crate) fn graph(&self, argument: &str) -> PyResult<Graph> {
+    pub(crate) fn graph(&self, argument: &str) -> PyResult<LoadedGraph> {
         let Self(nodes, rows, columns, weights) = self;
         let (rows, columns, weights) = (rows.as_slice()?, columns.as_slice()?, weights.as_slice()?);
         let entries =
             rows.iter().zip(columns).zip(weights).map(|((&row, &column), &weight)| (row, column, weight));
-        match graph_of_entries(argument, *nodes, entries) {
-            Ok(LoadedGraph { graph, .. }) => Ok(graph),
-            Err(error) => Err(PyValueError::new_err(error.to_string())),
-        }
+        graph_of_entries(argument, *nodes, entries).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
 
@@ -142,7 +144,7 @@ impl LabelArrays<'_> {
     }
 }
 
-/// Numbers, one a row.
+/// Numbers, one per row.
 pub(crate) fn column<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyArray1<f64>> {
     PyArray1::from_slice(py, values)
 }

@@ -30,6 +30,8 @@ mod _native {
     #[pymodule_export]
     use crate::calls::graph::{knn_graph, sparse_knn_graph};
     #[pymodule_export]
+    use crate::calls::moved::moved;
+    #[pymodule_export]
     use crate::calls::new_samples::score_new_samples;
     #[pymodule_export]
     use crate::calls::onnx::{describe_model, run_model};
@@ -38,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use crate::calls::probe::probe_model;
     #[pymodule_export]
-    use crate::calls::score::score;
+    use crate::calls::score::{check_gates, score};
     #[pymodule_export]
     use crate::calls::sweep::sweep;
 

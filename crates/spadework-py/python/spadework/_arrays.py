@@ -33,7 +33,7 @@ class GraphEntries(NamedTuple):
 
 
 def as_rows(values: Any, argument: str) -> Rows:
-    """One row of numbers a sample.
+    """One row of numbers per sample.
 
     Bytes (uint8) are pixels and become x/255, as on the command line; other numbers keep their value. float32 stays
     float32, narrower types become float32, all others float64.
@@ -47,7 +47,7 @@ def as_rows(values: Any, argument: str) -> Rows:
 
 
 def sample_shape(values: Any) -> list[int]:
-    """The shape of one sample, for those who do not take it flattened; one number a sample is a shape too."""
+    """The shape of one sample, for those who do not take it flattened; one number per sample is a shape too."""
     shape = np.shape(values)
     return [int(extent) for extent in shape[1:]] or [1]
 
@@ -146,7 +146,7 @@ def _numbers(array: npt.NDArray[Any], argument: str) -> npt.NDArray[Any]:
 
 
 def as_labels(values: Any, samples: int) -> LabelArray | None:
-    """One integer or word a sample; words are numbered in alphabetical order."""
+    """One integer or word per sample; words are numbered in alphabetical order."""
     if values is None:
         return None
     array = _as_array(values, "labels") if not hasattr(values, "columns") else np.asarray(values)

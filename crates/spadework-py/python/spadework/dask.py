@@ -261,7 +261,7 @@ def _nearest(
     rows, others = as_rows(queries, "samples"), as_rows(base, "samples")
     if rows.shape[1] != others.shape[1]:
         raise ValueError(
-            f"samples: every block must have {rows.shape[1]} numbers a sample like the one of sample {first[0]}, got "
+            f"samples: every block must have {rows.shape[1]} numbers per sample like the one of sample {first[0]}, got "
             f"{others.shape[1]} from sample {first[1]} on"
         )
     if metric == "cosine":

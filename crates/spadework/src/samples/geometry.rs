@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::{Metric, Norm, Samples, Side, Standardize, Values};
+use super::{Metric, Norm, Samples, Side, Standardize};
 use crate::error::{Error, Result};
 
 /// Rows or columns that an error names; of the others it gives the number.
@@ -119,11 +119,7 @@ struct Numbers<'s>(&'s Samples<'s>);
 
 impl Numbers<'_> {
     fn at(self, row: usize, column: usize) -> f64 {
-        let at = row * self.0.dim() + column;
-        match self.0.values() {
-            Values::F32(values) => f64::from(values[at]),
-            Values::F64(values) => values[at],
-        }
+        self.0.values().get(row * self.0.dim() + column)
     }
 
     fn column(self, column: usize) -> impl Iterator<Item = f64> {

@@ -1,4 +1,4 @@
-"""The pages of docs/how-to do what they say: every block of Python in them runs, in order."""
+"""The script of the page about perturbations, run by the command."""
 
 from __future__ import annotations
 
@@ -7,31 +7,13 @@ import os
 import re
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
 from conftest import ROOT
 
-PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 SCRIPT = re.compile(r"^```python (\S+\.py)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MODEL = ROOT / "crates/spadework-model/tests/fixtures/onnx/mlp.onnx"
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_every_block_runs(page):
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
-    assert blocks, "a page without code has nothing to run"
-    if any("SPADEWORK_DATA" in block for block in blocks):
-        folder = os.environ.get("SPADEWORK_DATA")
-        if not folder or not os.path.isdir(os.path.join(folder, "graphs")):
-            pytest.skip("set SPADEWORK_DATA to a folder with graphs/")
-    names: dict[str, object] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for block in blocks:
-            exec(compile(block, str(page), "exec"), names)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script needs another first line there")
