@@ -27,6 +27,7 @@ use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::ranking::{Evidence, Known, RankBy};
 use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::resume::Resuming;
 use crate::score::Extras;
 use crate::sides::Inputs;
 use crate::tables::{self, TableFormat};
@@ -90,10 +91,11 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     request.check()?;
     let folder = request.folder.map(ResultFolder::create).transpose()?;
     request.page.check()?;
-    let session = Session::new(observer);
+    let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     let CompareRequest { data, params, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let needs_dense = request.extras.interval.then_some("interval");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;
@@ -102,7 +104,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let is_run = data.models.iter().any(|(_, source)| source.is_model());
     suspicions::about_inputs(&sides.input, is_run && !normalizes, params, &session);
 
-    let mut comparison = compare_models(&sides.set, params, session.monitor())
+    let mut comparison = compare_models(&sides.set, params, &Resuming::new(&session, String::new))
         .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;
     note_graphs(&comparison, &session);
 
@@ -161,6 +163,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     if let Some(folder) = folder {
         compared.write(&folder)?;
         folder.commit()?;
+        session.parts().inspect(|parts| parts.remove_all());
     }
     write_page(request, &compared, &sides, &session)?;
     if request.page.is_asked() {
@@ -322,7 +325,8 @@ fn subsamples(
     for model in &comparison.models {
         scores[model.given] = model.report.model_score.0;
     }
-    let found = intervals(&sides.set, &scores, SUBSAMPLES, &params, session.monitor())?;
+    let monitor = Resuming::new(session, || sides.digests().join(" "));
+    let found = intervals(&sides.set, &scores, SUBSAMPLES, &params, &monitor)?;
     notes::about_subsamples(found.grown, used, session);
     Ok(Some(found))
 }

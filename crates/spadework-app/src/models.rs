@@ -129,6 +129,11 @@ impl<'s> ModelSides<'s> {
         self.files[given]
     }
 
+    /// Digests of the inputs and of the outputs of every model.
+    pub(crate) fn digests(&self) -> Vec<&str> {
+        [&self.input].into_iter().chain(&self.outputs).map(SideView::digest).collect()
+    }
+
     pub(crate) fn label_ids(&self) -> Option<&[i64]> {
         self.labels.as_ref().map(Labels::ids)
     }

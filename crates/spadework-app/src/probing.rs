@@ -104,9 +104,9 @@ impl<'a> Prober<'a> {
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<ModelProbes, Failure> {
-        let prepared = self.runner.prepare(file)?;
+        let (prepared, monitor) = self.runner.prepare(file)?;
         self.mention_cost(file);
-        let monitor = self.runner.session.monitor();
+        let monitor: &dyn Monitor = &monitor;
         let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
         let probe = || probe_model::<Failure, _>(self.inputs, model, &self.params, monitor);
         let probed = with_threads(self.runner.threads, probe)?;
@@ -128,9 +128,9 @@ impl<'a> Prober<'a> {
             Some(targets) => (targets, SpreadOf::Targets),
             None => (spread(known), SpreadOf::Outputs),
         };
-        let prepared = self.runner.prepare(file)?;
+        let (prepared, monitor) = self.runner.prepare(file)?;
         self.mention_cost(file);
-        let monitor = self.runner.session.monitor();
+        let monitor: &dyn Monitor = &monitor;
         let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
         let probe = || probe_regressor::<Failure, _>(self.inputs, unit, model, &self.params, monitor);
         Ok(OutputChangeDocument::new(&with_threads(self.runner.threads, probe)?, of, top))
@@ -146,8 +146,8 @@ impl<'a> Prober<'a> {
         if samples.is_empty() {
             return Ok(Vec::new());
         }
-        let prepared = self.runner.prepare(file)?;
-        let monitor = self.runner.session.monitor();
+        let (prepared, monitor) = self.runner.prepare(file)?;
+        let monitor: &dyn Monitor = &monitor;
         let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
         let find = || broken_variants::<Failure, _>(self.inputs, samples, model, &self.params, monitor);
         with_threads(self.runner.threads, find)
@@ -169,7 +169,7 @@ impl<'a> Prober<'a> {
 }
 
 /// The outputs of a model for some rows. It stops with the probes; the progress is theirs.
-fn outputs(
+pub(crate) fn outputs(
     prepared: &Prepared,
     rows: &Samples<'_>,
     monitor: &dyn Monitor,

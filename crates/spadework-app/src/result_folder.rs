@@ -8,11 +8,11 @@ use spadework::pipeline::SpadeReport;
 use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_probe::{Probed, SampleFacts};
+use spadework_probe::{Probed, SampleFacts, Varied};
 
 use crate::failure::Failure;
 use crate::tables::{self, TableFormat, csv_field};
-use crate::{json, labels, probing};
+use crate::{json, labels, probing, script};
 
 /// A folder for a result.
 #[derive(Debug, Clone, Copy)]
@@ -241,6 +241,7 @@ pub(crate) struct ScoredSamples<'a> {
     pub(crate) ids: Option<&'a [String]>,
     pub(crate) facts: &'a SampleFacts,
     pub(crate) probed: Option<&'a Probed>,
+    pub(crate) varied: Option<&'a Varied>,
 }
 
 impl ScoredSamples<'_> {
@@ -265,6 +266,9 @@ impl ScoredSamples<'_> {
         }
         if let Some(probed) = self.probed {
             columns.extend(probing::columns(probed, self.labels.map(Labels::ids))?);
+        }
+        if let Some(varied) = self.varied {
+            columns.extend(script::columns(varied, self.labels.map(Labels::ids))?);
         }
         Ok(columns)
     }

@@ -4,11 +4,14 @@
 //! for them, and [`Sides::new`] checks those and pairs the sides. Whoever needs an array, its name, its shape or its digest later
 //! asks the [`SideView`], so that nothing is read, checked or digested twice.
 
-use spadework::graph::GraphKind;
-use spadework::samples::Side;
-use spadework::{Error as CoreError, ManifoldPair, PairedSamples, Samples, SpadeParams};
+use spadework::graph::{GraphKind, Weights};
+use spadework::monitor::Stage;
+use spadework::neighbors::SparseRows;
+use spadework::samples::{Side, Standardize};
+use spadework::threads::with_threads;
+use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids, load_sparse};
 use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
@@ -28,13 +31,32 @@ use crate::{labels, notes};
 /// The inputs of a model: an array, or a graph that is read once the number of samples is known.
 #[derive(Debug)]
 pub(crate) enum Inputs<'a> {
-    Array { array: Array<'a>, corruption: Option<Box<CorruptionDocument>> },
+    Array {
+        array: Array<'a>,
+        corruption: Option<Box<CorruptionDocument>>,
+    },
     Graph(&'a GraphSource<'a>),
+    /// Sparse rows, of which the graph is made at once: no other step needs their numbers.
+    Sparse {
+        name: &'a str,
+        graph: LoadedGraph,
+    },
 }
 
 impl<'a> Inputs<'a> {
     /// Loads an array, and corrupts it where asked for.
     pub(crate) fn load(
+        source: &'a InputSource<'a>,
+        corruption: Option<CorruptionRequest>,
+        params: &SpadeParams,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        Self::load_for(None, source, corruption, params, session)
+    }
+
+    /// The same for an option that needs the numbers of the inputs, which sparse rows do not give.
+    pub(crate) fn load_for(
+        needs_dense: Option<&'static str>,
         source: &'a InputSource<'a>,
         corruption: Option<CorruptionRequest>,
         params: &SpadeParams,
@@ -49,7 +71,14 @@ impl<'a> Inputs<'a> {
             InputSource::Array(ArraySource::Rows(rows)) => {
                 return Ok(Self::Array { array: Array::Rows(rows), corruption: None });
             }
-            InputSource::Array(ArraySource::Named(name)) => load(name)?,
+            InputSource::Array(ArraySource::Named(name)) => {
+                if let Some(rows) = load_sparse(name)? {
+                    let needs_dense = needs_dense.or(corruption.map(|_| "corruption"));
+                    let graph = sparse_graph(name, &rows, needs_dense, params, session)?;
+                    return Ok(Self::Sparse { name, graph });
+                }
+                load(name)?
+            }
         };
         let Some(request) = corruption else {
             return Ok(Self::Array { array: Array::Dataset(array), corruption: None });
@@ -63,6 +92,7 @@ impl<'a> Inputs<'a> {
         Ok(match self {
             Inputs::Array { array, .. } => InputView::Array(SideView::of_array(array)?),
             Inputs::Graph(graph) => InputView::Graph(graph),
+            Inputs::Sparse { name, graph } => InputView::Made { name, graph },
         })
     }
 
@@ -70,9 +100,44 @@ impl<'a> Inputs<'a> {
     pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
         match self {
             Inputs::Array { corruption, .. } => corruption.as_deref(),
-            Inputs::Graph(_) => None,
+            Inputs::Graph(_) | Inputs::Sparse { .. } => None,
         }
     }
+}
+
+/// The graph of sparse rows: that of the k asked for. It may be in pieces, which inputs may be.
+fn sparse_graph(
+    name: &str,
+    rows: &SparseRows,
+    needs_dense: Option<&'static str>,
+    params: &SpadeParams,
+    session: &Session<'_>,
+) -> Result<LoadedGraph, Failure> {
+    let refused = [
+        (needs_dense.is_some(), needs_dense.unwrap_or_default()),
+        (params.standardize != Standardize::None, "standardize"),
+        (params.graph != GraphKind::Knn, "graph"),
+        (params.weights != Weights::Unit, "weights"),
+    ];
+    if let Some((_, option)) = refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        return Err(Failure::from(Usage::SparseInputs { option }).about_place(name));
+    }
+    let (metric, neighbors, monitor) = (params.input_metric, params.neighbors, session.monitor());
+    monitor.begin(Stage::NeighborsInput);
+    let lists = with_threads(params.threads, || rows.neighbors(Side::Input, metric, neighbors, monitor));
+    let lists = lists.map_err(|cause| Failure::from(cause).about_place(name))?;
+    session.note(
+        NoteCode::SparseInputs,
+        format!(
+            "{name}: {} sparse rows of {} numbers ({} of them not 0) are joined to their {neighbors} nearest by {metric} distance; \
+             {} concerns the outputs alone",
+            rows.len(),
+            rows.dim(),
+            rows.entries(),
+            session.voice().name("connectivity")
+        ),
+    );
+    Ok(LoadedGraph { graph: Graph::from_neighbors(&lists, neighbors), loops: 0, zeros: 0 })
 }
 
 /// Inputs that were checked, or the graph that is given instead of them.
@@ -80,13 +145,18 @@ impl<'a> Inputs<'a> {
 pub(crate) enum InputView<'s> {
     Array(SideView<'s>),
     Graph(&'s GraphSource<'s>),
+    /// The graph of inputs that are sparse.
+    Made {
+        name: &'s str,
+        graph: &'s LoadedGraph,
+    },
 }
 
 impl<'s> InputView<'s> {
     pub(crate) fn array(&self) -> Option<&SideView<'s>> {
         match self {
             InputView::Array(array) => Some(array),
-            InputView::Graph(_) => None,
+            InputView::Graph(_) | InputView::Made { .. } => None,
         }
     }
 
@@ -97,6 +167,7 @@ impl<'s> InputView<'s> {
                 array.check_length()?;
                 Ok(array)
             }
+            InputView::Made { name, graph } => Ok(SideView::of_graph(name, true, graph.clone())),
             InputView::Graph(source) => {
                 let (name, graph) = load_graph_source(source, Some(nodes), session)?;
                 Ok(SideView::of_graph(name, matches!(source, GraphSource::File(_)), graph))

@@ -22,6 +22,10 @@ pub enum Usage {
     RankedUnprobed { model: String },
     /// A probe that can turn every sample into any other.
     RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
+    /// A program that makes variants, but not as it must.
+    Script { reason: String },
+    /// Variants of the samples of a model that is not a classifier.
+    VariantsWithoutClasses,
     /// A label that is not the position of an output, though the outputs are said to be classes.
     LabelBeyondOutputs { row: usize, label: String, classes: usize },
     /// Probes of an embedding.
@@ -30,6 +34,8 @@ pub enum Usage {
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
     ProjectionOfGraph,
+    /// An option that would make sparse inputs dense, or that is not there for them.
+    SparseInputs { option: &'static str },
     /// A model that would be run on a graph.
     ModelOnGraph { file: String },
     /// A model whose output for a sample depends on what it is run with.
@@ -42,6 +48,8 @@ pub enum Usage {
     NoMargins,
     /// Neighborhoods of outputs that are a graph.
     MovedGraph,
+    /// A plan where a side is a graph.
+    PlanOfGraph { side: Side },
     /// Two outputs that are not of the same samples.
     MovedSamples { before: usize, after: usize },
     /// More samples than there are.
@@ -188,6 +196,12 @@ impl Usage {
                 "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
                 voice.argument("task", "embedding")
             ),
+            Usage::Script { reason } => reason.clone(),
+            Usage::VariantsWithoutClasses => format!(
+                "{} counts how often samples change their class, and the outputs of the model are not classes; {} says that they are",
+                voice.name("probe_with"),
+                voice.argument("task", "classes")
+            ),
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }
@@ -197,6 +211,10 @@ impl Usage {
             Usage::ProjectionOfGraph => {
                 "graph=\"pca:…\" projects the inputs, but `input_graph` is given in their place".to_owned()
             }
+            Usage::SparseInputs { option } => format!(
+                "{} needs dense rows, but these are sparse; save them as an array (.toarray()), or leave it out",
+                voice.name(option)
+            ),
             Usage::ModelOnGraph { file } => {
                 format!("{file}: a model is run on the inputs, but a graph is given in their place")
             }
@@ -218,6 +236,9 @@ impl Usage {
             Usage::MovedGraph => {
                 "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
             }
+            Usage::PlanOfGraph { side } => format!(
+                "--plan tries a score on some of the samples, but the {side}s are a graph: give an array"
+            ),
             Usage::MovedSamples { before, after } => format!(
                 "{} and {} must be outputs for the same samples, got {before} and {after} of them",
                 voice.subject("outputs"),
@@ -245,7 +266,7 @@ impl Usage {
             }
             Usage::NoLayerMatches { patterns } => format!("no layer matches --layers {patterns}"),
             Usage::NoLayerOfInput { input } => format!("no layer depends on input `{input}` alone"),
-            Usage::NoLayerOfRows => "no layer makes one row a sample".to_owned(),
+            Usage::NoLayerOfRows => "no layer makes one row per sample".to_owned(),
             Usage::NoLayer => "there is no layer".to_owned(),
             Usage::GateWithoutProbe { gate } => format!(
                 "{} needs a model that is probed: pass {} and {}",
@@ -282,7 +303,7 @@ impl Usage {
             | Usage::BrokenStage { reason }
             | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
-                format!("says model score {then}, but its arrays give {now}: make the result anew")
+                format!("says model score {then}, but its arrays give {now}: make the result again")
             }
             Usage::OtherArrays { then, now } => format!(
                 "inputs and outputs must be those of the report, whose model score is {then}, got {now}"

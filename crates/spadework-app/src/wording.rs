@@ -86,6 +86,8 @@ note_codes! {
     UnequalColumns = "unequal-columns",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
+    /// The machine has less memory than a run needs.
+    LittleMemory = "little-memory",
     /// Which output of a model is taken.
     OutputChosen = "output-chosen",
     /// An onnxruntime library runs a model that the built-in engine refuses.
@@ -100,6 +102,8 @@ note_codes! {
     NoImages = "no-images",
     /// Entries of a given graph are not edges.
     EntriesLeftOut = "entries-left-out",
+    /// Sparse inputs were searched, for the k asked for.
+    SparseInputs = "sparse-inputs",
     /// The input graph given is in several pieces.
     InputGraphInPieces = "input-graph-in-pieces",
     /// More neighbors than asked for.
@@ -116,6 +120,8 @@ note_codes! {
     SubsamplesGrown = "subsamples-grown",
     /// A model that is given by its outputs is not probed.
     NotProbed = "not-probed",
+    /// Parts of unfinished work cannot be kept.
+    PartsNotKept = "parts-not-kept",
     /// What probes cost.
     ProbeCost = "probe-cost",
     /// Layers that do not make one row per sample.
@@ -244,8 +250,8 @@ impl Hint {
             Hint::WhereReferenceOutputs => {
                 "--reference-outputs says where the outputs of the reference are now"
             }
-            Hint::MakeReference => "make the folder anew with `spadework score --out DIR`",
-            Hint::ReplaceStage => "--force makes it anew; another folder keeps both",
+            Hint::MakeReference => "make the folder again with `spadework score --out DIR`",
+            Hint::ReplaceStage => "--force makes it again; another folder keeps both",
             Hint::MakeGraphs => {
                 "`spadework graph --out RESULT` makes them, or takes those of another program"
             }

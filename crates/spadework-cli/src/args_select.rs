@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use crate::args::{ModelArgs, OutputArgs, one_or_more};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
-use crate::args_probe::ProbeArgs;
+use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::IdsArgs;
 use crate::args_task::TaskArgs;
 
@@ -35,7 +35,7 @@ pub(crate) struct SelectArgs {
     ///
     /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only say which samples these are, and
     /// run models that are given as files.
-    #[arg(long, requires = "against", conflicts_with_all = ["by", "probe", "save_graphs", "output_graph", "task"])]
+    #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), requires = "moved")]
@@ -47,6 +47,8 @@ pub(crate) struct SelectArgs {
     pub(crate) task: TaskArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
 }
 
 /// What probes are for where samples are selected.

@@ -8,6 +8,7 @@ use spadework_document::score::{
     DisparityDocument, EnclosureDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
     ReferencesDocument, ScoreDocument, TimingsDocument,
 };
+use spadework_document::variants::VariantsDocument;
 
 use crate::render::{bar, corruption, interval, number, number_short, printable, table};
 use crate::render_graphs::{graph_lines, numbers_of};
@@ -32,6 +33,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
     text.push_str("\nmost fragile samples\n");
     text.push_str(&node_table(document));
     text.push_str(&facts.probe.as_ref().map(changed).unwrap_or_default());
+    text.push_str(&facts.variants.as_ref().map(flipped).unwrap_or_default());
     text.push_str("\nmost fragile pairs (edges of the input graph)\n");
     text.push_str(&edge_table(document));
     text.push_str(&format!("\n{}\n", timings(&document.timings)));
@@ -94,6 +96,23 @@ fn evidence(facts: &FactsDocument) -> String {
             let meaning = format!("an upper bound: {stays} on every probe{kind}");
             text.push_str(&line("survived", &share_with_range(share), &meaning));
         }
+    }
+    if let Some(found) = &facts.variants {
+        let how = format!(
+            "{} samples, {} variants each{}",
+            grouped(found.samples),
+            found.variants,
+            if found.stopped_early { ", ended early" } else { "" }
+        );
+        let script = printable(&found.script);
+        let meaning = format!("variants by {script} that keep the class ({how})");
+        text.push_str(&line("kept", &share_with_range(&found.kept), &meaning));
+        let stays = if found.accuracy.is_some() { "right" } else { "of the same class" };
+        text.push_str(&line(
+            "survived",
+            &share_with_range(&found.survived),
+            &format!("{stays} on every variant"),
+        ));
     }
     if let Some(found) = &facts.output_change {
         let value = format!("{} (95 % below {})", number_short(found.median), number_short(found.p95));
@@ -239,7 +258,7 @@ fn full_spectrum(scores: &FullSpectrumDocument) -> String {
 
 /// What would give better evidence.
 fn next_step(document: &ScoreDocument) -> String {
-    if document.facts.output_change.is_some() {
+    if document.facts.output_change.is_some() || document.facts.variants.is_some() {
         return String::new();
     }
     let text = match (&document.facts.probe, &document.model) {
@@ -358,6 +377,28 @@ fn changed(probe: &ProbeDocument) -> String {
         probe.changed,
         probe.samples,
         table(&["sample", "margin", "on the worst copy"], rows)
+    )
+}
+
+/// Samples that have another class on a variant.
+fn flipped(found: &VariantsDocument) -> String {
+    if found.top_changed.is_empty() {
+        return String::new();
+    }
+    let rows = found.top_changed.iter().map(|sample| {
+        vec![
+            sample.index.to_string(),
+            sample.flips.to_string(),
+            sample.first_flip.to_string(),
+            number_short(sample.margin),
+            number_short(sample.probe_margin),
+        ]
+    });
+    format!(
+        "\nprobed samples that have another class on a variant: {} of {}, most often first\n{}",
+        found.changed,
+        found.samples,
+        table(&["sample", "variants", "first", "margin", "on the worst"], rows)
     )
 }
 

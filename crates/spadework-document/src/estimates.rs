@@ -73,7 +73,7 @@ impl ShareDocument {
 
     /// The same after so many model evaluations of all samples.
     #[must_use]
-    fn with_evaluations(self, evaluations: u64) -> Self {
+    pub(crate) fn with_evaluations(self, evaluations: u64) -> Self {
         Self { queries: Some(evaluations / (self.n as u64).max(1)), ..self }
     }
 }

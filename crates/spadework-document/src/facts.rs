@@ -9,6 +9,7 @@ use crate::estimates::{EstimatesDocument, ShareDocument};
 use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
+use crate::variants::VariantsDocument;
 use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
@@ -54,6 +55,9 @@ pub struct FactsDocument {
     /// How far probes have moved the outputs of a regressor, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_change: Option<OutputChangeDocument>,
+    /// What variants that a program of the user's made have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variants: Option<VariantsDocument>,
 }
 
 /// The part of the edges that join equal labels.

@@ -305,7 +305,7 @@ pub struct IntervalDocument {
 pub struct ReferencesDocument {
     /// The score of a model that returns its input: always 1.
     pub identity: f64,
-    /// The score of the same outputs dealt out to the inputs at random.
+    /// The score of the permuted baseline: the same outputs, randomly permuted.
     pub permuted: f64,
 }
 
@@ -463,7 +463,7 @@ impl ScoreDocument {
     /// The document of a report, with the `top` most fragile samples and edges.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
         let diagnostics = &report.diagnostics;
         let connection = &diagnostics.connection;

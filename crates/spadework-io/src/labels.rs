@@ -68,6 +68,11 @@ impl Labels {
         self.ids.is_empty()
     }
 
+    /// Whether a number means the same class here and there.
+    pub(crate) fn has_classes_of(&self, other: &Self) -> bool {
+        self.names == other.names
+    }
+
     /// Puts the labels of another part of the same data set behind these.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.ids.append(&mut other.ids);

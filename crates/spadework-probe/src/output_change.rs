@@ -16,6 +16,7 @@ use spadework::samples::Values;
 use crate::black_box::BlackBox;
 use crate::copies::Range;
 use crate::error::Error;
+use crate::journal::Journal;
 use crate::probe::{PROBES, ProbeParams, gathered};
 
 /// Samples that go through a model together, at most.
@@ -79,18 +80,23 @@ where
     params.check()?;
     monitor.begin(PROBES);
     let chosen = params.chosen(inputs.len());
-    let batches = chosen.chunks(BATCH);
-    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox::new(model, rounds, None, monitor);
+    let rounds = chosen.chunks(BATCH).len() as u64 * (params.probes as u64 + 1);
+    let journal = Journal::new("changes", inputs, format!("{params:?}"), monitor);
+    let mut model = BlackBox::new(model, rounds, None, monitor).with_journal(journal);
     let range = range_of(inputs);
-    let mut samples = Vec::with_capacity(chosen.len());
-    for indices in batches {
+    let mut changes = model.take_up();
+    for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
         let rows = gathered(inputs, indices);
         let search = Search { dim: inputs.dim(), indices, rows: &rows, range, params };
-        let changes = search.run(&mut model)?;
-        let found = indices.iter().zip(changes);
-        samples.extend(found.map(|(&index, change)| OutputChange { index, change: change / spread }));
+        let found = search.run(&mut model)?;
+        model.finish(found.iter().copied());
+        changes.extend(found);
     }
+    if let Some(journal) = &model.journal {
+        journal.keep_result();
+    }
+    let found = chosen.iter().zip(changes);
+    let samples = found.map(|(&index, change)| OutputChange { index, change: change / spread }).collect();
     Ok(ProbedOutputs { params: params.clone(), samples, evaluations: model.evaluations, spread })
 }
 
@@ -170,11 +176,7 @@ fn distance(a: &Samples<'_>, b: &Samples<'_>, row: usize) -> f64 {
 }
 
 fn row_of(samples: &Samples<'_>, row: usize) -> Vec<f64> {
-    let place = row * samples.dim()..(row + 1) * samples.dim();
-    match samples.values() {
-        Values::F32(values) => values[place].iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => values[place].to_vec(),
-    }
+    samples.values().doubles(samples.place(row)).into_owned()
 }
 
 /// The standard deviation of targets or outputs: the root mean square distance to their mean.
@@ -191,6 +193,6 @@ pub fn spread(outputs: &Samples<'_>) -> f64 {
 fn range_of(inputs: &Samples<'_>) -> Range {
     match inputs.values() {
         Values::F32(values) => Range::of(values.iter().copied()),
-        Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+        values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
     }
 }

@@ -119,7 +119,7 @@ fn ill_posed(
             facts.set_item("neighbors", neighbors)?;
             "DisconnectedGraphError"
         }
-        CoreError::NotConverged { what, iterations, residuals, tolerance } => {
+        CoreError::NotConverged { what, iterations, residuals, tolerance, .. } => {
             facts.set_item("what", what)?;
             facts.set_item("iterations", iterations)?;
             facts.set_item("residuals", residuals)?;

@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use crate::calls::distortion::distortion;
     #[pymodule_export]
-    use crate::calls::graph::knn_graph;
+    use crate::calls::graph::{knn_graph, sparse_knn_graph};
     #[pymodule_export]
     use crate::calls::moved::moved;
     #[pymodule_export]

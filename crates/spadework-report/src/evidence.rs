@@ -2,9 +2,11 @@
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
+use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::indices::SpreadDocument;
 use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
+use spadework_document::variants::{FlippedDocument, VariantsDocument};
 
 use crate::charts::short;
 use crate::page::{Table, TableCell, percent};
@@ -198,10 +200,49 @@ pub(crate) struct ProbeStory {
 }
 
 impl ProbeStory {
-    /// What probes of a classifier or of a regressor have shown, where it was probed.
+    /// What probes of a classifier or of a regressor, or variants that a program of the user's made, have shown.
     pub(crate) fn of_facts(facts: &FactsDocument, name: &dyn Fn(usize) -> String) -> Option<Self> {
         let of_classes = facts.probe.as_ref().map(|probe| Self::of_classes(probe, name));
-        of_classes.or_else(|| facts.output_change.as_ref().map(|change| Self::of_change(change, name)))
+        of_classes
+            .or_else(|| facts.output_change.as_ref().map(|change| Self::of_change(change, name)))
+            .or_else(|| facts.variants.as_ref().map(|found| Self::of_variants(found, name)))
+    }
+
+    fn of_variants(found: &VariantsDocument, name: &dyn Fn(usize) -> String) -> Self {
+        let stay = if found.accuracy.is_some() { "are classified correctly" } else { "keep their class" };
+        let range = |share: &ShareDocument| {
+            format!("{} ({} – {})", percent(share.estimate), percent(share.lower), percent(share.upper))
+        };
+        let summary = format!(
+            "{} samples went through the model with {} variants each by {}, {} runs in all. A variant keeps the class of its sample in {} \
+             of the cases (95 % interval). {} of the samples {stay} on every variant. {} have another class on one.",
+            grouped(found.samples),
+            grouped(found.variants),
+            found.script,
+            grouped(found.evaluations as usize),
+            range(&found.kept),
+            range(&found.survived),
+            grouped(found.changed),
+        );
+        let row = |sample: &FlippedDocument| {
+            vec![
+                name(sample.index).into(),
+                TableCell::number(sample.flips as f64),
+                TableCell::number(sample.margin),
+                TableCell::number(sample.probe_margin),
+            ]
+        };
+        Self {
+            summary,
+            title: "Samples that have another class on a variant, most often first",
+            changed: Table {
+                name: "changed",
+                caption: "Samples that have another class on a variant, most often first".to_owned(),
+                header: vec!["sample", "variants", "margin", "margin on the worst variant"],
+                rows: found.top_changed.iter().map(row).collect(),
+            },
+            samples: found.top_changed.iter().map(|sample| sample.index).collect(),
+        }
     }
 
     fn of_classes(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {

@@ -2,7 +2,6 @@
 
 use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
 use spadework::pipeline::permuted_score;
-use spadework::samples::Values;
 use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, sparsest_cut};
 use spadework::{Monitor, Samples, SpadeReport};
 use spadework_probe::{accuracy, predictions};
@@ -177,12 +176,6 @@ fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
 }
 
 fn euclidean(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
-    fn between<T: Copy + Into<f64>>(values: &[T], dim: usize, p: usize, q: usize) -> f64 {
-        let row = |at: usize| values[at * dim..(at + 1) * dim].iter().map(|&value| value.into());
-        row(p).zip(row(q)).map(|(a, b): (f64, f64)| (a - b).powi(2)).sum::<f64>().sqrt()
-    }
-    match samples.values() {
-        Values::F32(values) => between(values, samples.dim(), p, q),
-        Values::F64(values) => between(values, samples.dim(), p, q),
-    }
+    let row = |at: usize| samples.values().doubles(samples.place(at));
+    row(p).iter().zip(row(q).iter()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }

@@ -6,7 +6,6 @@
 use serde::Deserialize;
 use spadework::SpadeParams;
 use spadework::pipeline::SpadeReport;
-use spadework::samples::Values;
 use spadework_app::{
     ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, RankBy, Rows,
     compare,
@@ -134,9 +133,11 @@ fn rows<'a>(name: &'a str, array: &'a Dataset) -> Result<Rows<'a>, Failure> {
 impl Digits {
     fn of(images: &Dataset) -> Result<Self, Failure> {
         let samples = images.samples()?;
-        let Values::F32(pixels) = samples.values() else { unreachable!("pixels are of single precision") };
         let ids = images.labels().map(Labels::ids).unwrap_or_default();
-        Ok(Self { pixels: pixels.to_vec(), labels: ids.iter().map(|&id| id as usize).collect() })
+        Ok(Self {
+            pixels: samples.values().all_singles().into_owned(),
+            labels: ids.iter().map(|&id| id as usize).collect(),
+        })
     }
 
     fn image(&self, index: usize) -> &[f32] {

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let mut score = args.model.score(&args.corruption, folder, 0).with_ids(ids);
     score.data.task = args.task.task.into();
     let request = SelectRequest {
-        score: ScoreRequest { probes: args.probe.probes(), ..score },
+        score: ScoreRequest { probes: args.probe.probes_or(&args.script), ..score },
         top,
         by: args.by.map_or(By::Auto, Into::into),
     };

@@ -255,7 +255,7 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
     refused("--model two_sided.onnx --output-name moved", &["needs the inputs `x`, `offset`"]);
     refused("--model mlp.onnx --before-softmax", &["must end in a softmax"]);
     refused("--model mlp.onnx --normalize 1,2,3,4,5,6", &["got 3 each for samples of shape [4]"]);
-    predict(&scene, "--model mlp.onnx --out y.csv").refuses(2, &["--out must end in .npy, got y.csv"]);
+    predict(&scene, "--model mlp.onnx --out y.csv").refuses(2, &["--output must end in .npy, got y.csv"]);
     predict(&scene, "--model mlp.onnx --out x.npy/y.npy").refuses(2, &["x.npy"]);
     scene
         .run("compare --inputs x.npy a=mlp.onnx b=gone.onnx")

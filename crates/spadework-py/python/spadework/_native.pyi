@@ -15,6 +15,7 @@ __all__ = [
     "knn_graph",
     "moved",
     "nearest_between",
+    "sparse_knn_graph",
     "page_of_document",
     "page_of_score",
     "probe_model",
@@ -101,6 +102,11 @@ def sweep(
 ) -> str: ...
 def knn_graph(
     samples: npt.NDArray[Any],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def sparse_knn_graph(
+    samples: tuple[int, int, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]],
     settings: Settings,
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...

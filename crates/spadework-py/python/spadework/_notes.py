@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._arrays import is_sparse
 from ._errors import SpadeworkWarning
 
 if TYPE_CHECKING:
@@ -76,6 +77,17 @@ def about_probabilities(outputs: Rows, whose: str = "") -> list[Note]:
         "are meant for the values before the softmax"
     )
     return [Note("probabilities", message)]
+
+
+def add_sparse(document: dict[str, Any], inputs: Any, chosen: Mapping[str, Any]) -> None:
+    """Says in a document what is done with sparse inputs."""
+    if not is_sparse(inputs):
+        return
+    message = (
+        f"inputs: {inputs.shape[0]} sparse rows are joined to their {chosen['neighbors']} nearest by {chosen['input_metric']} "
+        "distance; `connectivity` concerns the outputs alone"
+    )
+    document["notes"].append({"code": "sparse-inputs", "message": message})
 
 
 def about_softmax(model: str) -> Note:
