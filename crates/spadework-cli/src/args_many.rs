@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use spadework_app::Evidence;
 
 use crate::args::{MethodArgs, OutputArgs};
-use crate::args_data::CorruptionArgs;
+use crate::args_data::{CorruptionArgs, SizeArgs};
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
 use crate::args_report::{IdsArgs, PageArgs};
@@ -143,6 +143,8 @@ pub(crate) struct ModelsArgs {
         required_unless_present = "input_graph"
     )]
     pub(crate) inputs: Option<String>,
+    #[command(flatten)]
+    pub(crate) size: SizeArgs,
     /// A graph of the inputs in their place, taken as it is: edges.csv, a SciPy matrix (.npz) or .mtx
     #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,

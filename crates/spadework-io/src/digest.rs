@@ -26,6 +26,16 @@ pub fn digest(samples: &Samples<'_>) -> String {
     match samples.values() {
         Values::F32(values) => update(&mut hasher, values, |value| f64::from(value).to_le_bytes()),
         Values::F64(values) => update(&mut hasher, values, f64::to_le_bytes),
+        Values::U8(values) => update(&mut hasher, values, {
+            let numbers = pixel_numbers();
+            move |byte| numbers[usize::from(byte)]
+        }),
+        others => {
+            for first in (0..others.len()).step_by(CHUNK) {
+                let numbers = others.doubles(first..others.len().min(first + CHUNK));
+                update(&mut hasher, &numbers, f64::to_le_bytes);
+            }
+        }
     }
     text(&hasher)
 }
@@ -43,6 +53,15 @@ pub fn graph_digest(graph: &Graph) -> String {
 /// A digest of the bytes of a file; `b3sum --length 16` prints the same digits.
 pub fn digest_bytes(bytes: &[u8]) -> String {
     text(Hasher::new().update(bytes))
+}
+
+/// A digest of bytes that come in pieces: `feed` gives them to what it is given.
+pub fn digest_pieces(feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> String {
+    let mut hasher = Hasher::new();
+    feed(&mut |bytes| {
+        hasher.update(bytes);
+    });
+    text(&hasher)
 }
 
 /// Whether a text is a digest of this version.
@@ -68,6 +87,11 @@ fn update<T: Copy>(hasher: &mut Hasher, values: &[T], bytes: impl Fn(T) -> [u8; 
         }
         hasher.update(buffer[..chunk.len()].as_flattened());
     }
+}
+
+/// What every byte stands for, in the bytes that are hashed.
+fn pixel_numbers() -> Box<[[u8; 8]]> {
+    (0..=u8::MAX).map(|byte| f64::from(f32::from(byte) / 255.0).to_le_bytes()).collect()
 }
 
 fn text(hasher: &Hasher) -> String {
@@ -120,6 +144,17 @@ mod tests {
         assert_eq!(digest(&Samples::from_f64(4, 3, double).unwrap()), of(4, &single));
     }
 
+    #[test]
+    fn pixels_have_the_digest_of_the_numbers_they_stand_for() {
+        let bytes: Vec<u8> = (0..5000_u32).map(|at| (at * at % 256) as u8).collect();
+        let numbers: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte) / 255.0).collect();
+        assert_eq!(digest(&Samples::from_u8(50, 100, bytes).unwrap()), of(50, &numbers));
+        let whole: Vec<i16> = (0..5000).map(|at| at - 2500).collect();
+        let numbers: Vec<f32> = whole.iter().map(|&number| f32::from(number)).collect();
+        let samples = Samples::new(50, 100, Values::I16(whole.into())).unwrap();
+        assert_eq!(digest(&samples), of(50, &numbers));
+    }
+
     /// By the Python package `blake3`: `blake3(np.array(x.shape, "<u8").tobytes() + x.astype("<f8").tobytes())` and so on.
     #[test]
     fn digests_are_those_of_another_program() {
@@ -129,6 +164,10 @@ mod tests {
         assert_eq!(of(100, &values), "blake3:c6d3cb0fa894a85cb11fc2db6e8d7ff4");
         let path = Graph::from_edges(3, &[(0, 1), (1, 2)]).unwrap();
         assert_eq!(graph_digest(&path), "blake3:d937bd94ac2f87e65a9e68dfbba15835");
+        assert_eq!(
+            digest_pieces(|take| [b"a", b"b", b"c"].iter().for_each(|piece| take(*piece))),
+            digest_bytes(b"abc")
+        );
         assert_eq!(digest_bytes(b"abc"), "blake3:6437b3ac38465133ffb63b75273a8db5");
     }
 

@@ -4,6 +4,7 @@ use spadework_document::check::{CheckDocument, GateDocument, Outcome};
 
 use super::words::{finding, new_failures, title, verdict};
 use crate::tables::markdown_field;
+use crate::wording::Voice;
 
 /// The outcome as Markdown: what the gates come to, and a table of them.
 pub(super) fn to_markdown(document: &CheckDocument) -> String {
@@ -14,7 +15,7 @@ pub(super) fn to_markdown(document: &CheckDocument) -> String {
     format!(
         "### Spadework: {}\n\n{}\n\n|  | gate | found |\n| --- | --- | --- |\n{rows}{}{notes}",
         if document.passed { "passed" } else { "failed" },
-        markdown_field(&verdict(document)),
+        markdown_field(&verdict(document, Voice::Command)),
         failures.unwrap_or_default()
     )
 }

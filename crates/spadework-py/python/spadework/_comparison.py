@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from . import _files, _log
 from ._document import Paged
 from ._optional import needed
-from ._report import Report, html_table
+from ._notebook import html_table
+from ._report import Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -89,7 +90,7 @@ class Comparison(Paged, Mapping[str, Report]):
         return list(self.document["agreement"])
 
     def to_frame(self) -> DataFrame:
-        """A row a model, most robust first, as a pandas frame.
+        """A row per model, most robust first, as a pandas frame.
 
         Returns
         -------

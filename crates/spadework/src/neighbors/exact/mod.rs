@@ -11,6 +11,7 @@
 //!
 //! **Steps.**
 //! 1. `axes`: principal axes of a sample of the rows. Any orthonormal axes keep the result right; good ones make it fast.
+//!    `pooling`: long rows, as images are, are first reduced to sums over blocks of neighboring pixels.
 //! 2. `coordinates`: the short vectors, and how far rounding may have moved them.
 //! 3. `plan`: how many coordinates pay, measured on a few rows; all of them, unrotated, where the data have no main axes.
 //! 4. `order`: rows sorted into leaves of near samples, each with its bounding box; `panels`: their short vectors packed
@@ -18,6 +19,8 @@
 //! 5. Every row finds its nearest in its own leaf and those near it, so that its radius is nearly the final one; then pairs
 //!    of leaves are compared, each pair once for both its sides, skipping those whose boxes lie further apart than their
 //!    rows' radii (`tiles`). Radii shrink as neighbors are found (`best`).
+//!
+//! A search that was interrupted goes on with the lists as they were and the leaves that were still to come (`resume`).
 //!
 //! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` says why).
 //! If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and
@@ -32,21 +35,25 @@ mod low_dimensional;
 mod order;
 mod panels;
 mod plan;
+mod pooling;
+mod resume;
 mod tiles;
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::between::search_every_pair;
-use super::{BruteForce, Element, NeighborLists, NeighborSearch, Rows, check_neighbors};
+use super::{BruteForce, NeighborLists, NeighborSearch, RowSource, check_neighbors, with_rows};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
 use panels::Panels;
 use plan::Plan;
+use pooling::Pooled;
+use resume::Unfinished;
 use tiles::Tiles;
 
 pub use low_dimensional::TreeSearch;
@@ -101,6 +108,23 @@ impl ExactSearch {
     }
 }
 
+/// Bytes that the exact search of some samples takes in addition to them, at most; the lists are included.
+pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
+    /// What a neighbor takes while it is searched, and what a list takes.
+    const LIST: (usize, usize) = (64, 128);
+    let coordinates = if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
+        0
+    } else if samples.dim() <= low_dimensional::MOST_DIMENSIONS {
+        samples.dim() * size_of::<f64>()
+    } else {
+        let looked_at =
+            with_rows!(samples, rows => Pooled::of(rows).map_or(samples.dim(), |pooled| pooled.dim()));
+        // As they come, and packed.
+        2 * looked_at * size_of::<i16>()
+    };
+    samples.len() * (coordinates + neighbors * LIST.0 + LIST.1)
+}
+
 /// The lists of a search that may cost what it likes.
 fn found(lists: Option<NeighborLists>) -> NeighborLists {
     lists.unwrap_or_else(|| unreachable!("no cost is too high"))
@@ -111,7 +135,7 @@ fn found(lists: Option<NeighborLists>) -> NeighborLists {
 /// # Complexity
 /// n²m operations in products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
 /// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the
-/// lists, and some blocks a thread.
+/// lists, and some blocks a thread. Of long rows of pixels an eighth of that is enough.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductSearch;
 
@@ -135,53 +159,56 @@ impl ProductSearch {
         monitor: &dyn Monitor,
     ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
-        let dim = samples.dim();
         if samples.norm() != Norm::Euclidean {
             return search_every_pair(samples, neighbors, monitor).map(Some);
         }
-        if dim > MOST_DIMENSIONS {
+        if samples.dim() > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
-        match samples.values() {
-            Values::F32(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-            Values::F64(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-        }
+        with_rows!(samples, rows => search(samples, rows, neighbors, most_core_seconds, monitor))
     }
 }
 
-fn search<T: Element>(
+fn search<R: RowSource>(
     samples: &Samples<'_>,
-    rows: Rows<'_, T>,
+    rows: R,
     neighbors: usize,
     most_core_seconds: f64,
     monitor: &dyn Monitor,
 ) -> Result<Option<NeighborLists>> {
-    let Some(frame) = Frame::of(rows) else {
+    let plan = match Pooled::of(rows) {
+        Some(pooled) => Frame::of(pooled).map(|frame| Plan::new(rows, pooled, &frame, neighbors)),
+        None => Frame::of(rows).map(|frame| Plan::new(rows, rows, &frame, neighbors)),
+    };
+    let Some(Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves }) = plan else {
         // So large that squares do not fit.
         return BruteForce.search(samples, neighbors, monitor).map(Some);
     };
-    let Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves } = Plan::new(rows, &frame, neighbors);
     let leaves = Leaves::new(&coordinates, leaf_rows);
     coordinates.permute(leaves.order());
-    let units = Units { factor: coordinates.unit, lost: rows.dim as f64 * f64::MIN_POSITIVE };
+    let units = Units { factor: coordinates.unit, lost: rows.dim() as f64 * f64::MIN_POSITIVE };
     let best = BestLists::new(leaves.len(), neighbors, units);
     let (coarse, fine) = match coarse_axes {
         Some(count) => (Panels::of_first(&coordinates, count), Some(coordinates)),
         None => (Panels::of_all(&coordinates), None),
     };
-    let tiles = Tiles::new(rows, coarse, fine, leaves, near_leaves, best);
+    let mut tiles = Tiles::new(rows, coarse, fine, leaves, near_leaves, best);
 
-    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.search_near(leaf, monitor))?;
+    let unfinished = Unfinished::new(samples, neighbors, monitor);
+    let leaves_done = unfinished.take_up(&mut tiles);
+
+    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
+        leaves_done.unless_near(leaf, || tiles.search_near(leaf, monitor))?;
+        unfinished.keep_if_due(&tiles, &leaves_done);
+        Ok(())
+    })?;
     if tiles.remaining_core_seconds() > most_core_seconds {
         return Ok(None);
     }
     let (done, total) = (AtomicU64::new(0), tiles.pair_count());
     (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
-        tiles.compare_with_later(leaf, monitor)?;
+        leaves_done.unless_compared(leaf, || tiles.compare_with_later(leaf, monitor))?;
+        unfinished.keep_if_due(&tiles, &leaves_done);
         let pairs = (tiles.leaf_count() - leaf) as u64;
         monitor.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
         Ok(())
