@@ -132,6 +132,19 @@ class Data:
         outputs = lambda: random_network(np.load(inputs), 64, 10, np.random.default_rng(0))
         return inputs, self.cached("cifar10_90k_outputs", outputs)
 
+    def embeddings(self, n=50_000, dim=768):
+        """Items of 200 topics that lie in fewer dimensions than they are told in, and of different lengths."""
+
+        def draw():
+            rng = np.random.default_rng(0)
+            normal = lambda *shape: rng.standard_normal(shape, np.float32)
+            latent = 64
+            points = normal(200, latent)[rng.integers(0, 200, n)] + 0.7 * normal(n, latent)
+            lengths = np.exp(0.2 * normal(n, 1))
+            return lengths * (points @ normal(latent, dim) / np.float32(latent) ** 0.5 + 0.1 * normal(n, dim))
+
+        return self.cached(f"embeddings_{n}x{dim}", draw)
+
     def gaussian(self, n=10_000, dim=784):
         """No direction says more than another: nothing to prune by."""
         draw = lambda: np.random.default_rng(0).standard_normal((n, dim), np.float32)

@@ -1,6 +1,6 @@
 """Compare `spadework predict` with onnxruntime on small random models.
 
-usage: python scripts/check_random_models.py PATH-OF-SPADEWORK [--models 300] [--seed 1]
+usage: python scripts/check_random_models.py PATH-OF-SPADEWORK [--models 300] [--seed 1] [--minutes M]
 
 Every model is a chain of random operators with random attributes. The built-in engine must give what onnxruntime gives, or refuse
 with a message that names onnxruntime. Exit code 0: it does. 1: an output differs, or a run ended in another way; the model is kept
@@ -14,6 +14,7 @@ import collections
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -467,13 +468,17 @@ def main() -> int:
     parser.add_argument("spadework")
     parser.add_argument("--models", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, help="stop after so long, however many models that are")
     options = parser.parse_args()
     counts: collections.Counter[str] = collections.Counter()
     refused: collections.Counter[str] = collections.Counter()
     kept = Path(tempfile.gettempdir()) / f"spadework-random-models-{options.seed}"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        until = time.monotonic() + 60 * (options.minutes or float("inf"))
         for at in range(options.models):
+            if time.monotonic() >= until:
+                break
             outcome, detail = check(options.spadework, np.random.default_rng([options.seed, at]), folder)
             counts[outcome] += 1
             if outcome == "refused":
@@ -483,9 +488,10 @@ def main() -> int:
                 (kept / f"{at}.onnx").write_bytes((folder / "model.onnx").read_bytes())
                 (kept / f"{at}.npy").write_bytes((folder / "x.npy").read_bytes())
                 print(f"{outcome:8} model {at} ({kept}/{at}.onnx): {detail}")
-    print(f"{options.models} random models, seed {options.seed}: {dict(counts)}; refused: {dict(refused)}")
+    total = counts.total()
+    print(f"{total} random models, seed {options.seed}: {dict(counts)}; refused: {dict(refused)}")
     # A generator or an engine that refuses everything would prove nothing.
-    return int(counts["differs"] + counts["failed"] > 0 or counts["agrees"] < options.models // 2)
+    return int(counts["differs"] + counts["failed"] > 0 or counts["agrees"] < total // 2)
 
 
 if __name__ == "__main__":

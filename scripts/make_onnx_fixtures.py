@@ -331,7 +331,39 @@ def engines():
     write("branch", model([branch], [info("x", ["n", 4])], [info("y", ["n", 4])], [flag]))
 
 
+def budgets():
+    """Files of a kilobyte that ask for minutes, or for gigabytes."""
+    x, y = [info("x", ["n", 4])], [info("y", ["n", 4])]
+    ints = lambda name, values: numpy_helper.from_array(np.array(values, np.int64), name)
+    value = helper.make_tensor("value", FLOAT, [1], [1e-4])
+    products = lambda count: [helper.make_node("MatMul", [f"a{at}", "a0"], [f"a{at + 1}"], f"product{at}") for at in range(count)]
+    nodes = [
+        helper.make_node("ConstantOfShape", ["size"], ["a0"], "filled", value=value),
+        *products(6),
+        helper.make_node("ReduceMax", ["a6"], ["most"], "most", keepdims=0),
+        helper.make_node("Add", ["x", "most"], ["y"], "add"),
+    ]
+    write("dear_constants", model(nodes, x, y, [ints("size", [2048, 2048])]))
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["largest"], "largest", axes=[1], keepdims=1),
+        helper.make_node("Reshape", ["largest", "points"], ["a"], "point"),
+        helper.make_node("Expand", ["a", "size"], ["a0"], "expanded"),
+        *products(3),
+        helper.make_node("ReduceMax", ["a3"], ["most"], "most", axes=[1, 2], keepdims=0),
+        helper.make_node("Reshape", ["most", "column"], ["added"], "column"),
+        helper.make_node("Add", ["x", "added"], ["y"], "add"),
+    ]
+    write("dear", model(nodes, x, y, [ints("points", [-1, 1, 1]), ints("size", [1, 2048, 2048]), ints("column", [-1, 1])]))
+    nodes = [helper.make_node("Concat", [f"v{at}" if at else "x"] * 2, [f"v{at + 1}"], f"twice{at}", axis=1) for at in range(26)]
+    nodes += [
+        helper.make_node("ReduceMax", ["v26"], ["most"], "most", axes=[1], keepdims=1),
+        helper.make_node("Add", ["x", "most"], ["y"], "add"),
+    ]
+    write("wide", model(nodes, x, y, []))
+
+
 if __name__ == "__main__":
     runnable()
     refused()
     engines()
+    budgets()

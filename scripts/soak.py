@@ -3,19 +3,23 @@
 
     scripts/soak.py target/release/spadework --minutes 3 --seed 1
 
-Needs numpy, scipy and mpmath. Every part has a third of the time:
+Needs numpy, scipy and mpmath, and onnx and onnxruntime for the last part, which is left out without them. Every part has a quarter
+of the time:
 
 graphs  random pairs of graphs, with weights over up to eight decades and scales up to 1e±250. The score must agree with a dense
         solution in 60 digits (mpmath, up to 14 nodes) or in double precision (SciPy, when the graphs are well conditioned),
         and lie within its bounds; otherwise the command must refuse with exit code 3.
 files   files of every format, mutated: bytes flipped, cut out, repeated or put in. Exit codes are 0, 2 or 3, stderr has one
         message, no run takes more than 2 GB or 20 seconds.
-kills   `score --out` killed with SIGKILL at random moments, then run again: numbers and tables must be those of a run that was
-        not interrupted.
+kills   `score --out` and `compare --out`, of arrays and of a model that is probed, killed with SIGKILL at random moments, then run
+        again: numbers and tables must be those of a run that was not interrupted. Parts are kept ten times a second, so that
+        most kills are within a stage; how many runs took up parts is counted.
+models  random models against onnxruntime (scripts/check_random_models.py).
 
 The last line has the figures; the exit code is 1 where anything was wrong. Files that made it so are kept.
 """
 import argparse
+import importlib.util
 import json
 import pathlib
 import random
@@ -31,7 +35,9 @@ import mpmath
 import numpy as np
 import scipy.linalg
 
-FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "crates/spadework-io/tests/fixtures"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIXTURES = ROOT / "crates/spadework-io/tests/fixtures"
+MODEL = ROOT / "crates/spadework-model/tests/fixtures/onnx/mlp.onnx"
 MEMORY = 2 << 30
 SECONDS = 20
 
@@ -171,35 +177,60 @@ def numbers(folder):
     document = json.loads((folder / "result.json").read_text())
     for field in ("timings", "command", "made_from"):
         document.pop(field, None)
-    return document, (folder / "nodes.csv").read_bytes(), (folder / "edges.csv").read_bytes()
+    return document, {table.name: table.read_bytes() for table in sorted(folder.glob("*.csv"))}
 
 
 def check_kills(binary, source, until, folder):
-    counts = {"kills": 0, "at work": 0, "resumed": 0, "wrong": 0}
+    counts = {"kills": 0, "at work": 0, "resumed": 0, "from parts": 0, "wrong": 0}
     generator = np.random.default_rng(source.randrange(1 << 30))
     inputs = generator.random((3000, 40)).astype(np.float32)
     np.save(folder / "x.npy", inputs)
     np.save(folder / "y.npy", np.sin(3 * inputs[:, :3]) + inputs[:, 3:6])
-    score = [binary, "score", "--quiet", "--inputs", "x.npy", "--outputs", "y.npy", "--out"]
-    began = time.monotonic()
-    subprocess.run([*score, "whole"], cwd=folder, check=True, capture_output=True)
-    took = time.monotonic() - began
+    np.save(folder / "few.npy", inputs[:1500, :4])
+    for copy in ("a.onnx", "b.onnx"):
+        shutil.copy(MODEL, folder / copy)
+    probe = ["--probe", "linf:0.1", "--probes", "60", "--probe-samples", "1500"]
+    commands = [
+        ["score", "--inputs", "x.npy", "--outputs", "y.npy"],
+        ["score", "--inputs", "few.npy", "--model", "a.onnx", *probe],
+        ["compare", "--inputs", "few.npy", "--model", "a=a.onnx", "--model", "b=b.onnx", *probe],
+    ]
+    environment = {"PATH": "/usr/bin:/bin", "SPADEWORK_PART_SECONDS": "0.1"}
+    times = []
+    for at, command in enumerate(commands):
+        began = time.monotonic()
+        subprocess.run([binary, *command, "--out", f"whole{at}"], cwd=folder, check=True, capture_output=True, env=environment)
+        times.append(time.monotonic() - began)
     while time.monotonic() < until:
+        at = source.randrange(len(commands))
+        call = [binary, *commands[at], "--out", "result"]
         for _ in range(source.randrange(1, 4)):
-            child = subprocess.Popen([*score, "result"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            time.sleep(source.random() * took)
+            child = subprocess.Popen(call, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+            time.sleep(source.random() * times[at])
             counts["at work"] += child.poll() is None
             child.send_signal(signal.SIGKILL)
             child.wait()
             counts["kills"] += 1
-        done = subprocess.run([*score, "result"], cwd=folder, capture_output=True)
+        done = subprocess.run(call, cwd=folder, capture_output=True, env=environment)
         counts["resumed"] += 1
+        counts["from parts"] += b"continue where an earlier run was interrupted" in done.stderr
         leftovers = [path.name for path in [*folder.iterdir(), *(folder / "result").iterdir()] if path.name.startswith(".") and ".tmp-" not in path.name]
-        if done.returncode != 0 or numbers(folder / "result") != numbers(folder / "whole") or leftovers:
+        if done.returncode != 0 or numbers(folder / "result") != numbers(folder / f"whole{at}") or leftovers:
             counts["wrong"] += 1
             keep(folder, f"kills-{counts['kills']}")
         shutil.rmtree(folder / "result")
     return counts
+
+
+def check_models(binary, source, until, folder):
+    """Random models, by the script that compares them."""
+    minutes = (until - time.monotonic()) / 60
+    script = [sys.executable, str(ROOT / "scripts/check_random_models.py"), binary, "--models", "1000000"]
+    call = [*script, "--minutes", str(minutes), "--seed", str(source.randrange(1 << 30))]
+    done = subprocess.run(call, cwd=folder, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    print(*lines[:-1], sep="\n", end="\n" * (len(lines) > 1), file=sys.stderr)
+    return {"models": lines[-1] if lines else done.stderr.strip(), "wrong": int(done.returncode != 0)}
 
 
 def keep(folder, name):
@@ -215,10 +246,13 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     figures, is_right = [], True
-    for part in (check_graphs, check_files, check_kills):
+    parts = [check_graphs, check_files, check_kills]
+    if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime")):
+        parts.append(check_models)
+    for part in parts:
         source = random.Random(f"{chosen.seed} {part.__name__}")
         with tempfile.TemporaryDirectory() as folder:
-            counts = part(chosen.binary, source, time.monotonic() + 20 * chosen.minutes, pathlib.Path(folder))
+            counts = part(chosen.binary, source, time.monotonic() + 15 * chosen.minutes, pathlib.Path(folder))
         is_right &= counts["wrong"] == 0
         figures.append(", ".join(f"{name} {count:.1e}" if isinstance(count, float) else f"{name} {count}" for name, count in counts.items()))
     print(f"soak: seed {chosen.seed}, {chosen.minutes:g} minutes: " + "; ".join(figures))

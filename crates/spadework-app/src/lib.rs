@@ -29,6 +29,7 @@ mod new_samples;
 mod notes;
 mod observer;
 mod pages;
+mod parts;
 mod places;
 mod plan;
 mod predict;
@@ -36,8 +37,10 @@ mod probing;
 mod ranking;
 mod report;
 mod result_folder;
+mod resume;
 mod room;
 mod score;
+mod script;
 mod select;
 mod side_view;
 mod sides;
@@ -75,13 +78,14 @@ pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_scor
 pub use result_folder::{FolderRequest, GraphFormat};
 pub use room::size;
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
+pub use script::{ScriptProbes, ScriptRequest};
 pub use select::{By, SelectRequest, Selected, select};
 pub use stages::{
     EigenStageRequest, GraphStageRequest, ScoresStageRequest, StagedEigenpairs, StagedGraphs, StagedScores,
     find_eigenpairs, make_graphs, make_scores,
 };
 pub use sweep::{SweepRequest, Swept, sweep};
-pub use tables::{TableFormat, csv_field};
+pub use tables::{TableFormat, csv_field, markdown_field};
 pub use usage::{OtherStage, Usage};
 pub use wording::{Hint, NoteCode, Voice};
 

@@ -12,6 +12,7 @@ use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared
 use crate::failure::Failure;
 use crate::observer::Session;
 use crate::places::working_folder;
+use crate::resume::Resuming;
 use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::{NoteCode, Voice};
@@ -51,23 +52,29 @@ impl<'a> ModelRunner<'a> {
             );
         }
         let Some(samples) = inputs.samples() else { return Err(on_graph(file)) };
-        let monitor = self.session.monitor();
+        let monitor = self.resuming(model, sample);
         let mut outputs =
-            with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, monitor)))??;
-        let outputs = outputs.swap_remove(0);
+            with_threads(self.threads, || Ok::<_, spadework::Error>(prepared.run(samples, &monitor)))??;
         check_alone(file, &prepared, samples, &outputs)?;
+        let outputs = outputs.swap_remove(0);
         let document = document(model, output, softmax, self.options, prepared.library());
         Ok((outputs, document))
     }
 
     /// A model file made ready for other samples of the inputs' shape, a few at a time. What it is like has been noted when it
-    /// was run.
-    pub(crate) fn prepare(&self, file: &str) -> Result<Prepared, Failure> {
+    /// was run. With it comes the monitor for work that depends on it.
+    pub(crate) fn prepare(&self, file: &str) -> Result<(Prepared, Resuming<'_>), Failure> {
         let inputs = self.model_inputs(file)?;
         let model = OnnxModel::open(file)?;
         let output = model.output(self.options)?;
         let options = RunOptions { few_at_a_time: true, ..self.options.clone() };
-        Ok(model.prepare(inputs.sample_shape(), &[output], &options)?)
+        let prepared = model.prepare(inputs.sample_shape(), &[output], &options)?;
+        Ok((prepared, self.resuming(&model, inputs.sample_shape())))
+    }
+
+    /// The monitor for work that depends on a model and on how it is run.
+    fn resuming(&self, model: &OnnxModel, sample: &[usize]) -> Resuming<'_> {
+        Resuming::new(self.session, || format!("{} {sample:?} {:?}", model.content_digest(), self.options))
     }
 
     /// What a model is run on.
@@ -116,24 +123,26 @@ pub(crate) fn note_library(file: &str, prepared: &Prepared, session: &Session<'_
 
 /// Runs some samples by themselves: an operator along the axis of the batch (a mean, a running sum) gives outputs of the right shape
 /// that depend on the other samples.
-fn check_alone(
+pub(crate) fn check_alone(
     file: &str,
     prepared: &Prepared,
     samples: &Samples<'_>,
-    outputs: &Dataset,
+    outputs: &[Dataset],
 ) -> Result<(), Failure> {
     /// Batches of other sizes are multiplied in another order; a mean over samples changes far more.
     const TOLERANCE: f64 = 1e-3;
     // The first sample of a batch is the one that a running sum leaves alone.
     let few: BTreeSet<usize> = [1, samples.len() / 2, samples.len() - 1].into_iter().collect();
-    let together = outputs.few_samples()?;
+    let together = outputs.iter().map(Dataset::few_samples).collect::<Result<Vec<_>, _>>()?;
     for sample in few.into_iter().filter(|&sample| sample < samples.len() && samples.len() > 1) {
-        let alone = prepared.run(&samples.rows(&[sample as u32])?, &Silent)?.swap_remove(0);
-        let (alone, expected) = (row(&alone.few_samples()?, 0), row(&together, sample));
-        let size = expected.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
-        let differ = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * size;
-        if alone.len() != expected.len() || alone.iter().zip(&expected).any(differ) {
-            return Err(Usage::MixedBatch { file: file.to_owned(), sample }.into());
+        let alone = prepared.run(&samples.rows(&[sample as u32])?, &Silent)?;
+        for (alone, together) in alone.iter().zip(&together) {
+            let (alone, expected) = (row(&alone.few_samples()?, 0), row(together, sample));
+            let size = expected.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
+            let differ = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * size;
+            if alone.len() != expected.len() || alone.iter().zip(&expected).any(differ) {
+                return Err(Usage::MixedBatch { file: file.to_owned(), sample }.into());
+            }
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! What a reader of a result must know besides its numbers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 
 use spadework::Samples;
@@ -10,6 +10,7 @@ use spadework::pipeline::{Diagnostics, SUBSAMPLES};
 use spadework_document::score::CorruptionDocument;
 
 use crate::observer::Session;
+use crate::printable;
 use crate::wording::{NoteCode, Voice};
 
 /// Sums of probabilities in single precision are off by less than this.
@@ -79,6 +80,26 @@ pub(crate) fn about_accuracy(
             ),
         );
     }
+}
+
+/// Samples that share a name; `source` is what the user typed for the names.
+pub(crate) fn about_ids(ids: Option<&[String]>, source: Option<&str>, session: &Session<'_>) {
+    let (Some(ids), Some(source)) = (ids, source) else { return };
+    let mut first = HashMap::new();
+    let mut repeated = ids.iter().enumerate().filter_map(|(row, id)| {
+        let earlier = *first.entry(id).or_insert(row);
+        (earlier < row).then_some((id, earlier, row))
+    });
+    let Some((id, earlier, row)) = repeated.next() else { return };
+    let others = repeated.count();
+    let more = if others == 0 { String::new() } else { format!(", and {others} more samples share an id") };
+    session.note(
+        NoteCode::RepeatedIds,
+        format!(
+            "{source}: samples {earlier} and {row} (counted from 0) have the same id, {}{more}",
+            printable(id)
+        ),
+    );
 }
 
 /// How the graphs of one model came about.

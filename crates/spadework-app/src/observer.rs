@@ -1,10 +1,12 @@
 //! What a caller sees of the work while it goes on.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use spadework::Monitor;
 use spadework_document::Note;
 
+use crate::parts::Parts;
 use crate::wording::{NoteCode, Voice};
 
 /// Follows the work: its progress, a way to stop it, and notes as they come.
@@ -20,11 +22,21 @@ pub trait Observer: Monitor {
 pub(crate) struct Session<'a> {
     observer: &'a dyn Observer,
     notes: Mutex<Vec<Note>>,
+    parts: Option<Parts>,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(observer: &'a dyn Observer) -> Self {
-        Self { observer, notes: Mutex::new(Vec::new()) }
+        Self { observer, notes: Mutex::new(Vec::new()), parts: None }
+    }
+
+    /// The same with parts of unfinished work kept in the folder of a result.
+    pub(crate) fn keeping_parts(self, result: Option<&Path>) -> Self {
+        Self { parts: result.map(Parts::of_result), ..self }
+    }
+
+    pub(crate) fn parts(&self) -> Option<&Parts> {
+        self.parts.as_ref()
     }
 
     pub(crate) fn monitor(&self) -> &'a dyn Monitor {

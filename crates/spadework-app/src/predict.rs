@@ -11,7 +11,7 @@ use spadework_probe::accuracy;
 
 use crate::data::ArraySource;
 use crate::failure::Failure;
-use crate::model_runner::{document, note_library, note_output, note_softmax};
+use crate::model_runner::{check_alone, document, note_library, note_output, note_softmax};
 use crate::observer::{Observer, Session};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
@@ -80,6 +80,7 @@ pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<
     }
     let outputs =
         with_threads(request.threads, || prepared.run(samples, session.monitor()).map_err(Failure::from))?;
+    check_alone(model.name(), &prepared, samples, &outputs)?;
     let accuracy = match inputs.labels() {
         Some(labels) => accuracy(&outputs[0].few_samples()?, labels.ids())?,
         None => None,

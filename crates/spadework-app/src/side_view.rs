@@ -121,6 +121,11 @@ impl<'s> SideView<'s> {
         self.is_file
     }
 
+    /// What the user typed; none of an array in memory.
+    pub(crate) fn file_name(&self) -> Option<&'s str> {
+        self.is_file.then_some(self.name)
+    }
+
     /// The shape in the file; empty where it is a graph.
     pub(crate) fn shape(&self) -> &'s [usize] {
         self.shape

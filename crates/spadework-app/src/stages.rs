@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::observer::{Observer, Session};
 use crate::places::file_name;
 use crate::result_folder::{FolderRequest, GraphFormat, ResultFolder};
+use crate::resume::Resuming;
 use crate::score::Scored;
 use crate::side_view::Array;
 use crate::sides::with_sides;
@@ -66,14 +67,15 @@ pub fn make_graphs(
 ) -> Result<StagedGraphs, Failure> {
     let GraphStageRequest { data, params, .. } = request;
     params.check()?;
-    let session = Session::new(observer);
+    let session = Session::new(observer).keeping_parts(Some(request.result));
     let (graphs, document, files) = with_sides(data, params, &session, |sides| {
         let store = Store::of_result(request.result, request.force, &session)?.with_sides(sides);
-        let graphs = graphs_of(&sides.pair, params, &store, session.monitor())
+        let graphs = graphs_of(&sides.pair, params, &store, &Resuming::new(&session, String::new))
             .map_err(|failure| failure.with_params(params))?;
         let files = graph_files(store.path());
         Ok((graphs, store.into_graph_stage(), files))
     })?;
+    session.parts().inspect(|parts| parts.remove_all());
     notes::about_graphs(&graphs.diagnostics, graphs.graphs.nodes(), &session);
     for format in request.formats {
         let file = |side: &str| request.result.join(format!("{side}_graph.{}", format.ending()));
@@ -198,7 +200,7 @@ pub fn make_scores(
     if let Some(labels) = &labels {
         let source = request.labels.as_ref().and_then(LabelSource::name);
         let source = source.unwrap_or("the labels that came with the graphs");
-        labels::check_count(labels, graphs.nodes(), Some(source))?;
+        labels::check_count(labels.len(), graphs.nodes(), Some(source))?;
     }
     let without_samples = recipe(request, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
     let recipe = |found| without_samples.clone().with("samples", if found { "found" } else { "none" });
@@ -247,7 +249,7 @@ pub fn make_scores(
     }
     document.made_from = Some(recipe);
     document.notes = session.notes();
-    let scored = Scored { report, facts, labels, ids: None, probes: None, document };
+    let scored = Scored { report, facts, labels, ids: None, probes: None, variants: None, document };
     folder.write_score(&scored.document, &scored.samples())?;
     folder.commit()?;
     Ok(StagedScores::Made(Box::new(scored)))

@@ -45,6 +45,7 @@ pub(crate) fn about_inputs(
 
 /// Columns of a table whose spreads differ so much that distances are those of the widest.
 fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
+    // Before the numbers are looked at: large arrays are not of columns.
     if samples.dim() < 2 || samples.dim() > MOST_COLUMNS {
         return;
     }

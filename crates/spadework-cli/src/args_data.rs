@@ -33,8 +33,8 @@ pub(crate) struct CorruptArgs {
     #[arg(long, value_name = "1-5")]
     pub(crate) severity: Severity,
     /// The file to write, .npy: as many images in the same order and shape, from 0 to 1
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+    #[arg(long, alias = "out", value_name = "FILE.npy")]
+    pub(crate) output: PathBuf,
     /// Channels, height and width of an image, where the array does not tell: 1x28x28, 3x32x32, 32x32x3, 28x28
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<ImageShape>,

@@ -34,9 +34,11 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
             if command == "distortion" { "--eigenpairs all or --all-edges" } else { "--eigenpairs all" };
         return refused("sketch_error", &format!("is the error of a sketch, and needs {sketches}"));
     }
-    if is_typed(matches, "probe") && !names_model(matches) {
+    if let Some(option) = ["probe", "probe_with"].into_iter().find(|option| is_typed(matches, option))
+        && !names_model(matches)
+    {
         return refused(
-            "probe",
+            option,
             "gives perturbed inputs to a model, which outputs alone cannot answer for: it needs --model",
         );
     }

@@ -55,6 +55,15 @@ pub fn digest_bytes(bytes: &[u8]) -> String {
     text(Hasher::new().update(bytes))
 }
 
+/// A digest of bytes that come in pieces: `feed` gives them to what it is given.
+pub fn digest_pieces(feed: impl FnOnce(&mut dyn FnMut(&[u8]))) -> String {
+    let mut hasher = Hasher::new();
+    feed(&mut |bytes| {
+        hasher.update(bytes);
+    });
+    text(&hasher)
+}
+
 /// Whether a text is a digest of this version.
 pub fn is_digest(text: &str) -> bool {
     text.split_once(':').is_some_and(|(method, _)| method == METHOD)
@@ -155,6 +164,10 @@ mod tests {
         assert_eq!(of(100, &values), "blake3:c6d3cb0fa894a85cb11fc2db6e8d7ff4");
         let path = Graph::from_edges(3, &[(0, 1), (1, 2)]).unwrap();
         assert_eq!(graph_digest(&path), "blake3:d937bd94ac2f87e65a9e68dfbba15835");
+        assert_eq!(
+            digest_pieces(|take| [b"a", b"b", b"c"].iter().for_each(|piece| take(*piece))),
+            digest_bytes(b"abc")
+        );
         assert_eq!(digest_bytes(b"abc"), "blake3:6437b3ac38465133ffb63b75273a8db5");
     }
 

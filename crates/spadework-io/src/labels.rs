@@ -53,6 +53,11 @@ impl Labels {
         self.names.as_ref()?.get(index).map(String::as_str)
     }
 
+    /// Whether labels are words, and not numbers that mean something.
+    pub fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
+
     /// Number of samples.
     pub fn len(&self) -> usize {
         self.ids.len()

@@ -3,7 +3,7 @@
 //! [`load`] takes what a user types: a file (`x.npy`, `x.npz:key`, `x.csv`, `x.parquet`, `x.safetensors:key`, an IDX file, a
 //! CIFAR-10 batch), several files of one name (`x-*.npy`), a data set by name and folder (`mnist:DIR:test`), a folder of images
 //! (`images:DIR`, brought to a size by `images:DIR?resize=256&crop=224`) or the embedded `digits`. The [`Dataset`] it gives owns the values, or maps
-//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row a sample. [`load_labels`] takes the
+//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row per sample. [`load_labels`] takes the
 //! same arguments for the classes of the samples.
 //!
 //! ```
@@ -49,11 +49,12 @@ mod named;
 pub mod output;
 pub mod panics;
 mod source;
+mod sparse_file;
 mod stream;
 mod table;
 
 pub use dataset::Dataset;
-pub use digest::{digest, digest_bytes, graph_digest, is_digest, outdated_digest};
+pub use digest::{digest, digest_bytes, digest_pieces, graph_digest, is_digest, outdated_digest};
 pub use digits::load as load_digits;
 pub use error::{Error, Format, Listed, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
@@ -63,3 +64,4 @@ pub use labels::Labels;
 pub use load::{arrays_in, load, load_bytes, load_ids, load_labels};
 pub use mapping::{FileBytes, check_mapped_files, mapped_file_at, read_file};
 pub use source::{default_name, names_array};
+pub use sparse_file::load_sparse;

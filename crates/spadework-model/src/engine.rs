@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::built_in::BuiltIn;
 use super::error::ModelError;
+use super::join::Columns;
 use super::onnxruntime;
 use super::operators;
 use super::outline::{Extent, Node, Outline, Port};
@@ -45,6 +46,11 @@ impl Decoded {
     fn graph(&self) -> Result<&Graph, ModelError> {
         let missing = || ModelError::NotOnnx { reason: "it holds no graph".to_owned() };
         self.model.graph.as_ref().ok_or_else(missing)
+    }
+
+    /// The file, weights that lay in files of their own included.
+    pub(super) fn content(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// What the file says of itself, with the shapes that follow from it.
@@ -126,6 +132,9 @@ impl Decoded {
         part.check_random()?;
         let value = Value::new(element::FLOAT, shape.to_vec());
         let plan = part.plan(graph, &self.bytes, self.model.opset(), (&input.name, value));
+        if let Ok(plan) = &plan {
+            plan.cost.check(self.bytes.len() as u64, shape.first().map_or(1, |&batch| batch as u64))?;
+        }
         Ok((part, plan))
     }
 
@@ -138,6 +147,7 @@ impl Decoded {
     ) -> Result<Box<dyn Runner>, ModelError> {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let plan = plan?;
+        part.check_depth()?;
         let place = (input.name.as_str(), shape);
         let file =
             write::for_engine(&self.model, self.graph()?, &self.bytes, &part, &plan.rewrites, place, outputs);
@@ -160,7 +170,11 @@ impl Decoded {
         let (part, plan) = self.plan(input, shape, outputs)?;
         let known = match plan {
             Ok(plan) => outputs.iter().map(|&name| Some(plan.values.get(name)?.shape.clone())).collect(),
-            Err(huge @ (ModelError::HugeTensor { .. } | ModelError::HugeConstants { .. })) => {
+            Err(
+                huge @ (ModelError::HugeTensor { .. }
+                | ModelError::HugeConstants { .. }
+                | ModelError::DearConstants { .. }),
+            ) => {
                 return Err(huge);
             }
             // What the built-in engine does not know, the library may.
@@ -170,6 +184,12 @@ impl Decoded {
         let place = onnxruntime::Input::new(&input.name, shape, &input.element);
         let model = onnxruntime::Model::new(library, file, place, outputs, known);
         Ok(Box::new(model.map_err(|reason| ModelError::Library { reason })?))
+    }
+
+    /// The same model with one input, whose columns go into several.
+    pub(super) fn joined(&self, columns: &[Columns<'_>]) -> Result<Decoded, ModelError> {
+        let bytes = write::joined(&self.model, self.graph()?, &self.bytes, columns);
+        Ok(Decoded { model: Model::read(&bytes)?, bytes })
     }
 
     /// Bytes of all values that a batch of that shape makes; as many at most are there at a time.

@@ -59,6 +59,17 @@ pub enum ModelError {
     /// Several inputs, of which only one can be given.
     #[error("output `{output}` needs the inputs {}, but only one can be given", Listed(inputs))]
     ManyInputs { output: String, inputs: Vec<String> },
+    /// Several inputs that together take other numbers than a row has.
+    #[error(
+        "output `{output}` needs the inputs {}, which take {widths} numbers together, one input after the other; got rows of {got}",
+        Listed(inputs)
+    )]
+    InputWidths { output: String, inputs: Vec<String>, widths: usize, got: usize },
+    /// An input of words, which rows of numbers cannot be turned into.
+    #[error(
+        "output `{output}` needs the input `{input}`, which takes text, and rows are numbers: export the model behind an encoder of its categories, e.g. OrdinalEncoder"
+    )]
+    TextInput { output: String, input: String },
     /// An output that no input has a part in.
     #[error("output `{output}` does not depend on an input")]
     NoInput { output: String },
@@ -68,7 +79,7 @@ pub enum ModelError {
     /// Elements that rows of numbers cannot be turned into.
     #[error("input `{input}` must take floating point numbers, got {element}")]
     InputType { input: String, element: String },
-    /// An output that is not one row a sample.
+    /// An output that is not one row per sample.
     #[error("output `{output}` must have one row for each of {batch} samples, got shape {shape:?}")]
     OutputShape { output: String, batch: usize, shape: Vec<usize> },
     /// An output whose shape depends on the numbers that go in.
@@ -93,6 +104,21 @@ pub enum ModelError {
         "at node `{node}`, values that do not depend on the input take more than the {limit} bytes that they may"
     )]
     HugeConstants { node: String, limit: u64 },
+    /// Constants that take too long to compute.
+    #[error(
+        "at node `{node}`, values that do not depend on the input take more than the {limit} multiplications that they may"
+    )]
+    DearConstants { node: String, limit: u64 },
+    /// A small file that asks for much work.
+    #[error(
+        "the model takes {got} multiplications per sample, most of them at node `{node}`, more than the {limit} that a file of {file} bytes may take"
+    )]
+    DearModel { node: String, file: u64, got: u64, limit: u64 },
+    /// A small file that asks for much memory.
+    #[error(
+        "at node `{node}`, the values of one sample take {got} bytes, more than the {limit} that those of a file of {file} bytes may take"
+    )]
+    WideModel { node: String, file: u64, got: u64, limit: u64 },
     /// The built-in engine refuses the model.
     #[error(
         "the built-in engine cannot run this model: {reason}; onnxruntime may run it (pip install onnxruntime)"

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::cost::Cost;
 use super::error::ModelError;
 use super::outline::bracketed;
 use super::proto::{Graph, Node, Tensor, element};
@@ -11,6 +12,8 @@ use super::shapes::{self, Context, Known, Refusal, Rewrite, Step, Value};
 const MOST_TENSOR_BYTES: u64 = 1 << 31;
 /// Bytes that all values may take together that do not depend on the input: an engine computes them before it begins.
 const MOST_CONSTANT_BYTES: u64 = 1 << 29;
+/// Nodes that follow on each other, at most. The engine takes some 420 bytes of its stack for each, and has 2 MiB.
+const MOST_DEEP: usize = 3000;
 /// Operators whose outputs differ from run to run.
 const RANDOM: [&str; 6] =
     ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Bernoulli"];
@@ -31,6 +34,8 @@ pub(super) struct Plan {
     pub(super) rewrites: Vec<Rewrite>,
     /// Bytes of all values that are computed.
     pub(super) bytes: u64,
+    /// What it takes to compute them.
+    pub(super) cost: Cost,
 }
 
 fn engine(reason: String) -> ModelError {
@@ -92,6 +97,24 @@ impl<'a> Part<'a> {
         Ok(())
     }
 
+    /// The built-in engine follows chains of nodes on its stack.
+    pub(super) fn check_depth(&self) -> Result<(), ModelError> {
+        let mut depths: HashMap<&str, usize> = HashMap::new();
+        for node in &self.nodes {
+            let before = node.reads().into_iter().filter_map(|name| depths.get(name)).max();
+            let depth = before.map_or(1, |depth| depth + 1);
+            if depth > MOST_DEEP {
+                let reason = format!(
+                    "it follows chains of up to {MOST_DEEP} nodes, and node `{}` ends a longer one",
+                    node.label()
+                );
+                return Err(ModelError::EngineRefuses { reason });
+            }
+            depths.extend(node.outputs.iter().map(|name| (name.as_str(), depth)));
+        }
+        Ok(())
+    }
+
     /// Follows the shapes from the input to the outputs.
     pub(super) fn plan(
         &self,
@@ -100,8 +123,9 @@ impl<'a> Part<'a> {
         opset: i64,
         input: (&str, Value),
     ) -> Result<Plan, ModelError> {
-        let mut plan = Plan { values: HashMap::new(), rewrites: Vec::new(), bytes: 0 };
-        plan.bytes += check_size(input.0, &input.1)?;
+        let input_bytes = check_size(input.0, &input.1)?;
+        let cost = Cost::of(&self.nodes, input.0, input_bytes);
+        let mut plan = Plan { values: HashMap::new(), rewrites: Vec::new(), bytes: input_bytes, cost };
         for tensor in graph.initializers.iter().filter(|tensor| self.values.contains(tensor.name.as_str())) {
             plan.values.insert(tensor.name.clone(), of_tensor(tensor, bytes));
         }
@@ -111,15 +135,19 @@ impl<'a> Part<'a> {
         for node in &self.nodes {
             let step = node_step(node, &plan.values, bytes, opset)?;
             let is_constant = !node.reads().iter().any(|&name| depending.contains(name));
-            for (name, value) in node.outputs.iter().zip(step.outputs) {
-                let bytes = check_size(&node.label(), &value)?;
+            let sizes = node.outputs.iter().zip(&step.outputs);
+            let sizes = sizes.map(|(name, value)| Ok((name.clone(), check_size(&node.label(), value)?)));
+            let sizes = sizes.collect::<Result<Vec<_>, ModelError>>()?;
+            let inputs: Vec<_> = node.inputs.iter().map(|name| plan.values.get(name)).collect();
+            plan.cost.add(node, &inputs, &sizes, &step.outputs, is_constant)?;
+            for ((name, bytes), value) in sizes.into_iter().zip(step.outputs) {
                 if is_constant && node.operator != "Constant" {
                     constant_bytes = constant_bytes.saturating_add(bytes);
                 } else if !is_constant {
                     plan.bytes = plan.bytes.saturating_add(bytes);
                     depending.insert(name.clone());
                 }
-                plan.values.insert(name.clone(), value);
+                plan.values.insert(name, value);
             }
             if constant_bytes > MOST_CONSTANT_BYTES {
                 return Err(ModelError::HugeConstants { node: node.label(), limit: MOST_CONSTANT_BYTES });

@@ -1,9 +1,10 @@
 //! All samples through a model, batch after batch, on all threads.
 
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use spadework::checkpoint::{Resumable, StateReader, StateWriter, Work as Unfinished};
 use spadework::monitor::Stage;
 use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
@@ -15,8 +16,9 @@ use super::runner::{Runner, Worker};
 
 /// Batches that threads share.
 struct Work<'a, 'b> {
-    /// Where the outputs of every batch go, until a thread takes them.
-    batches: Vec<Mutex<Option<Vec<&'a mut [f32]>>>>,
+    batches: Vec<Mutex<Slot<'a>>>,
+    /// Where batches that are done are kept in case that the run is interrupted.
+    parts: Resumable<'a>,
     samples: &'a Samples<'b>,
     monitor: &'a dyn Monitor,
     next: AtomicUsize,
@@ -25,7 +27,84 @@ struct Work<'a, 'b> {
     failure: Mutex<Option<(usize, ModelError)>>,
 }
 
-impl Work<'_, '_> {
+/// Where the outputs of a batch go.
+enum Slot<'a> {
+    Open(Vec<&'a mut [f32]>),
+    /// A thread has it.
+    Taken,
+    Done(Vec<&'a mut [f32]>),
+}
+
+impl<'a> Work<'a, '_> {
+    fn slot(&self, at: usize) -> MutexGuard<'_, Slot<'a>> {
+        self.batches[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place of a batch that is still to be run.
+    fn take(&self, at: usize) -> Option<Vec<&'a mut [f32]>> {
+        let mut slot = self.slot(at);
+        match std::mem::replace(&mut *slot, Slot::Taken) {
+            Slot::Open(places) => Some(places),
+            other => {
+                *slot = other;
+                None
+            }
+        }
+    }
+
+    fn put(&self, at: usize, places: Vec<&'a mut [f32]>) {
+        *self.slot(at) = Slot::Done(places);
+    }
+
+    /// The batches that are done, with their outputs.
+    fn state(&self) -> Vec<u8> {
+        let (mut done, mut values) = (Vec::new(), Vec::new());
+        for at in 0..self.batches.len() {
+            if let Slot::Done(places) = &*self.slot(at) {
+                done.push(at as u64);
+                places.iter().for_each(|place| values.extend_from_slice(place));
+            }
+        }
+        let mut state = StateWriter::default();
+        state.counts(done.into_iter());
+        state.singles(&values);
+        state.into_bytes()
+    }
+
+    /// Takes the outputs of batches that an earlier run has done; those of a state that does not fit are not taken.
+    fn take_up(&self, state: &[u8]) -> Option<()> {
+        let mut state = StateReader::new(state);
+        let (done, values) = (state.counts()?, state.singles()?);
+        let length = |at: &u64| match self.batches.get(usize::try_from(*at).ok()?)?.lock() {
+            Ok(slot) => match &*slot {
+                Slot::Open(places) => Some(places.iter().map(|place| place.len()).sum::<usize>()),
+                _ => None,
+            },
+            Err(_) => None,
+        };
+        if done.iter().map(length).sum::<Option<usize>>()? != values.len() {
+            return None;
+        }
+        let mut left = values.as_slice();
+        for at in done {
+            let mut places = self.take(at as usize)?;
+            for place in &mut places {
+                let (own, rest) = left.split_at(place.len());
+                place.copy_from_slice(own);
+                left = rest;
+            }
+            self.put(at as usize, places);
+        }
+        Some(())
+    }
+
+    /// So many samples more are done.
+    fn advance(&self, rows: usize) {
+        let rows = rows as u64;
+        let done = self.done.fetch_add(rows, Ordering::Relaxed) + rows;
+        self.monitor.progress(done, self.samples.len() as u64);
+    }
+
     fn failed_before(&self, at: usize) -> bool {
         self.failure.lock().is_ok_and(|failure| failure.as_ref().is_some_and(|(first, _)| *first < at))
     }
@@ -81,7 +160,7 @@ impl Prepared {
         self.fit.moves_axes()
     }
 
-    /// Numbers that a sample gets of each output; none where an output is not one row a sample.
+    /// Numbers that a sample gets of each output; none where an output is not one row per sample.
     pub fn dims(&self) -> Vec<Option<usize>> {
         (0..self.outputs.len()).map(|at| Some(self.sample_shape(at).ok()?.iter().product())).collect()
     }
@@ -93,7 +172,7 @@ impl Prepared {
             self.runner.outputs()[at].as_ref().ok_or_else(|| ModelError::OpenShape { output: output() })?;
         match shape.split_first() {
             Some((&rows, rest)) if rows == self.fit.batch && !rest.contains(&0) => {
-                // One number a sample is a row of one.
+                // One number per sample is a row of one.
                 Ok(if rest.is_empty() { vec![1] } else { rest.to_vec() })
             }
             // With a single sample, whatever comes out belongs to it.
@@ -111,7 +190,7 @@ impl Prepared {
     /// Beside them, every thread holds what one batch makes. The last batch is filled up with its last sample.
     ///
     /// # Errors
-    /// When an output is not one row a sample or holds a number that is not finite, a batch fails, or the monitor stops
+    /// When an output is not one row per sample or holds a number that is not finite, a batch fails, or the monitor stops
     /// the run.
     pub fn run(&self, samples: &Samples<'_>, monitor: &dyn Monitor) -> Result<Vec<Dataset>> {
         self.run_here(samples, monitor).map_err(|cause| about(&self.model, cause))
@@ -123,18 +202,25 @@ impl Prepared {
         let dims: Vec<usize> = shapes.iter().map(|shape| shape.iter().product()).collect();
         let mut values: Vec<Vec<f32>> = dims.iter().map(|&dim| vec![0.0; samples.len() * dim]).collect();
         monitor.begin(Stage::Named("model outputs"));
+        let what =
+            Unfinished::new("outputs", samples, format!("{:?}, {} at a time", self.outputs, self.fit.batch));
         let work = Work {
             batches: places(&mut values, &dims, self.fit.batch)
                 .into_iter()
-                .map(|places| Mutex::new(Some(places)))
+                .map(|places| Mutex::new(Slot::Open(places)))
                 .collect(),
+            parts: Resumable::new(what, monitor.checkpoints()),
             samples,
             monitor,
             next: AtomicUsize::new(0),
             done: AtomicU64::new(0),
             failure: Mutex::new(None),
         };
+        if let Some(state) = work.parts.stored() {
+            let _ = work.take_up(&state);
+        }
         self.work_on_all_threads(&work);
+        work.parts.keep_result(|| work.state());
         if let Some((_, failure)) = work.failure.into_inner().unwrap_or_default() {
             return Err(failure);
         }
@@ -168,20 +254,24 @@ impl Prepared {
             if at >= work.batches.len() || work.failed_before(at) {
                 return;
             }
-            let Some(places) = work.batches[at].lock().ok().and_then(|mut places| places.take()) else {
-                return;
+            // One that is done already was run before the work was interrupted.
+            let Some(mut places) = work.take(at) else {
+                work.advance(self.rows(at, work.samples.len()).len());
+                continue;
             };
             let worker = worker.get_or_insert_with(|| self.runner.worker());
-            if let Err(failure) = self.work_on(at, places, worker, work) {
-                work.fail(at, failure);
+            match self.work_on(at, &mut places, worker, work) {
+                Ok(()) => work.put(at, places),
+                Err(failure) => work.fail(at, failure),
             }
+            work.parts.keep_if_due(|| work.state());
         }
     }
 
     fn work_on(
         &self,
         at: usize,
-        places: Vec<&mut [f32]>,
+        places: &mut [&mut [f32]],
         worker: &mut Result<Box<dyn Worker + '_>, String>,
         work: &Work<'_, '_>,
     ) -> Result<(), ModelError> {
@@ -194,8 +284,7 @@ impl Prepared {
         let fail = |reason: String| ModelError::Batch { first: rows.start, last, reason };
         let worker = worker.as_mut().map_err(|reason| fail(reason.clone()))?;
         self.run_batch(&mut **worker, work.samples, rows.clone(), places).map_err(fail)??;
-        let rows = rows.len() as u64;
-        work.monitor.progress(work.done.fetch_add(rows, Ordering::Relaxed) + rows, total as u64);
+        work.advance(rows.len());
         Ok(())
     }
 
@@ -211,7 +300,7 @@ impl Prepared {
         worker: &mut dyn Worker,
         samples: &Samples<'_>,
         rows: std::ops::Range<usize>,
-        mut places: Vec<&mut [f32]>,
+        places: &mut [&mut [f32]],
     ) -> Result<Result<(), ModelError>, String> {
         let batch = self.batch(samples, rows.clone());
         let mut outcome = Ok(());

@@ -3,11 +3,14 @@
 
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use spadework::checkpoint::{Checkpoints, Work};
 use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
-use spadework_model::{Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
+use spadework_model::{Engine, Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
 /// Two engines add the same few dozen products of numbers near 1 in another order, in single precision (6e-8 a step), through
 /// a few layers.
@@ -376,4 +379,129 @@ fn a_run_tells_how_far_it_is_and_stops_when_told() {
     let watch = Watch { stop_after: Some(2), ..Watch::default() };
     let error = model.outputs(&rows, &options, &watch).unwrap_err().to_string();
     assert!(error.ends_with("mlp.onnx: stopped"), "{error}");
+}
+
+/// Batches that an earlier run has done are taken as they are, and give the same outputs.
+#[test]
+fn batches_that_are_done_are_not_run_again() {
+    #[derive(Default)]
+    struct Memory {
+        part: Mutex<Option<Vec<u8>>>,
+        stop: bool,
+        kept: AtomicU64,
+    }
+    impl Monitor for Memory {
+        fn is_cancelled(&self) -> bool {
+            self.stop && self.kept.load(Ordering::SeqCst) >= 3
+        }
+        fn checkpoints(&self) -> Option<&dyn Checkpoints> {
+            Some(self)
+        }
+    }
+    impl Checkpoints for Memory {
+        fn stored(&self, _: &Work<'_>) -> Option<Vec<u8>> {
+            self.part.lock().unwrap().clone()
+        }
+        fn is_due(&self) -> bool {
+            true
+        }
+        fn is_long(&self, _: Duration) -> bool {
+            false
+        }
+        fn keep(&self, _: &Work<'_>, state: &[u8]) {
+            *self.part.lock().unwrap() = Some(state.to_vec());
+            self.kept.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let options = RunOptions { batch_size: NonZeroUsize::new(2), ..RunOptions::default() };
+    let (model, rows) = (open("mlp"), array("mlp", "x"));
+    let numbers = |monitor: &dyn Monitor| {
+        let outputs = model.outputs(&rows, &options, monitor).unwrap();
+        format!("{:?}", outputs.few_samples().unwrap().values())
+    };
+    let whole = numbers(&Silent);
+    let memory = Memory { stop: true, ..Memory::default() };
+    assert!(model.outputs(&rows, &options, &memory).is_err());
+    let part = memory.part.into_inner().unwrap().unwrap();
+    let memory = Memory { part: Mutex::new(Some(part.clone())), ..Memory::default() };
+    assert_eq!(numbers(&memory), whole);
+    // Ten batches, of which some were done.
+    let kept = memory.kept.into_inner();
+    assert!((1..10).contains(&kept), "{kept}");
+    // A part that does not fit is left alone.
+    let memory = Memory { part: Mutex::new(Some(part[..part.len() - 4].to_vec())), ..Memory::default() };
+    assert_eq!((numbers(&memory), memory.kept.into_inner()), (whole, 10));
+}
+
+/// A kilobyte that asks for minutes or gigabytes is refused at once, by the node and the limit.
+#[test]
+fn small_files_that_ask_for_much_are_refused() {
+    let began = Instant::now();
+    assert_eq!(
+        refusal("dear_constants"),
+        "at node `product0`, values that do not depend on the input take more than the 4294967296 multiplications that they may"
+    );
+    let dear = refusal("dear");
+    assert!(
+        dear.starts_with("the model takes 258")
+            && dear.contains(" multiplications per sample, most of them at node `product"),
+        "{dear}"
+    );
+    let wide = refusal("wide");
+    assert!(wide.starts_with("at node `twice25`, the values of one sample take 16106"), "{wide}");
+    for refused in [dear, wide] {
+        assert!(refused.contains(" that ") && refused.contains(" bytes may take"), "{refused}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+/// A chain of `nodes` rectifiers.
+fn chain(nodes: usize) -> Vec<u8> {
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![number << 3 | 2];
+        let mut length = content.len();
+        while length >= 0x80 {
+            bytes.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        bytes.extend(content);
+        bytes
+    }
+    let value = |at: usize| match at {
+        0 => "x".to_owned(),
+        at if at == nodes => "y".to_owned(),
+        at => format!("v{at}"),
+    };
+    let node = |at: usize| {
+        let [input, output] = [value(at), value(at + 1)];
+        field(1, &[field(1, input.as_bytes()), field(2, output.as_bytes()), field(4, b"Relu")].concat())
+    };
+    // Floats of shape [n, 4].
+    let shape = [field(1, &field(2, b"n")), field(1, &[1 << 3, 4])].concat();
+    let of_tensor = field(2, &field(1, &[vec![1 << 3, 1], field(2, &shape)].concat()));
+    let port = |number: u8, name: &[u8]| field(number, &[field(1, name), of_tensor.clone()].concat());
+    let mut graph: Vec<u8> = (0..nodes).flat_map(node).collect();
+    graph.extend([field(2, b"chain"), port(11, b"x"), port(12, b"y")].concat());
+    // ir_version 8, opset 17.
+    [vec![1 << 3, 8], field(7, &graph), field(8, &[2 << 3, 17])].concat()
+}
+
+/// Long chains do not overflow the stack of the engine: they are run or refused.
+#[test]
+fn long_chains_are_run_or_refused() {
+    let outputs = |nodes: usize| {
+        let model = OnnxModel::from_bytes("chain.onnx", &chain(nodes), Path::new("")).unwrap();
+        let options = RunOptions { engine: Engine::BuiltIn, ..RunOptions::default() };
+        model.outputs(&rows(), &options, &Silent).map_err(|error| error.to_string())
+    };
+    let rectified: Vec<f32> =
+        numbers(&rows().few_samples().unwrap()).iter().map(|value| value.max(0.0)).collect();
+    for nodes in [1, 3000] {
+        assert_eq!(numbers(&outputs(nodes).unwrap().few_samples().unwrap()), rectified, "{nodes} nodes");
+    }
+    for nodes in [3001, 60_000] {
+        let refused = outputs(nodes).unwrap_err();
+        assert!(refused.contains("it follows chains of up to 3000 nodes, and node `"), "{refused}");
+    }
 }

@@ -72,7 +72,7 @@ impl Examples {
         &self.samples[index * self.size..(index + 1) * self.size]
     }
 
-    /// Classes, one a row.
+    /// Classes, one per row.
     pub fn labels(&self) -> &[usize] {
         &self.labels
     }
@@ -138,7 +138,7 @@ mod tests {
         );
         assert!(Examples::new(vec![0.0; 6], 2, &[0, -1, 2], 3).is_err());
         let error = Examples::new(vec![0.0; 6], 2, &[0, 1], 3).unwrap_err();
-        assert_eq!(error.to_string(), "expected 3 labels, one a sample, got 2");
+        assert_eq!(error.to_string(), "expected 3 labels, one per sample, got 2");
     }
 
     #[test]

@@ -49,6 +49,34 @@ pub struct Scatter {
 }
 
 impl ProbedSample {
+    /// Numbers per sample between runs.
+    const NUMBERS: usize = 8;
+
+    /// All of it as numbers, with NaN for what there is not.
+    pub(crate) fn numbers(&self) -> [f64; Self::NUMBERS] {
+        let scatter = self.scatter.map_or([f64::NAN; 2], |scatter| [scatter.change, scatter.kept]);
+        let losses = [self.late_loss, self.further_loss].map(|loss| loss.unwrap_or(f64::NAN));
+        let [change, kept] = scatter;
+        let [late, further] = losses;
+        [self.index as f64, self.class as f64, self.margin, self.lowest, change, kept, late, further]
+    }
+
+    /// Samples from their numbers.
+    pub(crate) fn of_numbers(numbers: &[f64]) -> Vec<Self> {
+        let some = |number: f64| Some(number).filter(|number| !number.is_nan());
+        let sample =
+            |&[index, class, margin, lowest, change, kept, late, further]: &[f64; Self::NUMBERS]| Self {
+                index: index as usize,
+                class: class as usize,
+                margin,
+                lowest,
+                scatter: some(change).map(|change| Scatter { change, kept }),
+                late_loss: some(late),
+                further_loss: some(further),
+            };
+        numbers.as_chunks().0.iter().map(sample).collect()
+    }
+
     /// Whether every copy keeps the class.
     pub fn holds(&self) -> bool {
         self.lowest > 0.0

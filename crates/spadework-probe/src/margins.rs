@@ -76,7 +76,7 @@ impl Margins {
         self.kind
     }
 
-    /// The margins, one a sample.
+    /// The margins, one per sample.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

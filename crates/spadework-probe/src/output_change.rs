@@ -2,7 +2,8 @@
 //!
 //! Of a sample x, a search looks for the x' with ‖x' − x‖ ≤ ε that moves the outputs furthest: every number of x is moved by +step or
 //! −step, and signs of ever smaller runs of numbers are turned around where that moves the outputs further. Changes are Euclidean
-//! lengths in units of the outputs' spread (the standard deviation of all of them), so that 1 is as much as samples typically differ.
+//! lengths in units of a spread (the standard deviation of the targets, or of the outputs), so that 1 is as much as samples typically
+//! differ.
 //! What is found is a lower bound of the largest change. Of a linear model yᵀ = wᵀx it is ε‖w‖₁ once runs are single numbers.
 
 use rand::RngExt;
@@ -15,6 +16,7 @@ use spadework::samples::Values;
 use crate::black_box::BlackBox;
 use crate::copies::Range;
 use crate::error::Error;
+use crate::journal::Journal;
 use crate::probe::{PROBES, ProbeParams, gathered};
 
 /// Samples that go through a model together, at most.
@@ -30,7 +32,7 @@ pub struct ProbedOutputs {
     pub samples: Vec<OutputChange>,
     /// Rows that went through the model.
     pub evaluations: u64,
-    /// The unit of the changes: the standard deviation of the outputs.
+    /// The unit of the changes.
     pub spread: f64,
 }
 
@@ -44,7 +46,7 @@ pub struct OutputChange {
     pub change: f64,
 }
 
-/// Probes a regressor; `outputs` are those of all inputs, and set the unit.
+/// Probes a regressor; `spread` is the unit of the changes, as [`spread`] finds it of targets or outputs.
 ///
 /// # Errors
 /// As [`probe_model`](crate::probe_model).
@@ -52,7 +54,7 @@ pub struct OutputChange {
 /// ```
 /// use spadework::samples::Values;
 /// use spadework::{Samples, Silent};
-/// use spadework_probe::{Error, ProbeParams, probe_regressor};
+/// use spadework_probe::{Error, ProbeParams, probe_regressor, spread};
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
 ///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
 ///     let outputs: Vec<f32> = x.chunks_exact(2).map(|x| 3.0 * x[0] - x[1]).collect();
@@ -60,14 +62,14 @@ pub struct OutputChange {
 /// };
 /// let inputs = Samples::from_f32(4, 2, vec![0.0, 0.5, 0.25, -1.0, 1.0, 1.0, -1.0, 0.0])?;
 /// let params = ProbeParams::new("linf:0.1".parse().unwrap()).with_probes(20);
-/// let found = probe_regressor(&inputs, &model(&inputs)?, model, &params, &Silent)?;
+/// let found = probe_regressor(&inputs, spread(&model(&inputs)?), model, &params, &Silent)?;
 /// // 0.1 · (3 + 1) in units of the spread, but where the inputs end: at 1 and at −1.
 /// assert!((found.samples[0].change * found.spread - 0.4).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn probe_regressor<E: From<Error>, M>(
     inputs: &Samples<'_>,
-    outputs: &Samples<'_>,
+    spread: f64,
     model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
@@ -78,28 +80,23 @@ where
     params.check()?;
     monitor.begin(PROBES);
     let chosen = params.chosen(inputs.len());
-    let batches = chosen.chunks(BATCH);
-    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox {
-        model,
-        monitor,
-        evaluations: 0,
-        output_dim: None,
-        batches: 0,
-        rounds_done: 0,
-        rounds,
-        variants: None,
-    };
-    let spread = spread_of(outputs);
+    let rounds = chosen.chunks(BATCH).len() as u64 * (params.probes as u64 + 1);
+    let journal = Journal::new("changes", inputs, format!("{params:?}"), monitor);
+    let mut model = BlackBox::new(model, rounds, None, monitor).with_journal(journal);
     let range = range_of(inputs);
-    let mut samples = Vec::with_capacity(chosen.len());
-    for indices in batches {
+    let mut changes = model.take_up();
+    for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
         let rows = gathered(inputs, indices);
         let search = Search { dim: inputs.dim(), indices, rows: &rows, range, params };
-        let changes = search.run(&mut model)?;
-        let found = indices.iter().zip(changes);
-        samples.extend(found.map(|(&index, change)| OutputChange { index, change: change / spread }));
+        let found = search.run(&mut model)?;
+        model.finish(found.iter().copied());
+        changes.extend(found);
     }
+    if let Some(journal) = &model.journal {
+        journal.keep_result();
+    }
+    let found = chosen.iter().zip(changes);
+    let samples = found.map(|(&index, change)| OutputChange { index, change: change / spread }).collect();
     Ok(ProbedOutputs { params: params.clone(), samples, evaluations: model.evaluations, spread })
 }
 
@@ -182,8 +179,8 @@ fn row_of(samples: &Samples<'_>, row: usize) -> Vec<f64> {
     samples.values().doubles(samples.place(row)).into_owned()
 }
 
-/// The standard deviation of outputs: the root mean square distance to their mean.
-fn spread_of(outputs: &Samples<'_>) -> f64 {
+/// The standard deviation of targets or outputs: the root mean square distance to their mean.
+pub fn spread(outputs: &Samples<'_>) -> f64 {
     let rows: Vec<Vec<f64>> = (0..outputs.len()).map(|row| row_of(outputs, row)).collect();
     let count = rows.len() as f64;
     let mean: Vec<f64> =

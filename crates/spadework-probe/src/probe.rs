@@ -21,7 +21,7 @@ use spadework::random::{Purpose, drawn, stream};
 use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
-use crate::accuracy::{name_classes, predictions};
+use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::BlackBox;
 use crate::block_tree::BlockTree;
@@ -31,6 +31,7 @@ use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::Grid;
 use crate::intervals::Estimated;
+use crate::journal::Journal;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
 use crate::resisting::Resisting;
@@ -302,16 +303,12 @@ impl Probed {
 
     /// The samples that are right, by labels that are classes.
     fn right(&self, labels: Option<&[i64]>) -> Result<Right<'_>, CoreError> {
-        let Some(labels) = labels else {
+        let predicted = || self.samples.iter().map(|sample| (sample.index, sample.class));
+        let Some(is_right) = right(labels, self.inputs, self.classes, predicted)? else {
             return Ok(Right { samples: self.samples.iter().collect(), is_labeled: false });
         };
-        if labels.len() != self.inputs {
-            return Err(CoreError::LabelCount { samples: self.inputs, labels: labels.len() });
-        }
-        let predicted = || self.samples.iter().map(|sample| (labels[sample.index], sample.class));
-        let is_labeled = name_classes(labels, self.classes, predicted);
-        let is_right = |sample: &&ProbedSample| !is_labeled || labels[sample.index] == sample.class as i64;
-        Ok(Right { samples: self.samples.iter().filter(is_right).collect(), is_labeled })
+        let samples = self.samples.iter().zip(is_right).filter(|&(_, is_right)| is_right);
+        Ok(Right { samples: samples.map(|(sample, _)| sample).collect(), is_labeled: true })
     }
 }
 
@@ -417,28 +414,28 @@ where
     M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
 {
     let copies = params.copies(inputs);
-    let batches = in_batches(chosen, inputs.dim());
-    let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox {
-        model,
-        monitor,
-        evaluations: 0,
-        output_dim: None,
-        batches: 0,
-        rounds_done: 0,
-        rounds,
-        variants,
-    };
+    let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (params.probes as u64 + 1);
+    let has_journal = variants.is_none();
+    let mut model = BlackBox::new(model, rounds, variants, monitor);
+    if has_journal {
+        model = model.with_journal(Journal::new("probes", inputs, format!("{params:?}"), monitor));
+    }
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
     let effort = Effort::new(params.probes, params.precision);
-    let mut samples = Vec::with_capacity(chosen.len());
-    for indices in batches {
+    let mut samples = ProbedSample::of_numbers(&model.take_up());
+    let left = chosen.get(samples.len()..).unwrap_or_default();
+    for indices in in_batches(left, inputs.dim()) {
         let batch = clean.batch(inputs, indices, samples.len());
-        samples.extend(match &search {
+        let found = match &search {
             Some(search) => search.run(&batch, &copies, effort, &mut model)?,
             None => scatter(&batch, &copies, params.probes, &mut model)?,
-        });
+        };
+        model.finish(found.iter().flat_map(ProbedSample::numbers));
+        samples.extend(found);
+    }
+    if let Some(journal) = &model.journal {
+        journal.keep_result();
     }
     let BlackBox { evaluations, variants, .. } = model;
     let (params, inputs) = (params.clone(), inputs.len());

@@ -1,11 +1,17 @@
 //! Probes of models whose margins are known in closed form: of a linear model, a copy x' changes the margin by wᵀ(x' − x).
 
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use spadework::checkpoint::{Checkpoints, Work};
 use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
     ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
-    probed_manifold,
+    probe_regressor, probed_manifold, spread,
 };
 
 const DIM: usize = 24;
@@ -392,6 +398,116 @@ fn a_run_can_be_stopped() {
         probe_model(&inputs(10), linear, &params("linf:0.1"), &Stopped),
         Err(Error::Core(CoreError::Cancelled))
     );
+}
+
+/// Keeps every part in memory, and stops after so many.
+#[derive(Default)]
+struct Memory {
+    parts: Mutex<HashMap<String, Vec<u8>>>,
+    stops_after: Option<usize>,
+    kept: AtomicUsize,
+}
+
+impl Monitor for Memory {
+    fn is_cancelled(&self) -> bool {
+        self.stops_after.is_some_and(|most| self.kept.load(Ordering::SeqCst) >= most)
+    }
+
+    fn checkpoints(&self) -> Option<&dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Checkpoints for Memory {
+    fn stored(&self, work: &Work<'_>) -> Option<Vec<u8>> {
+        self.parts.lock().unwrap().get(&work.parameters).cloned()
+    }
+
+    fn is_due(&self) -> bool {
+        true
+    }
+
+    fn is_long(&self, _: Duration) -> bool {
+        true
+    }
+
+    fn keep(&self, work: &Work<'_>, state: &[u8]) {
+        self.parts.lock().unwrap().insert(work.parameters.clone(), state.to_vec());
+        self.kept.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A model that counts the rows it is given.
+fn counting<'a>(
+    rows_seen: &'a mut usize,
+    model: impl Fn(&Samples<'_>) -> Result<Samples<'static>, Error> + 'a,
+) -> impl FnMut(&Samples<'_>) -> Result<Samples<'static>, Error> + 'a {
+    move |rows| {
+        *rows_seen += rows.len();
+        model(rows)
+    }
+}
+
+/// Probes that are stopped at any point and begun again give the same, and ask the model no more than they must.
+#[test]
+fn probes_that_were_interrupted_go_on_where_they_were() {
+    // A batch and a bit.
+    let (count, many) = (4500, inputs(4500));
+    for (probe, probes) in [("linf:0.4", 6), ("l2:0.5", 4), ("linf:0.1:pixel", 4)] {
+        let params = params(probe).with_probes(probes).with_samples(count);
+        let mut all = 0;
+        let whole = probe_model(&many, counting(&mut all, linear), &params, &Silent).unwrap();
+        assert_eq!(all as u64, whole.evaluations);
+        for stop in [1, 3, 7] {
+            let mut memory = Memory { stops_after: Some(stop), ..Memory::default() };
+            let mut asked = 0;
+            let stopped = probe_model(&many, counting(&mut asked, linear), &params, &memory);
+            assert_eq!(stopped.unwrap_err(), Error::Core(CoreError::Cancelled), "{probe} {stop}");
+            memory = Memory { parts: memory.parts, ..Memory::default() };
+            let resumed = probe_model(&many, counting(&mut asked, linear), &params, &memory).unwrap();
+            assert_eq!(resumed, whole, "{probe}, stopped after {stop}");
+            // The first batch goes through the model again, and so may the round at which it was stopped.
+            assert!(asked <= all + 2 * 4096, "{probe}, stopped after {stop}: {asked} of {all}");
+            // All of it is there now.
+            let mut again = 0;
+            let known = probe_model(&many, counting(&mut again, linear), &params, &memory).unwrap();
+            assert_eq!((known, again), (whole.clone(), 4096), "{probe}");
+        }
+    }
+}
+
+#[test]
+fn answers_of_another_model_are_forgotten() {
+    let inputs = inputs(300);
+    let params = params("linf:0.4").with_probes(30);
+    let memory = Memory { stops_after: Some(12), ..Memory::default() };
+    assert!(probe_model(&inputs, linear, &params, &memory).is_err());
+    let memory = Memory { parts: memory.parts, ..Memory::default() };
+    let other = |rows: &Samples<'_>| {
+        let outputs = linear(rows)?;
+        let halved: Vec<f64> = outputs.values().all_doubles().iter().map(|value| value / 2.0).collect();
+        Samples::from_f64(rows.len(), 2, halved).map_err(Error::from)
+    };
+    let expected = probe_model(&inputs, other, &params, &Silent).unwrap();
+    assert_eq!(probe_model(&inputs, other, &params, &memory).unwrap(), expected);
+}
+
+#[test]
+fn a_probed_regressor_goes_on_where_it_was() {
+    let (count, many) = (5000, inputs(5000));
+    let sum = |rows: &Samples<'_>| {
+        let sums = singles(rows).chunks_exact(DIM).map(|row| row.iter().sum::<f32>());
+        Samples::from_f32(rows.len(), 1, sums.collect::<Vec<_>>()).map_err(Error::from)
+    };
+    let unit = spread(&sum(&many).unwrap());
+    let params = params("linf:0.1").with_probes(12).with_samples(count);
+    let whole = probe_regressor(&many, unit, sum, &params, &Silent).unwrap();
+    for stop in [1, 5, 14, 20] {
+        let memory = Memory { stops_after: Some(stop), ..Memory::default() };
+        assert!(probe_regressor(&many, unit, sum, &params, &memory).is_err());
+        let memory = Memory { parts: memory.parts, ..Memory::default() };
+        assert_eq!(probe_regressor(&many, unit, sum, &params, &memory).unwrap(), whole, "{stop}");
+    }
 }
 
 /// Samples first, then copy after copy, each at its radius from its sample, and none goes through the model twice.

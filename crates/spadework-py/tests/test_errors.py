@@ -195,3 +195,39 @@ def test_lone_surrogates_are_named():
         spadework.score(GOOD, GOOD, labels=labels, neighbors=5, verbose=False)
     with pytest.raises(ValueError, match="the name of a model: text must be valid Unicode"):
         spadework.compare(GOOD, {"a": GOOD, "\udfff": GOOD}, neighbors=5, verbose=False)
+
+
+@pytest.mark.parametrize(
+    "mixing",
+    [
+        lambda x: np.cumsum(x, axis=0),
+        lambda x: x - x.mean(axis=0),
+        lambda x: x / (x.std(axis=0) + 1e-3),
+        lambda x: x[::-1].copy(),
+        lambda x: x + np.random.default_rng().normal(size=x.shape),
+    ],
+    ids=["running sum", "mean", "batch norm in training", "reversed", "random"],
+)
+def test_functions_that_mix_a_batch_are_refused(mixing):
+    said = "depend on that sample alone, but sample 1 .* has another output when it is run by itself"
+    with pytest.raises(ValueError, match=f"outputs: .*{said}"):
+        spadework.score(GOOD, mixing, verbose=False)
+    with pytest.raises(ValueError, match=said):
+        spadework.compare(GOOD, {"a": lambda x: 2 * x, "b": mixing}, verbose=False)
+    with pytest.raises(ValueError, match=said):
+        spadework.probe(mixing, GOOD, "linf:0.1:pixel", verbose=False)
+
+
+def test_functions_that_take_only_their_own_batch_size_are_not_refused_for_it():
+    def of_fifty(x):
+        if len(x) != 50:
+            raise RuntimeError("expected 50 rows")
+        return x @ np.arange(6.0).reshape(3, 2)
+
+    assert spadework.score(GOOD, of_fifty, verbose=False).model_score > 0
+
+    def mixing(x):
+        return of_fifty(x) - x.mean()
+
+    with pytest.raises(ValueError, match="depend on that sample alone"):
+        spadework.score(GOOD, mixing, verbose=False)

@@ -170,7 +170,8 @@ def test_a_function_that_changes_its_number_of_outputs_is_refused(samples, later
     def fickle(x):
         nonlocal calls
         calls += 1
-        return np.tile(np.arange(later if calls > 3 else 3), (len(x), 1)).astype(float)
+        # The first batch, three samples of it by themselves, and two batches more.
+        return np.tile(np.arange(later if calls > 6 else 3), (len(x), 1)).astype(float)
 
     with pytest.raises(ValueError, match=f"got {later} in batch 3 .* after 3 in the first"):
         spadework.probe(fickle, samples, probe, verbose=False)

@@ -119,6 +119,14 @@ pub enum Error {
         /// The first of them, counted from 0.
         rows: String,
     },
+    /// A metric that is not there for sparse rows.
+    #[error(
+        "sparse rows are compared by the euclidean or the cosine distance, got {metric}; other metrics need dense rows"
+    )]
+    SparseMetric {
+        /// The metric asked for.
+        metric: String,
+    },
     /// Columns that cannot be divided by their interquartile range.
     #[error(
         "robust standardization divides by the range of the middle half, which is 0 in {count} columns of the {side}s though they are not constant (column {columns}, counted from 0); use `standard`, or remove them"
@@ -358,7 +366,7 @@ pub enum Error {
         limit: usize,
     },
     /// An iteration did not reach its tolerance.
-    #[error("{}", not_converged(what, *iterations, residuals, *tolerance))]
+    #[error("{}", not_converged(what, *iterations, residuals, *tolerance, *condition))]
     NotConverged {
         /// What was iterated.
         what: &'static str,
@@ -368,6 +376,8 @@ pub enum Error {
         residuals: Vec<f64>,
         /// Tolerance asked for.
         tolerance: f64,
+        /// The condition number of the output graph's Laplacian is at least this, where that is known.
+        condition: Option<f64>,
     },
     /// The check of the upper bound found an eigenvalue that the iteration had missed.
     #[error("the eigenpairs must include the largest eigenvalue, but {} was found above {}", Readable(*found), Readable(*reported))]
@@ -449,7 +459,7 @@ pub enum Error {
         weights: String,
     },
     /// Blocks of samples that are not of one kind.
-    #[error("both blocks must have the same numbers a sample ({expected}), got {got}")]
+    #[error("both blocks must have the same numbers per sample ({expected}), got {got}")]
     BlockDim {
         /// Numbers per sample of the block that is searched.
         expected: usize,
@@ -457,7 +467,7 @@ pub enum Error {
         got: usize,
     },
     /// New samples of another kind than the reference.
-    #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]
+    #[error("new {side}s must have the {expected} numbers per sample of the reference, got {got}")]
     ReferenceDim {
         /// The side.
         side: Side,
@@ -509,18 +519,28 @@ impl std::fmt::Display for Readable {
     }
 }
 
-/// A residual that is no number says that the arithmetic failed, not how far it came.
-fn not_converged(what: &str, iterations: usize, residuals: &[f64], tolerance: f64) -> String {
+/// A residual that is no number says that the arithmetic failed, not how far it came; and so does one that is small enough and yet
+/// was not accepted.
+fn not_converged(
+    what: &str,
+    iterations: usize,
+    residuals: &[f64],
+    tolerance: f64,
+    condition: Option<f64>,
+) -> String {
     let worst = residuals.iter().copied().fold(0.0, |worst: f64, residual| {
         if residual.is_nan() { f64::INFINITY } else { worst.max(residual) }
     });
     let after = if iterations > 0 { format!(" after {iterations} iterations") } else { String::new() };
-    if worst.is_infinite() {
+    let condition = condition.map_or_else(String::new, |condition| {
+        format!("; the condition number of the output graph is at least {condition:.1e}")
+    });
+    if worst.is_infinite() || worst <= tolerance {
         return format!(
-            "{what} failed{after}: rounding errors exceed the result, because the edge weights of the output graph differ too much or hardly connect it"
+            "{what} failed{after}: rounding errors exceed the result, because the edge weights of the output graph differ too much or hardly connect it{condition}"
         );
     }
-    format!("{what} must reach a relative residual of {tolerance:e}, got {worst:e}{after}")
+    format!("{what} must reach a relative residual of {tolerance:e}, got {worst:e}{after}{condition}")
 }
 
 impl Error {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod checkpoint;
 pub mod eigen;
 pub mod error;
 pub mod graph;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::checkpoint::Checkpoints;
 use crate::error::{Error, Result};
 
 /// The parts of a run that take time.
@@ -61,6 +62,11 @@ pub trait Monitor: Sync {
     /// Whether the run should stop; asked many times a second.
     fn is_cancelled(&self) -> bool {
         false
+    }
+
+    /// Where work that takes long keeps its parts, so that a later run goes on from there; nowhere by default.
+    fn checkpoints(&self) -> Option<&dyn Checkpoints> {
+        None
     }
 }
 

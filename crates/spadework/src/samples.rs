@@ -9,9 +9,11 @@ use std::ops::Range;
 use half::{bf16, f16};
 
 pub use geometry::{FittedGeometry, Geometry};
+pub(crate) use geometry::{normalize, zero_rows};
 pub(crate) use metric::Norm;
 pub use metric::{Metric, Standardize};
 
+use crate::checkpoint::Identity;
 use crate::error::{Error, Result};
 use crate::scaling::{even_exponent, scaled};
 pub use crate::side::Side;
@@ -402,6 +404,33 @@ impl<'a> Samples<'a> {
             values.chunks_exact(dim).all(|row| row == &values[..dim])
         }
         with_values!(&self.values, values => rows_equal(values, self.dim))
+    }
+}
+
+/// The shape, the norm and the numbers as they are kept.
+impl Identity for Samples<'_> {
+    fn feed(&self, take: &mut dyn FnMut(&[u8])) {
+        take(
+            format!("{} {} {:?} {:?}", self.len, self.dim, self.norm, std::mem::discriminant(&self.values))
+                .as_bytes(),
+        );
+        with_values!(&self.values, values => feed_numbers(values, |value| value.to_le_bytes(), take));
+    }
+}
+
+/// Gives the bytes of numbers away, some thousand at a time.
+fn feed_numbers<T: Copy, const N: usize>(
+    values: &[T],
+    bytes: impl Fn(T) -> [u8; N],
+    take: &mut dyn FnMut(&[u8]),
+) {
+    const CHUNK: usize = 4096;
+    let mut buffer = vec![[0; N]; CHUNK];
+    for chunk in values.chunks(CHUNK) {
+        for (into, &value) in buffer.iter_mut().zip(chunk) {
+            *into = bytes(value);
+        }
+        take(buffer[..chunk.len()].as_flattened());
     }
 }
 

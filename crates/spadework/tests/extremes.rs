@@ -2,9 +2,13 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use spadework::eigen::{Certainty, EigenMethod, EigenParams, EigenProblem, dominant_eigenpairs};
+use spadework::eigen::{
+    Certainty, EigenMethod, EigenParams, EigenProblem, dominant_eigenpairs, lowest_modes,
+};
 use spadework::graph::generators::{cycle, path};
 use spadework::graph::{ConnectedGraph, GraphKind, Weights};
+use spadework::laplacian::SketchParams;
+use spadework::scores::{DistanceKind, Distances, Distortion, EdgeScores};
 use spadework::{
     Error, Graph, GraphPair, ManifoldPair, PairedSamples, Samples, Silent, SpadeParams, evaluate,
 };
@@ -201,4 +205,99 @@ fn differences_that_are_lost_beside_larger_numbers_are_refused() {
     let pair = PairedSamples::new(inputs, outputs).unwrap();
     let error = evaluate(&pair, &SpadeParams::default(), &Silent).unwrap_err();
     assert!(matches!(error, Error::TooClose { .. }), "{error}");
+}
+
+/// Distances and embeddings of graphs with weights far from 1 are those of ordinary weights, times a power of two.
+#[test]
+fn distances_and_modes_are_right_for_weights_of_any_size() {
+    let (input, output) = random_graphs(60, 2.0, 5);
+    let eigen = EigenParams::default().with_eigenpairs(3);
+    let pairs = [(0, 1), (3, 40), (17, 59)];
+    let ordinary = pair(input.clone(), output.clone());
+    let usual =
+        Distances::new(&ordinary, 0).unwrap().of_pairs(DistanceKind::Resistance, &pairs, &Silent).unwrap();
+    let sketch = SketchParams::default();
+    let (usual_edges, _) = Distances::new(&ordinary, 0).unwrap().of_edges(&sketch, &Silent).unwrap();
+    let (usual_scores, _) = EdgeScores::of_full_spectrum(&ordinary, &sketch, &Silent).unwrap();
+    let modes =
+        |graph: &Graph| lowest_modes(&ConnectedGraph::new(graph.clone()).unwrap(), &eigen, &Silent).unwrap();
+    let usual_modes = modes(&output);
+    // About 10^±200 and 10^±150, and two sides that differ.
+    for (of_input, of_output) in [(664, 664), (-664, -664), (340, -320), (-340, 320), (-664, 0)] {
+        let power = |exponent: i32| 2.0_f64.powi(exponent);
+        let graphs = pair(times(&input, power(of_input)), times(&output, power(of_output)));
+        let distances = Distances::new(&graphs, 0).unwrap();
+        let context = format!("2^{of_input}, 2^{of_output}");
+        let are_those = |found: &[Distortion], usual: &[Distortion]| {
+            for (found, usual) in found.iter().zip(usual) {
+                assert_eq!(found.input * power(of_input), usual.input, "{context}");
+                assert_eq!(found.output * power(of_output), usual.output, "{context}");
+            }
+        };
+        are_those(&distances.of_pairs(DistanceKind::Resistance, &pairs, &Silent).unwrap(), &usual);
+        are_those(&distances.of_edges(&sketch, &Silent).unwrap().0, &usual_edges);
+        let (scores, _) = EdgeScores::of_full_spectrum(&graphs, &sketch, &Silent).unwrap();
+        for (score, usual) in scores.scores().iter().zip(usual_scores.scores()) {
+            assert_eq!(score * power(of_output) * power(of_output - of_input), *usual, "{context}");
+        }
+        let found = modes(graphs.output());
+        for (value, usual) in found.values().iter().zip(usual_modes.values()) {
+            assert_eq!(value * power(-of_output), *usual, "{context}");
+        }
+        assert!(found.vectors().iter().flatten().all(|entry| entry.is_finite()));
+        for (entry, usual) in found.vectors().iter().flatten().zip(usual_modes.vectors().iter().flatten()) {
+            assert_eq!(entry * power(of_output / 2), *usual, "{context}");
+        }
+    }
+    // Beyond all numbers: refused, not 0 or infinity.
+    let graphs = pair(times(&input, 1e-300), times(&output, 1e300));
+    let found = Distances::new(&graphs, 0).unwrap().of_pairs(DistanceKind::Resistance, &pairs, &Silent);
+    assert!(matches!(found.unwrap_err(), Error::WeightRange { .. }));
+}
+
+/// What is refused says how badly the graph is conditioned, and never more than it is.
+#[test]
+fn a_refusal_names_the_condition_number() {
+    let size = 60;
+    let mut edges: Vec<(u32, u32, f64)> = Vec::new();
+    for clique in 0..2 {
+        let members = clique * size..(clique + 1) * size;
+        edges.extend(members.clone().flat_map(|p| (p + 1..members.end).map(move |q| (p, q, 1.0))));
+    }
+    edges.push((size - 1, size, 1e-6));
+    let output = Graph::from_weighted_edges(2 * size as usize, &edges).unwrap();
+    let connected = ConnectedGraph::new(output.clone()).unwrap();
+    let lowest = lowest_modes(&connected, &EigenParams::default(), &Silent).unwrap().values()[0];
+    let degree = (0..output.nodes()).map(|p| output.weighted_degree(p)).fold(0.0, f64::max);
+    let graphs = pair(path(2 * size as usize), output);
+    for method in [EigenMethod::Davidson, EigenMethod::Power] {
+        let params = EigenParams::default().with_method(method).with_max_iterations(1).with_tolerance(1e-12);
+        let error = dominant_eigenpairs(&graphs, &params).unwrap_err();
+        let Error::NotConverged { condition: Some(condition), .. } = &error else { panic!("{error}") };
+        // No eigenvalue is larger than twice the largest degree.
+        assert!((1e4..=2.0 * degree / lowest).contains(condition), "{method}: {condition:e}");
+        let said = format!("; the condition number of the output graph is at least {condition:.1e}");
+        assert!(error.to_string().ends_with(&said), "{error}");
+    }
+}
+
+/// "must reach 1e-6, got 6.9e-7" says nothing.
+#[test]
+fn no_message_asks_for_what_was_reached() {
+    let said = |residual: f64| {
+        let (residuals, condition) = (vec![residual, 1e-9], Some(3e15));
+        Error::NotConverged { what: "the eigenpairs", iterations: 500, residuals, tolerance: 1e-6, condition }
+            .to_string()
+    };
+    assert!(
+        said(2e-6).starts_with("the eigenpairs must reach a relative residual of 1e-6, got 2e-6 after 500")
+    );
+    for reached in [6.9e-7, f64::NAN, f64::INFINITY] {
+        let said = said(reached);
+        assert!(
+            said.starts_with("the eigenpairs failed after 500 iterations: rounding errors exceed"),
+            "{said}"
+        );
+        assert!(!said.contains("must reach") && said.ends_with("at least 3.0e15"), "{said}");
+    }
 }

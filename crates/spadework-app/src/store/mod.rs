@@ -30,6 +30,7 @@ use self::files::{
 pub(crate) use self::files::{eigenpairs_file, graph_files};
 use crate::failure::Failure;
 use crate::observer::Session;
+use crate::parts::UNFINISHED;
 use crate::sides::Sides;
 use crate::usage::{OtherStage, Usage};
 use crate::wording::NoteCode;
@@ -38,8 +39,6 @@ use crate::wording::NoteCode;
 const STAGES: &str = "stages";
 /// What a recipe says of bounds that are proved.
 const CERTIFIED: &str = "certified";
-/// Where `score --out` keeps its steps until it is done.
-const UNFINISHED: &str = ".unfinished";
 
 /// What to do about a stage that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,7 +256,7 @@ impl<'a> Store<'a> {
             return Err(reason);
         }
         let reason = reason.message(self.session.voice());
-        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is made anew"));
+        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is made again"));
         remove(files);
         Ok(())
     }
@@ -299,6 +298,9 @@ impl Keeper for Store<'_> {
             stage.labels = sides.labels_place();
         }
         write_graphs(&self.path, &made.graphs, &stage)?;
+        if let Some(parts) = self.session.parts() {
+            parts.remove("neighbors");
+        }
         let _ = self.graph_stage.set(stage);
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{render_plan, render_score};
+use crate::{render_plan, render_score, render_table};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     if let Some(reference) = &args.reference.reference {
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
     let mut request = ScoreRequest {
         extras: args.certainty.extras(),
-        probes: args.probe.probes(),
+        probes: args.probe.probes_or(&args.script),
         page: args.page.request(),
         ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
     }
@@ -26,9 +26,10 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         return Console::data(&if args.output.json { json(&document) } else { render_plan::plan(&document) });
     }
     let scored = score(&request, &Console::new(&args.output).monitor())?;
-    Console::data(&if args.output.json {
-        json(&scored.document)
-    } else {
-        render_score::score(&scored.document, scored.report.node_scores.scores())
+    let document = &scored.document;
+    Console::data(&match args.table.table {
+        _ if args.output.json => json(document),
+        Some(format) => render_table::of_score(document, format),
+        None => render_score::score(document, scored.report.node_scores.scores()),
     })
 }

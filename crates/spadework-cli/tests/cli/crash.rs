@@ -27,9 +27,18 @@ fn work() -> Scene {
     scene
 }
 
+/// Parts are kept all the time, so that every kill leaves some.
+const ALWAYS: (&str, &str) = ("SPADEWORK_PART_SECONDS", "0");
+
 /// Begins a call, kills it after a while and tells whether it was still at work.
 fn killed(scene: &Scene, arguments: &str, after: Duration) -> bool {
-    let mut child = scene.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = scene
+        .command(arguments)
+        .env(ALWAYS.0, ALWAYS.1)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     sleep(after);
     let at_work = child.try_wait().unwrap().is_none();
     // SIGKILL on Unix: nothing of the program runs after it.
@@ -104,5 +113,88 @@ fn what_a_killed_score_found_is_not_found_again() {
     // Those of another call are no reason to refuse: nobody asked for them to be kept.
     scene.run("graph --quiet -k 12 --inputs x.npy --outputs y.npy --out made").prints();
     std::fs::rename(scene.path().join("made/stages"), scene.path().join("result/.unfinished")).unwrap();
-    scene.run(score).notes(&["neighbors 12, not 10; it is made anew"]);
+    scene.run(score).notes(&["neighbors 12, not 10; it is made again"]);
+}
+
+/// A model that is run, probed and compared with a copy of itself: every stage has parts.
+fn probed_work() -> Scene {
+    let scene = Scene::empty();
+    scene.write("x.npy", floats(4, &Random::new(5).points(4 * 1500)));
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-model/tests/fixtures/onnx/mlp.onnx");
+    for copy in ["a.onnx", "b.onnx"] {
+        scene.write(copy, std::fs::read(fixture).unwrap());
+    }
+    scene
+}
+
+/// The parts that a killed call left, by the name of their work.
+fn parts(scene: &Scene, folder: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(scene.path().join(folder).join(".unfinished")) else {
+        return Vec::new();
+    };
+    let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+    let names = entries.filter_map(|entry| name(entry.ok()?)).filter(|name| name.ends_with(".part"));
+    names.filter_map(|name| Some(name.split_once('-')?.0.to_owned())).collect()
+}
+
+#[test]
+fn a_killed_call_continues_within_a_stage_and_gives_the_same() {
+    let scene = probed_work();
+    let options = "--probe linf:0.1 --probes 60 --probe-samples 1500 --inputs x.npy --quiet";
+    for (command, tables) in [
+        ("score --model a.onnx", &["nodes.csv", "edges.csv"][..]),
+        ("compare --model a=a.onnx --model b=b.onnx", &["models.csv"][..]),
+    ] {
+        let call = |out: &str| format!("{command} {options} --out {out}");
+        let took = timed(&scene, &call("whole"));
+        let mut left = std::collections::BTreeSet::new();
+        let mut random = Random::new(6);
+        for _ in 0..2 * KILLS {
+            // Parts that are kept all the time make a call take longer than the first.
+            killed(&scene, &call("result"), took.mul_f32(1.5 * random.unit()));
+            left.extend(parts(&scene, "result"));
+        }
+        assert!(left.len() > 1, "{command} left parts of {left:?}");
+        scene.run(&call("result")).prints();
+        assert!(!scene.path().join("result/.unfinished").exists());
+        let document = |folder: &str| {
+            let mut document = scene.read_json(&format!("{folder}/result.json"));
+            for field in ["timings", "command", "made_from"] {
+                document.as_object_mut().unwrap().remove(field);
+            }
+            document
+        };
+        assert_eq!(document("result"), document("whole"), "{command}");
+        for table in tables {
+            assert_eq!(
+                scene.read(&format!("result/{table}")),
+                scene.read(&format!("whole/{table}")),
+                "{table}"
+            );
+        }
+        for folder in ["result", "whole"] {
+            std::fs::remove_dir_all(scene.path().join(folder)).unwrap();
+        }
+    }
+}
+
+/// A call that asks for something else begins anew.
+#[test]
+fn parts_of_another_call_are_not_taken() {
+    let scene = probed_work();
+    let call = |radius: &str| {
+        format!(
+            "score --model a.onnx --probe linf:{radius} --probes 60 --probe-samples 1500 --inputs x.npy --out result"
+        )
+    };
+    let took = timed(&scene, &call("0.1").replace("result", "other"));
+    let mut random = Random::new(8);
+    while !parts(&scene, "result").iter().any(|name| name == "probes") {
+        killed(&scene, &call("0.1"), took.mul_f32(1.5 * random.unit()));
+        if scene.path().join("result/result.json").exists() {
+            std::fs::remove_dir_all(scene.path().join("result")).unwrap();
+        }
+    }
+    let text = scene.run(&call("0.2")).stderr;
+    assert!(!text.contains("probes continue"), "{text}");
 }

@@ -22,7 +22,7 @@ use rand_chacha::ChaCha8Rng;
 use super::symmetric::symmetric_eigen;
 use super::{
     EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
-    guarded_panels,
+    condition_at_least, guarded_panels,
 };
 use crate::error::{Error, Result};
 use crate::laplacian::CgParams;
@@ -86,11 +86,13 @@ pub(super) fn eigenpairs(
     }
     let reached = basis.measured_pairs(&basis.ritz(), guarded_panels(params.eigenpairs));
     let mut residuals: Vec<f64> = reached.iter().map(RitzPair::relative_residual).collect();
+    let best = reached.first().map(|pair| pair.vector.clone()).unwrap_or_default();
     // The last iteration may have been the one that was needed, or rounding in the products hid that it was not.
     if let Some(reached) = measured_by_differences(problem, reached, params) {
         let info = EigenInfo { method: EigenMethod::Davidson, iterations: params.max_iterations };
         return Ok(GeneralizedEigenpairs::new(problem, reached, params.eigenpairs, info));
     }
+    let condition = condition_at_least(problem, &best);
     // A basis that is still smaller than r says nothing of the last pairs.
     residuals.resize(params.eigenpairs, f64::INFINITY);
     Err(Error::NotConverged {
@@ -98,6 +100,7 @@ pub(super) fn eigenpairs(
         iterations: params.max_iterations,
         residuals,
         tolerance: params.tolerance,
+        condition,
     })
 }
 
@@ -110,7 +113,8 @@ fn measured_by_differences(
     if pairs.len() < params.eigenpairs {
         return None;
     }
-    for pair in &mut pairs {
+    let is_reached = |pair: &RitzPair| pair.residual <= params.tolerance * pair.value;
+    for pair in pairs[..params.eigenpairs].iter_mut().filter(|pair| !is_reached(pair)) {
         let norm = problem.right().quadratic_form(&pair.vector);
         let value = problem.left_form(&pair.vector) / norm;
         let residual = problem.residual_by_differences(&pair.vector, value)?;
@@ -121,10 +125,7 @@ fn measured_by_differences(
         let squared: f64 = residual.iter().zip(&solution).map(|(r, x)| r * x).sum();
         pair.residual = pair.residual.min((squared.max(0.0) / MEASURED_PART / norm).sqrt());
     }
-    pairs[..params.eigenpairs]
-        .iter()
-        .all(|pair| pair.residual <= params.tolerance * pair.value)
-        .then_some(pairs)
+    pairs[..params.eigenpairs].iter().all(is_reached).then_some(pairs)
 }
 
 /// A random block after one step of the power method, M⁻¹ L_X: most of what is not wanted is gone at once.

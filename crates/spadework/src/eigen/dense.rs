@@ -73,7 +73,13 @@ fn check_memory(problem: &dyn Pencil) -> Result<()> {
 }
 
 fn not_converged(residuals: Vec<f64>, tolerance: f64) -> Error {
-    Error::NotConverged { what: "the dense eigenvalue decomposition", iterations: 0, residuals, tolerance }
+    Error::NotConverged {
+        what: "the dense eigenvalue decomposition",
+        iterations: 0,
+        residuals,
+        tolerance,
+        condition: None,
+    }
 }
 
 /// C⁻¹ A C⁻ᵀ: the second solve works on the transpose of the first, which is symmetric in the end.

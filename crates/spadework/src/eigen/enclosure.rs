@@ -246,6 +246,7 @@ impl<'p, 'g> Deflated<'p, 'g> {
                 iterations: info.iterations,
                 residuals: vec![info.residual],
                 tolerance: SOLVE.tolerance,
+                condition: None,
             });
         }
         self.project(&mut x);

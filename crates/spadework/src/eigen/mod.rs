@@ -301,6 +301,17 @@ fn solve_pencil(
     }
 }
 
+/// σ_max/σ_2 of the right Laplacian is at least this: σ_max is no smaller than the largest degree, and σ_2 no larger than the Rayleigh
+/// quotient of a vector that is not constant. None where the vector says nothing.
+fn condition_at_least(pencil: &dyn Pencil, vector: &[f64]) -> Option<f64> {
+    let mean = vector.iter().sum::<f64>() / vector.len() as f64;
+    let squares: f64 = vector.iter().map(|entry| (entry - mean) * (entry - mean)).sum();
+    let right = pencil.right();
+    let form = if vector.len() == right.nodes() { right.quadratic_form(vector) } else { f64::NAN };
+    let largest = (0..right.nodes()).map(|p| right.graph().weighted_degree(p)).fold(0.0, f64::max);
+    Some(largest * squares / form).filter(|condition| condition.is_finite())
+}
+
 /// L_X v = λ L_Y v for one pair of graphs, with what is needed to solve it.
 #[derive(Debug)]
 pub struct EigenProblem<'g> {

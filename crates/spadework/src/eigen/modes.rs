@@ -8,10 +8,11 @@ use faer::Mat;
 
 use super::{EigenInfo, EigenParams, Pencil, solve_pencil};
 use crate::error::{Error, Result};
-use crate::graph::{ConnectedGraph, Graph};
+use crate::graph::ConnectedGraph;
 use crate::laplacian::panel::{Panel, center};
 use crate::laplacian::{Laplacian, LaplacianSolver};
 use crate::monitor::Monitor;
+use crate::scaling::scaled;
 
 /// σ_2 ≤ σ_3 ≤ … of a connected graph's Laplacian with the vectors u_i/√σ_i; the trivial pair (0, constant) left out.
 ///
@@ -50,7 +51,7 @@ impl LaplacianModes {
 ///
 /// # Errors
 /// [`Error::NoEigenpairs`], [`Error::TooManyEigenpairs`] unless there are fewer of them than nodes;
-/// [`Error::NotConverged`]; [`Error::Cancelled`].
+/// [`Error::NotConverged`]; [`Error::WeightRange`]; [`Error::Cancelled`].
 ///
 /// ```
 /// use spadework::graph::{ConnectedGraph, generators};
@@ -74,19 +75,23 @@ pub fn lowest_modes(
     if eigenpairs >= samples {
         return Err(Error::TooManyEigenpairs { eigenpairs, samples });
     }
-    let pairs = solve_pencil(&InversePencil::new(graph.graph(), params.seed), params, monitor)?;
-    let values = pairs.values().iter().map(|value| value.recip()).collect();
+    let (laplacian, exponent) = Laplacian::near_one(graph.graph());
+    let pencil = InversePencil(LaplacianSolver::new(laplacian, params.seed));
+    let mut pairs = solve_pencil(&pencil, params, monitor)?;
+    let values: Vec<f64> = pairs.values().iter().map(|value| scaled(value.recip(), -exponent)).collect();
+    // u/√σ, and the exponent is even.
+    for entry in pairs.vectors.iter_mut().flatten() {
+        *entry = scaled(*entry, exponent / 2);
+    }
+    if !values.iter().all(|value| value.is_normal()) {
+        let largest = graph.graph().largest_weight();
+        return Err(Error::WeightRange { input: largest, output: largest });
+    }
     Ok(LaplacianModes { values, vectors: pairs.vectors, residuals: pairs.residuals, info: pairs.info })
 }
 
 /// v = λ L v on vectors of mean zero.
 struct InversePencil<'g>(LaplacianSolver<'g>);
-
-impl<'g> InversePencil<'g> {
-    fn new(graph: &'g Graph, seed: u64) -> Self {
-        Self(LaplacianSolver::new(Laplacian::of(graph), seed))
-    }
-}
 
 impl Pencil for InversePencil<'_> {
     fn solver(&self) -> &LaplacianSolver<'_> {

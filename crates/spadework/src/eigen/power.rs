@@ -16,7 +16,7 @@ use faer::Mat;
 use super::symmetric::symmetric_eigen;
 use super::{
     EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
-    guarded_panels,
+    condition_at_least, guarded_panels,
 };
 use crate::error::{Error, Result};
 use crate::laplacian::CgParams;
@@ -67,6 +67,10 @@ pub(super) fn eigenpairs(
         iterations: params.max_iterations,
         residuals: reached,
         tolerance: params.tolerance,
+        condition: condition_at_least(
+            problem,
+            &block.vectors[0].iter().map(|row| row[0]).collect::<Vec<_>>(),
+        ),
     })
 }
 
@@ -96,6 +100,7 @@ impl<'p> PowerBlock<'p> {
             iterations: 0,
             residuals: vec![f64::INFINITY],
             tolerance: 0.0,
+            condition: None,
         };
         let (values, coefficients) = rayleigh_ritz(&left, &right).ok_or_else(failed)?;
         let columns = |panel: usize| std::array::from_fn(|lane| panel * WIDTH + lane);
@@ -122,6 +127,7 @@ impl<'p> PowerBlock<'p> {
                 iterations: info.iterations,
                 residuals: vec![info.residual],
                 tolerance: SOLVE.tolerance,
+                condition: None,
             })
         };
         self.vectors.iter().enumerate().map(correction).collect()

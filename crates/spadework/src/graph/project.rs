@@ -102,6 +102,7 @@ impl Variances {
             iterations: 0,
             residuals: vec![f64::INFINITY],
             tolerance: NOISE,
+            condition: None,
         };
         let decomposition = matrix.self_adjoint_eigen(Side::Lower).map_err(not_converged)?;
         let size = matrix.nrows();

@@ -20,6 +20,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::graph::Graph;
 use crate::kernels::arch;
+use crate::scaling::exponent_to_one;
 use panel::{Panel, WIDTH, for_each_chunk_mut};
 
 /// L = D − A of a graph, applied without forming it.
@@ -40,6 +41,15 @@ impl<'g> Laplacian<'g> {
     /// The Laplacian of a graph that nobody else needs.
     pub(crate) fn owning(graph: Graph) -> Self {
         Self::new(Cow::Owned(graph))
+    }
+
+    /// The Laplacian of a graph times a power of two that brings its largest weight near 1, and the exponent of that, which is even;
+    /// 0 for ordinary weights.
+    pub(crate) fn near_one(graph: &'g Graph) -> (Self, i32) {
+        match exponent_to_one(graph.largest_weight()) {
+            0 => (Self::of(graph), 0),
+            exponent => (Self::owning(graph.scaled(exponent)), exponent),
+        }
     }
 
     fn new(graph: Cow<'g, Graph>) -> Self {

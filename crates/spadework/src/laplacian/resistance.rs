@@ -328,5 +328,6 @@ pub(super) fn solved(solver: &LaplacianSolver<'_>, b: &Panel, params: &CgParams)
         iterations: info.iterations,
         residuals: vec![info.residual],
         tolerance: params.tolerance,
+        condition: None,
     })
 }

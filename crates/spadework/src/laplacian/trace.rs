@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::graph::Graph;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::random::{Purpose, stream_at};
+use crate::scaling::scaled;
 
 /// Accuracy of the solves; an error of κ·10⁻¹⁰ is left.
 const SOLVE: CgParams = CgParams { tolerance: 1e-5, max_iterations: 1000 };
@@ -31,6 +32,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The same times 2^exponent, without a factor that might leave the range by itself.
+    #[must_use]
+    pub(crate) fn times_power_of_two(self, exponent: i32) -> Self {
+        let [value, standard_error] =
+            [self.value, self.standard_error].map(|number| scaled(number, exponent));
+        Self { value, standard_error, ..self }
+    }
+
     /// The same in another unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {

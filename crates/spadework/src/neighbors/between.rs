@@ -1,6 +1,7 @@
 //! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -8,6 +9,7 @@ use rayon::prelude::*;
 use super::{
     Element, NeighborLists, RowSource, check_neighbors, ordered, squared_by, with_both_rows, with_rows,
 };
+use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::{Error, Result};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
@@ -54,7 +56,7 @@ pub fn nearest_between(
     }
     let norm = base.norm();
     let groups = with_both_rows!(queries, base, (queries, base) => {
-        Blocks { queries, base, norm }.search(shift, neighbors, monitor)?
+        Blocks { queries, base, norm }.search(shift, neighbors, None, monitor)?
     });
     Ok(filled_up(groups, queries.len(), neighbors))
 }
@@ -71,8 +73,10 @@ pub(super) fn search_every_pair(
 ) -> Result<NeighborLists> {
     check_neighbors(neighbors, samples.len())?;
     let norm = samples.norm();
+    let work = Work::new("neighbors", samples, format!("every pair, k = {neighbors}"));
+    let parts = &Resumable::new(work, monitor.checkpoints());
     let groups = with_rows!(samples, rows => {
-        Blocks { queries: rows, base: rows, norm }.search(0, neighbors, monitor)?
+        Blocks { queries: rows, base: rows, norm }.search(0, neighbors, Some(parts), monitor)?
     });
     let rows: Vec<Vec<(f64, u32)>> = groups.into_iter().flatten().collect();
     Ok(NeighborLists::from_rows(neighbors, &rows))
@@ -90,20 +94,115 @@ struct Blocks<R> {
 type GroupNeighbors = Vec<Vec<(f64, u32)>>;
 
 impl<R: RowSource> Blocks<R> {
-    fn search(self, shift: i64, neighbors: usize, monitor: &dyn Monitor) -> Result<Vec<GroupNeighbors>> {
+    /// Groups that `parts` has from an earlier search are not searched again.
+    fn search(
+        self,
+        shift: i64,
+        neighbors: usize,
+        parts: Option<&Resumable<'_>>,
+        monitor: &dyn Monitor,
+    ) -> Result<Vec<GroupNeighbors>> {
         let (done, total) = (AtomicU64::new(0), self.queries.len() as u64);
-        let first_of_groups: Vec<usize> = (0..self.queries.len()).step_by(TOGETHER).collect();
-        first_of_groups
-            .into_par_iter()
-            .map(|first| {
-                check_cancelled(monitor)?;
-                let last = self.queries.len().min(first + TOGETHER);
+        let groups = FoundGroups::new(self.queries.len(), neighbors, parts);
+        (0..groups.slots.len()).into_par_iter().try_for_each(|group| {
+            check_cancelled(monitor)?;
+            let (first, last) = groups.ends(group);
+            if groups.is_open(group) {
                 let found = arch().dispatch(QueryGroup { blocks: self, first, last, shift, neighbors });
-                let some = (last - first) as u64;
-                monitor.progress(done.fetch_add(some, Ordering::Relaxed) + some, total);
-                Ok(found)
-            })
-            .collect()
+                groups.put(group, found);
+                groups.keep_if_due();
+            }
+            let some = (last - first) as u64;
+            monitor.progress(done.fetch_add(some, Ordering::Relaxed) + some, total);
+            Ok(())
+        })?;
+        Ok(groups.into_found())
+    }
+}
+
+/// Groups of queries as they are found.
+struct FoundGroups<'a> {
+    queries: usize,
+    neighbors: usize,
+    slots: Vec<Mutex<Option<GroupNeighbors>>>,
+    parts: Option<&'a Resumable<'a>>,
+}
+
+impl<'a> FoundGroups<'a> {
+    /// With what an earlier search has found.
+    fn new(queries: usize, neighbors: usize, parts: Option<&'a Resumable<'a>>) -> Self {
+        let slots = (0..queries.div_ceil(TOGETHER)).map(|_| Mutex::new(None)).collect();
+        let groups = Self { queries, neighbors, slots, parts };
+        for (group, found) in parts.and_then(|parts| groups.read(&parts.stored()?)).unwrap_or_default() {
+            groups.put(group, found);
+        }
+        groups
+    }
+
+    /// The queries of a group: from the first, up to the last and without it.
+    fn ends(&self, group: usize) -> (usize, usize) {
+        (group * TOGETHER, self.queries.min((group + 1) * TOGETHER))
+    }
+
+    fn slot(&self, group: usize) -> std::sync::MutexGuard<'_, Option<GroupNeighbors>> {
+        self.slots[group].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_open(&self, group: usize) -> bool {
+        self.slot(group).is_none()
+    }
+
+    fn put(&self, group: usize, found: GroupNeighbors) {
+        *self.slot(group) = Some(found);
+    }
+
+    fn into_found(self) -> Vec<GroupNeighbors> {
+        let found =
+            self.slots.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner));
+        found.map(|found| found.expect("every group was searched")).collect()
+    }
+
+    fn keep_if_due(&self) {
+        if let Some(parts) = self.parts {
+            parts.keep_if_due(|| self.state());
+        }
+    }
+
+    /// The groups that are there, each row of k neighbors.
+    fn state(&self) -> Vec<u8> {
+        let found: Vec<(usize, GroupNeighbors)> =
+            (0..self.slots.len()).filter_map(|group| Some((group, self.slot(group).clone()?))).collect();
+        let rows = || found.iter().flat_map(|(_, found)| found.iter().flatten());
+        let (indices, distances): (Vec<u32>, Vec<f64>) = rows().map(|&(distance, q)| (q, distance)).unzip();
+        let mut state = StateWriter::default();
+        state.counts(found.iter().map(|(group, _)| *group as u64));
+        state.indices(indices.into_iter());
+        state.doubles(&distances);
+        state.into_bytes()
+    }
+
+    /// `None` where the state does not fit.
+    fn read(&self, state: &[u8]) -> Option<Vec<(usize, GroupNeighbors)>> {
+        let mut state = StateReader::new(state);
+        let (groups, indices, distances) = (state.counts()?, state.indices()?, state.doubles()?);
+        if indices.len() != distances.len() || !state.is_at_end() {
+            return None;
+        }
+        let mut rows = distances.chunks_exact(self.neighbors).zip(indices.chunks_exact(self.neighbors));
+        let mut read = Vec::with_capacity(groups.len());
+        for group in groups {
+            let group = usize::try_from(group).ok().filter(|&group| group < self.slots.len())?;
+            let (first, last) = self.ends(group);
+            let row = |(distances, indices): (&[f64], &[u32])| {
+                distances.iter().copied().zip(indices.iter().copied()).collect::<Vec<_>>()
+            };
+            let found: GroupNeighbors = rows.by_ref().take(last - first).map(row).collect();
+            if found.len() < last - first {
+                return None;
+            }
+            read.push((group, found));
+        }
+        Some(read)
     }
 }
 

@@ -195,6 +195,12 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
     }
     // A square of zero changes no sum, and whole chunks are what vectorises.
     add_squares(&mut lanes, padded(a_rest), padded(b_rest));
+    folded(lanes)
+}
+
+/// The sum of all lanes.
+#[inline(always)]
+pub(super) fn folded(lanes: [f64; LANES]) -> f64 {
     // Keeps the compiler from breaking the whole loop into the pairs of this sum.
     let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
     ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))

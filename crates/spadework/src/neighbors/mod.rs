@@ -8,6 +8,7 @@ mod distance;
 mod exact;
 mod method;
 mod rows;
+mod sparse;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
@@ -18,7 +19,9 @@ pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub use method::SearchMethod;
 pub use rows::squared_distance_between;
 pub(crate) use rows::{Doubles, RowSource, Rows, Singles, with_both_rows, with_rows};
+pub use sparse::SparseRows;
 
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::samples::Samples;
@@ -101,6 +104,32 @@ impl NeighborLists {
             squared_distances: beginnings(&self.squared_distances, self.neighbors, neighbors),
             recall: self.recall,
         }
+    }
+
+    /// The lists as bytes.
+    pub(crate) fn to_state(&self) -> Vec<u8> {
+        let recall = match self.recall {
+            Recall::Exact => [0; 3],
+            Recall::Sampled { rows, found, of } => [rows, found, of],
+        };
+        let counts = [self.len, self.neighbors].into_iter().chain(recall);
+        let mut state = StateWriter::default();
+        state.counts(counts.map(|count| count as u64).collect::<Vec<_>>().into_iter());
+        state.indices(self.indices.iter().copied());
+        state.doubles(&self.squared_distances);
+        state.into_bytes()
+    }
+
+    /// The lists of so many samples from bytes; `None` where they are something else.
+    pub(crate) fn of_state(state: &[u8], samples: usize, k: usize) -> Option<Self> {
+        let mut state = StateReader::new(state);
+        let [len, neighbors, rows, found, of] = state.some_counts()?.map(|count| count as usize);
+        let (indices, squared_distances) = (state.indices()?, state.doubles()?);
+        let fits = [len, neighbors] == [samples, k]
+            && [indices.len(), squared_distances.len()] == [len * neighbors; 2]
+            && state.is_at_end();
+        let recall = if rows == 0 { Recall::Exact } else { Recall::Sampled { rows, found, of } };
+        fits.then_some(Self { len, neighbors, indices, squared_distances, recall })
     }
 
     /// How many of the true neighbors these are.

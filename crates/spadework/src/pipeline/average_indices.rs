@@ -70,8 +70,11 @@ impl AverageIndices {
     ) -> Result<Self> {
         monitor.begin(Stage::Distances);
         let (graphs, seed) = (&report.graphs, report.diagnostics.params.seed);
-        let solver = LaplacianSolver::new(Laplacian::of(graphs.output()), seed);
-        let trace = trace_of_product(&solver, graphs.input(), PANELS, seed, monitor)?;
+        let (output, output_exponent) = Laplacian::near_one(graphs.output());
+        let (input, input_exponent) = Laplacian::near_one(graphs.input());
+        let solver = LaplacianSolver::new(output, seed);
+        let trace = trace_of_product(&solver, input.graph(), PANELS, seed, monitor)?;
+        let trace = trace.times_power_of_two(output_exponent - input_exponent);
         let edges = random_edges(report);
         let hops = geodesic_distances(graphs.output(), &edges, monitor)?;
         // The output graph is connected, so that there is a path for every edge.

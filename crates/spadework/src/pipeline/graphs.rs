@@ -13,6 +13,7 @@ use super::params::SpadeParams;
 use super::report::{Construction, Diagnostics, ModelGraphs, Timings};
 use super::search_cache::{SearchCache, Searched};
 use super::sparsify::sparsify;
+use crate::checkpoint::{Resumable, Work};
 use crate::error::Result;
 use crate::graph::{
     Components, ConnectedGraph, ConnectedSide, ConnectedSides, Connection, Graph, GraphKind, GraphPair,
@@ -20,7 +21,7 @@ use crate::graph::{
 };
 use crate::memory::check_room;
 use crate::monitor::{Monitor, Stage};
-use crate::neighbors::{Recall, search_by};
+use crate::neighbors::{NeighborLists, Recall, search_by};
 use crate::samples::{Samples, Side};
 
 /// Searches the neighbors of one side for k = `params.neighbors`.
@@ -43,7 +44,8 @@ pub(super) fn search_fn<'a>(
     monitor: &'a dyn Monitor,
 ) -> SearchFn<'a> {
     let what = Searched::of(side, params);
-    let method = search_by(params.search, params.seed);
+    let (named, seed) = (params.search, params.seed);
+    let method = search_by(named, seed);
     Box::new(move |samples, neighbors| {
         if let Some(known) = cache.and_then(|cache| cache.lists(what, neighbors)) {
             return Ok(known);
@@ -54,7 +56,16 @@ pub(super) fn search_fn<'a>(
         });
         // Indices and distances, as they are found and as they are kept.
         check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(4))?;
-        let lists = method.search(samples, neighbors, monitor)?;
+        // The searches keep their own parts; here lists that are whole are kept until the graphs are.
+        let work = Work::new("neighbors", samples, format!("{named}, seed {seed}, k = {neighbors}"));
+        let whole = Resumable::new(work, monitor.checkpoints());
+        let known =
+            whole.stored().and_then(|state| NeighborLists::of_state(&state, samples.len(), neighbors));
+        let lists = match known {
+            Some(lists) => lists,
+            None => method.search(samples, neighbors, monitor)?,
+        };
+        whole.keep_result(|| lists.to_state());
         if let Some(cache) = cache {
             cache.keep_lists(what, &lists);
         }

@@ -16,6 +16,7 @@
 use super::graphs::ModelSides;
 use super::models::{Model, ModelSet};
 use super::params::SpadeParams;
+use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::eigen::EigenProblem;
 use crate::error::{Error, Result};
 use crate::graph::{Connectivity, GraphPair};
@@ -96,10 +97,12 @@ pub fn intervals(
         monitor.begin(Stage::Subsamples);
         // Columns are standardized once: a subsample has the scales of the whole.
         let (models, params) = (&models.placed(params)?, &params.for_placed());
-        let mut drawn = Vec::with_capacity(repetitions);
-        for repetition in 0..repetitions {
+        let parts = DrawnParts::of(models, scores, params, monitor);
+        let mut drawn = parts.stored(repetitions);
+        for repetition in drawn.len()..repetitions {
             check_cancelled(monitor)?;
             drawn.push(subsample(models, params, size, repetition as u64, &Cancelling(monitor))?);
+            parts.keep_if_due(&drawn);
             monitor.progress(repetition as u64 + 1, repetitions as u64);
         }
         let grown = drawn.iter().filter(|subsample| subsample.used > params.neighbors).count();
@@ -133,6 +136,51 @@ fn model_score(graphs: &GraphPair, params: &SpadeParams, monitor: &dyn Monitor) 
     let params = params.clone().with_eigenpairs(1).eigen_params();
     let problem = EigenProblem::new(graphs, params.seed);
     Ok(problem.dominant_eigenpairs(&params, monitor)?.values()[0])
+}
+
+/// Subsamples that are kept in case that the run is interrupted.
+struct DrawnParts<'a> {
+    /// None where the inputs are a graph, of which there are no subsamples.
+    parts: Option<Resumable<'a>>,
+    models: usize,
+}
+
+impl<'a> DrawnParts<'a> {
+    fn of(models: &'a ModelSet<'a>, scores: &[f64], params: &SpadeParams, monitor: &'a dyn Monitor) -> Self {
+        // The result is the same for any number of threads. The scores to the last bit stand for the outputs.
+        let parameters = format!("{:?}, scores {scores:?}", params.clone().with_threads(None));
+        let work = |inputs| Work::new("subsamples", inputs, parameters);
+        let inputs = models.inputs().samples();
+        let parts = inputs.map(|inputs| Resumable::new(work(inputs), monitor.checkpoints()));
+        Self { parts, models: models.models().len() }
+    }
+
+    /// The first subsamples, as far as they are known.
+    fn stored(&self, repetitions: usize) -> Vec<Subsample> {
+        let stored = || {
+            let state = self.parts.as_ref()?.stored()?;
+            let mut state = StateReader::new(&state);
+            let (used, scores) = (state.counts()?, state.doubles()?);
+            let fits = used.len() <= repetitions && used.len() * self.models == scores.len();
+            let rows = used.into_iter().zip(scores.chunks_exact(self.models));
+            let subsample =
+                |(used, scores): (u64, &[f64])| Subsample { used: used as usize, scores: scores.to_vec() };
+            fits.then(|| rows.map(subsample).collect())
+        };
+        stored().unwrap_or_default()
+    }
+
+    fn keep_if_due(&self, drawn: &[Subsample]) {
+        let Some(parts) = &self.parts else { return };
+        parts.keep_if_due(|| {
+            let mut state = StateWriter::default();
+            state.counts(drawn.iter().map(|subsample| subsample.used as u64));
+            state.doubles(
+                &drawn.iter().flat_map(|subsample| subsample.scores.iter().copied()).collect::<Vec<_>>(),
+            );
+            state.into_bytes()
+        });
+    }
 }
 
 /// One subsample: the k it needed, and the score of every model.

@@ -14,6 +14,7 @@ use crate::laplacian::{
     Laplacian, LaplacianSolver, SketchInfo, SketchParams, edge_resistances, inverse_columns, resistances,
 };
 use crate::monitor::Monitor;
+use crate::scaling::scaled;
 
 /// The two notions of distance on a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,8 +61,28 @@ impl Distortion {
 #[derive(Debug)]
 pub struct Distances<'g> {
     graphs: &'g GraphPair,
-    input: LaplacianSolver<'g>,
-    output: LaplacianSolver<'g>,
+    input: SideSolver<'g>,
+    output: SideSolver<'g>,
+}
+
+/// Solves with the Laplacian of one graph, whose weights were brought near 1.
+#[derive(Debug)]
+struct SideSolver<'g> {
+    solver: LaplacianSolver<'g>,
+    /// The power of two that the weights were multiplied by, and resistances divided by.
+    exponent: i32,
+}
+
+impl<'g> SideSolver<'g> {
+    fn new(graph: &'g Graph, seed: u64) -> Self {
+        let (laplacian, exponent) = Laplacian::near_one(graph);
+        Self { solver: LaplacianSolver::new(laplacian, seed), exponent }
+    }
+
+    /// Resistances as those of the graph given.
+    fn as_given(&self, resistances: Vec<f64>) -> Vec<f64> {
+        resistances.into_iter().map(|resistance| scaled(resistance, self.exponent)).collect()
+    }
 }
 
 impl<'g> Distances<'g> {
@@ -71,8 +92,8 @@ impl<'g> Distances<'g> {
     /// [`Error::InputDisconnected`].
     pub fn new(graphs: &'g GraphPair, seed: u64) -> Result<Self> {
         graphs.check_input_connected()?;
-        let solver = |graph: &'g Graph| LaplacianSolver::new(Laplacian::of(graph), seed);
-        Ok(Self { graphs, input: solver(graphs.input()), output: solver(graphs.output()) })
+        let [input, output] = [graphs.input(), graphs.output()].map(|graph| SideSolver::new(graph, seed));
+        Ok(Self { graphs, input, output })
     }
 
     /// The distances of given pairs on both sides, in their order.
@@ -81,7 +102,7 @@ impl<'g> Distances<'g> {
     ///
     /// # Errors
     /// [`Error::BadPair`] when a pair names a node that is not there or the same one twice, [`Error::NotConverged`],
-    /// [`Error::Cancelled`].
+    /// [`Error::WeightRange`], [`Error::Cancelled`].
     pub fn of_pairs(
         &self,
         kind: DistanceKind,
@@ -101,17 +122,34 @@ impl<'g> Distances<'g> {
         let (input, output) = match kind {
             DistanceKind::Geodesic => (hops(self.graphs.input())?, hops(self.graphs.output())?),
             DistanceKind::Resistance => {
-                (resistances(&self.input, pairs, monitor)?, resistances(&self.output, pairs, monitor)?)
+                let of = |side: &SideSolver<'_>| -> Result<Vec<f64>> {
+                    Ok(side.as_given(resistances(&side.solver, pairs, monitor)?))
+                };
+                (of(&self.input)?, of(&self.output)?)
             }
         };
-        Ok(paired(pairs, &input, &output))
+        self.paired(pairs, &input, &output)
+    }
+
+    /// The distances of pairs, unless one of them or a ratio is beyond the range of numbers.
+    fn paired(&self, pairs: &[(u32, u32)], input: &[f64], output: &[f64]) -> Result<Vec<Distortion>> {
+        let distances = input.iter().zip(output);
+        let found: Vec<Distortion> = pairs
+            .iter()
+            .zip(distances)
+            .map(|(&(p, q), (&input, &output))| Distortion { p, q, input, output })
+            .collect();
+        let is_number = |number: f64| number.is_normal() && number > 0.0;
+        let in_range =
+            |found: &Distortion| [found.input, found.output, found.ratio()].into_iter().all(is_number);
+        if found.iter().all(in_range) { Ok(found) } else { Err(self.graphs.weight_range()) }
     }
 
     /// The resistances of every edge of the input graph on both sides, by two random projections; both keep the error of
     /// the information returned, and their ratio γ keeps (1 + ε)/(1 − ε).
     ///
     /// # Errors
-    /// [`Error::SketchError`], [`Error::NotConverged`], [`Error::Cancelled`].
+    /// [`Error::SketchError`], [`Error::NotConverged`], [`Error::WeightRange`], [`Error::Cancelled`].
     pub fn of_edges(
         &self,
         params: &SketchParams,
@@ -120,10 +158,11 @@ impl<'g> Distances<'g> {
         let edges: Vec<(u32, u32)> = self.graphs.input().edges().map(|(p, q, _)| (p, q)).collect();
         // Each side may fail with half the probability.
         let half = SketchParams { failure: params.failure / 2.0, ..*params };
-        let (input, _) = edge_resistances(&self.input, &edges, &half, monitor)?;
-        let (output, info) = edge_resistances(&self.output, &edges, &half, monitor)?;
+        let (input, _) = edge_resistances(&self.input.solver, &edges, &half, monitor)?;
+        let (output, info) = edge_resistances(&self.output.solver, &edges, &half, monitor)?;
+        let (input, output) = (self.input.as_given(input), self.output.as_given(output));
         let probability = if info.rows.is_some() { 1.0 - params.failure } else { 1.0 };
-        Ok((paired(&edges, &input, &output), SketchInfo { probability, ..info }))
+        Ok((self.paired(&edges, &input, &output)?, SketchInfo { probability, ..info }))
     }
 
     /// Searches for the pair of largest distortion under resistance.
@@ -165,15 +204,6 @@ impl<'g> Distances<'g> {
         let found = self.of_pairs(DistanceKind::Resistance, &[(best.p, best.q)], monitor)?[0];
         Ok(LargestDistortion { found, bound: pairs.values()[0] })
     }
-}
-
-fn paired(pairs: &[(u32, u32)], input: &[f64], output: &[f64]) -> Vec<Distortion> {
-    let distances = input.iter().zip(output);
-    pairs
-        .iter()
-        .zip(distances)
-        .map(|(&(p, q), (&input, &output))| Distortion { p, q, input, output })
-        .collect()
 }
 
 /// Samples that the search for the largest distortion measures at most.
@@ -234,8 +264,8 @@ struct Candidates {
 
 impl Candidates {
     fn add(&mut self, distances: &Distances<'_>, nodes: &[u32], monitor: &dyn Monitor) -> Result<()> {
-        self.input.extend(inverse_columns(&distances.input, nodes, CANDIDATE_TOLERANCE, monitor)?);
-        self.output.extend(inverse_columns(&distances.output, nodes, CANDIDATE_TOLERANCE, monitor)?);
+        self.input.extend(inverse_columns(&distances.input.solver, nodes, CANDIDATE_TOLERANCE, monitor)?);
+        self.output.extend(inverse_columns(&distances.output.solver, nodes, CANDIDATE_TOLERANCE, monitor)?);
         self.nodes.extend(nodes);
         Ok(())
     }

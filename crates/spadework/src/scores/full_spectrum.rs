@@ -18,21 +18,29 @@ use crate::error::Result;
 use crate::graph::GraphPair;
 use crate::laplacian::{Laplacian, LaplacianSolver, SketchInfo, SketchParams, flow_norms};
 use crate::monitor::Monitor;
+use crate::scaling::scaled;
 
 impl EdgeScores {
     /// Scores of the input graph's edges with all n − 1 eigenpairs, to a stated relative error.
     ///
     /// # Errors
     /// [`Error::SketchError`](crate::error::Error::SketchError), [`Error::NotConverged`](crate::error::Error::NotConverged),
-    /// [`Error::Cancelled`](crate::error::Error::Cancelled).
+    /// [`Error::WeightRange`](crate::error::Error::WeightRange), [`Error::Cancelled`](crate::error::Error::Cancelled).
     pub fn of_full_spectrum(
         graphs: &GraphPair,
         params: &SketchParams,
         monitor: &dyn Monitor,
     ) -> Result<(Self, SketchInfo)> {
-        let solver = LaplacianSolver::new(Laplacian::of(graphs.output()), params.seed);
+        let (output, output_exponent) = Laplacian::near_one(graphs.output());
+        let (input, input_exponent) = Laplacian::near_one(graphs.input());
+        let solver = LaplacianSolver::new(output, params.seed);
         let edges: Vec<(u32, u32)> = graphs.input().edges().map(|(p, q, _)| (p, q)).collect();
-        let (scores, info) = flow_norms(&solver, &Laplacian::of(graphs.input()), &edges, params, monitor)?;
+        let (scores, info) = flow_norms(&solver, &input, &edges, params, monitor)?;
+        let as_given = |score: f64| scaled(score, 2 * output_exponent - input_exponent);
+        let scores: Vec<f64> = scores.into_iter().map(as_given).collect();
+        if !scores.iter().all(|score| score.is_normal()) {
+            return Err(graphs.weight_range());
+        }
         Ok((Self::new(edges, scores), info))
     }
 }

@@ -121,7 +121,7 @@ impl ShortDistance {
         let rotation = Rotation::to_principal_axes(rows, frame);
         let mut heads = vec![Block::ZERO; rows.len()];
         let mut tails = vec![Block::ZERO; rows.len() * tail_blocks];
-        // Chunks of nothing cannot be counted: where there are no tails, there is an empty one a sample.
+        // Chunks of nothing cannot be counted: where there are no tails, there is an empty one per sample.
         let tail_chunks = tails.par_chunks_mut(ROWS_AT_ONCE * tail_blocks.max(1));
         let mut tail_chunks: Vec<&mut [Block]> = tail_chunks.collect();
         tail_chunks.resize_with(rows.len().div_ceil(ROWS_AT_ONCE), Default::default);

@@ -67,6 +67,21 @@ struct RowList {
 }
 
 impl RowList {
+    /// A list of candidates that another one held.
+    fn of(neighbors: usize, mut candidates: Vec<Candidate>) -> Self {
+        candidates.sort_unstable();
+        let waiting = candidates.split_off(neighbors.min(candidates.len()));
+        Self { nearest: candidates.into(), waiting }
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = Candidate> {
+        self.nearest.iter().chain(&self.waiting).copied()
+    }
+
+    fn holds(&self, index: u32) -> bool {
+        self.candidates().any(|known| known.index == index)
+    }
+
     /// Takes a candidate in; returns the squared distance beyond which nothing can be among the k nearest, where it changed.
     fn offer(
         &mut self,
@@ -125,6 +140,8 @@ pub(super) struct BestLists {
     /// Bits of the radius in the units of the short vectors.
     radii: Vec<AtomicU64>,
     units: Units,
+    /// Whether neighbors may be offered that are in the lists already, as after a search was interrupted.
+    may_repeat: bool,
 }
 
 /// What turns squared distances of samples into distances of short vectors.
@@ -151,6 +168,7 @@ impl BestLists {
             lists: (0..rows).map(|_| Mutex::default()).collect(),
             squared_radii: infinite(),
             radii: infinite(),
+            may_repeat: false,
         }
     }
 
@@ -183,9 +201,27 @@ impl BestLists {
             return;
         }
         let mut list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
+        if self.may_repeat && list.holds(candidate.index) {
+            return;
+        }
         if let Some(most) = list.offer(self.neighbors, candidate, distance) {
             self.shrink(p, most);
         }
+    }
+
+    /// What row `p` has found so far, in no particular order.
+    pub(super) fn found_by(&self, p: usize) -> Vec<Candidate> {
+        self.lists[p].lock().unwrap_or_else(PoisonError::into_inner).candidates().collect()
+    }
+
+    /// Gives row `p` what it had found before a search was interrupted. Some of it may be offered again.
+    pub(super) fn restore(&mut self, p: usize, found: Vec<Candidate>) {
+        let list = RowList::of(self.neighbors, found);
+        if let (true, Some(worst)) = (list.nearest.len() == self.neighbors, list.nearest.peek()) {
+            self.shrink(p, worst.most);
+        }
+        self.lists[p] = Mutex::new(list);
+        self.may_repeat = true;
     }
 
     /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distance` is the squared distance

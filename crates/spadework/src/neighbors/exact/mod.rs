@@ -20,6 +20,8 @@
 //!    of leaves are compared, each pair once for both its sides, skipping those whose boxes lie further apart than their
 //!    rows' radii (`tiles`). Radii shrink as neighbors are found (`best`).
 //!
+//! A search that was interrupted goes on with the lists as they were and the leaves that were still to come (`resume`).
+//!
 //! **Why it is exact.** Let z be the exact short vector of a row and ẑ the stored one, ‖ẑ − z‖ ≤ ε (`coordinates` says why).
 //! If q is among the k nearest of p, then d(p, q) ≤ R with R the radius of p, and
 //! ‖ẑ_p − ẑ_q‖ ≤ ‖z_p − z_q‖ + ε_p + ε_q ≤ R + ε_p + ε_q. The left side is computed in integers, ‖ẑ_p‖² + ‖ẑ_q‖² − 2ẑ_p·ẑ_q,
@@ -34,6 +36,7 @@ mod order;
 mod panels;
 mod plan;
 mod pooling;
+mod resume;
 mod tiles;
 
 use rayon::prelude::*;
@@ -50,6 +53,7 @@ use order::Leaves;
 use panels::Panels;
 use plan::Plan;
 use pooling::Pooled;
+use resume::Unfinished;
 use tiles::Tiles;
 
 pub use low_dimensional::TreeSearch;
@@ -188,15 +192,23 @@ fn search<R: RowSource>(
         Some(count) => (Panels::of_first(&coordinates, count), Some(coordinates)),
         None => (Panels::of_all(&coordinates), None),
     };
-    let tiles = Tiles::new(rows, coarse, fine, leaves, near_leaves, best);
+    let mut tiles = Tiles::new(rows, coarse, fine, leaves, near_leaves, best);
 
-    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| tiles.search_near(leaf, monitor))?;
+    let unfinished = Unfinished::new(samples, neighbors, monitor);
+    let leaves_done = unfinished.take_up(&mut tiles);
+
+    (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
+        leaves_done.unless_near(leaf, || tiles.search_near(leaf, monitor))?;
+        unfinished.keep_if_due(&tiles, &leaves_done);
+        Ok(())
+    })?;
     if tiles.remaining_core_seconds() > most_core_seconds {
         return Ok(None);
     }
     let (done, total) = (AtomicU64::new(0), tiles.pair_count());
     (0..tiles.leaf_count()).into_par_iter().try_for_each(|leaf| {
-        tiles.compare_with_later(leaf, monitor)?;
+        leaves_done.unless_compared(leaf, || tiles.compare_with_later(leaf, monitor))?;
+        unfinished.keep_if_due(&tiles, &leaves_done);
         let pairs = (tiles.leaf_count() - leaf) as u64;
         monitor.progress(done.fetch_add(pairs, Ordering::Relaxed) + pairs, total);
         Ok(())

@@ -35,10 +35,10 @@ pub(super) struct Tiles<R> {
     rows: R,
     coarse: Panels,
     fine: Option<Fine>,
-    leaves: Leaves,
+    pub(super) leaves: Leaves,
     /// For every leaf, itself and the leaves near it, ascending.
     near: Vec<Vec<usize>>,
-    best: BestLists,
+    pub(super) best: BestLists,
     /// Largest ε of each leaf's coarse vectors.
     leaf_errors: Vec<f64>,
     /// Bits of the largest radius plus ε of each leaf's rows.
@@ -193,7 +193,7 @@ impl<R: RowSource> Tiles<R> {
         self.leaves.squared_gap(a, b) > reach * reach * DOUBLE_SLACK
     }
 
-    fn refresh_reach(&self, leaf: usize) {
+    pub(super) fn refresh_reach(&self, leaf: usize) {
         let reach = self.leaves.rows(leaf).map(|p| self.reach(p)).fold(0.0, f64::max);
         self.leaf_reaches[leaf].fetch_min(reach.to_bits(), Ordering::Relaxed);
     }

@@ -1,0 +1,90 @@
+//! Where parts of unfinished work lie: in the folder of a result, until it is there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The folder of steps and parts inside that of a result, which is gone when the result is there.
+pub(crate) const UNFINISHED: &str = ".unfinished";
+/// How often parts are kept: a run that is killed loses as much.
+const PERIOD: Duration = Duration::from_secs(30);
+/// Another period in seconds, for tests.
+const PERIOD_VARIABLE: &str = "SPADEWORK_PART_SECONDS";
+/// Work that takes this part of the period or less is not kept when it is done.
+const SHORT: u32 = 8;
+const ENDING: &str = "part";
+
+/// A place for parts.
+pub(crate) struct Parts {
+    folder: PathBuf,
+    period: Duration,
+    /// When something was kept last.
+    kept: Mutex<Instant>,
+    has_failed: AtomicBool,
+}
+
+impl Parts {
+    /// In the folder of a result.
+    pub(crate) fn of_result(result: &Path) -> Self {
+        let seconds = std::env::var(PERIOD_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
+        let period = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Self {
+            folder: result.join(UNFINISHED),
+            period: period.unwrap_or(PERIOD),
+            kept: Mutex::new(Instant::now()),
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Where a part lies; `digits` stand for everything that it depends on.
+    pub(crate) fn file(&self, name: &str, digits: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{digits}.{ENDING}"))
+    }
+
+    /// Whether it is time to keep something again; whoever is told so does it.
+    pub(crate) fn is_due(&self) -> bool {
+        // Another thread that looks at the clock at the same time is told.
+        let Ok(mut kept) = self.kept.try_lock() else { return false };
+        let is_due = kept.elapsed() >= self.period;
+        if is_due {
+            *kept = Instant::now();
+        }
+        is_due
+    }
+
+    /// Whether work that took so long is kept when it is done.
+    pub(crate) fn is_long(&self, took: Duration) -> bool {
+        took > self.period / SHORT
+    }
+
+    /// Something could not be kept; whether that is news.
+    pub(crate) fn fails_first(&self) -> bool {
+        !self.has_failed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Removes the parts of some work, which is done and kept elsewhere.
+    pub(crate) fn remove(&self, name: &str) {
+        for file in self.files(name) {
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    /// Removes everything: the result is there.
+    pub(crate) fn remove_all(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    /// The parts of work of that name, on whatever data.
+    pub(crate) fn files(&self, name: &str) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let beginning = format!("{name}-");
+        let is_part = |file: &PathBuf| {
+            let stem = file.file_stem().and_then(|stem| stem.to_str());
+            stem.is_some_and(|stem| stem.starts_with(&beginning))
+                && file.extension().is_some_and(|ending| ending == ENDING)
+        };
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_part).collect()
+    }
+}

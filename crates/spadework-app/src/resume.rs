@@ -1,0 +1,183 @@
+//! Parts of unfinished work, kept in the folder of a result until it is there.
+//!
+//! A part is a file whose name has a digest of everything that its content depends on, and whose content begins with a digest of the
+//! rest. So a part of other data or other parameters is not found, and one that is not whole is not used.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use spadework::Monitor;
+use spadework::checkpoint::{Checkpoints, Work};
+use spadework::monitor::Stage;
+use spadework_io::output::write_bytes;
+use spadework_io::{digest_bytes, digest_pieces};
+
+use crate::observer::Session;
+use crate::parts::Parts;
+use crate::wording::NoteCode;
+
+/// The monitor of a session, with a place for parts where the session has one.
+pub(crate) struct Resuming<'s> {
+    session: &'s Session<'s>,
+    /// What the work depends on besides what it knows of itself.
+    context: String,
+}
+
+impl<'s> Resuming<'s> {
+    /// `context` is what the work depends on besides what it knows of itself, and is asked for where parts are kept.
+    pub(crate) fn new(session: &'s Session<'s>, context: impl FnOnce() -> String) -> Self {
+        Self { session, context: session.parts().map_or_else(String::new, |_| context()) }
+    }
+
+    fn file(&self, parts: &Parts, work: &Work<'_>) -> PathBuf {
+        let key = work.key(|work| {
+            digest_pieces(|take| {
+                for text in [env!("CARGO_PKG_VERSION"), &self.context, work.name, &work.parameters] {
+                    take(&(text.len() as u64).to_le_bytes());
+                    take(text.as_bytes());
+                }
+                work.data.feed(take);
+            })
+        });
+        let digits = key.rsplit(':').next().unwrap_or(key);
+        parts.file(work.name, digits)
+    }
+}
+
+impl Monitor for Resuming<'_> {
+    fn begin(&self, stage: Stage) {
+        self.session.monitor().begin(stage);
+    }
+
+    fn progress(&self, done: u64, total: u64) {
+        self.session.monitor().progress(done, total);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.session.monitor().is_cancelled()
+    }
+
+    fn checkpoints(&self) -> Option<&dyn Checkpoints> {
+        self.session.parts().map(|_| self as &dyn Checkpoints)
+    }
+}
+
+impl Checkpoints for Resuming<'_> {
+    fn stored(&self, work: &Work<'_>) -> Option<Vec<u8>> {
+        let parts = self.session.parts()?;
+        // Data are digested where there is something that may be of them.
+        if parts.files(work.name).is_empty() {
+            return None;
+        }
+        let file = self.file(parts, work);
+        let mut bytes = fs::read(&file).ok()?;
+        let length = digest_bytes(&[]).len();
+        let (digest, state) = bytes.split_at_checked(length)?;
+        if digest_bytes(state).as_bytes() != digest {
+            return None;
+        }
+        self.session.mention(
+            NoteCode::StageTaken,
+            format!("{}: {} continue where an earlier run was interrupted", file.display(), work.name),
+        );
+        bytes.drain(..length);
+        Some(bytes)
+    }
+
+    fn is_due(&self) -> bool {
+        self.session.parts().is_some_and(Parts::is_due)
+    }
+
+    fn is_long(&self, took: Duration) -> bool {
+        self.session.parts().is_some_and(|parts| parts.is_long(took))
+    }
+
+    fn keep(&self, work: &Work<'_>, state: &[u8]) {
+        let Some(parts) = self.session.parts() else { return };
+        let file = self.file(parts, work);
+        let content = [digest_bytes(state).as_bytes(), state].concat();
+        if let Err(error) = write_bytes(&file, &content)
+            && parts.fails_first()
+        {
+            self.session.mention(
+                NoteCode::PartsNotKept,
+                format!("{error}: a run that is interrupted begins this step again"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use spadework::Samples;
+    use spadework_document::Note;
+
+    use super::*;
+    use crate::observer::Observer;
+    use crate::wording::Voice;
+
+    struct Quiet;
+
+    impl Monitor for Quiet {}
+
+    impl Observer for Quiet {
+        fn note(&self, _: &Note) {}
+
+        fn voice(&self) -> Voice {
+            Voice::Command
+        }
+    }
+
+    fn samples(last: f32) -> Samples<'static> {
+        Samples::from_f32(2, 2, vec![0.0, 1.0, 2.0, last]).unwrap()
+    }
+
+    fn work<'a>(samples: &'a Samples<'a>, parameters: &str) -> Work<'a> {
+        Work::new("neighbors", samples, parameters.to_owned())
+    }
+
+    #[test]
+    fn a_part_is_of_its_data_parameters_and_context_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
+        let monitor = Resuming::new(&session, || "model a".to_owned());
+        let data = samples(3.0);
+        monitor.keep(&work(&data, "k = 5"), b"state");
+        assert_eq!(monitor.stored(&work(&data, "k = 5")).as_deref(), Some(&b"state"[..]));
+        assert_eq!(monitor.stored(&work(&data, "k = 6")), None);
+        assert_eq!(monitor.stored(&work(&samples(4.0), "k = 5")), None);
+        let other = Resuming::new(&session, || "model b".to_owned());
+        assert_eq!(other.stored(&work(&data, "k = 5")), None);
+        session.parts().unwrap().remove("neighbors");
+        assert_eq!(monitor.stored(&work(&data, "k = 5")), None);
+    }
+
+    #[test]
+    fn a_part_that_is_not_whole_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let session = Session::new(&Quiet).keeping_parts(Some(folder.path()));
+        let monitor = Resuming::new(&session, String::new);
+        let data = samples(3.0);
+        let work = work(&data, "k = 5");
+        monitor.keep(&work, b"a longer state than a few bytes");
+        let file = session.parts().unwrap().files("neighbors").pop().unwrap();
+        let whole = fs::read(&file).unwrap();
+        for length in [0, 10, whole.len() / 2, whole.len() - 1] {
+            fs::write(&file, &whole[..length]).unwrap();
+            assert_eq!(monitor.stored(&work), None, "{length} bytes");
+        }
+        let mut flipped = whole.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        fs::write(&file, &flipped).unwrap();
+        assert_eq!(monitor.stored(&work), None);
+        fs::write(&file, &whole).unwrap();
+        assert!(monitor.stored(&work).is_some());
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_kept() {
+        let session = Session::new(&Quiet);
+        assert!(Resuming::new(&session, || unreachable!("nobody asks")).checkpoints().is_none());
+    }
+}

@@ -1,0 +1,180 @@
+//! Work that was interrupted at any point goes on from what was kept, and ends with the same bits.
+
+mod support;
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use spadework::checkpoint::{Checkpoints, Work};
+use spadework::neighbors::SearchMethod;
+use spadework::pipeline::{ModelSet, intervals};
+use spadework::samples::Metric;
+use spadework::{Error, ManifoldPair, Monitor, PairedSamples, Samples, SpadeParams, evaluate};
+
+/// A place in memory, and a run that is stopped after so many parts were kept.
+#[derive(Default)]
+struct Memory {
+    parts: Mutex<HashMap<String, Vec<u8>>>,
+    /// Parts that may be kept before the run is stopped; none: it is not stopped.
+    stops_after: Option<usize>,
+    kept: AtomicUsize,
+    taken: AtomicUsize,
+    asked: AtomicUsize,
+    /// Of how many questions whether it is time one is answered with yes.
+    every: usize,
+}
+
+impl Memory {
+    fn stopping_after(kept: usize, every: usize) -> Self {
+        Self { stops_after: Some(kept), every, ..Self::default() }
+    }
+
+    /// The next run, which has what this one left.
+    fn next(self, stops_after: Option<usize>) -> Self {
+        Self { parts: self.parts, stops_after, every: self.every, ..Self::default() }
+    }
+
+    fn key(work: &Work<'_>) -> String {
+        let mut hash = 0_u64;
+        work.data.feed(&mut |bytes| {
+            for &byte in bytes {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        });
+        format!("{} {} {hash}", work.name, work.parameters)
+    }
+}
+
+impl Monitor for Memory {
+    fn is_cancelled(&self) -> bool {
+        self.stops_after.is_some_and(|most| self.kept.load(Ordering::SeqCst) >= most)
+    }
+
+    fn checkpoints(&self) -> Option<&dyn Checkpoints> {
+        Some(self)
+    }
+}
+
+impl Checkpoints for Memory {
+    fn stored(&self, work: &Work<'_>) -> Option<Vec<u8>> {
+        let found = self.parts.lock().unwrap().get(&Self::key(work)).cloned();
+        self.taken.fetch_add(usize::from(found.is_some()), Ordering::SeqCst);
+        found
+    }
+
+    fn is_due(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::SeqCst) % self.every.max(1) == 0
+    }
+
+    fn is_long(&self, _: Duration) -> bool {
+        true
+    }
+
+    fn keep(&self, work: &Work<'_>, state: &[u8]) {
+        self.parts.lock().unwrap().insert(Self::key(work), state.to_vec());
+        self.kept.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// 900 samples, of numbers that leave many pairs to look at; enough for several leaves.
+fn samples(dim: usize) -> PairedSamples<'static> {
+    let number = |at: usize| (at as f64 * 0.618_033_988_749_895).fract() * (1.0 + (at % dim) as f64 / 9.0);
+    let inputs: Vec<f64> = (0..900 * dim).map(|at| number(at * at % 1_000_003)).collect();
+    let outputs: Vec<f64> =
+        inputs.chunks(dim).flat_map(|x| [(3.0 * x[0]).sin() + x[1], x[2] * x[3], x[4] - x[5]]).collect();
+    PairedSamples::new(
+        Samples::from_f64(900, dim, inputs).unwrap(),
+        Samples::from_f64(900, 3, outputs).unwrap(),
+    )
+    .unwrap()
+}
+
+#[test]
+fn searches_that_were_interrupted_give_the_same_lists() {
+    let manhattan = SpadeParams::default().with_input_metric(Metric::Manhattan);
+    let exact = SpadeParams::default().with_search(SearchMethod::Exact);
+    for (name, params, dim) in
+        [("products", exact.clone(), 64), ("every pair", manhattan, 20), ("tree", exact, 6)]
+    {
+        let pair = samples(dim);
+        let (input, output) = pair.into_sides();
+        let pair = ManifoldPair::new(&input, &output).unwrap();
+        let whole = evaluate(&pair, &params, &spadework::Silent).unwrap();
+        for (stop, every) in [(1, 1), (2, 3), (4, 1)] {
+            let mut memory = Memory::stopping_after(stop, every);
+            let mut interrupted = 0;
+            // Interrupted twice, each time after some more parts.
+            for next in [Some(stop + 1), None] {
+                match evaluate(&pair, &params, &memory) {
+                    Err(Error::Cancelled) => interrupted += 1,
+                    other => assert!(other.is_ok(), "{name}: {:?}", other.err()),
+                }
+                memory = memory.next(next);
+            }
+            let resumed = evaluate(&pair, &params, &memory).unwrap();
+            assert!(interrupted > 0 && memory.taken.load(Ordering::SeqCst) > 0, "{name}, {stop}, {every}");
+            assert_eq!(resumed.model_score, whole.model_score, "{name}, {stop}, {every}");
+            assert_eq!(resumed.graphs, whole.graphs, "{name}, {stop}, {every}");
+            assert_eq!(resumed.node_scores, whole.node_scores, "{name}, {stop}, {every}");
+        }
+    }
+}
+
+/// What is taken from a part is used: lists that are kept whole are not searched again.
+#[test]
+fn lists_that_are_kept_are_not_searched_again() {
+    let (input, output) = samples(64).into_sides();
+    let pair = ManifoldPair::new(&input, &output).unwrap();
+    let params = SpadeParams::default();
+    let first = Memory { every: usize::MAX, ..Memory::default() };
+    let whole = evaluate(&pair, &params, &first).unwrap();
+    let asked = first.asked.load(Ordering::SeqCst);
+    let second = first.next(None);
+    let again = evaluate(&pair, &params, &second).unwrap();
+    assert_eq!(again.graphs, whole.graphs);
+    assert!(asked > 0, "searches ask whether it is time to keep something");
+    assert_eq!((second.asked.into_inner(), second.taken.into_inner()), (0, 2));
+}
+
+#[test]
+fn parts_that_do_not_fit_are_left_alone() {
+    let (input, output) = samples(64).into_sides();
+    let pair = ManifoldPair::new(&input, &output).unwrap();
+    let params = SpadeParams::default();
+    let whole = evaluate(&pair, &params, &spadework::Silent).unwrap();
+    let memory = Memory::stopping_after(2, 4);
+    assert_eq!(evaluate(&pair, &params, &memory).unwrap_err(), Error::Cancelled);
+    for cut in [0, 8, 5000] {
+        let damaged = Memory { every: usize::MAX, ..Memory::default() };
+        let parts = memory.parts.lock().unwrap().clone();
+        *damaged.parts.lock().unwrap() = parts
+            .into_iter()
+            .map(|(key, mut state)| {
+                state.truncate(state.len().saturating_sub(cut + 1));
+                (key, state)
+            })
+            .collect();
+        assert_eq!(evaluate(&pair, &params, &damaged).unwrap().graphs, whole.graphs, "{cut}");
+    }
+}
+
+#[test]
+fn subsamples_that_were_drawn_are_not_drawn_again() {
+    let models = ModelSet::from(samples(8));
+    let params = SpadeParams::default();
+    let scores = [2.0];
+    let whole = intervals(&models, &scores, 6, &params, &spadework::Silent).unwrap();
+    let memory = Memory::stopping_after(3, 1);
+    assert_eq!(intervals(&models, &scores, 6, &params, &memory).unwrap_err(), Error::Cancelled);
+    let memory = memory.next(None);
+    assert_eq!(intervals(&models, &scores, 6, &params, &memory).unwrap(), whole);
+    // The other three.
+    assert_eq!((memory.taken.into_inner(), memory.asked.into_inner()), (1, 3));
+    // Those of other scores are others.
+    let other = Memory::default();
+    *other.parts.lock().unwrap() = memory.parts.into_inner().unwrap();
+    intervals(&models, &[3.0], 6, &params, &other).unwrap();
+    assert_eq!(other.taken.into_inner(), 0);
+}
