@@ -92,7 +92,7 @@ impl Values<'_> {
         fn of<T: Number + Ord>(values: &[T]) -> [f64; 2] {
             // What numbers stand for grows with them.
             let (least, largest) = (values.iter().copied().min(), values.iter().copied().max());
-            [least.map_or(f64::INFINITY, |v| v.number()), largest.map_or(f64::NEG_INFINITY, |v| v.number())]
+            [least.map_or(f64::INFINITY, Number::number), largest.map_or(f64::NEG_INFINITY, Number::number)]
         }
         let widened = |[least, largest]: [f64; 2], value: f64| [least.min(value), largest.max(value)];
         match self {
