@@ -1,9 +1,13 @@
 """The data sets as .npy files, made once under target/bench-data."""
 
 import gzip
+import os
 import pathlib
 
-import numpy as np
+# Products of small matrices only wait for a second thread.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
 
 
 class Missing(Exception):
@@ -74,6 +78,17 @@ class Data:
 
         return self.cached("cifar10_60k", images)
 
+    def photographs(self, n, side=224):
+        """As near to ImageNet's photographs as CIFAR-10 brings us: its images enlarged to 224 × 224 pixels by linear interpolation,
+        with fine noise, as bytes. Written image by image: 50,000 of them are 7.5 GB."""
+        path = self.cache / f"photographs_{n}.npy"
+        if not path.exists():
+            names = [f"cifar10/data_batch_{number}.bin" for number in range(1, 6)] + ["cifar10/test_batch.bin"]
+            rows = np.concatenate([np.fromfile(self.file(name), np.uint8).reshape(-1, 3073) for name in names])
+            write_photographs(self.cache / "unfinished.npy", rows[:n, 1:].reshape(-1, 3, 32, 32), side)
+            (self.cache / "unfinished.npy").rename(path)
+        return path
+
     def for_lenet(self):
         """MNIST's test images as LeNet-5 takes them."""
         return self.cached("mnist_test_images", lambda: np.load(self.mnist_test()).reshape(-1, 1, 28, 28))
@@ -117,13 +132,57 @@ class Data:
         outputs = lambda: random_network(np.load(inputs), 64, 10, np.random.default_rng(0))
         return inputs, self.cached("cifar10_90k_outputs", outputs)
 
+    def embeddings(self, n=50_000, dim=768):
+        """Items of 200 topics that lie in fewer dimensions than they are told in, and of different lengths."""
+
+        def draw():
+            rng = np.random.default_rng(0)
+            normal = lambda *shape: rng.standard_normal(shape, np.float32)
+            latent = 64
+            points = normal(200, latent)[rng.integers(0, 200, n)] + 0.7 * normal(n, latent)
+            lengths = np.exp(0.2 * normal(n, 1))
+            return lengths * (points @ normal(latent, dim) / np.float32(latent) ** 0.5 + 0.1 * normal(n, dim))
+
+        return self.cached(f"embeddings_{n}x{dim}", draw)
+
     def gaussian(self, n=10_000, dim=784):
         """No direction says more than another: nothing to prune by."""
         draw = lambda: np.random.default_rng(0).standard_normal((n, dim), np.float32)
         return self.cached(f"gaussian_{n}x{dim}", draw)
 
 
+def enlarging(small, large):
+    """The matrix that interpolates `small` numbers linearly to `large` ones."""
+    at = np.clip((np.arange(large) + 0.5) * small / large - 0.5, 0, small - 1)
+    low = np.minimum(at.astype(int), small - 2)
+    matrix = np.zeros((large, small), np.float32)
+    matrix[np.arange(large), low] = 1 - (at - low)
+    matrix[np.arange(large), low + 1] = at - low
+    return matrix
+
+
+def write_photographs(path, images, side):
+    """Images of n × 3 × small × small bytes as n × side × side × 3 bytes with noise of up to 5 levels."""
+    rng = np.random.default_rng(0)
+    matrix = enlarging(images.shape[-1], side)
+    out = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=(len(images), side, side, 3))
+    for at, image in enumerate(images):
+        large = matrix @ image.astype(np.float32) @ matrix.T
+        noise = rng.integers(-5, 6, (side, side, 3), dtype=np.int8)
+        out[at] = np.clip(np.moveaxis(large, 0, -1) + noise, 0, 255)
+    out.flush()
+
+
 def random_network(x, hidden, outputs, rng):
     normal = lambda *shape: rng.standard_normal(shape, np.float32)
     dim = x.shape[1]
     return np.tanh(x @ normal(dim, hidden) / np.float32(dim) ** 0.5) @ normal(hidden, outputs)
+
+
+if __name__ == "__main__":  # data.py CIFAR-FOLDER N FILE.npy: N photographs, for a run of their own
+    import sys
+
+    folder, n, path = sys.argv[1:]
+    files = [pathlib.Path(folder) / f"data_batch_{number}.bin" for number in range(1, 6)]
+    rows = np.concatenate([np.fromfile(file, np.uint8).reshape(-1, 3073) for file in files])
+    write_photographs(path, rows[: int(n), 1:].reshape(-1, 3, 32, 32), 224)

@@ -64,12 +64,12 @@ def without_self(lists, rows):
 # A search is prepared (imported, compiled) and gives two functions: one builds an index, one searches it for some rows.
 
 
-def sklearn_search(algorithm):
+def sklearn_search(algorithm, metric="minkowski"):
     def prepare(x, k, rows):
         from sklearn.neighbors import NearestNeighbors
 
         def build():
-            return NearestNeighbors(n_neighbors=k, algorithm=algorithm, n_jobs=1).fit(x)
+            return NearestNeighbors(n_neighbors=k, algorithm=algorithm, metric=metric, n_jobs=1).fit(x)
 
         def search(index):
             if len(rows) == len(x):
@@ -92,6 +92,21 @@ def faiss_flat(x, k, rows):
         return index
 
     return build, lambda index: without_self(index.search(x[rows], k + 1)[1], rows)
+
+
+def faiss_cosine(x, k, rows):
+    """Inner products of unit rows."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+
+    def build():
+        index = faiss.IndexFlatIP(x.shape[1])
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        index.add(unit)
+        return index, unit
+
+    return build, lambda built: without_self(built[0].search(built[1][rows], k + 1)[1], rows)
 
 
 def hnswlib_48_100(threads):
@@ -134,6 +149,8 @@ SEARCHES = {
     "scikit-learn brute": sklearn_search("brute"),
     "scikit-learn kd_tree": sklearn_search("kd_tree"),
     "FAISS flat": faiss_flat,
+    "scikit-learn brute, cosine": sklearn_search("brute", "cosine"),
+    "FAISS flat, cosine": faiss_cosine,
     "hnswlib M=48 ef=100": hnswlib_48_100(1),
     "pynndescent": pynndescent_search(1),
     "hnswlib M=48 ef=100, 2 threads": hnswlib_48_100(2),
@@ -143,7 +160,10 @@ SEARCHES = {
 
 def knn(peer, x, k, save, queries=None):
     """Where some rows are searched for only, the time of the search, and not that of the index, is scaled up to all."""
-    x = np.ascontiguousarray(np.load(x), np.float32)
+    x = np.load(x)
+    # Bytes are pixels, for us as for whoever gives them to a peer: single precision from 0 to 1.
+    x = np.divide(x, 255, dtype=np.float32) if x.dtype == np.uint8 else np.ascontiguousarray(x, np.float32)
+    x = x.reshape(len(x), -1)
     rows = query_rows(len(x), int(queries or len(x)))
     build, search = SEARCHES[peer](x, int(k), rows)
     if len(rows) == len(x):

@@ -10,6 +10,7 @@ import sys
 
 TITLES = dict(
     knn="Nearest neighbours, k = 10",
+    pixels="Nearest neighbors of photographs as bytes, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",
     onnx="Outputs of a model, batches of 128, one thread",
@@ -85,14 +86,46 @@ def markdown(document):
             memory = "" if row["grown_mib"] is None else f"{row['grown_mib']:,.0f}"
             cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
             lines.append("| " + " | ".join(cells) + " |")
+    lines += gpu_neighbors()
     lines += training()
+    lines += building()
     if document["skipped"]:
         lines += ["", "## Left out", ""] + [f"- {entry['line']}" for entry in document["skipped"]]
     lines += ["", "Versions: " + ", ".join(f"{name} {version}" for name, version in document["versions"].items()) + "."]
     return "\n".join(lines) + "\n"
 
 
-TRAINING = pathlib.Path(__file__).resolve().parent.parent / "docs" / "benchmarks-training.jsonl"
+DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
+GPU_NEIGHBORS = DOCS / "benchmarks-gpu.json"
+TRAINING = DOCS / "benchmarks-training.jsonl"
+BUILDING = DOCS / "benchmarks-build.jsonl"
+
+
+def building():
+    """What a newcomer waits for: lines that were measured by hand, each with its command."""
+    lines = ["", "## Build, wheel and first answer", ""]
+    lines += ["| what | wanted | measured | command |", "| --- | ---: | ---: | --- |"]
+    for row in map(json.loads, BUILDING.read_text().splitlines()):
+        lines.append(f"| {row['what']} | {row['wanted']} | {row['measured']} | {row['command']} |")
+    return lines
+
+
+def gpu_neighbors():
+    """What `bench/torch_neighbors.py --out` wrote."""
+    document = json.loads(GPU_NEIGHBORS.read_text())
+    lines = ["", "## Nearest neighbors on a GPU, k = 10", ""]
+    lines += [f"Made by `python bench/torch_neighbors.py --out docs/benchmarks-gpu.json`; {document['device']}, PyTorch {document['torch']}."]
+    lines += ["`spadework.torch.knn_graph` is exact; the loop computes distances in single precision by products and takes the k smallest,"]
+    lines += ["so that rounding decides some neighbors. Seconds by the clock, best of several; tensors are on the GPU, kernels are compiled."]
+    lines += ["", "| data | Spadework, s | loop in PyTorch, s | times ours | rows where both agree | equals the CPU's graph |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: | --- |"]
+    for row in document["figures"]:
+        equals = {None: "not compared", True: "yes, every edge", False: "**no**"}[row["equals_cpu"]]
+        cells = [row["data"], number(row["ours"]), "not run", "", "", equals]
+        if row["loop"] is not None:
+            cells[2:5] = [number(row["loop"]), f"{number(row['loop'] / row['ours'])}×", f"{100 * row['same_rows']:.2f} %"]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def training():

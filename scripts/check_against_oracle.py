@@ -73,7 +73,7 @@ class Row:
 
 
 def load_samples(path: Path) -> Array:
-    """One float32 row a sample, as the product reads it (8-bit images become x / 255), held in float64."""
+    """One float32 row per sample, as the product reads it (8-bit images become x / 255), held in float64."""
     array = np.load(path)
     if array.dtype == np.uint8:
         array = array.astype(np.float32) / np.float32(255)

@@ -26,7 +26,7 @@ neighbors_used           k of the graphs below (differs from `neighbors` only wh
 connectivity             "grow" or "bridge": the policy that leads to these graphs
 eigenpairs               r
 inputs, outputs          rows of coordinates
-labels                   one integer a sample
+labels                   one integer per sample
 input_components, output_components   number of components at the requested k, before any policy
 input_neighbors, output_neighbors     `neighbors_used` indices a sample, nearest first, ties to the lower index
 input_bridges, output_bridges         edges [p, q] that `bridge` added, in the order added (empty otherwise)
@@ -34,7 +34,7 @@ input_edges, output_edges             all edges [p, q], p < q, sorted, bridges i
 eigenvalues              lambda_1 >= ... >= lambda_r of L_X v = lambda L_Y v, L = D - A
 next_eigenvalue          lambda_(r+1); every gap up to it exceeds 1e-3, relatively, so the scores are well defined
 edge_scores              one per row of input_edges: sum_i lambda_i (v_i(p) - v_i(q))^2 with v_i' L_Y v_i = 1
-node_scores              one a sample: mean score of its edges in the input graph
+node_scores              one per sample: mean score of its edges in the input graph
 label_scores             rows [label, mean node score, samples], by ascending label
 eigenvalue_sum           sum of all n - 1 eigenvalues
 resistance_sum           sum over input edges of the effective resistance in the output graph; equals eigenvalue_sum

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use spadework::Silent;
 use spadework::neighbors::{ApproximateSearch, ExactSearch, NeighborSearch};
+use spadework::samples::{Geometry, Metric, Side, Standardize};
 use spadework_io::output::write_npy;
 
 use crate::Failure;
@@ -20,6 +21,9 @@ pub(crate) struct KnnArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, value_name = "K", default_value_t = 10)]
     neighbors: usize,
+    /// The distance between samples; what it does to their rows is measured too
+    #[arg(long, value_name = "METRIC", default_value_t = Metric::Euclidean)]
+    metric: Metric,
     /// Search by NN-descent instead of exactly
     #[arg(long)]
     approximate: bool,
@@ -45,7 +49,11 @@ pub(crate) fn run(args: &KnnArgs, repeat: NonZeroUsize) -> Result<KnnLine, Failu
     let samples = dataset.samples()?;
     let search: &dyn NeighborSearch =
         if args.approximate { &ApproximateSearch::default() } else { &ExactSearch };
-    let (lists, cost) = measure(repeat, || Ok(search.search(&samples, args.neighbors, &Silent)?))?;
+    let geometry = Geometry::new(args.metric, Standardize::None);
+    let (lists, cost) = measure(repeat, || {
+        let placed = geometry.place(Side::Input, samples.view())?;
+        Ok(search.search(&placed, args.neighbors, &Silent)?)
+    })?;
     if let Some(path) = &args.save {
         let indices: Vec<i64> =
             (0..lists.len()).flat_map(|p| lists.of(p).iter().map(|&q| i64::from(q))).collect();

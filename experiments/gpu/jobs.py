@@ -97,7 +97,7 @@ def work(names, folder, archive, deadline, expected, run):
             record = run(name)
             record["seconds"] = time.time() - begun
             write_json(result, record)
-            expected = max(expected, 1.05 * record["seconds"])
+            expected = 1.05 * record["seconds"]
         if archive:
             with locked(folder / "archive.lock"):
                 pack(folder, archive)

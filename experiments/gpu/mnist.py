@@ -19,7 +19,14 @@ from graphs import Compiled, captured, rewound
 from mnist_data import images
 
 ARMS = ("vanilla", "random", "spade", "fragility", "margin", "authors", "random-half")
+SUDDEN = "-sudden"
+"""Ends the name of an arm whose ε does not grow."""
 EPSILON, SMALL_EPSILON = 0.4, 0.2
+DEFAULT = [
+    *(f"{arm}:{seed}" for seed in range(3) for arm in ("vanilla", "random", "spade")),
+    *(f"{arm}:{seed}" for seed in range(3) for arm in ("fragility", "authors", "margin")),
+    *(f"{arm}{SUDDEN}:0" for arm in ("vanilla", "random", "spade")),
+]
 ATTACK_STEP = 0.01
 RESTARTS, ATTACK_STEPS = 20, 100
 CHUNK = 10  # steps of an attack in one graph; 50 and 100 are multiples
@@ -73,7 +80,7 @@ def batch_of(rows, chosen):
 
 
 class Training:
-    def __init__(self, data, sizes, options, seed, device):
+    def __init__(self, data, sizes, growth, options, seed, device):
         self.device, self.options, self.data = device, options, data
         self.dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
         self.generator = torch.Generator().manual_seed(seed)
@@ -88,20 +95,25 @@ class Training:
         self.per_epoch = len(data.train) // options.batch
         self.order = torch.zeros(self.per_epoch * options.batch, dtype=torch.long, device=device)
         self.at = torch.arange(options.batch, device=device)
+        self.done = torch.zeros((), device=device)
+        self.grown = max(growth * self.per_epoch, 1e-9)
         self.loss = torch.zeros((), device=device)
         self.right = torch.zeros((), device=device)
         self.step_of_attack = Compiled(moved, device)
         self.iterate = rewound(
             self.parameters.values(), self.optimizer, lambda: captured(self._iteration, device)
         )
+        self.done.zero_()
 
     def _iteration(self):
         batch = self.order[self.at]
         self.at += self.options.batch
         clean = batch_of(self.data.train, batch)
         labels = self.data.train_labels[batch]
-        one_hot = F.one_hot(labels, 10).float()
-        sizes = self.sizes[batch]
+        one_hot = F.one_hot(labels, conv2.CLASSES).float()
+        # ε grows to its size, because networks that meet ε = 0.4 at once may end in one answer to everything.
+        sizes = self.sizes[batch] * (self.done / self.grown).clamp(max=1)
+        self.done += 1
         with torch.no_grad():
             low, high = (clean - sizes).clamp(min=0), (clean + sizes).clamp(max=1)
             adversarial = torch.clamp(clean + sizes * (2 * torch.rand_like(clean) - 1), 0, 1)
@@ -154,7 +166,7 @@ class Attack:
 
         self.clean, self.low, self.high, self.point, self.kept = (buffer() for _ in range(5))
         self.margin = torch.zeros(batch, device=device)
-        self.one_hot = torch.zeros(batch, 10, device=device)
+        self.one_hot = torch.zeros(batch, conv2.CLASSES, device=device)
         self.step = Compiled(moved_and_kept, device)
         self.device = device
         self.steps = captured(self._steps, device)
@@ -185,7 +197,7 @@ class Attack:
         self.clean.copy_(clean)
         self.low.copy_((clean - EPSILON).clamp(min=0))
         self.high.copy_((clean + EPSILON).clamp(max=1))
-        self.one_hot.copy_(F.one_hot(labels, 10))
+        self.one_hot.copy_(F.one_hot(labels, conv2.CLASSES))
         noise = torch.rand(clean.shape, generator=generator, device=self.device)
         self.point.copy_(torch.clamp(clean + EPSILON * (2 * noise - 1), 0, 1))
         self.kept.copy_(self.point)
@@ -230,13 +242,15 @@ def attacked(attack, rows, labels, restarts, steps, seed, device, batch):
 
 
 def run_job(name, data, scores, options, device):
-    arm, seed = name.removeprefix("mnist-").rsplit("-seed", 1)
+    title, seed = name.removeprefix("mnist-").rsplit("-seed", 1)
     seed = int(seed)
+    arm, is_sudden = title.removesuffix(SUDDEN), title.endswith(SUDDEN)
     count = len(data.train)
     chosen = round(45 / 55 * count)
     sizes = epsilons(arm, count, chosen, scores, seed)
     begun = time.time()
-    training = Training(data, sizes, options, seed, device)
+    growth = 0 if is_sudden else options.growth
+    training = Training(data, sizes, growth, options, seed, device)
     ready = time.time()
     curve = []
     for epoch in range(options.epochs):
@@ -260,10 +274,10 @@ def run_job(name, data, scores, options, device):
         # An image that is wrong as it is counts as broken in both ways of judging.
         right[f"{names[kind]} {way}"] = clean & ~broken
     record = {
-        "experiment": "guided-mnist", "paper": "Table 3", "arm": arm, "seed": seed, "architecture": "conv2",
+        "experiment": "guided-mnist", "paper": "Table 3", "arm": title, "seed": seed, "architecture": "conv2",
         "settings": {
             "epochs": len(curve), "batch": options.batch, "optimizer": "Adam", "rate": options.rate,
-            "train_images": count, "train_steps": options.train_steps, "train_step_size": options.train_step_size,
+            "epochs_of_growing_epsilon": growth, "train_images": count, "train_steps": options.train_steps, "train_step_size": options.train_step_size,
             "epsilon": EPSILON, "small_epsilon": SMALL_EPSILON, "images_at_epsilon": int((sizes == np.float32(EPSILON)).sum()),
             "attack_epsilon": EPSILON, "attack_step_size": ATTACK_STEP, "attack_images": len(data.test),
             "gradients": str(training.dtype).removeprefix("torch."), "judged_in": "float32",
@@ -295,7 +309,7 @@ def precision(weights, judge, data, options, device):
 
 def measured(data, options, device):
     """Seconds of an epoch, from a tenth of one, with this many processes at once."""
-    training = Training(data, epsilons("vanilla", len(data.train), 1, {}, 0), options, 0, device)
+    training = Training(data, epsilons("vanilla", len(data.train), 1, {}, 0), 0, options, 0, device)
     if options.profile:
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
             training.iterate()
@@ -320,11 +334,11 @@ def arguments():
     parser.add_argument("--out", required=True, type=Path, help="a JSON file per run")
     parser.add_argument("--archive", type=Path, help="all of them in one .tar.gz, renewed after every run")
     parser.add_argument("--processes", type=int, default=6)
-    parser.add_argument("--arms", nargs="+", default=list(ARMS[:6]), choices=ARMS)
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--runs", nargs="+", default=DEFAULT, metavar="ARM:SEEDS", help="such as vanilla:0,1,2, in their order")
     parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--batch", type=int, default=50)
-    parser.add_argument("--rate", type=float, default=1e-4)
+    parser.add_argument("--growth", type=float, default=5, help="epochs in which ε grows to its size")
+    parser.add_argument("--batch", type=int, default=200)
+    parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--train-steps", type=int, default=40)
     parser.add_argument("--train-step-size", type=float, default=0.02)
     parser.add_argument("--restarts", type=int, default=RESTARTS)
@@ -342,8 +356,20 @@ def arguments():
     if options.smoke:
         options.epochs, options.train_steps, options.restarts, options.attack_steps = 1, 2, 2, 20
         options.attack_batch = 30
-        options.arms, options.seeds, options.job_seconds = ["vanilla", "spade"], [0], 1
+        options.batch, options.growth = 50, 0.5
+        options.runs, options.job_seconds = ["vanilla:0", "spade:0"], 1
     return options
+
+
+def names_of(runs):
+    """Names of jobs; an arm that nobody knows is refused."""
+    names = []
+    for run in runs:
+        title, _, seeds = run.partition(":")
+        if title.removesuffix(SUDDEN) not in ARMS or not seeds:
+            raise SystemExit(f"--runs expects ARM:SEEDS with one of {', '.join(ARMS)}, got {run}")
+        names += [f"mnist-{title}-seed{int(seed)}" for seed in seeds.split(",")]
+    return names
 
 
 def main():
@@ -361,9 +387,8 @@ def main():
         measured(data, options, device)
         return
     scores = jobs.scores(options.data / "scores.npz", len(data.train))
-    names = [f"mnist-{arm}-seed{seed}" for seed in options.seeds for arm in options.arms]
     jobs.work(
-        names, options.out, options.archive, options.deadline, options.job_seconds,
+        names_of(options.runs), options.out, options.archive, options.deadline, options.job_seconds,
         lambda name: run_job(name, data, scores, options, device),
     )  # fmt: skip
 

@@ -19,20 +19,23 @@ trial)
   timeout 60 python3 mnist_scorer.py --data data --out "$out/scorer"
   say "mnist, one process"
   timeout 90 python3 mnist.py --data data --out /tmp/trial --processes 1 --measure 3 --profile
-  for setting in "6 50" "12 50" "6 100"; do
+  for setting in "6 50" "14 50" "6 200"; do
     read -r processes batch <<<"$setting"
     say "mnist, $processes processes, batch $batch"
     timeout 60 python3 mnist.py --data data --out /tmp/trial --processes "$processes" --batch "$batch" --measure 6
   done
   say "mnist, one short run"
-  timeout 90 python3 mnist.py --data data --out "$out/short" --processes 1 --epochs 2 --restarts 2 --arms vanilla --seeds 0
+  timeout 90 python3 mnist.py --data data --out "$out/short" --processes 1 --epochs 2 --restarts 2 --runs vanilla:0
   for processes in 1 3; do
     say "cifar, $processes processes"
     timeout 90 python3 cifar.py --synthetic --out /tmp/trial --processes "$processes" --measure 5
   done
   ;;
 mnist | cifar)
-  timeout 590 python3 "$kind.py" --data data --out "/tmp/$kind-runs" --archive "$out/$kind.tar.gz" "$@"
+  # What earlier calls have finished is not done again.
+  mkdir -p "/tmp/$kind-runs"
+  cp -n data/done/*.json "/tmp/$kind-runs/" 2>/dev/null
+  timeout 580 python3 "$kind.py" --data data --out "/tmp/$kind-runs" --archive "$out/$kind.tar.gz" "$@"
   ;;
 esac
 say end

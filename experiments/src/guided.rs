@@ -1,19 +1,22 @@
 //! Training that is harder on some samples (§ 4.1), beside training that is not: the same epochs, seeds, warm-up, scorer and
 //! treatment of misclassified samples for every arm. The MNIST and CIFAR-10 tables are plans for this.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use spadework::SpadeParams;
+use spadework_nn::attack::Outcome as AttackOutcome;
 use spadework_nn::train::{Guides, Method, TrainParams};
 use spadework_nn::{Frozen, Network};
+use spadework_probe::intervals::Estimated;
 use spadework_report::figures::bars;
 
 use crate::data::{Images, STAND_IN, Which};
 use crate::failure::Failure;
 use crate::levels::architecture_of;
-use crate::networks::{AttackPlan, Recipe, node_scores};
+use crate::networks::{AttackPlan, ImageScores, Recipe, node_scores};
 use crate::record::Findings;
 use crate::run::Run;
-use crate::statistics::{mean, mean_and_deviation};
+use crate::statistics::{Paired, mean, mean_and_deviation, paired};
 use crate::table::Table;
 
 /// Clean accuracy of a network that has learned something of ten classes: twice what one answer to all gives.
@@ -55,15 +58,53 @@ struct Outcome {
     arm: usize,
     skip: bool,
     seed: u64,
-    /// Clean, then under each attack; 0 to 1.
-    accuracies: Vec<f64>,
+    judged: Judged,
+}
+
+/// How a network does on the test images, as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Judged {
+    /// The share of all test images that is classified rightly as they are.
+    clean: f64,
+    /// For each attack, whether each attacked image is classified rightly under it.
+    right: Vec<Flags>,
+    /// The k of the graphs that scored the training images, where some did.
+    neighbors_used: Option<usize>,
+}
+
+/// Yes or no for each image; in JSON a string of ones and zeros.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+struct Flags(Vec<bool>);
+
+impl From<String> for Flags {
+    fn from(text: String) -> Self {
+        Self(text.bytes().map(|byte| byte == b'1').collect())
+    }
+}
+
+impl From<Flags> for String {
+    fn from(flags: Flags) -> Self {
+        flags.0.iter().map(|&flag| if flag { '1' } else { '0' }).collect()
+    }
+}
+
+impl Flags {
+    fn share(&self) -> f64 {
+        self.0.iter().filter(|&&flag| flag).count() as f64 / self.0.len() as f64
+    }
 }
 
 impl Outcome {
+    /// Clean, then under each attack; 0 to 1.
+    fn accuracies(&self) -> impl Iterator<Item = f64> {
+        std::iter::once(self.judged.clean).chain(self.judged.right.iter().map(Flags::share))
+    }
+
     /// Whether training came to anything: against large perturbations it may end in a network that says one class to all, of
     /// which nothing follows for or against a way of training.
     fn has_learned(&self) -> bool {
-        self.accuracies[0] > LEARNED
+        self.judged.clean > LEARNED
     }
 }
 
@@ -95,7 +136,8 @@ impl Plan {
         }
         // An arm that the time did not reach takes no part, nor do the others of its seed.
         let outcomes = self.whole_comparisons(outcomes);
-        self.report(run, &outcomes, attacked, &mut findings);
+        self.report(run, &outcomes, &mut findings);
+        findings.samples = self.samples(&outcomes);
         Ok(findings)
     }
 
@@ -133,21 +175,24 @@ impl Plan {
         });
         let name = format!("guided/{} under attack", recipe.name);
         // Asked for first: weights may have been left on the machine where they were trained.
-        if let Some(accuracies) = run.taken_up(&name, &settings) {
-            return Ok(Some(Outcome { arm, skip, seed, accuracies }));
+        if let Some(judged) = run.taken_up(&name, &settings) {
+            return Ok(Some(Outcome { arm, skip, seed, judged }));
         }
-        let scores = if self.arms[arm].method == Method::Spade {
+        let scored = if self.arms[arm].method == Method::Spade {
             match self.scores(run, seed, train)? {
                 None => return Ok(None),
-                scores => scores,
+                scored => scored,
             }
         } else {
             None
         };
-        let guides = Guides { node_scores: scores.as_deref(), ..Guides::default() };
+        let node_scores = scored.as_ref().map(|scored| scored.scores.as_slice());
+        let guides = Guides { node_scores, ..Guides::default() };
         let Some(network) = recipe.network(run, guides)? else { return Ok(None) };
-        let accuracies = run.part(&name, &settings, || self.accuracies(run, &network, test, attacked))?;
-        Ok(accuracies.map(|accuracies| Outcome { arm, skip, seed, accuracies }))
+        let neighbors_used = scored.map(|scored| scored.neighbors_used);
+        let judged =
+            run.part(&name, &settings, || self.judged(run, &network, test, attacked, neighbors_used))?;
+        Ok(judged.map(|judged| Outcome { arm, skip, seed, judged }))
     }
 
     fn recipe<'a>(&self, run: &Run, arm: usize, skip: bool, seed: u64, train: &'a Images) -> Recipe<'a> {
@@ -181,7 +226,7 @@ impl Plan {
     }
 
     /// Node scores of the training images by a network that was trained plainly.
-    fn scores(&self, run: &Run, seed: u64, train: &Images) -> Result<Option<Vec<f64>>, Failure> {
+    fn scores(&self, run: &Run, seed: u64, train: &Images) -> Result<Option<ImageScores>, Failure> {
         let params = TrainParams { epochs: self.scorer_epochs, warmup: 0, seed, ..self.training.clone() };
         let recipe = Recipe {
             name: self.scorer_name(seed),
@@ -198,23 +243,25 @@ impl Plan {
         node_scores(run, &network, (&recipe.name, &recipe.settings()), train, &params)
     }
 
-    fn accuracies(
+    fn judged(
         &self,
         run: &Run,
         network: &Network,
         test: &Images,
         attacked: usize,
-    ) -> Result<Vec<f64>, Failure> {
+        neighbors_used: Option<usize>,
+    ) -> Result<Judged, Failure> {
         let model = Frozen::new(network, run.compute());
-        let mut accuracies = vec![model.accuracy(&test.examples)?];
+        let clean = model.accuracy(&test.examples)?;
         let examples = test.first(attacked);
-        for attack in &self.attacks {
-            accuracies.push(attack.run(run, &model, &examples)?.robust_accuracy());
-        }
-        Ok(accuracies)
+        let right = self.attacks.iter().map(|attack| {
+            let report = attack.run(run, &model, &examples)?;
+            Ok(Flags(report.outcomes.iter().map(AttackOutcome::robust).collect()))
+        });
+        Ok(Judged { clean, right: right.collect::<Result<_, Failure>>()?, neighbors_used })
     }
 
-    fn report(&self, run: &Run, outcomes: &[Outcome], attacked: usize, findings: &mut Findings) {
+    fn report(&self, run: &Run, outcomes: &[Outcome], findings: &mut Findings) {
         let columns: Vec<String> =
             std::iter::once("clean".to_owned()).chain(self.attack_names.iter().cloned()).collect();
         let mut shown = Vec::new();
@@ -243,7 +290,7 @@ impl Plan {
                 }
             }
             findings.tables.push(table);
-            self.claims(run, outcomes, skip, attacked, findings);
+            self.claims(run, outcomes, skip, findings);
         }
         findings.tables.push(self.every_run(outcomes, &columns));
         let title = format!("Accuracy in percent, {}", columns[columns.len() - 1]);
@@ -264,49 +311,81 @@ impl Plan {
 
     /// Every network by itself.
     fn every_run(&self, outcomes: &[Outcome], columns: &[String]) -> Table {
-        let header =
-            ["training", "skip", "seed"].map(str::to_owned).into_iter().chain(columns.iter().cloned());
+        let header = ["training", "skip", "seed", "k used"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(columns.iter().cloned());
         let mut table = Table::new("Every network: accuracy, 0 to 1.", header);
         for outcome in outcomes {
             let mut row = vec![json!(self.arms[outcome.arm].name), json!(outcome.skip), json!(outcome.seed)];
-            row.extend(outcome.accuracies.iter().map(|&accuracy| Value::from(accuracy)));
+            row.push(json!(outcome.judged.neighbors_used));
+            row.extend(outcome.accuracies().map(Value::from));
             table.row(row);
         }
         table
     }
 
-    /// That guidance by scores is better than every other arm under the strongest attack. Differences that the choice of the
-    /// attacked images alone could make are not judged.
-    fn claims(&self, run: &Run, outcomes: &[Outcome], skip: bool, attacked: usize, findings: &mut Findings) {
-        let last = self.attacks.len();
+    /// What became of every attacked image, for comparisons in pairs.
+    fn samples(&self, outcomes: &[Outcome]) -> Value {
+        let of = |outcome: &Outcome| {
+            let attacks = self.attack_names.iter().zip(&outcome.judged.right);
+            let right: Map<String, Value> =
+                attacks.map(|(name, flags)| (name.clone(), json!(flags))).collect();
+            json!({
+                "training": self.arms[outcome.arm].name, "skip": outcome.skip, "seed": outcome.seed, "right": right,
+            })
+        };
+        outcomes.iter().map(of).collect()
+    }
+
+    /// That guidance by scores is better than every other arm under the strongest attack. Arms are attacked on the same images,
+    /// so they are compared image by image and seed by seed. What other images or other seeds could turn around is not judged.
+    fn claims(&self, run: &Run, outcomes: &[Outcome], skip: bool, findings: &mut Findings) {
         let Some(guided) = self.arms.iter().position(|arm| arm.method == Method::Spade) else { return };
+        let Some(strongest) = self.attack_names.last() else { return };
         for (at, arm) in self.arms.iter().enumerate().filter(|(at, _)| *at != guided) {
-            let means = [guided, at].map(|arm| mean_at(&of_arm(outcomes, arm, skip), last));
-            let [Some(of_guided), Some(of_other)] = means else { continue };
-            let skipping = if skip { ", misclassified samples skipped" } else { "" };
             let runs = [guided, at].map(|arm| of_arm(outcomes, arm, skip));
+            let [of_guided, of_other] = runs.each_ref().map(|runs| under_strongest(runs));
+            let Some(difference) = paired(&of_guided, &of_other) else { continue };
             let all_learned = runs.iter().flatten().all(|outcome| outcome.has_learned());
-            let chance =
-                runs.iter().map(|runs| variance_of_mean(&values_at(runs, last), attacked)).sum::<f64>();
-            let is_clear = runs[0].len() > 1 && (of_guided - of_other).abs() > 2.0 * chance.sqrt();
+            let skipping = if skip { ", misclassified samples skipped" } else { "" };
             findings.claim(
                 run,
-                format!(
-                    "{} is better than {} under {}{skipping}",
-                    self.arms[guided].name,
-                    arm.name,
-                    self.attack_names[last - 1]
-                ),
-                format!(
-                    "{:.2} against {:.2} percent, give or take {:.2}",
-                    100.0 * of_guided,
-                    100.0 * of_other,
-                    200.0 * chance.sqrt()
-                ),
-                (all_learned && is_clear).then_some(of_guided > of_other),
+                format!("{} is better than {} under {strongest}{skipping}", self.arms[guided].name, arm.name),
+                described(&difference),
+                verdict(&difference).filter(|_| all_learned),
             );
         }
     }
+}
+
+/// For every run whether each image is classified rightly under the strongest attack.
+fn under_strongest<'a>(runs: &[&'a Outcome]) -> Vec<&'a [bool]> {
+    runs.iter().filter_map(|run| run.judged.right.last()).map(|flags| flags.0.as_slice()).collect()
+}
+
+/// Whether the first is better, where neither other images nor other seeds are likely to turn that around.
+fn verdict(difference: &Paired) -> Option<bool> {
+    let Estimated { lower, upper, .. } = difference.overall;
+    (lower > 0.0 || upper < 0.0).then_some(lower > 0.0)
+}
+
+/// A difference in points with its intervals. One seed has no interval for other seeds.
+fn described(difference: &Paired) -> String {
+    let Paired { by_images, by_seeds, overall } = difference;
+    let range = |of: &Estimated| format!("{:+.2} to {:+.2}", 100.0 * of.lower, 100.0 * of.upper);
+    let points = format!("{:+.2} points", 100.0 * overall.estimate);
+    let images = format!("{} for other images", range(by_images));
+    if by_seeds.n < 2 {
+        return format!("{points} (95 %: {images}); one seed, n = {}", by_images.n);
+    }
+    format!(
+        "{points} (95 %: {}; {images}, {} for other seeds); {} seeds, n = {}, paired",
+        range(overall),
+        range(by_seeds),
+        by_seeds.n,
+        by_images.n
+    )
 }
 
 fn of_arm(outcomes: &[Outcome], arm: usize, skip: bool) -> Vec<&Outcome> {
@@ -314,22 +393,65 @@ fn of_arm(outcomes: &[Outcome], arm: usize, skip: bool) -> Vec<&Outcome> {
 }
 
 fn values_at(runs: &[&Outcome], column: usize) -> Vec<f64> {
-    runs.iter().map(|run| run.accuracies[column]).collect()
+    runs.iter().filter_map(|run| run.accuracies().nth(column)).collect()
 }
 
 fn mean_at(runs: &[&Outcome], column: usize) -> Option<f64> {
     mean(&values_at(runs, column))
 }
 
-/// What the choice of the images, the same for all seeds, and that of the seeds leave open of a mean accuracy.
-fn variance_of_mean(accuracies: &[f64], images: usize) -> f64 {
-    let Some((mean, deviation)) = mean_and_deviation(accuracies) else { return 0.0 };
-    mean * (1.0 - mean) / images as f64 + deviation * deviation / accuracies.len() as f64
-}
-
 fn spread(runs: &[&Outcome], column: usize) -> Value {
     match mean_and_deviation(&values_at(runs, column)) {
         Some((mean, deviation)) => json!(format!("{:.2} ± {:.2}", 100.0 * mean, 100.0 * deviation)),
         None => Value::Null,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(text: &str) -> Flags {
+        Flags::from(text.to_owned())
+    }
+
+    #[test]
+    fn flags_come_back_as_they_were_kept() {
+        let judged =
+            Judged { clean: 0.75, right: vec![flags("0110"), flags("0010")], neighbors_used: Some(12) };
+        let text = serde_json::to_string(&judged).unwrap();
+        assert!(text.contains("\"0110\""), "{text}");
+        let back: Judged = serde_json::from_str(&text).unwrap();
+        assert_eq!((&back.right, back.neighbors_used), (&judged.right, Some(12)));
+        let outcome = Outcome { arm: 0, skip: false, seed: 1, judged };
+        assert_eq!(outcome.accuracies().collect::<Vec<f64>>(), [0.75, 0.5, 0.25]);
+    }
+
+    /// Two arms of about 70 %, 1,000 images, three seeds, which differ in the same 20 images: paired that is clear, while two
+    /// independent shares leave ± 4 points open. In the next pair the sign changes from seed to seed, and in the last there is
+    /// one seed: cannot tell.
+    #[test]
+    fn arms_on_the_same_images_are_told_apart_by_the_images_that_differ() {
+        let one: Vec<bool> = (0..1000).map(|at| at % 10 < 7).collect();
+        let lost = |count: usize| -> Vec<bool> {
+            one.iter().enumerate().map(|(at, &right)| right && (at >= 10 * count || at % 10 != 0)).collect()
+        };
+        let verdict_of = |of_one: &[&[bool]], of_other: &[&[bool]]| {
+            let difference = paired(of_one, of_other).unwrap();
+            (verdict(&difference), described(&difference))
+        };
+        let (fewer, most, many) = (lost(19), lost(20), lost(21));
+        let ones: [&[bool]; 3] = [&one; 3];
+        let (holds, text) = verdict_of(&ones, &[&fewer, &most, &many]);
+        assert_eq!(holds, Some(true), "{text}");
+        assert!(
+            text.starts_with("+2.00 points (95 %: +") && text.ends_with("3 seeds, n = 1000, paired"),
+            "{text}"
+        );
+        assert_eq!(verdict_of(&[&fewer, &most, &many], &ones).0, Some(false));
+        assert_eq!(verdict_of(&[&one, &most, &one], &[&most, &one, &most]).0, None);
+        let (holds, text) = verdict_of(&[&one], &[&most]);
+        assert_eq!(holds, None);
+        assert!(text.contains("one seed"), "{text}");
     }
 }

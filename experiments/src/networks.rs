@@ -202,6 +202,13 @@ pub(crate) fn score_outputs(
     Ok(evaluate(&PairedSamples::new(images.samples()?, outputs)?, &params, run.monitor())?)
 }
 
+/// Node scores, and the k of their graphs, which may have grown until they were connected.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct ImageScores {
+    pub(crate) scores: Vec<f64>,
+    pub(crate) neighbors_used: usize,
+}
+
 /// Node scores of images by a network, kept as a part of their own: graphs of tens of thousands of images take minutes. The
 /// network goes by its name and what it depends on.
 pub(crate) fn node_scores(
@@ -210,7 +217,7 @@ pub(crate) fn node_scores(
     (of, depends_on): (&str, &Value),
     images: &Images,
     params: &SpadeParams,
-) -> Result<Option<Vec<f64>>, Failure> {
+) -> Result<Option<ImageScores>, Failure> {
     let settings = json!({
         "network": depends_on, "images": images.described(), "neighbors": params.neighbors,
         "eigenpairs": params.eigenpairs, "graph": params.graph.to_string(), "seed": run.seed(),
@@ -219,6 +226,10 @@ pub(crate) fn node_scores(
     run.part(&name, &settings, || {
         let model = Frozen::new(network, run.compute());
         let outputs = model.outputs(images.examples.samples())?;
-        Ok(score_outputs(run, images, outputs, params)?.node_scores.scores().to_vec())
+        let report = score_outputs(run, images, outputs, params)?;
+        Ok(ImageScores {
+            scores: report.node_scores.scores().to_vec(),
+            neighbors_used: report.diagnostics.connection.used,
+        })
     })
 }

@@ -1,5 +1,6 @@
 //! What an experiment leaves: NAME.json, NAME.md and NAME.svg.
 
+use std::process::Command;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -22,6 +23,8 @@ pub(crate) struct Findings {
     /// What a reader must know to judge the numbers.
     pub(crate) notes: Vec<String>,
     pub(crate) charts: Vec<Chart>,
+    /// What became of every sample, so that others can compare in pairs; nothing where that was not asked.
+    pub(crate) samples: Value,
 }
 
 /// Something the paper says, and what came out here.
@@ -73,11 +76,15 @@ struct Document<'a> {
     tables: &'a [Table],
     claims: &'a [Claim],
     notes: &'a [String],
+    #[serde(skip_serializing_if = "Value::is_null")]
+    samples: &'a Value,
     /// Wall time of this call.
     seconds: f64,
     /// Wall time of every part, those included that earlier calls made.
     parts: &'a [PartTime],
     version: &'a str,
+    /// The commit of the checkout, with `-dirty` where files differ from it; null outside of one.
+    revision: Option<String>,
 }
 
 /// Writes the three files, and one more SVG for every further chart.
@@ -102,9 +109,11 @@ pub(crate) fn write(
         tables: &findings.tables,
         claims: &findings.claims,
         notes: &findings.notes,
+        samples: &findings.samples,
         seconds: took.as_secs_f64(),
         parts: &parts,
         version: env!("CARGO_PKG_VERSION"),
+        revision: revision(),
     };
     let file = |ending: &str| run.out().join(format!("{}{ending}", experiment.name));
     let json = serde_json::to_string_pretty(&document).expect("words and numbers can be written as JSON");
@@ -115,6 +124,16 @@ pub(crate) fn write(
         write_bytes(&file(&ending), &chart.file(FigureFormat::Svg)?)?;
     }
     Ok(())
+}
+
+/// The commit that the program was built from, as far as the checkout it lies in can tell.
+fn revision() -> Option<String> {
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let git = Command::new("git")
+        .args(["-C", folder, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+        .output();
+    let output = git.ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
 }
 
 fn markdown(document: &Document<'_>) -> String {

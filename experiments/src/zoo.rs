@@ -100,6 +100,18 @@ impl Member {
         }
     }
 
+    /// Its accuracy on the test images. `None` where the time is over.
+    pub(crate) fn accuracy(
+        &self,
+        run: &Run,
+        model: &Frozen,
+        train: &Images,
+        test: &Images,
+    ) -> Result<Option<f64>, Failure> {
+        let settings = json!({ "network": self.settings(run, train), "test": test.described() });
+        run.part(&format!("accuracy/{}", self.name), &settings, || Ok(model.accuracy(&test.examples)?))
+    }
+
     /// What its scores depend on.
     pub(crate) fn settings(&self, run: &Run, train: &Images) -> Value {
         json!({ "member": self.name, "recipe": self.recipe(run, train, self.name, None).settings() })

@@ -94,20 +94,23 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     let CompareRequest { data, params, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let needs_dense = request.extras.interval.then_some("interval");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;
-    request.check_outputs(&sides)?;
+    request.check_outputs(&sides, &session)?;
     let normalizes = data.run.normalization.is_some();
     let is_run = data.models.iter().any(|(_, source)| source.is_model());
     suspicions::about_inputs(&sides.input, is_run && !normalizes, params, &session);
 
     let mut comparison = compare_models(&sides.set, params, &Resuming::new(&session, String::new))
-        .map_err(|error| Failure::of_evaluation(error, params))?;
+        .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;
     note_graphs(&comparison, &session);
 
-    let probes = probe(request, &sides, &comparison, &session)?;
+    let prober = request.prober(&sides, &session);
+    let probes = probe(request, &sides, &comparison, prober.as_ref(), &session)?;
+    let changes = move_outputs(request, &sides, &comparison, prober.as_ref())?;
     let probed: Vec<Option<&Probed>> =
         probes.iter().map(|probes| probes.as_ref().map(|probes| &probes.probed)).collect();
     let facts =
@@ -120,10 +123,9 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let labels = sides.label_ids().map(|ids| sides.output_kind(0, request.data.task).labels(ids));
     let known = Known::new(&comparison, &facts, &probes, labels.as_deref(), subsamples.as_ref())?;
     let ranking = known.ranked(request.rank_by)?;
-    let (facts, probes) = (ranking.sorted(facts), ranking.sorted(probes));
+    let (facts, probes, changes) = (ranking.sorted(facts), ranking.sorted(probes), ranking.sorted(changes));
     comparison.reorder(&ranking.order);
     let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
-    let changes = move_outputs(request, &sides, &comparison, &session)?;
     for (model, change) in document.models.iter_mut().zip(changes) {
         model.facts.output_change = change;
     }
@@ -199,8 +201,14 @@ impl CompareRequest<'_> {
         }
     }
 
-    /// Refuses outputs that cannot be probed before the work begins.
-    fn check_outputs(&self, sides: &ModelSides<'_>) -> Result<(), Failure> {
+    /// Probes of the models that are files, where asked for.
+    fn prober<'a>(&'a self, sides: &'a ModelSides<'_>, session: &'a Session<'a>) -> Option<Prober<'a>> {
+        self.probe.and_then(|probe| Prober::new(probe, &sides.input, &self.data.run, &self.params, session))
+    }
+
+    /// Refuses outputs that do not fit their labels, or cannot be probed, before the work begins.
+    fn check_outputs(&self, sides: &ModelSides<'_>, session: &Session<'_>) -> Result<(), Failure> {
+        sides.check_labels(self.data.task, session)?;
         let Some(probe) = &self.probe else { return Ok(()) };
         suspicions::check_radius(probe.probe, sides.input.samples())?;
         for (at, model) in sides.set.models().iter().enumerate() {
@@ -260,11 +268,9 @@ fn probe(
     request: &CompareRequest<'_>,
     sides: &ModelSides<'_>,
     comparison: &Comparison,
+    prober: Option<&Prober<'_>>,
     session: &Session<'_>,
 ) -> Result<Vec<Option<ModelProbes>>, Failure> {
-    let prober = request
-        .probe
-        .and_then(|probe| Prober::new(probe, &sides.input, &request.data.run, &request.params, session));
     let Some(prober) = prober else { return Ok(vec![None; comparison.models.len()]) };
     let probes = |model: &ComparedModel| {
         let Some(file) = sides.file(model.given) else {
@@ -289,18 +295,15 @@ fn move_outputs(
     request: &CompareRequest<'_>,
     sides: &ModelSides<'_>,
     comparison: &Comparison,
-    session: &Session<'_>,
+    prober: Option<&Prober<'_>>,
 ) -> Result<Vec<Option<OutputChangeDocument>>, Failure> {
-    let prober = request
-        .probe
-        .and_then(|probe| Prober::new(probe, &sides.input, &request.data.run, &request.params, session));
     let change = |model: &ComparedModel| {
         let is_regressor = sides.output_kind(model.given, request.data.task) == OutputKind::Numbers;
-        let (Some(prober), Some(file), true) = (&prober, sides.file(model.given), is_regressor) else {
+        let (Some(prober), Some(file), true) = (prober, sides.file(model.given), is_regressor) else {
             return Ok(None);
         };
         let outputs = &sides.set.models()[model.given].outputs;
-        let found = prober.move_outputs(&file.file, outputs, request.top);
+        let found = prober.move_outputs(&file.file, outputs, sides.target_spread, request.top);
         found.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(change).collect()

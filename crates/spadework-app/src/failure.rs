@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use spadework::graph::Connectivity;
+use spadework::samples::Side;
 use spadework::{Error as CoreError, SpadeParams};
 use spadework_io::Error as FileError;
 use spadework_model::{Error as ModelFileError, ModelError};
@@ -178,6 +179,28 @@ impl Failure {
         Self::from(error).with_params(params)
     }
 
+    /// The same with the name of the array whose numbers are at fault, which only its reader knows: `input`, or the output of the model
+    /// that is concerned, where several were given. None of arrays in memory, which the message names well enough.
+    pub(crate) fn naming_array<'n>(
+        self,
+        input: Option<&'n str>,
+        output: impl FnOnce(Option<&str>) -> Option<&'n str>,
+    ) -> Self {
+        let place = match self.core() {
+            Some((CoreError::ZeroRows { side, .. } | CoreError::NoSpread { side, .. }, model)) => {
+                match side {
+                    Side::Input => input,
+                    Side::Output => output(model),
+                }
+            }
+            _ => None,
+        };
+        match place {
+            Some(place) => self.about_place(place),
+            None => self,
+        }
+    }
+
     /// The same with advice that depends on the parameters.
     pub(crate) fn with_params(self, params: &SpadeParams) -> Self {
         let hint = match (self.hint, self.core()) {
@@ -242,6 +265,9 @@ impl From<FileError> for Failure {
 impl From<ModelFileError> for Failure {
     fn from(error: ModelFileError) -> Self {
         match error {
+            ModelFileError::File(error @ FileError::Folder { .. }) => {
+                Self::from(error).with_hint(Hint::FolderAsModel)
+            }
             ModelFileError::File(error) => error.into(),
             error => Cause::Model(error).into(),
         }

@@ -1,10 +1,79 @@
-//! The labels of the samples.
+//! The labels of the samples, or the targets of a regressor.
 
-use spadework::Error as CoreError;
-use spadework_io::{Labels, load_labels};
+use std::collections::BTreeSet;
+
+use spadework::{Error as CoreError, Samples};
+use spadework_io::{Labels, load as load_array, load_labels};
+use spadework_probe::{OutputKind, Task, spread};
 
 use crate::data::LabelSource;
 use crate::failure::Failure;
+use crate::observer::Session;
+use crate::usage::Usage;
+use crate::wording::NoteCode;
+
+/// What is known to be right of the samples.
+#[derive(Debug)]
+pub(crate) struct Truth {
+    /// The class of every sample.
+    pub(crate) labels: Option<Labels>,
+    /// The standard deviation of the numbers that a regressor should predict, where they are fractions.
+    target_spread: Option<f64>,
+}
+
+impl Truth {
+    /// The labels that a request names, or those that come with the inputs: one per sample. Numbers that are no classes are targets,
+    /// where `predicts_numbers` says that the outputs are predicted numbers; `inputs` is the name of the inputs.
+    pub(crate) fn load(
+        source: Option<&LabelSource<'_>>,
+        (inputs, with_inputs): (&str, Option<&Labels>),
+        samples: usize,
+        predicts_numbers: bool,
+    ) -> Result<Self, Failure> {
+        let found = match source {
+            Some(LabelSource::Named(name)) if predicts_numbers => Self::named(name, samples)?,
+            source => Self { labels: load(source, with_inputs)?, target_spread: None },
+        };
+        if let Some(labels) = &found.labels {
+            check_count(labels.len(), samples, source.map_or(Some(inputs), LabelSource::name))?;
+        }
+        Ok(found)
+    }
+
+    /// Classes, or else targets.
+    fn named(name: &str, samples: usize) -> Result<Self, Failure> {
+        let no_classes = match load_labels(name) {
+            Ok(labels) => return Ok(Self { labels: Some(labels), target_spread: None }),
+            Err(error) => error,
+        };
+        let Ok(targets) = load_array(name) else { return Err(no_classes.into()) };
+        let targets = targets.samples()?;
+        check_count(targets.len(), samples, Some(name))?;
+        Ok(Self { labels: None, target_spread: Some(spread(&targets)) })
+    }
+
+    /// The standard deviation of the targets; none where labels are words, or all the same.
+    pub(crate) fn target_spread(&self) -> Result<Option<f64>, Failure> {
+        let spread = match (&self.labels, self.target_spread) {
+            (_, Some(spread)) => Some(spread),
+            (Some(labels), None) if !labels.has_names() => {
+                let numbers: Vec<f64> = labels.ids().iter().map(|&id| id as f64).collect();
+                Some(spread(&Samples::from_f64(numbers.len(), 1, numbers)?))
+            }
+            _ => None,
+        };
+        Ok(spread.filter(|spread| *spread > 0.0))
+    }
+}
+
+/// Whether outputs of so many columns are predicted numbers, unless labels of two values make them classes.
+pub(crate) fn predicts_numbers(task: Task, columns: Option<usize>) -> bool {
+    match task {
+        Task::Regression => true,
+        Task::Auto => columns == Some(1),
+        Task::Classes | Task::Embedding => false,
+    }
+}
 
 /// The labels that a request names, or those that come with the inputs.
 pub(crate) fn load(
@@ -19,15 +88,58 @@ pub(crate) fn load(
 }
 
 /// One label per sample; `source` is what the user typed for them.
-pub(crate) fn check_count(labels: &Labels, samples: usize, source: Option<&str>) -> Result<(), Failure> {
-    if labels.len() == samples {
+pub(crate) fn check_count(labels: usize, samples: usize, source: Option<&str>) -> Result<(), Failure> {
+    if labels == samples {
         return Ok(());
     }
-    let failure = Failure::from(CoreError::LabelCount { samples, labels: labels.len() });
+    let failure = Failure::from(CoreError::LabelCount { samples, labels });
     Err(match source {
         Some(source) => failure.about_place(source),
         None => failure,
     })
+}
+
+/// A label that is no position of an output takes the accuracy away, and margins by labels with it: a note, and an error where the user
+/// said that the outputs are classes. `whose` goes in front, where there are several models.
+pub(crate) fn check_classes(
+    labels: Option<&Labels>,
+    kind: OutputKind,
+    columns: usize,
+    (task, whose): (Task, &str),
+    session: &Session<'_>,
+) -> Result<(), Failure> {
+    /// One in so many samples with a wrong label is a mistake in the labels.
+    const FEW: usize = 10;
+    let (Some(labels), OutputKind::Classes | OutputKind::TwoClasses { .. }) = (labels, kind) else {
+        return Ok(());
+    };
+    let classes = kind.class_count(columns);
+    let is_outside = |label: &i64| !usize::try_from(*label).is_ok_and(|label| label < classes);
+    let ids = kind.labels(labels.ids());
+    let Some(row) = ids.iter().position(is_outside) else { return Ok(()) };
+    let label = text(labels, row);
+    if task == Task::Classes {
+        return Err(Usage::LabelBeyondOutputs { row, label, classes }.into());
+    }
+    let distinct: BTreeSet<i64> = ids.iter().copied().collect();
+    let outside = ids.iter().filter(|label| is_outside(label)).count();
+    // More labels than outputs, and not for a few samples: an embedding, of which nobody expects an accuracy.
+    if distinct.len() > classes && outside * FEW > ids.len() {
+        return Ok(());
+    }
+    let more = match outside {
+        1 => String::new(),
+        _ => format!(", nor are those of {} other samples", outside - 1),
+    };
+    session.note(
+        NoteCode::LabelBeyondOutputs,
+        format!(
+            "{whose}the label of sample {row} (counted from 0), {label}, is not the position of one of the {classes} outputs, counted from \
+             0{more}: there is no accuracy, and margins are those of the largest output. If the outputs are not classes, pass {}",
+            session.voice().argument("task", "embedding")
+        ),
+    );
+    Ok(())
 }
 
 /// A sample's label in words: the name of its class where it has one, its number otherwise.

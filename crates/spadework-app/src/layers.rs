@@ -109,7 +109,7 @@ fn layers_of(
             left.iter().map(|(layer, _)| format!("`{}`", printable(&layer.name))).collect();
         session.note(
             NoteCode::LayersLeftOut,
-            format!("left out, since they do not make one row a sample: {}", names.join(", ")),
+            format!("left out, since they do not make one row per sample: {}", names.join(", ")),
         );
     }
     let layers: Vec<Layer> =

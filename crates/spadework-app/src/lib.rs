@@ -31,13 +31,16 @@ mod observer;
 mod pages;
 mod parts;
 mod places;
+mod plan;
 mod predict;
 mod probing;
 mod ranking;
 mod report;
 mod result_folder;
 mod resume;
+mod room;
 mod score;
+mod script;
 mod select;
 mod side_view;
 mod sides;
@@ -67,19 +70,22 @@ pub use new_samples::{NewSamplesRequest, NewlyScored, ReferenceSource, score_new
 pub use observer::Observer;
 pub use pages::PageRequest;
 pub use places::{folder_of, working_folder};
+pub use plan::plan;
 pub use predict::{PredictRequest, Predicted, predict};
 pub use probing::{ModelProbes, ProbeModelRequest, ProbeRequest, ProbedModel, grid_of, probe};
 pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};
+pub use room::size;
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
+pub use script::{ScriptProbes, ScriptRequest};
 pub use select::{By, SelectRequest, Selected, select};
 pub use stages::{
     EigenStageRequest, GraphStageRequest, ScoresStageRequest, StagedEigenpairs, StagedGraphs, StagedScores,
     find_eigenpairs, make_graphs, make_scores,
 };
 pub use sweep::{SweepRequest, Swept, sweep};
-pub use tables::{TableFormat, csv_field};
+pub use tables::{TableFormat, csv_field, markdown_field};
 pub use usage::{OtherStage, Usage};
 pub use wording::{Hint, NoteCode, Voice};
 

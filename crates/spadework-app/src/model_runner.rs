@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
-use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Samples, Silent};
 use spadework_document::score::ModelFileDocument;
@@ -151,11 +150,7 @@ pub(crate) fn check_alone(
 
 /// The numbers of one sample.
 fn row(samples: &Samples<'_>, at: usize) -> Vec<f64> {
-    let place = at * samples.dim()..(at + 1) * samples.dim();
-    match samples.values() {
-        Values::F32(values) => values[place].iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => values[place].to_vec(),
-    }
+    samples.values().doubles(samples.place(at)).into_owned()
 }
 
 fn on_graph(file: &str) -> Failure {

@@ -1,7 +1,7 @@
 //! Several models on one input, loaded and checked once, as `compare` and `sweep` take them.
 
 use spadework::samples::Side;
-use spadework::{Error as CoreError, Manifold, Model, ModelSet, SpadeParams};
+use spadework::{Error as CoreError, Manifold, Model, ModelSet, Samples, SpadeParams};
 use spadework_document::comparison::CompareData;
 use spadework_document::score::ModelFileDocument;
 use spadework_io::{Labels, load_ids};
@@ -9,6 +9,7 @@ use spadework_probe::{OutputKind, Task};
 
 use crate::data::{LabelSource, ModelsData};
 use crate::failure::{Failure, Subject};
+use crate::labels::Truth;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::here;
@@ -70,6 +71,8 @@ pub(crate) struct ModelSides<'s> {
     pub(crate) set: ModelSet<'s>,
     pub(crate) labels: Option<Labels>,
     labels_name: Option<&'s str>,
+    /// The standard deviation of what regressors should predict, where labels are numbers.
+    pub(crate) target_spread: Option<f64>,
     /// The names of the samples, and what the user typed for them.
     pub(crate) ids: Option<Vec<String>>,
     ids_name: Option<&'s str>,
@@ -89,11 +92,17 @@ impl<'s> ModelSides<'s> {
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let nodes = outputs.first().map_or(0, |first| first.manifold().len());
         let input = given.into_side(nodes, session)?;
-        let labels = labels::load(data.labels.as_ref(), input.labels())?;
-        if let Some(labels) = &labels {
-            let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
-            labels::check_count(labels, input.manifold().len(), source)?;
-        }
+        // Outputs of all models are of one kind, or else labels are classes.
+        let columns = outputs.iter().map(|view| view.samples().map(Samples::dim));
+        let columns = columns.reduce(|one, other| if one == other { one } else { None }).flatten();
+        let truth = Truth::load(
+            data.labels.as_ref(),
+            (input.name(), input.labels()),
+            input.manifold().len(),
+            labels::predicts_numbers(data.task, columns),
+        )?;
+        let target_spread = truth.target_spread()?;
+        let labels = truth.labels;
         let named = models.models.iter().zip(&outputs).map(|((name, _), view)| {
             let Manifold::Samples(samples) = view.manifold() else {
                 unreachable!("the models of a set have outputs")
@@ -109,9 +118,10 @@ impl<'s> ModelSides<'s> {
                 notes::about_outputs(&model.outputs, &format!("model `{}`: ", model.name), session);
             }
         }
-        let labels_name = data.labels.as_ref().and_then(LabelSource::name);
+        let labels_name = data.labels.as_ref().and_then(LabelSource::name).filter(|_| labels.is_some());
         let ids = data.ids.map(|name| load_ids(name, input.manifold().len())).transpose()?;
-        Ok(Self { input, outputs, files, set, labels, labels_name, ids, ids_name: data.ids })
+        notes::about_ids(ids.as_deref(), data.ids, session);
+        Ok(Self { input, outputs, files, set, labels, labels_name, target_spread, ids, ids_name: data.ids })
     }
 
     /// The file of a model that was run.
@@ -131,6 +141,26 @@ impl<'s> ModelSides<'s> {
     /// What the outputs of a model are.
     pub(crate) fn output_kind(&self, given: usize, task: Task) -> OutputKind {
         OutputKind::of(task, &self.set.models()[given].outputs, self.label_ids())
+    }
+
+    /// A failure with the name of the array at fault.
+    pub(crate) fn naming_array(&self, failure: Failure) -> Failure {
+        failure.naming_array(self.input.file_name(), |model| {
+            let at = self.set.models().iter().position(|other| Some(other.name.as_str()) == model)?;
+            self.outputs[at].file_name()
+        })
+    }
+
+    /// Says where labels do not fit the outputs of a model.
+    pub(crate) fn check_labels(&self, task: Task, session: &Session<'_>) -> Result<(), Failure> {
+        for (at, model) in self.set.models().iter().enumerate() {
+            let (kind, columns) = (self.output_kind(at, task), model.outputs.dim());
+            let whose = format!("model `{}`: ", model.name);
+            let checked = labels::check_classes(self.labels.as_ref(), kind, columns, (task, &whose), session);
+            let place = self.labels_name.unwrap_or(self.input.name());
+            checked.map_err(|failure| failure.about_place(place).about_model(&model.name))?;
+        }
+        Ok(())
     }
 
     /// The arrays as a result remembers them, outputs in this order; none where the inputs are a graph.

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use spadework::pipeline::neighbor_graph;
 use spadework::{Samples, SpadeParams};
 use spadework_document::moved::{MovedDocument, MovedNodeDocument, SCHEMA};
-use spadework_io::Labels;
 use spadework_io::output::write_bytes;
+use spadework_io::{Labels, load_ids};
 use spadework_probe::NeighborhoodOverlap;
 
 use crate::data::{ModelData, OutputSource};
 use crate::failure::Failure;
-use crate::labels;
 use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
 use crate::result_folder::{FolderRequest, ResultFolder};
+use crate::select::named;
 use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs};
 use crate::tables::csv_field;
 use crate::usage::Usage;
+use crate::{labels, notes};
 
 /// Samples that are listed where the request names no number.
 const DEFAULT_TOP: usize = 100;
@@ -74,15 +75,22 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
     let with_inputs = given.array().and_then(SideView::labels);
     let labels = labels::load(data.labels.as_ref(), with_inputs)?;
     if let Some(labels) = &labels {
-        labels::check_count(labels, old.len(), None)?;
+        labels::check_count(labels.len(), old.len(), None)?;
     }
-    let graph = |samples| neighbor_graph(samples, params, session.monitor());
-    let overlap = NeighborhoodOverlap::between(Arc::new(graph(old)?), &graph(new)?);
+    let ids = data.ids.map(|name| load_ids(name, old.len())).transpose()?;
+    notes::about_ids(ids.as_deref(), data.ids, &session);
+    // To the search both are outputs alike.
+    let graph = |view: &SideView<'_>, samples| {
+        let graph = neighbor_graph(samples, params, session.monitor());
+        graph.map_err(|error| Failure::from(error).naming_array(view.file_name(), |_| view.file_name()))
+    };
+    let overlap = NeighborhoodOverlap::between(Arc::new(graph(&before, old)?), &graph(&after, new)?);
     let mut indices = overlap.samples().ranking();
     indices.truncate(request.top.unwrap_or(DEFAULT_TOP));
     let names = [before.name().to_owned(), after.name().to_owned()];
-    let document = document(request, names, &overlap, labels.as_ref(), indices, &session);
-    let table = table(&document, labels.as_ref());
+    let known = KnownOfSamples { labels: labels.as_ref(), ids: ids.as_deref() };
+    let document = document(request, names, &overlap, known, indices, &session);
+    let table = table(&document, known);
     if let Some(folder) = folder {
         folder.write_document(&document)?;
         write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;
@@ -102,18 +110,26 @@ impl MovedRequest<'_> {
     }
 }
 
+/// What is known of the samples besides their neighbors.
+#[derive(Clone, Copy)]
+struct KnownOfSamples<'a> {
+    labels: Option<&'a Labels>,
+    ids: Option<&'a [String]>,
+}
+
 fn document(
     request: &MovedRequest<'_>,
     [outputs, against]: [String; 2],
     overlap: &NeighborhoodOverlap,
-    labels: Option<&Labels>,
+    known: KnownOfSamples<'_>,
     indices: Vec<usize>,
     session: &Session<'_>,
 ) -> MovedDocument {
     let shares = overlap.samples().shares();
     let node = |&index: &usize| MovedNodeDocument {
         index,
-        label: labels.map(|labels| labels.ids()[index]),
+        id: known.ids.map(|ids| ids[index].clone()),
+        label: known.labels.map(|labels| labels.ids()[index]),
         overlap: shares[index],
     };
     MovedDocument {
@@ -124,6 +140,7 @@ fn document(
         neighbors: request.params.neighbors,
         overlap: overlap.estimate().into(),
         top: indices.len(),
+        ids: named(known.ids, &indices),
         nodes: indices.iter().map(node).collect(),
         indices,
         seed: request.params.seed,
@@ -132,12 +149,14 @@ fn document(
     }
 }
 
-/// index, label, overlap, rank.
-fn table(document: &MovedDocument, labels: Option<&Labels>) -> String {
-    let mut table = String::from("index,label,overlap,rank\n");
+/// index, id where samples have names, label, overlap, rank.
+fn table(document: &MovedDocument, known: KnownOfSamples<'_>) -> String {
+    let mut table = format!("index{},label,overlap,rank\n", if known.ids.is_some() { ",id" } else { "" });
     for (at, node) in document.nodes.iter().enumerate() {
-        let label = labels.map(|labels| csv_field(&labels::text(labels, node.index))).unwrap_or_default();
-        table.push_str(&format!("{},{label},{},{}\n", node.index, node.overlap, at + 1));
+        let label = known.labels.map(|labels| csv_field(&labels::text(labels, node.index)));
+        let label = label.unwrap_or_default();
+        let id = node.id.as_ref().map_or_else(String::new, |id| format!(",{}", csv_field(id)));
+        table.push_str(&format!("{}{id},{label},{},{}\n", node.index, node.overlap, at + 1));
     }
     table
 }

@@ -112,7 +112,7 @@ pub fn score_new_samples(
         .map_err(|error| with_files(error, &input, &output))?;
     if let Some(labels) = &labels {
         let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
-        labels::check_count(labels, scores.quantiles.len(), source)?;
+        labels::check_count(labels.len(), scores.quantiles.len(), source)?;
     }
     note_scores(&known.document, &scores, &session);
     let mut document = document(request, &known.document, &scores, labels.as_ref(), began);

@@ -1,16 +1,16 @@
 //! What a reader of a result must know besides its numbers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 
 use spadework::Samples;
 use spadework::graph::Weights;
 use spadework::neighbors::{ApproximateSearch, Recall};
 use spadework::pipeline::{Diagnostics, SUBSAMPLES};
-use spadework::samples::Values;
 use spadework_document::score::CorruptionDocument;
 
 use crate::observer::Session;
+use crate::printable;
 use crate::wording::{NoteCode, Voice};
 
 /// Sums of probabilities in single precision are off by less than this.
@@ -80,6 +80,26 @@ pub(crate) fn about_accuracy(
             ),
         );
     }
+}
+
+/// Samples that share a name; `source` is what the user typed for the names.
+pub(crate) fn about_ids(ids: Option<&[String]>, source: Option<&str>, session: &Session<'_>) {
+    let (Some(ids), Some(source)) = (ids, source) else { return };
+    let mut first = HashMap::new();
+    let mut repeated = ids.iter().enumerate().filter_map(|(row, id)| {
+        let earlier = *first.entry(id).or_insert(row);
+        (earlier < row).then_some((id, earlier, row))
+    });
+    let Some((id, earlier, row)) = repeated.next() else { return };
+    let others = repeated.count();
+    let more = if others == 0 { String::new() } else { format!(", and {others} more samples share an id") };
+    session.note(
+        NoteCode::RepeatedIds,
+        format!(
+            "{source}: samples {earlier} and {row} (counted from 0) have the same id, {}{more}",
+            printable(id)
+        ),
+    );
 }
 
 /// How the graphs of one model came about.
@@ -211,14 +231,10 @@ pub(crate) fn about_corruption(corruption: Option<&CorruptionDocument>, session:
 /// Whether every row is non-negative, up to rounding, and sums to 1.
 fn look_like_probabilities(samples: &Samples<'_>) -> bool {
     samples.dim() > 1
-        && match samples.values() {
-            Values::F32(values) => values
-                .chunks_exact(samples.dim())
-                .all(|row| is_distribution(row.iter().copied().map(f64::from))),
-            Values::F64(values) => {
-                values.chunks_exact(samples.dim()).all(|row| is_distribution(row.iter().copied()))
-            }
-        }
+        && (0..samples.len()).all(|p| {
+            let row = samples.values().doubles(samples.place(p));
+            is_distribution(row.iter().copied())
+        })
 }
 
 fn is_distribution(row: impl Iterator<Item = f64> + Clone) -> bool {
@@ -227,21 +243,14 @@ fn is_distribution(row: impl Iterator<Item = f64> + Clone) -> bool {
 
 /// Number of different rows. Rows are told apart by a hash of 64 bits, so that none has to be kept: enough for a note.
 fn distinct_rows(samples: &Samples<'_>) -> usize {
-    match samples.values() {
-        Values::F32(values) => count_distinct(values, samples.dim(), |value| u64::from(value.to_bits())),
-        Values::F64(values) => count_distinct(values, samples.dim(), f64::to_bits),
-    }
-}
-
-fn count_distinct<T: Copy>(values: &[T], dim: usize, bits: impl Fn(T) -> u64) -> usize {
-    let hash = |row: &[T]| {
+    let hash = |p: usize| {
         let mut hasher = DefaultHasher::new();
-        for &value in row {
-            hasher.write_u64(bits(value));
+        for value in samples.values().doubles(samples.place(p)).iter() {
+            hasher.write_u64(value.to_bits());
         }
         hasher.finish()
     };
-    values.chunks_exact(dim).map(hash).collect::<HashSet<u64>>().len()
+    (0..samples.len()).map(hash).collect::<HashSet<u64>>().len()
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, SpadeParams};
 use spadework_document::Note;
-use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument, SpreadOf};
 use spadework_io::Labels;
 use spadework_io::corrupt::{Channels, ImageShape};
 use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
 use spadework_probe::{
     ChannelOrder, Error as ProbeError, Grid, OutputKind, Probe, ProbeKind, ProbeParams, Probed, ProbedSample,
-    Variant, broken_variants, probe_model, probe_regressor,
+    Variant, broken_variants, probe_model, probe_regressor, spread,
 };
 
 use crate::data::Rows;
@@ -115,19 +115,25 @@ impl<'a> Prober<'a> {
         Ok(ModelProbes { probed, document })
     }
 
-    /// Probes the regressor in a file: how far its outputs, which are `known` of all inputs, can be moved.
+    /// Probes the regressor in a file: how far its outputs, which are `known` of all inputs, can be moved, in units of the targets'
+    /// spread, or of the outputs' where that is not known.
     pub(crate) fn move_outputs(
         &self,
         file: &str,
         known: &Samples<'_>,
+        target_spread: Option<f64>,
         top: usize,
     ) -> Result<OutputChangeDocument, Failure> {
+        let (unit, of) = match target_spread {
+            Some(targets) => (targets, SpreadOf::Targets),
+            None => (spread(known), SpreadOf::Outputs),
+        };
         let (prepared, monitor) = self.runner.prepare(file)?;
         self.mention_cost(file);
         let monitor: &dyn Monitor = &monitor;
         let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
-        let probe = || probe_regressor::<Failure, _>(self.inputs, known, model, &self.params, monitor);
-        Ok(OutputChangeDocument::new(&with_threads(self.runner.threads, probe)?, top))
+        let probe = || probe_regressor::<Failure, _>(self.inputs, unit, model, &self.params, monitor);
+        Ok(OutputChangeDocument::new(&with_threads(self.runner.threads, probe)?, of, top))
     }
 
     /// The probes that broke some of the samples.
@@ -163,7 +169,7 @@ impl<'a> Prober<'a> {
 }
 
 /// The outputs of a model for some rows. It stops with the probes; the progress is theirs.
-fn outputs(
+pub(crate) fn outputs(
     prepared: &Prepared,
     rows: &Samples<'_>,
     monitor: &dyn Monitor,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use spadework::error::UnknownWord;
 use spadework::pipeline::compare as compare_models;
-use spadework::samples::{Side, Values};
+use spadework::samples::Side;
 use spadework::threads::with_threads;
 use spadework::{Model, ModelSet, PairedSamples, Samples, evaluate};
 use spadework_document::comparison::{self, CompareDocument};
@@ -310,10 +310,7 @@ fn kept_column(path: &Path, column: &str, known: &FactsDocument) -> Option<Vec<f
         format!("{folder}/{column}.npy"),
     ];
     let found = places.iter().find_map(|place| load(place).ok())?;
-    Some(match found.samples().ok()?.values() {
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => values.to_vec(),
-    })
+    Some(found.samples().ok()?.values().all_doubles().into_owned())
 }
 
 fn known<T>(path: &Path, params: Result<T, UnknownWord>) -> Result<T, Failure> {

@@ -1,16 +1,18 @@
 //! The folder of a result: `result.json` and the tables.
 
+use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use spadework::pipeline::SpadeReport;
 use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
-use spadework_probe::{Probed, SampleFacts};
+use spadework_probe::{Probed, SampleFacts, Varied};
 
 use crate::failure::Failure;
 use crate::tables::{self, TableFormat, csv_field};
-use crate::{json, labels, probing};
+use crate::{json, labels, probing, script};
 
 /// A folder for a result.
 #[derive(Debug, Clone, Copy)]
@@ -72,9 +74,11 @@ impl<'a> ResultFolder<'a> {
         Ok(write_bytes(&self.path().join("result.json"), json(document).as_bytes())?)
     }
 
-    /// Gives the finished files their place.
+    /// Gives the finished files their place. Tables of an earlier result that this one does not have are removed: they would be read as
+    /// a part of it.
     pub(crate) fn commit(self) -> Result<(), Failure> {
-        Ok(self.folder.commit()?)
+        let stale = earlier_tables(self.request.path);
+        Ok(self.folder.commit_without(&stale)?)
     }
 
     /// Writes the document and all tables of a scored model.
@@ -183,6 +187,52 @@ impl<'a> ResultFolder<'a> {
     }
 }
 
+/// Tables of results as CSV, and how their first lines begin; as Parquet they have the same names.
+const TABLES: [(&str, &str); 9] = [
+    ("nodes", "index,"),
+    ("edges", "p,q,score"),
+    ("labels", "label,score,samples"),
+    ("label_pairs", "a,b,score,edges"),
+    ("models", "rank,name,"),
+    ("agreement", "a,b,top,"),
+    ("layers", "depth,"),
+    ("sweep", "neighbors,"),
+    ("selected", "index,"),
+];
+
+/// Arrays of results.
+const ARRAYS: [&str; 8] = [
+    "node_scores.npy",
+    "fragility.npy",
+    "overlap.npy",
+    "margins.npy",
+    "edges.npy",
+    "edge_scores.npy",
+    "embedding.npy",
+    "scores.npy",
+];
+
+/// Tables and arrays of an earlier result in a folder, by their names. Where there is no result of ours, nothing is taken for a part of
+/// one; nor is a table of other columns, which somebody else has put there. Graphs and eigenpairs stay: stages take them up.
+fn earlier_tables(folder: &Path) -> Vec<String> {
+    let result = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
+    let schema = serde_json::from_str::<serde_json::Value>(&result).ok();
+    let schema = schema.as_ref().and_then(|result| result.get("schema")?.as_str());
+    if !schema.is_some_and(|schema| schema.starts_with("spadework.")) {
+        return Vec::new();
+    }
+    let is_ours = |name: &str, begins: &str| {
+        let mut line = String::new();
+        let read =
+            fs::File::open(folder.join(name)).and_then(|file| BufReader::new(file).read_line(&mut line));
+        read.is_ok() && line.starts_with(begins)
+    };
+    let csv = TABLES.iter().map(|(name, begins)| (format!("{name}.csv"), begins));
+    let csv = csv.filter(|(name, begins)| is_ours(name, begins)).map(|(name, _)| name);
+    let parquet = TABLES.iter().map(|(name, _)| format!("{name}.parquet"));
+    csv.chain(parquet).chain(ARRAYS.iter().map(|&name| name.to_owned())).collect()
+}
+
 /// What is known of the samples of a scored model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScoredSamples<'a> {
@@ -191,6 +241,7 @@ pub(crate) struct ScoredSamples<'a> {
     pub(crate) ids: Option<&'a [String]>,
     pub(crate) facts: &'a SampleFacts,
     pub(crate) probed: Option<&'a Probed>,
+    pub(crate) varied: Option<&'a Varied>,
 }
 
 impl ScoredSamples<'_> {
@@ -215,6 +266,9 @@ impl ScoredSamples<'_> {
         }
         if let Some(probed) = self.probed {
             columns.extend(probing::columns(probed, self.labels.map(Labels::ids))?);
+        }
+        if let Some(varied) = self.varied {
+            columns.extend(script::columns(varied, self.labels.map(Labels::ids))?);
         }
         Ok(columns)
     }

@@ -6,7 +6,7 @@ use spadework::pipeline::{
     AverageIndices, ModelSet, SUBSAMPLES, SpadeReport, evaluate_with, intervals, permuted_score,
 };
 use spadework::threads::with_threads;
-use spadework::{SpadeParams, evaluate};
+use spadework::{Samples, SpadeParams, evaluate};
 use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
@@ -24,11 +24,12 @@ use crate::pages::PageRequest;
 use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
 use crate::resume::Resuming;
+use crate::script::{RunFacts, ScriptProbes, ScriptRequest};
 use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
-use crate::{notes, suspicions};
+use crate::{notes, room, suspicions};
 
 /// What is asked of one model.
 #[derive(Debug, Clone)]
@@ -70,6 +71,8 @@ pub enum Probes {
     None,
     /// Probe the model file that is run for the outputs.
     Run(ProbeRequest),
+    /// Run that model file on variants that a program of the user's makes.
+    With(ScriptRequest),
     /// What was found earlier.
     Known {
         /// The smallest margin of every sample over its copies, where it was probed.
@@ -77,6 +80,16 @@ pub enum Probes {
         /// What the document says of the probes.
         document: Box<ProbeDocument>,
     },
+}
+
+impl Probes {
+    /// The smallest margins of the samples, where they were found earlier.
+    fn known_margins(&self) -> Option<&[Option<f64>]> {
+        match self {
+            Probes::Known { margins, .. } => Some(margins),
+            Probes::None | Probes::Run(_) | Probes::With(_) => None,
+        }
+    }
 }
 
 /// A scored model.
@@ -92,6 +105,8 @@ pub struct Scored {
     pub ids: Option<Vec<String>>,
     /// What probes have shown, where the model was probed.
     pub probes: Option<ModelProbes>,
+    /// What the variants of a program of the user's have shown, where there is one.
+    pub variants: Option<ScriptProbes>,
     /// All of it as a document.
     pub document: ScoreDocument,
 }
@@ -109,6 +124,7 @@ impl Scored {
             ids: self.ids.as_deref(),
             facts: &self.facts,
             probed: self.probes.as_ref().map(|probes| &probes.probed),
+            varied: self.variants.as_ref().map(|variants| &variants.varied),
         }
     }
 }
@@ -130,6 +146,9 @@ pub(crate) trait Addition {
     fn check(&self, _samples: usize) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// Says what a reader must know of the scored model, before the notes are gathered.
+    fn note(&self, _facts: &SampleFacts, _session: &Session<'_>) {}
 
     /// Whether the document must say what was scored, also where it goes into no folder.
     fn needs_data(&self) -> bool {
@@ -166,7 +185,8 @@ pub(crate) fn score_and<A: Addition>(
 
     // Arrays are read, checked and paired once.
     let ScoreRequest { data, params, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    let needs_dense = request.extras.interval.then_some("interval");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let runner =
         ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
@@ -174,10 +194,11 @@ pub(crate) fn score_and<A: Addition>(
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
     let sides = Sides::new(data, &inputs, given, &outputs, &session)?;
-    request.check_outputs(&sides)?;
+    request.check_outputs(&sides, &session)?;
     addition.check(sides.pair.len())?;
     let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
     suspicions::about_inputs(&sides.input, is_run_as_given, params, &session);
+    room::about_memory(&sides, params, &session);
 
     // The scores; steps of a run that was interrupted are taken from the folder.
     let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
@@ -185,19 +206,28 @@ pub(crate) fn score_and<A: Addition>(
         Some(store) => evaluate_with(&sides.pair, params, store, &Resuming::new(&session, String::new)),
         None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
     };
-    let report = report.map_err(|failure| failure.with_params(params))?;
+    let report = report.map_err(|failure| sides.naming_array(failure.with_params(params)))?;
     notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
 
     // What is known of the samples and of the model besides them.
     let probing = Instant::now();
-    let probes = probe(request, &sides, &session)?;
-    let output_change = move_outputs(request, &sides, &session)?;
-    let has_probed = probes.is_some() || output_change.is_some();
+    let prober = prober(request, &sides, &session);
+    let probes = probe(request, &sides, prober.as_ref())?;
+    let output_change = move_outputs(request, &sides, prober.as_ref())?;
+    let variants = vary(request, &sides, &session)?;
+    let has_probed = probes.is_some() || output_change.is_some() || variants.is_some();
     let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
-    let facts = sample_facts(&report, &sides, request, probes.as_ref())?;
+    let margins = probes.as_ref().map(|probes| probes.probed.lowest_margins());
+    let margins = margins.or_else(|| variants.as_ref().map(|variants| variants.varied.lowest_margins()));
+    let margins = request.probes.known_margins().or(margins.as_deref());
+    let facts = sample_facts(&report, &sides, request, margins)?;
+    addition.note(&facts, &session);
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
+    document.set_ids(sides.ids.as_deref());
+    document.set_label_facts(sides.labels.as_ref(), &facts, margins);
     document.facts.output_change = output_change;
+    document.facts.variants = variants.as_ref().map(|variants| variants.document.clone());
     document.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
@@ -222,8 +252,15 @@ pub(crate) fn score_and<A: Addition>(
     if folder.is_some() || addition.needs_data() {
         document.data = sides.document();
     }
-    let mut scored =
-        Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, document };
+    let mut scored = Scored {
+        report,
+        facts,
+        labels: sides.labels.clone(),
+        ids: sides.ids.clone(),
+        probes,
+        variants,
+        document,
+    };
     let found = addition.finish(&scored, folder.as_ref())?;
     if let Some(folder) = folder {
         folder.write_score(&scored.document, &scored.samples())?;
@@ -233,7 +270,7 @@ pub(crate) fn score_and<A: Addition>(
         store.remove();
     }
     let writing = Instant::now();
-    write_page(request, &scored, &sides, &session)?;
+    write_page(request, &scored, &sides, prober.as_ref(), &session)?;
     if request.page.is_asked() {
         scored.document.timings.page_s = writing.elapsed().as_secs_f64();
         scored.document.timings.total_s = began.elapsed().as_secs_f64();
@@ -251,10 +288,12 @@ impl<'a> ScoreRequest<'a> {
 
 impl ScoreRequest<'_> {
     /// Refuses what makes no sense.
-    fn check(&self) -> Result<(), Failure> {
+    pub(crate) fn check(&self) -> Result<(), Failure> {
         self.params.check()?;
-        if let Probes::Run(probe) = &self.probes {
-            probe.check()?;
+        match &self.probes {
+            Probes::Run(probe) => probe.check()?,
+            Probes::With(script) => script.check()?,
+            Probes::None | Probes::Known { .. } => {}
         }
         let graph_given = matches!(self.data.inputs, InputSource::Graph(_))
             || matches!(self.data.outputs, OutputSource::Graph(_));
@@ -264,50 +303,83 @@ impl ScoreRequest<'_> {
         Ok(())
     }
 
-    /// Refuses outputs that cannot be probed before the work begins.
-    fn check_outputs(&self, sides: &Sides<'_>) -> Result<(), Failure> {
+    /// Refuses outputs that do not fit their labels, or cannot be probed, before the work begins.
+    fn check_outputs(&self, sides: &Sides<'_>, session: &Session<'_>) -> Result<(), Failure> {
+        sides.check_labels(self.data.task, session)?;
         match (&self.probes, sides.model, sides.output_kind(self.data.task)) {
             (Probes::Run(probe), Some(model), Some(kind)) => {
                 suspicions::check_radius(probe.probe, sides.input.samples())?;
                 probing::check_outputs(&model.file, kind)
+            }
+            (Probes::With(_), Some(model), Some(OutputKind::Numbers | OutputKind::Embedding)) => {
+                Err(Failure::from(Usage::VariantsWithoutClasses).about_place(&model.file))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Probes the model that was run for the outputs, where asked for.
+/// Probes of the model that was run for the outputs, where asked for.
+fn prober<'a>(
+    request: &'a ScoreRequest<'_>,
+    sides: &'a Sides<'_>,
+    session: &'a Session<'a>,
+) -> Option<Prober<'a>> {
+    match &request.probes {
+        Probes::Run(probe) => Prober::new(*probe, &sides.input, &request.data.run, &request.params, session),
+        Probes::None | Probes::Known { .. } | Probes::With(_) => None,
+    }
+}
+
+/// Probes a classifier.
 fn probe(
     request: &ScoreRequest<'_>,
     sides: &Sides<'_>,
-    session: &Session<'_>,
+    prober: Option<&Prober<'_>>,
 ) -> Result<Option<ModelProbes>, Failure> {
-    let (Probes::Run(probe), Some(model)) = (&request.probes, sides.model) else { return Ok(None) };
-    let Some(prober) = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session) else {
-        return Ok(None);
-    };
+    let (Some(prober), Some(model)) = (prober, sides.model) else { return Ok(None) };
     match sides.output_kind(request.data.task) {
         None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
         Some(kind) => prober.run(&model.file, kind, sides.labels.as_ref(), request.top).map(Some),
     }
 }
 
-/// Probes a regressor that was run for the outputs, where asked for.
-fn move_outputs(
+/// Runs the model on variants that a program of the user's makes, where asked for.
+fn vary(
     request: &ScoreRequest<'_>,
     sides: &Sides<'_>,
     session: &Session<'_>,
-) -> Result<Option<OutputChangeDocument>, Failure> {
-    let (Probes::Run(probe), Some(model), Some(outputs)) =
-        (&request.probes, sides.model, sides.output.samples())
+) -> Result<Option<ScriptProbes>, Failure> {
+    let (Probes::With(script), Some(model), Some(inputs)) =
+        (&request.probes, sides.model, sides.input.samples())
     else {
+        return Ok(None);
+    };
+    let Some(kind) = sides.output_kind(request.data.task) else { return Ok(None) };
+    let ScoreRequest { data, params, .. } = request;
+    let runner =
+        ModelRunner { options: &data.run, threads: params.threads, inputs: Some(&sides.input), session };
+    let (prepared, _) = runner.prepare(&model.file)?;
+    let monitor = session.monitor();
+    let about = RunFacts { labels: sides.labels.as_ref(), top: request.top, seed: params.seed, monitor };
+    let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
+    with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
+        .map(Some)
+}
+
+/// Probes a regressor.
+fn move_outputs(
+    request: &ScoreRequest<'_>,
+    sides: &Sides<'_>,
+    prober: Option<&Prober<'_>>,
+) -> Result<Option<OutputChangeDocument>, Failure> {
+    let (Some(prober), Some(model), Some(outputs)) = (prober, sides.model, sides.output.samples()) else {
         return Ok(None);
     };
     if sides.output_kind(request.data.task) != Some(OutputKind::Numbers) {
         return Ok(None);
     }
-    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
-    prober.map(|prober| prober.move_outputs(&model.file, outputs, request.top)).transpose()
+    prober.move_outputs(&model.file, outputs, sides.target_spread, request.top).map(Some)
 }
 
 /// Accuracy, margins and fragility of the samples.
@@ -315,13 +387,8 @@ fn sample_facts(
     report: &SpadeReport,
     sides: &Sides<'_>,
     request: &ScoreRequest<'_>,
-    probes: Option<&ModelProbes>,
+    probe_margins: Option<&[Option<f64>]>,
 ) -> Result<SampleFacts, Failure> {
-    let found = probes.map(|probes| probes.probed.lowest_margins());
-    let probe_margins = match &request.probes {
-        Probes::Known { margins, .. } => Some(margins.as_slice()),
-        _ => found.as_deref(),
-    };
     let signals = SampleSignals {
         inputs: sides.input.samples(),
         outputs: sides.output.samples(),
@@ -375,13 +442,9 @@ fn broken_variants(
     request: &ScoreRequest<'_>,
     scored: &Scored,
     sides: &Sides<'_>,
-    session: &Session<'_>,
+    prober: Option<&Prober<'_>>,
 ) -> Result<Vec<Variant>, Failure> {
-    let (Probes::Run(probe), Some(model), Some(probes)) = (&request.probes, sides.model, &scored.probes)
-    else {
-        return Ok(Vec::new());
-    };
-    let prober = Prober::new(*probe, &sides.input, &request.data.run, &request.params, session);
+    let (Some(model), Some(probes)) = (sides.model, &scored.probes) else { return Ok(Vec::new()) };
     let kind = sides.output_kind(request.data.task);
     match prober.filter(|_| request.page.page.is_some()).zip(kind) {
         Some((prober, kind)) => prober.broken(&model.file, kind, &probes.document.shown_broken()),
@@ -394,6 +457,7 @@ fn write_page(
     request: &ScoreRequest<'_>,
     scored: &Scored,
     sides: &Sides<'_>,
+    prober: Option<&Prober<'_>>,
     session: &Session<'_>,
 ) -> Result<(), Failure> {
     if !request.page.is_asked() {
@@ -401,7 +465,7 @@ fn write_page(
     }
     let arrays = sides.input.samples().zip(sides.output.samples());
     let probe_margins = scored.probes.as_ref().map(|probes| probing::margins(&probes.probed));
-    let variants = broken_variants(request, scored, sides, session)?;
+    let variants = broken_variants(request, scored, sides, prober)?;
     let model = ScoredModel {
         document: &scored.document,
         report: &scored.report,

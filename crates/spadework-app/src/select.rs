@@ -6,10 +6,11 @@ use spadework_io::output::write_bytes;
 use spadework_probe::{FragilityBasis, SampleFacts};
 
 use crate::failure::Failure;
-use crate::observer::Observer;
+use crate::observer::{Observer, Session};
 use crate::result_folder::{NodeTable, ResultFolder};
 use crate::score::{Addition, Probes, ScoreRequest, Scored, score_and};
 use crate::usage::Usage;
+use crate::wording::NoteCode;
 
 /// Samples selected where the request names no number.
 const DEFAULT_TOP: usize = 100;
@@ -106,6 +107,19 @@ impl Addition for Selection {
         }
     }
 
+    fn note(&self, facts: &SampleFacts, session: &Session<'_>) {
+        if self.by == By::Fragility && facts.fragility.basis() == FragilityBasis::NodeScores {
+            session.note(
+                NoteCode::NoFragility,
+                format!(
+                    "--by fragility needs outputs that are one number per class; samples are ranked by node score instead. For two classes in one \
+                     column, pass {}",
+                    session.voice().argument("task", "classes")
+                ),
+            );
+        }
+    }
+
     fn finish(
         self,
         scored: &Scored,
@@ -139,10 +153,16 @@ fn ranking(scored: &Scored, by: By) -> Result<Vec<usize>, Failure> {
     }
 }
 
+/// The names of some samples, where samples have names.
+pub(crate) fn named(ids: Option<&[String]>, indices: &[usize]) -> Option<Vec<String>> {
+    ids.map(|ids| indices.iter().map(|&index| ids[index].clone()).collect())
+}
+
 fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
-    let Scored { report, facts, labels, document, .. } = scored;
+    let Scored { report, facts, labels, ids, document, .. } = scored;
     let node = |&index: &usize| {
-        let mut node = NodeDocument::new(report.node_scores.of(index), labels.as_ref());
+        let node = NodeDocument::new(report.node_scores.of(index), labels.as_ref());
+        let mut node = node.named(ids.as_deref());
         node.set_facts(facts);
         node
     };
@@ -153,6 +173,7 @@ fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
         top: indices.len(),
         by: by.word().to_owned(),
         indices: indices.to_vec(),
+        ids: named(ids.as_deref(), indices),
         nodes: indices.iter().map(node).collect(),
         fragility_basis: document.facts.fragility_basis.clone(),
         probe: document.facts.probe.clone(),

@@ -39,6 +39,10 @@ impl Array<'_> {
         }
     }
 
+    fn is_mapped(&self) -> bool {
+        matches!(self, Array::Dataset(dataset) if dataset.is_mapped())
+    }
+
     fn shape(&self) -> &[usize] {
         match self {
             Array::Dataset(dataset) => dataset.shape(),
@@ -73,6 +77,8 @@ pub(crate) struct SideView<'s> {
     shape: &'s [usize],
     labels: Option<&'s Labels>,
     columns: Option<&'s [String]>,
+    /// Whether its numbers lie in a mapped file.
+    is_mapped: bool,
     manifold: Manifold<'s>,
     digest: OnceLock<String>,
 }
@@ -85,6 +91,7 @@ impl<'s> SideView<'s> {
             shape: array.shape(),
             labels: array.labels(),
             columns: array.columns(),
+            is_mapped: array.is_mapped(),
             manifold: array.samples()?.into(),
             digest: OnceLock::new(),
         })
@@ -92,7 +99,16 @@ impl<'s> SideView<'s> {
 
     pub(crate) fn of_graph(name: &'s str, is_file: bool, graph: LoadedGraph) -> Self {
         let manifold = graph.graph.into();
-        Self { name, is_file, shape: &[], labels: None, columns: None, manifold, digest: OnceLock::new() }
+        Self {
+            name,
+            is_file,
+            shape: &[],
+            labels: None,
+            columns: None,
+            is_mapped: false,
+            manifold,
+            digest: OnceLock::new(),
+        }
     }
 
     /// What the user typed.
@@ -103,6 +119,11 @@ impl<'s> SideView<'s> {
     /// Whether the user typed that name, or it is the one of an argument.
     pub(crate) fn is_file(&self) -> bool {
         self.is_file
+    }
+
+    /// What the user typed; none of an array in memory.
+    pub(crate) fn file_name(&self) -> Option<&'s str> {
+        self.is_file.then_some(self.name)
     }
 
     /// The shape in the file; empty where it is a graph.
@@ -126,6 +147,11 @@ impl<'s> SideView<'s> {
     /// What the numbers of a sample are called, where the file says so.
     pub(crate) fn columns(&self) -> Option<&'s [String]> {
         self.columns
+    }
+
+    /// Whether its numbers lie in a mapped file.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.is_mapped
     }
 
     pub(crate) fn manifold(&self) -> &Manifold<'s> {

@@ -4,11 +4,14 @@
 //! for them, and [`Sides::new`] checks those and pairs the sides. Whoever needs an array, its name, its shape or its digest later
 //! asks the [`SideView`], so that nothing is read, checked or digested twice.
 
-use spadework::graph::GraphKind;
-use spadework::samples::Side;
-use spadework::{Error as CoreError, ManifoldPair, PairedSamples, SpadeParams};
+use spadework::graph::{GraphKind, Weights};
+use spadework::monitor::Stage;
+use spadework::neighbors::SparseRows;
+use spadework::samples::{Side, Standardize};
+use spadework::threads::with_threads;
+use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids, load_sparse};
 use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
@@ -16,6 +19,7 @@ use crate::data::{
     ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, is_model,
 };
 use crate::failure::{Failure, Subject};
+use crate::labels::Truth;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::{file_name, here};
@@ -27,13 +31,32 @@ use crate::{labels, notes};
 /// The inputs of a model: an array, or a graph that is read once the number of samples is known.
 #[derive(Debug)]
 pub(crate) enum Inputs<'a> {
-    Array { array: Array<'a>, corruption: Option<Box<CorruptionDocument>> },
+    Array {
+        array: Array<'a>,
+        corruption: Option<Box<CorruptionDocument>>,
+    },
     Graph(&'a GraphSource<'a>),
+    /// Sparse rows, of which the graph is made at once: no other step needs their numbers.
+    Sparse {
+        name: &'a str,
+        graph: LoadedGraph,
+    },
 }
 
 impl<'a> Inputs<'a> {
     /// Loads an array, and corrupts it where asked for.
     pub(crate) fn load(
+        source: &'a InputSource<'a>,
+        corruption: Option<CorruptionRequest>,
+        params: &SpadeParams,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        Self::load_for(None, source, corruption, params, session)
+    }
+
+    /// The same for an option that needs the numbers of the inputs, which sparse rows do not give.
+    pub(crate) fn load_for(
+        needs_dense: Option<&'static str>,
         source: &'a InputSource<'a>,
         corruption: Option<CorruptionRequest>,
         params: &SpadeParams,
@@ -48,7 +71,14 @@ impl<'a> Inputs<'a> {
             InputSource::Array(ArraySource::Rows(rows)) => {
                 return Ok(Self::Array { array: Array::Rows(rows), corruption: None });
             }
-            InputSource::Array(ArraySource::Named(name)) => load(name)?,
+            InputSource::Array(ArraySource::Named(name)) => {
+                if let Some(rows) = load_sparse(name)? {
+                    let needs_dense = needs_dense.or(corruption.map(|_| "corruption"));
+                    let graph = sparse_graph(name, &rows, needs_dense, params, session)?;
+                    return Ok(Self::Sparse { name, graph });
+                }
+                load(name)?
+            }
         };
         let Some(request) = corruption else {
             return Ok(Self::Array { array: Array::Dataset(array), corruption: None });
@@ -62,6 +92,7 @@ impl<'a> Inputs<'a> {
         Ok(match self {
             Inputs::Array { array, .. } => InputView::Array(SideView::of_array(array)?),
             Inputs::Graph(graph) => InputView::Graph(graph),
+            Inputs::Sparse { name, graph } => InputView::Made { name, graph },
         })
     }
 
@@ -69,9 +100,44 @@ impl<'a> Inputs<'a> {
     pub(crate) fn corruption(&self) -> Option<&CorruptionDocument> {
         match self {
             Inputs::Array { corruption, .. } => corruption.as_deref(),
-            Inputs::Graph(_) => None,
+            Inputs::Graph(_) | Inputs::Sparse { .. } => None,
         }
     }
+}
+
+/// The graph of sparse rows: that of the k asked for. It may be in pieces, which inputs may be.
+fn sparse_graph(
+    name: &str,
+    rows: &SparseRows,
+    needs_dense: Option<&'static str>,
+    params: &SpadeParams,
+    session: &Session<'_>,
+) -> Result<LoadedGraph, Failure> {
+    let refused = [
+        (needs_dense.is_some(), needs_dense.unwrap_or_default()),
+        (params.standardize != Standardize::None, "standardize"),
+        (params.graph != GraphKind::Knn, "graph"),
+        (params.weights != Weights::Unit, "weights"),
+    ];
+    if let Some((_, option)) = refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        return Err(Failure::from(Usage::SparseInputs { option }).about_place(name));
+    }
+    let (metric, neighbors, monitor) = (params.input_metric, params.neighbors, session.monitor());
+    monitor.begin(Stage::NeighborsInput);
+    let lists = with_threads(params.threads, || rows.neighbors(Side::Input, metric, neighbors, monitor));
+    let lists = lists.map_err(|cause| Failure::from(cause).about_place(name))?;
+    session.note(
+        NoteCode::SparseInputs,
+        format!(
+            "{name}: {} sparse rows of {} numbers ({} of them not 0) are joined to their {neighbors} nearest by {metric} distance; \
+             {} concerns the outputs alone",
+            rows.len(),
+            rows.dim(),
+            rows.entries(),
+            session.voice().name("connectivity")
+        ),
+    );
+    Ok(LoadedGraph { graph: Graph::from_neighbors(&lists, neighbors), loops: 0, zeros: 0 })
 }
 
 /// Inputs that were checked, or the graph that is given instead of them.
@@ -79,13 +145,18 @@ impl<'a> Inputs<'a> {
 pub(crate) enum InputView<'s> {
     Array(SideView<'s>),
     Graph(&'s GraphSource<'s>),
+    /// The graph of inputs that are sparse.
+    Made {
+        name: &'s str,
+        graph: &'s LoadedGraph,
+    },
 }
 
 impl<'s> InputView<'s> {
     pub(crate) fn array(&self) -> Option<&SideView<'s>> {
         match self {
             InputView::Array(array) => Some(array),
-            InputView::Graph(_) => None,
+            InputView::Graph(_) | InputView::Made { .. } => None,
         }
     }
 
@@ -96,6 +167,7 @@ impl<'s> InputView<'s> {
                 array.check_length()?;
                 Ok(array)
             }
+            InputView::Made { name, graph } => Ok(SideView::of_graph(name, true, graph.clone())),
             InputView::Graph(source) => {
                 let (name, graph) = load_graph_source(source, Some(nodes), session)?;
                 Ok(SideView::of_graph(name, matches!(source, GraphSource::File(_)), graph))
@@ -175,6 +247,8 @@ pub(crate) struct Sides<'s> {
     pub(crate) labels: Option<Labels>,
     /// What the user typed for the labels.
     labels_name: Option<&'s str>,
+    /// The standard deviation of what a regressor should predict, where labels are numbers.
+    pub(crate) target_spread: Option<f64>,
     /// The names of the samples, and what the user typed for them.
     pub(crate) ids: Option<Vec<String>>,
     ids_name: Option<&'s str>,
@@ -198,14 +272,20 @@ impl<'s> Sides<'s> {
         }
         let output = outputs.view()?;
         let input = given.into_side(output.manifold().len(), session)?;
-        let labels = labels::load(data.labels.as_ref(), input.labels())?;
         let pair = ManifoldPair::new(input.manifold().clone(), output.manifold().clone())
             .map_err(|error| with_files(error, &input, &output))?;
-        if let Some(labels) = &labels {
-            let source = data.labels.as_ref().map_or(Some(input.name()), LabelSource::name);
-            labels::check_count(labels, pair.len(), source)?;
-        }
+        let columns = output.samples().map(Samples::dim);
+        let truth = Truth::load(
+            data.labels.as_ref(),
+            (input.name(), input.labels()),
+            pair.len(),
+            labels::predicts_numbers(data.task, columns),
+        )?;
+        let target_spread = truth.target_spread()?;
+        let labels = truth.labels;
+        let labels_name = data.labels.as_ref().and_then(LabelSource::name).filter(|_| labels.is_some());
         let ids = data.ids.map(|name| load_ids(name, pair.len())).transpose()?;
+        notes::about_ids(ids.as_deref(), data.ids, session);
         // A softmax in the model itself has been noted.
         let ends_in_softmax = outputs.model().is_some_and(|model| model.softmax);
         if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
@@ -216,7 +296,8 @@ impl<'s> Sides<'s> {
             output,
             pair,
             labels,
-            labels_name: data.labels.as_ref().and_then(LabelSource::name),
+            labels_name,
+            target_spread,
             ids,
             ids_name: data.ids,
             model: outputs.model(),
@@ -232,6 +313,21 @@ impl<'s> Sides<'s> {
     /// What the outputs are; none where they are a graph.
     pub(crate) fn output_kind(&self, task: Task) -> Option<OutputKind> {
         self.output.samples().map(|outputs| OutputKind::of(task, outputs, self.label_ids()))
+    }
+
+    /// Says where labels do not fit the outputs.
+    pub(crate) fn check_labels(&self, task: Task, session: &Session<'_>) -> Result<(), Failure> {
+        let (Some(kind), Some(outputs)) = (self.output_kind(task), self.output.samples()) else {
+            return Ok(());
+        };
+        let checked = labels::check_classes(self.labels.as_ref(), kind, outputs.dim(), (task, ""), session);
+        let place = self.labels_name.unwrap_or(self.input.name());
+        checked.map_err(|failure| failure.about_place(place))
+    }
+
+    /// A failure with the name of the array at fault.
+    pub(crate) fn naming_array(&self, failure: Failure) -> Failure {
+        failure.naming_array(self.input.file_name(), |_| self.output.file_name())
     }
 
     /// The samples of both sides; none where a side is a graph.
@@ -282,7 +378,8 @@ pub(crate) fn with_sides<T>(
     let given = inputs.view()?;
     let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
+    let sides = Sides::new(data, &inputs, given, &outputs, session)?;
+    let made = work(&sides).map_err(|failure| sides.naming_array(failure))?;
     spadework_io::check_mapped_files()?;
     Ok(made)
 }

@@ -200,7 +200,7 @@ pub fn make_scores(
     if let Some(labels) = &labels {
         let source = request.labels.as_ref().and_then(LabelSource::name);
         let source = source.unwrap_or("the labels that came with the graphs");
-        labels::check_count(labels, graphs.nodes(), Some(source))?;
+        labels::check_count(labels.len(), graphs.nodes(), Some(source))?;
     }
     let without_samples = recipe(request, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;
     let recipe = |found| without_samples.clone().with("samples", if found { "found" } else { "none" });
@@ -249,7 +249,7 @@ pub fn make_scores(
     }
     document.made_from = Some(recipe);
     document.notes = session.notes();
-    let scored = Scored { report, facts, labels, ids: None, probes: None, document };
+    let scored = Scored { report, facts, labels, ids: None, probes: None, variants: None, document };
     folder.write_score(&scored.document, &scored.samples())?;
     folder.commit()?;
     Ok(StagedScores::Made(Box::new(scored)))

@@ -1,6 +1,6 @@
 //! Cheap checks that save a day: what a user probably did not mean.
 
-use spadework::samples::{Standardize, Values};
+use spadework::samples::Standardize;
 use spadework::{Samples, SpadeParams};
 use spadework_probe::{Probe, ProbeNorm, accuracy};
 
@@ -45,9 +45,12 @@ pub(crate) fn about_inputs(
 
 /// Columns of a table whose spreads differ so much that distances are those of the widest.
 fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
-    let range = range(samples);
-    let is_of_one_scale = range[0] >= 0.0 && range[1] <= 1.0 || look_like_bytes(samples);
-    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS || is_of_one_scale {
+    // Before the numbers are looked at: large arrays are not of columns.
+    if samples.dim() < 2 || samples.dim() > MOST_COLUMNS {
+        return;
+    }
+    let [lowest, largest] = samples.values().range();
+    if lowest >= 0.0 && largest <= 1.0 || look_like_bytes(samples) {
         return;
     }
     let spreads = standard_deviations(samples);
@@ -105,7 +108,7 @@ pub(crate) fn about_swapped_sides(
 /// Refuses a probe that can turn every sample into any other.
 pub(crate) fn check_radius(probe: Probe, inputs: Option<&Samples<'_>>) -> Result<(), Failure> {
     let Some(inputs) = inputs else { return Ok(()) };
-    let [lowest, largest] = match range(inputs) {
+    let [lowest, largest] = match inputs.values().range() {
         // Probes take numbers between 0 and 1 for pixels, and stay there.
         [lowest, largest] if lowest >= 0.0 && largest <= 1.0 => [0.0, 1.0],
         range => range,
@@ -124,47 +127,29 @@ pub(crate) fn check_radius(probe: Probe, inputs: Option<&Samples<'_>>) -> Result
 
 /// Whether all numbers are whole, between 0 and 255, and some above 1: images of bytes in another type.
 fn look_like_bytes(samples: &Samples<'_>) -> bool {
-    let [lowest, largest] = range(samples);
-    let is_whole = |value: f64| value.fract() == 0.0;
+    let [lowest, largest] = samples.values().range();
+    let looked_at = 0..LOOKED_AT.min(samples.values().len());
     samples.dim() >= FEWEST_PIXELS
         && lowest >= 0.0
         && (2.0..=255.0).contains(&largest)
-        && match samples.values() {
-            Values::F32(values) => values.iter().take(LOOKED_AT).all(|&value| is_whole(f64::from(value))),
-            Values::F64(values) => values.iter().take(LOOKED_AT).all(|&value| is_whole(value)),
-        }
-}
-
-/// The least and the largest number.
-fn range(samples: &Samples<'_>) -> [f64; 2] {
-    let widened = |[lowest, largest]: [f64; 2], value: f64| [lowest.min(value), largest.max(value)];
-    let start = [f64::INFINITY, f64::NEG_INFINITY];
-    match samples.values() {
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).fold(start, widened),
-        Values::F64(values) => values.iter().copied().fold(start, widened),
-    }
+        && samples.values().doubles(looked_at).iter().all(|value| value.fract() == 0.0)
 }
 
 /// The standard deviation of every column.
 fn standard_deviations(samples: &Samples<'_>) -> Vec<f64> {
-    fn of<T: Copy + Into<f64>>(values: &[T], dim: usize) -> Vec<f64> {
-        let rows = (values.len() / dim) as f64;
-        let mut means = vec![0.0; dim];
-        for row in values.chunks_exact(dim) {
-            means.iter_mut().zip(row).for_each(|(mean, &value)| *mean += value.into() / rows);
-        }
-        let mut squares = vec![0.0; dim];
-        for row in values.chunks_exact(dim) {
-            for ((square, &value), mean) in squares.iter_mut().zip(row).zip(&means) {
-                *square += (value.into() - mean).powi(2);
-            }
-        }
-        squares.into_iter().map(|square| (square / rows).sqrt()).collect()
+    let rows = || (0..samples.len()).map(|row| samples.values().doubles(samples.place(row)));
+    let count = samples.len() as f64;
+    let mut means = vec![0.0; samples.dim()];
+    for row in rows() {
+        means.iter_mut().zip(&*row).for_each(|(mean, value)| *mean += value / count);
     }
-    match samples.values() {
-        Values::F32(values) => of(values, samples.dim()),
-        Values::F64(values) => of(values, samples.dim()),
+    let mut squares = vec![0.0; samples.dim()];
+    for row in rows() {
+        for ((square, value), mean) in squares.iter_mut().zip(&*row).zip(&means) {
+            *square += (value - mean).powi(2);
+        }
     }
+    squares.into_iter().map(|square| (square / count).sqrt()).collect()
 }
 
 #[cfg(test)]

@@ -62,13 +62,15 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let session = Session::new(observer);
 
     let SweepRequest { data, params, neighbors, .. } = request;
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
+    // Every k would need a graph of its own.
+    let needs_dense = Some("neighbors");
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
     let outputs = ModelOutputs::load(data, &inputs, &given, params, &session)?;
     let sides = ModelSides::new(data, given, &outputs, &session)?;
 
     let sweep = sweep_models(&sides.set, neighbors, params, session.monitor())
-        .map_err(|error| Failure::of_evaluation(error, params))?;
+        .map_err(|error| sides.naming_array(Failure::of_evaluation(error, params)))?;
     note_graphs(&sweep, &session);
 
     let mut document = SweepDocument::new(&sweep, params, sides.set.len());

@@ -68,6 +68,12 @@ pub fn csv_field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
+/// Text in Markdown, in a table or outside: a bar would end its cell, a `#412` would become a link to an issue, and a `<` might begin
+/// a tag.
+pub fn markdown_field(text: &str) -> String {
+    text.replace('|', "\\|").replace('#', "&#35;").replace('<', "&lt;")
+}
+
 /// Whether a spreadsheet would compute a cell. A number is one, and means no harm.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err()

@@ -22,12 +22,20 @@ pub enum Usage {
     RankedUnprobed { model: String },
     /// A probe that can turn every sample into any other.
     RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
+    /// A program that makes variants, but not as it must.
+    Script { reason: String },
+    /// Variants of the samples of a model that is not a classifier.
+    VariantsWithoutClasses,
+    /// A label that is not the position of an output, though the outputs are said to be classes.
+    LabelBeyondOutputs { row: usize, label: String, classes: usize },
     /// Probes of an embedding.
     ProbedEmbedding,
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
     ProjectionOfGraph,
+    /// An option that would make sparse inputs dense, or that is not there for them.
+    SparseInputs { option: &'static str },
     /// A model that would be run on a graph.
     ModelOnGraph { file: String },
     /// A model whose output for a sample depends on what it is run with.
@@ -40,6 +48,8 @@ pub enum Usage {
     NoMargins,
     /// Neighborhoods of outputs that are a graph.
     MovedGraph,
+    /// A plan where a side is a graph.
+    PlanOfGraph { side: Side },
     /// Two outputs that are not of the same samples.
     MovedSamples { before: usize, after: usize },
     /// More samples than there are.
@@ -131,7 +141,7 @@ impl Usage {
             Usage::RepeatedModel { .. } => Hint::NameModels,
             Usage::ProbeWithoutFragility { .. } => Hint::ByFragility,
             Usage::Baseline { .. } => Hint::MakeBaseline,
-            Usage::NothingToGate { .. } => Hint::GiveLabels,
+            Usage::NothingToGate { .. } | Usage::LabelBeyondOutputs { .. } => Hint::GiveLabels,
             Usage::NoDataOfReference | Usage::NoReference { .. } | Usage::EmbeddingShape { .. } => {
                 Hint::MakeReference
             }
@@ -186,6 +196,12 @@ impl Usage {
                 "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
                 voice.argument("task", "embedding")
             ),
+            Usage::Script { reason } => reason.clone(),
+            Usage::VariantsWithoutClasses => format!(
+                "{} counts how often samples change their class, and the outputs of the model are not classes; {} says that they are",
+                voice.name("probe_with"),
+                voice.argument("task", "classes")
+            ),
             Usage::CorruptionOfGraph => {
                 "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
             }
@@ -195,11 +211,18 @@ impl Usage {
             Usage::ProjectionOfGraph => {
                 "graph=\"pca:…\" projects the inputs, but `input_graph` is given in their place".to_owned()
             }
+            Usage::SparseInputs { option } => format!(
+                "{} needs dense rows, but these are sparse; save them as an array (.toarray()), or leave it out",
+                voice.name(option)
+            ),
             Usage::ModelOnGraph { file } => {
                 format!("{file}: a model is run on the inputs, but a graph is given in their place")
             }
             Usage::MixedBatch { file, sample } => format!(
                 "{file}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has another output when it is run by itself: the model mixes the samples of a batch, or draws random numbers"
+            ),
+            Usage::LabelBeyondOutputs { row, label, classes } => format!(
+                "labels must be positions of the {classes} outputs, counted from 0, got {label} at row {row} (counted from 0)"
             ),
             Usage::RepeatedModel { name } => {
                 format!("models must have names that differ, got `{name}` twice")
@@ -213,20 +236,27 @@ impl Usage {
             Usage::MovedGraph => {
                 "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
             }
+            Usage::PlanOfGraph { side } => format!(
+                "--plan tries a score on some of the samples, but the {side}s are a graph: give an array"
+            ),
             Usage::MovedSamples { before, after } => format!(
-                "--outputs and --against must be outputs for the same samples, got {before} and {after} of them"
+                "{} and {} must be outputs for the same samples, got {before} and {after} of them",
+                voice.subject("outputs"),
+                voice.subject("against")
             ),
             Usage::TooManySelected { samples, top } => {
-                format!("--top must be at most the number of samples ({samples}), got {top}")
+                format!("{} must be at most the number of samples ({samples}), got {top}", voice.subject("top"))
             }
             Usage::FullSpectrumOfSweep => {
                 "--eigenpairs all makes edge and node scores, but a sweep has model scores alone".to_owned()
             }
             Usage::TooManyEdges { edges, top } => format!(
-                "--top must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
+                "{} must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}",
+                voice.subject("top")
             ),
             Usage::NoPair { samples, p, q } => {
-                format!("--pair must name two different samples below {samples}, got {p},{q}")
+                let pair = voice.subject(if voice == Voice::Python { "pairs" } else { "pair" });
+                format!("{pair} must name two different samples below {samples}, got {p},{q}")
             }
             Usage::TooManyDimensions { samples, dims } => {
                 format!("--dims must be smaller than the number of samples ({samples}), got {dims}")
@@ -236,7 +266,7 @@ impl Usage {
             }
             Usage::NoLayerMatches { patterns } => format!("no layer matches --layers {patterns}"),
             Usage::NoLayerOfInput { input } => format!("no layer depends on input `{input}` alone"),
-            Usage::NoLayerOfRows => "no layer makes one row a sample".to_owned(),
+            Usage::NoLayerOfRows => "no layer makes one row per sample".to_owned(),
             Usage::NoLayer => "there is no layer".to_owned(),
             Usage::GateWithoutProbe { gate } => format!(
                 "{} needs a model that is probed: pass {} and {}",
@@ -249,7 +279,8 @@ impl Usage {
                 voice.name("min_robust_accuracy")
             ),
             Usage::NothingToGate { gate } => format!(
-                "--{gate} needs labels that are the classes of the outputs, but the accuracy is not known here"
+                "{} needs labels that are the classes of the outputs, but the accuracy is not known here",
+                voice.subject(gate)
             ),
             Usage::Baseline { reason } => format!("the baseline must have {reason}"),
             Usage::OtherArray { side, array, digest, found } => format!(
@@ -272,7 +303,7 @@ impl Usage {
             | Usage::BrokenStage { reason }
             | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
-                format!("says model score {then}, but its arrays give {now}: make the result anew")
+                format!("says model score {then}, but its arrays give {now}: make the result again")
             }
             Usage::OtherArrays { then, now } => format!(
                 "inputs and outputs must be those of the report, whose model score is {then}, got {now}"

@@ -28,6 +28,14 @@ impl Voice {
         }
     }
 
+    /// An argument as the subject of a sentence: `--top`, and in Python `top` in backticks.
+    pub(crate) fn subject(self, argument: &str) -> String {
+        match self {
+            Voice::Command => option(argument),
+            Voice::Python => format!("`{argument}`"),
+        }
+    }
+
     /// The name of an argument.
     pub(crate) fn name(self, argument: &str) -> String {
         match self {
@@ -60,6 +68,12 @@ macro_rules! note_codes {
 note_codes! {
     /// The outputs look like probabilities.
     Probabilities = "probabilities",
+    /// A label is not the position of an output, so that there is no accuracy.
+    LabelBeyondOutputs = "label-beyond-outputs",
+    /// Samples share a name.
+    RepeatedIds = "repeated-ids",
+    /// Samples are ranked by node scores, because there is no fragility.
+    NoFragility = "no-fragility",
     /// Few rows of the outputs differ.
     RepeatedOutputs = "repeated-outputs",
     /// The outputs hardly say more about the labels than guesses would.
@@ -72,6 +86,8 @@ note_codes! {
     UnequalColumns = "unequal-columns",
     /// A model ends in a softmax.
     SoftmaxOutput = "softmax-output",
+    /// The machine has less memory than a run needs.
+    LittleMemory = "little-memory",
     /// Which output of a model is taken.
     OutputChosen = "output-chosen",
     /// An onnxruntime library runs a model that the built-in engine refuses.
@@ -86,6 +102,8 @@ note_codes! {
     NoImages = "no-images",
     /// Entries of a given graph are not edges.
     EntriesLeftOut = "entries-left-out",
+    /// Sparse inputs were searched, for the k asked for.
+    SparseInputs = "sparse-inputs",
     /// The input graph given is in several pieces.
     InputGraphInPieces = "input-graph-in-pieces",
     /// More neighbors than asked for.
@@ -148,7 +166,10 @@ pub enum Hint {
     TooFewModels,
     SmallSubsample,
     TooManyEigenpairs,
+    ZeroRows,
+    NoSpread,
     FolderOfArrays,
+    FolderAsModel,
     Pixels,
     IndexColumn,
     RunElsewhere,
@@ -198,6 +219,11 @@ impl Hint {
             }
             Hint::SmallSubsample => "try a smaller --neighbors, or no --interval",
             Hint::TooManyEigenpairs => "try a smaller --eigenpairs",
+            Hint::ZeroRows => "--input-metric and --output-metric choose the distances",
+            Hint::NoSpread => "try --standardize standard",
+            Hint::FolderAsModel => {
+                "a model is an ONNX file, e.g. DIR/model.onnx; `spadework compare` takes several of them"
+            }
             Hint::FolderOfArrays => {
                 "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR"
             }
@@ -224,8 +250,8 @@ impl Hint {
             Hint::WhereReferenceOutputs => {
                 "--reference-outputs says where the outputs of the reference are now"
             }
-            Hint::MakeReference => "make the folder anew with `spadework score --out DIR`",
-            Hint::ReplaceStage => "--force makes it anew; another folder keeps both",
+            Hint::MakeReference => "make the folder again with `spadework score --out DIR`",
+            Hint::ReplaceStage => "--force makes it again; another folder keeps both",
             Hint::MakeGraphs => {
                 "`spadework graph --out RESULT` makes them, or takes those of another program"
             }
@@ -244,6 +270,8 @@ impl Hint {
                 "try connectivity=\"grow\" or \"bridge\", or more neighbors"
             }
             Hint::GrownTooFar => "try connectivity=\"bridge\"",
+            Hint::ZeroRows => "`input_metric` and `output_metric` choose the distances",
+            Hint::NoSpread => "try standardize=True",
             Hint::GivenDisconnected => "give outputs in place of the graph, and `connectivity` mends it",
             Hint::MissedEigenvalue => "try another seed or a smaller tolerance",
             Hint::PowerNotConverged => "try solver=\"davidson\"",
@@ -268,6 +296,8 @@ impl Hint {
             CoreError::TooFewModels { .. } => Hint::TooFewModels,
             CoreError::SmallSubsample { .. } => Hint::SmallSubsample,
             CoreError::TooManyEigenpairs { .. } => Hint::TooManyEigenpairs,
+            CoreError::ZeroRows { .. } => Hint::ZeroRows,
+            CoreError::NoSpread { .. } => Hint::NoSpread,
             _ => return None,
         })
     }

@@ -12,17 +12,19 @@ use spadework::neighbors::SearchMethod;
 use spadework::pipeline::Spectrum;
 
 use crate::args_check::CheckArgs;
-use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs};
+use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs, SizeArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
 use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
 use crate::args_metric::MetricArgs;
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
-use crate::args_probe::ProbeArgs;
+use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::{IdsArgs, PageArgs, ReportArgs};
 use crate::args_select::SelectArgs;
+use crate::args_shell::{CompletionsArgs, ShareArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
+use crate::args_table::TableArgs;
 use crate::args_task::TaskArgs;
 use crate::console::Console;
 
@@ -65,10 +67,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Compare two embedded classifiers of handwritten digits; needs no files
     Demo(DemoArgs),
-    /// Score one model: model score, edge scores, node scores, label scores
+    /// Score one model: how robust it is, its weakest samples, the SPADE score
     #[command(after_long_help = ARRAYS_HELP)]
     Score(ScoreArgs),
-    /// Compare many models on one input graph: ranked, most robust first
+    /// Compare many models on the same inputs: ranked, most robust first
     #[command(after_long_help = MODELS_HELP)]
     Compare(CompareArgs),
     /// Score one or more models over a range of k: is the ranking stable?
@@ -77,7 +79,7 @@ pub(crate) enum Command {
     /// with exit code 3.
     #[command(after_long_help = MODELS_HELP)]
     Sweep(SweepArgs),
-    /// Score the activations of every layer of a model against its inputs: where does it become fragile?
+    /// Score every layer of a model against its inputs: where does it become fragile?
     ///
     /// The inputs are searched once, and one k serves all layers, so that their scores can be compared: under --connectivity
     /// grow the smallest that connects every layer. Activations are made a few layers at a time, up to 1 GiB of them, and are
@@ -89,13 +91,13 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Describe a model file: inputs, outputs, layers, parameters
     Model(DescribeArgs),
-    /// Print the ids of the most fragile samples, or of those that a new model has moved
+    /// Print the indices of the weakest samples, or of those that a new model has moved
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
-    /// A gate: exit code 1 when a model does not keep its limits, or drops below its baseline
+    /// A gate: exit code 1 if a model breaks its limits or drops below its baseline
     ///
     /// Every gate ends as PASS, FAIL or ? (undecided): the 95 % confidence interval lies within the limit, beyond it, or covers
-    /// it. A baseline that has the same samples is compared with sample by sample.
+    /// it. A drop below a baseline is judged by one-sided 95 % bounds, sample by sample where the baseline has the same samples.
     #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
     /// Write a result as one self-contained page, and its figures as files
@@ -113,7 +115,7 @@ pub(crate) enum Command {
     Eigen(EigenArgs),
     /// Third stage: score edges and samples by the eigenpairs
     Scores(ScoresArgs),
-    /// Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both
+    /// Measure how far the model pulls neighbors apart, and find the sparsest cut
     #[command(after_long_help = ARRAYS_HELP)]
     Distortion(DistortionArgs),
     /// Embed the samples by the spectra of the input graph, the output graph and both
@@ -125,7 +127,7 @@ pub(crate) enum Command {
     /// Attack a network: clean and robust accuracy, and what became of each sample
     #[command(after_long_help = ARRAYS_HELP)]
     Attack(AttackArgs),
-    /// Estimate how far samples can be moved before a network may change its mind (CLEVER scores)
+    /// Estimate how far samples can be moved before their class may change (CLEVER scores)
     #[command(after_long_help = ARRAYS_HELP)]
     Clever(CleverArgs),
     /// List the data sets that can be named, or check those in a folder
@@ -135,6 +137,11 @@ pub(crate) enum Command {
     /// Corrupt images: noise, blur, fog, JPEG and the like, at severities 1 to 5
     #[command(after_long_help = ARRAYS_HELP)]
     Corrupt(CorruptArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write man pages and completions as a package ships them
+    #[command(hide = true)]
+    Share(ShareArgs),
 }
 
 #[derive(Debug, Args)]
@@ -158,6 +165,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
@@ -168,9 +177,14 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
     #[command(flatten)]
+    pub(crate) script: ScriptArgs,
+    #[command(flatten)]
     pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
+    /// Print what the run would take (time by stage, memory, search, whether k may grow) and end: a few of the samples are scored
+    #[arg(long, conflicts_with = "reference")]
+    pub(crate) plan: bool,
 }
 
 /// What is scored and how.
@@ -185,6 +199,8 @@ pub(crate) struct ModelArgs {
         required_unless_present = "input_graph"
     )]
     pub(crate) inputs: Option<String>,
+    #[command(flatten)]
+    pub(crate) size: SizeArgs,
     /// The model's outputs; for a classifier the values right before the softmax
     #[arg(
         long,
@@ -204,7 +220,7 @@ pub(crate) struct ModelArgs {
         conflicts_with_all = ["outputs", "model"]
     )]
     pub(crate) output_graph: Option<String>,
-    /// One integer or word per sample; a data set by name brings its own
+    /// One integer or word per sample, or the targets of a regressor; a data set by name brings its own
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]

@@ -8,6 +8,7 @@ use crate::args::{ModelArgs, OutputArgs};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
 use crate::args_probe::ProbeArgs;
+use crate::args_task::TaskArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
@@ -19,6 +20,8 @@ pub(crate) struct CheckArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
     #[command(flatten)]
     pub(crate) probe: ProbeArgs,
     #[command(flatten)]

@@ -2,9 +2,11 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use spadework_io::ImageSize;
 use spadework_io::corrupt::{Corruption, CorruptionKind, ImageShape, Severity};
 
 use crate::args::{TerminalArgs, threads};
@@ -31,8 +33,8 @@ pub(crate) struct CorruptArgs {
     #[arg(long, value_name = "1-5")]
     pub(crate) severity: Severity,
     /// The file to write, .npy: as many images in the same order and shape, from 0 to 1
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: PathBuf,
+    #[arg(long, alias = "out", value_name = "FILE.npy")]
+    pub(crate) output: PathBuf,
     /// Channels, height and width of an image, where the array does not tell: 1x28x28, 3x32x32, 32x32x3, 28x28
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<ImageShape>,
@@ -44,6 +46,33 @@ pub(crate) struct CorruptArgs {
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
     pub(crate) terminal: TerminalArgs,
+}
+
+/// The size that images of a folder are brought to.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct SizeArgs {
+    /// For --inputs images:DIR: resize every image so that its shorter side has N pixels, e.g. 256
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) resize: Option<u32>,
+    /// For --inputs images:DIR: cut a square of N × N pixels from the center of every image, after --resize, e.g. 224
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) crop: Option<u32>,
+    /// What was typed for the inputs with the size behind it.
+    #[arg(skip)]
+    sized: OnceLock<String>,
+}
+
+impl SizeArgs {
+    /// What names the inputs, with the size that images are brought to.
+    pub(crate) fn of<'a>(&'a self, inputs: Option<&'a str>) -> Option<&'a str> {
+        let size = ImageSize { resize: self.resize, crop: self.crop };
+        if size == ImageSize::default() {
+            return inputs;
+        }
+        let inputs = inputs?;
+        Some(self.sized.get_or_init(|| format!("{inputs}{size}")))
+    }
 }
 
 /// Corruption of the inputs before they are used.

@@ -43,8 +43,8 @@ pub(crate) struct EmbedArgs {
     #[arg(long, value_name = "N", default_value = "2", help_heading = "Method")]
     pub(crate) dims: NonZeroUsize,
     /// Write the coordinates into this file, .csv or .npy, instead of printing them as CSV
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
+    #[arg(long, alias = "out", value_name = "FILE", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) terminal: TerminalArgs,
 }

@@ -7,10 +7,11 @@ use clap::{Args, ValueEnum};
 use spadework_app::Evidence;
 
 use crate::args::{MethodArgs, OutputArgs};
-use crate::args_data::CorruptionArgs;
+use crate::args_data::{CorruptionArgs, SizeArgs};
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
 use crate::args_report::{IdsArgs, PageArgs};
+use crate::args_table::TableArgs;
 use crate::args_task::TaskArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -61,6 +62,8 @@ pub(crate) struct CompareArgs {
     pub(crate) method: MethodArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// How many of the most fragile samples of each model to name in the result
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
@@ -140,6 +143,8 @@ pub(crate) struct ModelsArgs {
         required_unless_present = "input_graph"
     )]
     pub(crate) inputs: Option<String>,
+    #[command(flatten)]
+    pub(crate) size: SizeArgs,
     /// A graph of the inputs in their place, taken as it is: edges.csv, a SciPy matrix (.npz) or .mtx
     #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,
@@ -192,7 +197,7 @@ pub(crate) struct ReferenceArgs {
         conflicts_with_all = [
             "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
             "connectivity", "tolerance", "certify", "seed", "interval", "references", "indices", "probe",
-            "save_graphs", "report", "plots"
+            "save_graphs", "report", "plots", "table"
         ]
     )]
     pub(crate) reference: Option<PathBuf>,

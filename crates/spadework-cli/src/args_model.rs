@@ -149,8 +149,8 @@ pub(crate) struct PredictArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Where the outputs go: a NumPy file, one row per sample
-    #[arg(long, value_name = "FILE.npy", help_heading = "Output")]
-    pub(crate) out: PathBuf,
+    #[arg(long, alias = "out", value_name = "FILE.npy", help_heading = "Output")]
+    pub(crate) output: PathBuf,
     /// Threads to use; all cores by default. The result does not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,

@@ -127,8 +127,8 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Attack")]
     pub(crate) seed: u64,
     /// Samples that are attacked at once
-    #[arg(long, value_name = "N", default_value_t = 250, help_heading = "Machine")]
-    pub(crate) batch: usize,
+    #[arg(long, alias = "batch", value_name = "N", default_value_t = 250, help_heading = "Machine")]
+    pub(crate) batch_size: usize,
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
     /// Write result.json and samples.csv (what became of each sample) into this folder
@@ -140,8 +140,8 @@ pub(crate) struct AttackArgs {
 pub(crate) struct CleverArgs {
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
-    /// Node scores, one a sample (nodes.csv:score or :fragility); the --top highest are judged
-    #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "ids"])]
+    /// Node scores, one per sample (nodes.csv:score or :fragility); the --top highest are judged
+    #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "only"])]
     pub(crate) node_scores: Option<String>,
     /// How many of the highest node scores
     #[arg(
@@ -152,12 +152,18 @@ pub(crate) struct CleverArgs {
         help_heading = "Which samples"
     )]
     pub(crate) top: NonZeroUsize,
-    /// Judge N random samples; the default where neither scores nor ids are given is 10
-    #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "ids")]
+    /// Judge N random samples; the default where neither scores nor --only are given is 10
+    #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "only")]
     pub(crate) random: Option<NonZeroUsize>,
-    /// Judge these samples, separated by commas
-    #[arg(long, value_name = "IDS", value_delimiter = ',', help_heading = "Which samples")]
-    pub(crate) ids: Vec<usize>,
+    /// Judge these samples, counted from 0, separated by commas
+    #[arg(
+        long,
+        alias = "ids",
+        value_name = "INDICES",
+        value_delimiter = ',',
+        help_heading = "Which samples"
+    )]
+    pub(crate) only: Vec<usize>,
     /// The norm of perturbations
     #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::L2, help_heading = "Method")]
     pub(crate) norm: NormName,
@@ -173,10 +179,10 @@ pub(crate) struct CleverArgs {
     /// Batches; each gives one maximum to the fit
     #[arg(long, value_name = "N", default_value_t = 500, help_heading = "Method")]
     pub(crate) batches: usize,
-    /// Points of a batch
-    #[arg(long, value_name = "N", default_value_t = 1024, help_heading = "Method")]
-    pub(crate) samples: usize,
-    /// Points that batches are drawn from, as a multiple of --samples
+    /// Points per batch
+    #[arg(long, alias = "samples", value_name = "N", default_value_t = 1024, help_heading = "Method")]
+    pub(crate) points: usize,
+    /// Points that batches are drawn from, as a multiple of --points
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Method")]
     pub(crate) pool: usize,
     /// The class to reach [default: the nearest of all others]
@@ -260,8 +266,8 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) limit: Option<NonZeroUsize>,
     /// Let the network normalize its inputs by mean and deviation of the training data
-    #[arg(long, help_heading = "Data")]
-    pub(crate) normalize: bool,
+    #[arg(long, alias = "normalize", help_heading = "Data")]
+    pub(crate) normalize_by_data: bool,
 
     /// Which samples are defended, and how hard
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::Standard, help_heading = "Method")]
@@ -275,7 +281,7 @@ pub(crate) struct TrainArgs {
     /// Of random and spade: how many samples get the larger epsilon
     #[arg(long, value_name = "N", help_heading = "Method")]
     pub(crate) top: Option<usize>,
-    /// Of spade: node scores, one a sample (nodes.csv:score or :fragility), in place of ours
+    /// Of spade: node scores, one per sample (nodes.csv:score or :fragility), in place of ours
     #[arg(long, value_name = "ARRAY", conflicts_with = "scorer", help_heading = "Method")]
     pub(crate) node_scores: Option<String>,
     /// Of spade: a trained network that scores the samples
@@ -324,9 +330,9 @@ pub(crate) struct TrainArgs {
     /// Passes over the data
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Optimization")]
     pub(crate) epochs: usize,
-    /// Samples of one step
-    #[arg(long, value_name = "N", default_value_t = 128, help_heading = "Optimization")]
-    pub(crate) batch: usize,
+    /// Samples per step
+    #[arg(long, alias = "batch", value_name = "N", default_value_t = 128, help_heading = "Optimization")]
+    pub(crate) batch_size: usize,
     /// How weights follow their gradients
     #[arg(long, value_enum, value_name = "NAME", default_value_t = OptimizerName::Adam, help_heading = "Optimization")]
     pub(crate) optimizer: OptimizerName,
@@ -348,7 +354,7 @@ pub(crate) struct TrainArgs {
     /// Of sgd: how much of the step before goes on
     #[arg(
         long,
-        value_name = "PART",
+        value_name = "FRACTION",
         default_value_t = 0.9,
         allow_negative_numbers = true,
         help_heading = "Optimization"
@@ -379,7 +385,7 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "DIR",
-        conflicts_with_all = ["model", "data", "out", "labels", "test", "limit", "normalize", "node_scores", "scorer", "teacher"],
+        conflicts_with_all = ["model", "data", "out", "labels", "test", "limit", "normalize_by_data", "node_scores", "scorer", "teacher"],
         help_heading = "Output"
     )]
     pub(crate) resume: Option<PathBuf>,

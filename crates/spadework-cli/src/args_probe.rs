@@ -1,6 +1,7 @@
 //! What a user may type about probes.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
 use clap::Args;
 use spadework_probe::{Probe, ProbeParams};
@@ -18,19 +19,33 @@ pub(crate) struct ProbeArgs {
     /// lowest frequencies. Needs --model. Copies stay between 0 and 1 where all inputs do, and between the least and the
     /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 801,000 times for 1000
     /// samples and the 800 copies of a search, less where samples are lost early or do not change any more; 9,000 times for noise.
-    #[arg(long, value_name = "NORM:RADIUS[:KIND]")]
+    #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
     /// With --probe: copies of a sample, at most [default: 800 of a search, 8 of noise]
-    #[arg(long, value_name = "N", requires = "probe", value_parser = one_or_more)]
+    #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
     /// With --probe: samples that are probed, drawn by the seed where there are more
-    #[arg(long, value_name = "N", requires = "probe", default_value_t = SAMPLES, value_parser = one_or_more)]
+    #[arg(long, value_name = "N", requires = "probing", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
     /// With --probe: end the search early where more probes could change the estimated robust accuracy by at most FRACTION, e.g. 2%
     ///
     /// What the number of samples leaves open is not part of this: more of them (--probe-samples) make the interval narrower.
-    #[arg(long, value_name = "FRACTION", requires = "probe", value_parser = precision)]
+    #[arg(long, value_name = "FRACTION", requires = "probing", value_parser = precision)]
     pub(crate) precision: Option<f64>,
+}
+
+/// Variants of the samples that a program of the user's makes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Probes")]
+pub(crate) struct ScriptArgs {
+    /// Also give the model variants of the samples that SCRIPT makes: which keep their class? For words, categories and sequences
+    ///
+    /// An executable file. `SCRIPT VARIANT SEED` reads the samples as one .npy array from its standard input and writes an array of the
+    /// same shape to its standard output: variant VARIANT, counted from 0, by the random numbers of SEED. It is started up to 100
+    /// times (--probes), with up to 1000 samples each (--probe-samples), and less often where more variants would move the share of
+    /// samples that keep their class by at most 0.5 % (--precision). Needs --model.
+    #[arg(long, value_name = "SCRIPT", group = "probing")]
+    pub(crate) probe_with: Option<PathBuf>,
 }
 
 /// `2%` or `0.02`.

@@ -75,9 +75,9 @@ pub(crate) struct ReportArgs {
     /// A folder made with `score --out`, `compare --out`, `sweep --out` or `layers --out`, or the result.json in it
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
-    /// The page
-    #[arg(long, value_name = "FILE", required_unless_present = "plots")]
-    pub(crate) out: Option<PathBuf>,
+    /// The page, one HTML file
+    #[arg(long, alias = "out", value_name = "FILE", required_unless_present = "plots")]
+    pub(crate) output: Option<PathBuf>,
     /// What the page is called
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) title: Option<String>,

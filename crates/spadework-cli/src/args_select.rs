@@ -8,8 +8,9 @@ use clap::{Args, ValueEnum};
 use crate::args::{ModelArgs, OutputArgs, one_or_more};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
-use crate::args_probe::ProbeArgs;
+use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::IdsArgs;
+use crate::args_task::TaskArgs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("probe", select_probe))]
@@ -34,16 +35,20 @@ pub(crate) struct SelectArgs {
     ///
     /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only say which samples these are, and
     /// run models that are given as files.
-    #[arg(long, requires = "against", conflicts_with_all = ["by", "probe", "save_graphs", "output_graph"])]
+    #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), requires = "moved")]
     pub(crate) against: Option<String>,
-    /// Print what is known of each sample next to its id, as CSV with a header
+    /// Print what is known of each sample next to its index, as CSV with a header
     #[arg(long)]
     pub(crate) scores: bool,
     #[command(flatten)]
+    pub(crate) task: TaskArgs,
+    #[command(flatten)]
     pub(crate) probe: ProbeArgs,
+    #[command(flatten)]
+    pub(crate) script: ScriptArgs,
 }
 
 /// What probes are for where samples are selected.

@@ -43,7 +43,7 @@ pub(crate) struct EigenArgs {
     #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
     pub(crate) solver: Solver,
     /// Relative residual that every eigenpair must reach
-    #[arg(long, help_heading = "Method", value_name = "PART", default_value = "1e-6")]
+    #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value = "1e-6")]
     pub(crate) tolerance: f64,
     /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
     #[arg(long, help_heading = "Method")]

@@ -19,7 +19,7 @@ pub(crate) enum Task {
     Classes,
     /// Coordinates: no accuracy, margins or fragility by margins
     Embedding,
-    /// Predicted numbers: --probe measures how far they move, in units of their standard deviation
+    /// Predicted numbers: --probe measures how far they move, in standard deviations of the targets (--labels) or of the outputs
     Regression,
 }
 

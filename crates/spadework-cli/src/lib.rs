@@ -14,7 +14,9 @@ mod args_networks;
 mod args_probe;
 mod args_report;
 mod args_select;
+mod args_shell;
 mod args_stages;
+mod args_table;
 mod args_task;
 mod commands;
 mod console;
@@ -25,35 +27,56 @@ mod render_comparison;
 mod render_graphs;
 mod render_indices;
 mod render_many;
+mod render_plan;
 mod render_score;
 mod render_shares;
+mod render_table;
 mod requests;
 mod short_help;
 mod signals;
+mod suggestions;
 mod unused;
 
 use std::ffi::OsString;
 
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches};
 use spadework::kernels::Kernels;
 
 use args::{Cli, Command};
 use console::Console;
 use failure::Failure;
 
+/// What the command takes, for the tests that write its reference.
+#[doc(hidden)]
+pub mod definition {
+    pub use crate::short_help::{GROUPS, calls_of};
+
+    /// All commands with their options.
+    pub fn command() -> clap::Command {
+        crate::short_help::with_examples(<crate::args::Cli as clap::CommandFactory>::command())
+    }
+}
+
 /// Runs the command with these arguments, the name of the program first, and gives its exit code.
 ///
 /// Installs a handler for Ctrl-C and a panic hook, so it is for a process that does nothing else.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let parsed = short_help::with_examples(Cli::command())
-        .try_get_matches_from(arguments)
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let parsed = definition::command()
+        .try_get_matches_from(&arguments)
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
         // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is no failure.
         Err(error) => {
-            let error = with_tip(error);
+            #[cfg(not(feature = "networks"))]
+            if error.use_stderr()
+                && arguments.get(1).and_then(|name| name.to_str()).is_some_and(short_help::lacks)
+            {
+                return report(&Failure::without_networks());
+            }
+            let error = suggestions::with_similar_value(with_tip(error));
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(failure::USAGE);
         }
@@ -118,6 +141,8 @@ fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Embed(args) => commands::embed::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Graphs(args) => commands::graphs::run(args),
+        Command::Completions(args) => commands::shell::completions(args),
+        Command::Share(args) => commands::shell::share(args),
         Command::Graph(args) => commands::stages::graph::run(args),
         Command::Eigen(args) => commands::stages::eigen::run(args),
         Command::Scores(args) => commands::stages::scores::run(args),

@@ -5,7 +5,8 @@ use spadework_document::comparison::{
     AgreementDocument, CompareDocument, DisagreementDocument, ModelDocument,
 };
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{ProbeDocument, SpreadOf};
+use spadework_report::attacks_tried;
 
 use crate::render::{corruption, number, number_short, printable, table};
 use crate::render_graphs::is_plain;
@@ -112,7 +113,7 @@ fn model_table(document: &CompareDocument) -> String {
         columns.push(("numerical bounds", Box::new(|model| Some(width(model)))));
     }
     let change = |model: &ModelDocument| Some(number_short(model.facts.output_change.as_ref()?.median));
-    columns.push(("change of output", Box::new(change)));
+    columns.push((heading_of_change(document), Box::new(change)));
     columns
         .push(("margin ratio", Box::new(|model| model.facts.probe.as_ref()?.margin_ratio.map(number_short))));
     columns.push((
@@ -128,6 +129,15 @@ fn model_table(document: &CompareDocument) -> String {
         [model.rank.to_string(), printable(&model.name)].into_iter().chain(cells).collect()
     });
     table(&header, rows)
+}
+
+/// With the unit of the changes, which is the same for all models.
+fn heading_of_change(document: &CompareDocument) -> &'static str {
+    let mut units = document.models.iter().filter_map(|model| Some(model.facts.output_change.as_ref()?.unit));
+    match units.next() {
+        Some(SpreadOf::Targets) => "change of output (sd of the targets)",
+        _ => "change of output (sd of the outputs)",
+    }
 }
 
 fn heading_of(by: &str) -> &str {
@@ -199,18 +209,12 @@ fn disagreement(found: &DisagreementDocument) -> String {
 
 /// What would give better evidence.
 fn next_step(document: &CompareDocument) -> String {
-    let models = &document.models;
-    let can_run = models.iter().all(|model| model.file.is_some());
     match document.ranked_by.as_str() {
         "robust-accuracy" => String::new(),
         "model-score" => "  The SPADE score follows accuracy under attack poorly; --rank-by auto ranks by the best evidence \
                           there is.\n"
             .to_owned(),
-        _ if can_run => "  No attack was tried. Pass --probe linf:EPS (e.g. linf:8/255) to estimate accuracy under attack.\n"
-            .to_owned(),
-        _ => "  No model was run, so this says nothing about a given attack. With ONNX files: --model NAME=net.onnx \
-              --probe linf:EPS\n"
-            .to_owned(),
+        _ => format!("  {}\n", printable(&attacks_tried(document))),
     }
 }
 

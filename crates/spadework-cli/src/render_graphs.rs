@@ -1,5 +1,6 @@
 //! Graphs as text for people: how they were made, and the table of `spadework graphs`.
 
+use spadework_document::RequestDocument;
 use spadework_document::score::{GraphDocument, NeighborsDocument, ScoreDocument, SearchDocument};
 
 use crate::render::number;
@@ -25,9 +26,7 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
             document.graph, document.weights
         ));
     }
-    if !document.request.has_usual_distances() {
-        lines.push_str(&format!("  distances          {}\n", document.request.distances()));
-    }
+    lines.push_str(&distances_line(&document.request, "  distances          "));
     let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
     let searches: Vec<String> = sides
         .into_iter()
@@ -37,6 +36,11 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
         lines.push_str(&format!("  search             {}\n", searches.join(", ")));
     }
     lines
+}
+
+/// How distances are taken, after some words; nothing where they are the usual ones.
+pub(crate) fn distances_line(request: &RequestDocument, what: &str) -> String {
+    if request.has_usual_distances() { String::new() } else { format!("{what}{}\n", request.distances()) }
 }
 
 /// How many neighbors were asked for and used, and how many edges that made; or that the graphs were given.

@@ -48,24 +48,52 @@ fn sweep_row(document: &SweepDocument, point: &PointDocument, several: bool) -> 
     row
 }
 
+/// Whether the models have an order, and which pairs keep theirs whatever k is.
 fn stability(document: &SweepDocument) -> String {
     let Some(stable) = &document.stable else { return String::new() };
-    let ranking: Vec<String> = stable.ranking.iter().map(|name| printable(name)).collect();
-    let ranking = ranking.join(" < ");
-    if stable.points == document.points.len() {
-        return format!("\nthe ranking is the same for every k: {ranking}\n");
-    }
+    let order = match document.usual_order() {
+        Some(order) if order.points == order.of => {
+            return format!("\nthe order is the same for every k: {}\n", in_order(&order.ranking));
+        }
+        Some(order) => {
+            format!(
+                "the order holds for {} of {} values of k: {}",
+                order.points,
+                order.of,
+                in_order(&order.ranking)
+            )
+        }
+        None => "not established: no order of the models holds for most k".to_owned(),
+    };
     let range = if stable.from == stable.to {
         format!("k = {}", stable.from)
     } else {
         format!("k = {} to {}", stable.from, stable.to)
     };
     format!(
-        "\nthe ranking is stable for {range} ({} of {} values): {ranking}\n{}",
+        "\n{order}\nlongest range with one order: {range} ({} of {} values): {}\n{}{}",
         stable.points,
         document.points.len(),
+        in_order(&stable.ranking),
+        pairs_everywhere(document),
         first_for_every_k(document)
     )
+}
+
+/// Models by name, the smallest score first.
+fn in_order(ranking: &[String]) -> String {
+    ranking.iter().map(|name| printable(name)).collect::<Vec<_>>().join(" < ")
+}
+
+/// Pairs that keep their order at every k.
+fn pairs_everywhere(document: &SweepDocument) -> String {
+    let pairs = document.pairs_everywhere();
+    if pairs.is_empty() {
+        return "no two models keep their order at every k\n".to_owned();
+    }
+    let pairs: Vec<String> =
+        pairs.iter().map(|(a, b)| format!("{} < {}", printable(a), printable(b))).collect();
+    format!("at every k: {}\n", pairs.join(", "))
 }
 
 /// The most robust model, where it is the same at every k though the others change places.
@@ -90,4 +118,40 @@ fn disconnected(document: &SweepDocument) -> String {
         _ => "these have no score",
     };
     format!("\ngraphs were disconnected at k = {}; {done}\n", values.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sweep with these rankings, k by k.
+    fn document(rankings: &[&[&str]]) -> SweepDocument {
+        let point = |(at, ranking): (usize, &&[&str])| serde_json::json!({"neighbors": at + 5, "used": at + 5, "scores": [], "ranking": ranking});
+        let points: Vec<_> = rankings.iter().enumerate().map(point).collect();
+        let request = spadework_document::RequestDocument::from(&spadework::SpadeParams::default());
+        let stable = serde_json::json!({"from": 5, "to": 5, "points": 1, "ranking": rankings[0]});
+        serde_json::from_value(serde_json::json!({
+            "schema": "", "models": ["a", "b", "c"], "points": points, "stable": stable, "disconnected": [], "samples": 9,
+            "graph": "knn", "weights": "unit", "output_searches": [], "connectivity": "grow", "eigenpairs": 2,
+            "tolerance": 0.0, "seed": 0, "request": request, "notes": [],
+            "timings": {"neighbors_s": 0.0, "total_s": 0.0}, "version": ""
+        }))
+        .unwrap()
+    }
+
+    /// What does not hold for most k is not claimed; what holds for every k is listed.
+    #[test]
+    fn an_order_must_hold_for_most_k() {
+        let [abc, bac, acb, cab] = [["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"], ["c", "a", "b"]];
+        let text = stability(&document(&[&abc, &bac, &abc, &bac]));
+        assert!(text.contains("\nnot established: no order of the models holds for most k\n"), "{text}");
+        assert!(text.contains("\nat every k: a < c, b < c\n"), "{text}");
+        let text = stability(&document(&[&abc, &acb, &abc]));
+        assert!(text.contains("\nthe order holds for 2 of 3 values of k: a < b < c\n"), "{text}");
+        assert!(text.contains("the most robust is a at every k") && text.contains("longest range"), "{text}");
+        let text = stability(&document(&[&abc, &cab, &bac, &acb]));
+        assert!(text.contains("not established") && text.contains("no two models keep"), "{text}");
+        let text = stability(&document(&[&abc, &abc]));
+        assert_eq!(text, "\nthe order is the same for every k: a < b < c\n");
+    }
 }

@@ -15,6 +15,12 @@ pub(crate) fn share_alone(share: &ShareDocument) -> String {
     format!("{} %", points(share.estimate, decimals(share)))
 }
 
+/// `43 %`, and `0.4 %` or `99.6 %` near the ends: only what is nothing or all of it is written so.
+pub(crate) fn percent(part: f64) -> String {
+    let is_plain = (0.005..0.995).contains(&part) || part == 0.0 || part == 1.0;
+    format!("{} %", points(part, usize::from(!is_plain)))
+}
+
 /// `(38 – 48)`.
 pub(crate) fn range(share: &ShareDocument) -> String {
     let decimals = decimals(share);
@@ -74,10 +80,17 @@ mod tests {
 
     #[test]
     fn differences_have_their_larger_half() {
-        let found = DifferenceDocument { difference: 0.02, lower: -0.012, upper: 0.049, n: 500, p: None };
-        assert_eq!(difference(&found), "2 ± 3 points");
-        let found = DifferenceDocument { difference: -0.001, lower: -0.004, upper: 0.001, n: 500, p: None };
-        assert_eq!(difference(&found), "-0.1 ± 0.3 points");
+        let of = |difference, lower, upper| DifferenceDocument {
+            difference,
+            lower,
+            upper,
+            level: 0.95,
+            n: 500,
+            p: None,
+            lost: None,
+        };
+        assert_eq!(difference(&of(0.02, -0.012, 0.049)), "2 ± 3 points");
+        assert_eq!(difference(&of(-0.001, -0.004, 0.001)), "-0.1 ± 0.3 points");
     }
 
     #[test]

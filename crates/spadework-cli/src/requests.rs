@@ -5,7 +5,7 @@ use std::path::Path;
 use spadework_app::{
     ArraySource, CorruptionRequest, Extras, FolderRequest, GraphFormat, GraphSource, InputSource,
     LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeRequest, Probes, ScoreRequest,
-    TableFormat,
+    ScriptRequest, TableFormat,
 };
 use spadework_io::{arrays_in, default_name, names_array};
 use spadework_probe::Task;
@@ -16,7 +16,7 @@ use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
 use crate::args_many::{CertaintyArgs, ModelsArgs};
 use crate::args_model::NetworkArgs;
-use crate::args_probe::ProbeArgs;
+use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::{PageArgs, PlotsArgs};
 use crate::failure::Failure;
 
@@ -47,7 +47,7 @@ impl ModelArgs {
     /// What is scored.
     pub(crate) fn data(&self, corruption: &CorruptionArgs) -> ModelData<'_> {
         ModelData {
-            inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
+            inputs: inputs(self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()),
             outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
             labels: self.labels.as_deref().map(LabelSource::Named),
             ids: None,
@@ -117,7 +117,7 @@ impl ModelsArgs {
             (name.clone(), source)
         };
         ModelsData {
-            inputs: inputs(self.inputs.as_deref(), self.input_graph.as_deref()),
+            inputs: inputs(self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()),
             models: models.iter().map(source).collect(),
             labels: labels.map(LabelSource::Named),
             ids: None,
@@ -180,6 +180,17 @@ impl ProbeArgs {
     /// Probes of the model that is run for the outputs.
     pub(crate) fn probes(&self) -> Probes {
         self.request().map_or(Probes::None, Probes::Run)
+    }
+
+    /// The same, or variants that a program of the user's makes.
+    pub(crate) fn probes_or(&self, script: &ScriptArgs) -> Probes {
+        let Some(program) = &script.probe_with else { return self.probes() };
+        Probes::With(ScriptRequest {
+            script: program.clone(),
+            variants: self.probes.map(Into::into),
+            samples: self.probe_samples.get(),
+            precision: self.precision,
+        })
     }
 }
 

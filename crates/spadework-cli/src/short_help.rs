@@ -1,9 +1,10 @@
-//! What `-h` shows: the options that most calls need, and examples. `--help` has all options, with the same examples.
+//! What help shows: commands in groups, the options that most calls need, and examples. `--help` has all options, with the same
+//! examples.
 
 use clap::{Arg, Command};
 
 /// Options that `-h` shows wherever a command has them; a command with few options shows all of them.
-const EVERYDAY: [&str; 19] = [
+const EVERYDAY: [&str; 20] = [
     "inputs",
     "outputs",
     "model",
@@ -20,16 +21,33 @@ const EVERYDAY: [&str; 19] = [
     "max_drop",
     "report",
     "out",
+    "output",
     "json",
     "quiet",
     "eps",
 ];
 
+/// Commands as a newcomer looks for them.
+pub const GROUPS: [(&str, &[&str]); 5] = [
+    ("Assess", &["score", "compare", "check", "select", "demo"]),
+    ("Explore", &["report", "sweep", "layers", "distortion", "embed", "graphs"]),
+    ("Models and data", &["model", "predict", "data", "corrupt", "completions"]),
+    ("Stages", &["graph", "eigen", "scores"]),
+    ("Research", &NETWORKS),
+];
+
+/// Commands that need a build with networks.
+pub(crate) const NETWORKS: [&str; 3] = ["train", "attack", "clever"];
+
+/// What help says of them in a build without.
+const NOT_IN_THIS_BUILD: &str = "Not in this build of spadework. Get it with `cargo install --locked --path \
+                                 crates/spadework-cli --features networks`.";
+
 /// From so many options on, `-h` leaves out those that few calls need.
 const MANY: usize = 16;
 
 /// One or two calls of every command, as a newcomer would type them.
-const EXAMPLES: [(&str, &[&str]); 21] = [
+const EXAMPLES: [(&str, &[&str]); 22] = [
     ("demo", &["spadework demo", "spadework demo --report demo.html"]),
     (
         "score",
@@ -62,38 +80,68 @@ const EXAMPLES: [(&str, &[&str]); 21] = [
     ),
     ("graphs", &["spadework graphs --inputs X.npy --outputs Y.npy --connectivity bridge"]),
     ("distortion", &["spadework distortion --inputs X.npy --outputs Y.npy --top 100"]),
-    ("embed", &["spadework embed --inputs X.npy --outputs Y.npy --out coordinates"]),
+    ("embed", &["spadework embed --inputs X.npy --outputs Y.npy --output coordinates.csv"]),
     ("layers", &["spadework layers --model net.onnx --inputs X.npy"]),
-    ("predict", &["spadework predict --model net.onnx --inputs X.npy --out Y.npy"]),
+    ("predict", &["spadework predict --model net.onnx --inputs X.npy --output Y.npy"]),
     ("model", &["spadework model net.onnx"]),
-    ("report", &["spadework report results --out page.html"]),
+    ("report", &["spadework report results --output page.html"]),
     ("data", &["spadework data", "spadework data DIR"]),
     (
         "corrupt",
-        &["spadework corrupt --inputs mnist:DIR:test --kind gaussian-noise --severity 3 --out noisy.npy"],
+        &["spadework corrupt --inputs mnist:DIR:test --kind gaussian-noise --severity 3 --output noisy.npy"],
     ),
     ("graph", &["spadework graph --inputs X.npy --outputs Y.npy --out graphs"]),
     ("eigen", &["spadework eigen graphs"]),
     ("scores", &["spadework scores graphs"]),
     ("train", &["spadework train --model lenet5 --data mnist:DIR:train --out net"]),
     ("attack", &["spadework attack --inputs mnist:DIR:test --model net.onnx --eps 0.1"]),
+    ("completions", &["spadework completions bash > ~/.local/share/bash-completion/completions/spadework"]),
     ("clever", &["spadework clever --inputs mnist:DIR:test --model net.onnx --top 10"]),
 ];
 
-/// The command with a short `-h` and with examples.
+/// The command with its commands in groups, a short `-h` and examples.
 pub(crate) fn with_examples(command: Command) -> Command {
-    command.mut_subcommands(|command| {
-        let Some((name, calls)) = EXAMPLES.into_iter().find(|(name, _)| *name == command.get_name()) else {
-            return command;
-        };
-        let examples = format!("Examples:\n  {}", calls.join("\n  "));
+    let command = command.mut_subcommands(|command| {
+        let name = command.get_name().to_owned();
+        let examples = format!("Examples:\n  {}", calls_of(&name).join("\n  "));
         let long = command.get_after_long_help().map(ToString::to_string);
         let long = long.map_or_else(|| examples.clone(), |rest| format!("{examples}\n\n{rest}"));
         let has_many = command.get_arguments().count() >= MANY;
         let more = if has_many { format!("\n\nAll options: spadework {name} --help") } else { String::new() };
         let command = command.after_help(format!("{examples}{more}")).after_long_help(long);
-        if has_many { command.mut_args(everyday_only) } else { command }
-    })
+        let command = if has_many { command.mut_args(everyday_only) } else { command };
+        if lacks(&name) { command.before_help(NOT_IN_THIS_BUILD) } else { command }
+    });
+    let list = grouped_commands(&command);
+    command
+        .help_template(
+            "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}",
+        )
+        .before_help(list)
+}
+
+/// Calls of a command, as a newcomer would type them.
+pub fn calls_of(command: &str) -> &'static [&'static str] {
+    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, calls)| calls)
+}
+
+/// Whether this build cannot run the command.
+pub(crate) fn lacks(command: &str) -> bool {
+    !cfg!(feature = "networks") && NETWORKS.contains(&command)
+}
+
+/// A heading per group, and a line per command.
+fn grouped_commands(command: &Command) -> String {
+    let line = |name: &str| {
+        let about = command.find_subcommand(name).and_then(Command::get_about).map(ToString::to_string);
+        let missing = if lacks(name) { " (not in this build)" } else { "" };
+        format!("  {name:<11} {}{missing}\n", about.unwrap_or_default())
+    };
+    let group = |(title, names): (&str, &[&str])| {
+        format!("{title}:\n{}", names.iter().map(|name| line(name)).collect::<String>())
+    };
+    GROUPS.map(group).join("\n")
+        + "\n`spadework COMMAND -h` shows the options that most calls need, `--help` all of them."
 }
 
 fn everyday_only(option: Arg) -> Arg {

@@ -34,9 +34,11 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
             if command == "distortion" { "--eigenpairs all or --all-edges" } else { "--eigenpairs all" };
         return refused("sketch_error", &format!("is the error of a sketch, and needs {sketches}"));
     }
-    if is_typed(matches, "probe") && !names_model(matches) {
+    if let Some(option) = ["probe", "probe_with"].into_iter().find(|option| is_typed(matches, option))
+        && !names_model(matches)
+    {
         return refused(
-            "probe",
+            option,
             "gives perturbed inputs to a model, which outputs alone cannot answer for: it needs --model",
         );
     }
@@ -44,6 +46,13 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
         && !names_model(matches)
     {
         return refused(option, "says how a model is run, and needs --model");
+    }
+    let of_images =
+        matches!(matches.try_get_one::<String>("inputs"), Ok(Some(inputs)) if inputs.starts_with("images:"));
+    if let Some(option) = ["resize", "crop"].iter().find(|option| is_typed(matches, option))
+        && !of_images
+    {
+        return refused(option, "brings the images of a folder to a size, and needs --inputs images:DIR");
     }
     let both_given = is_typed(matches, "input_graph") && is_typed(matches, "output_graph");
     if let Some(option) = MAKE_GRAPHS.iter().find(|option| is_typed(matches, option))

@@ -200,7 +200,7 @@ impl CompareDocument {
     /// model, in the order of the comparison.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(
         comparison: &Comparison,
         facts: &[SampleFacts],

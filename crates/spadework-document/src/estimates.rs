@@ -1,7 +1,7 @@
 //! Estimates with their confidence intervals, as a part of documents.
 
 use serde::{Deserialize, Serialize};
-use spadework_probe::intervals::{Difference, Estimated, wilson};
+use spadework_probe::intervals::{Confidence, Difference, Estimated, wilson};
 
 use crate::probe::ProbeDocument;
 
@@ -43,15 +43,26 @@ pub struct EstimatesDocument {
 pub struct DifferenceDocument {
     /// The difference.
     pub difference: f64,
-    /// Lower end of its 95 % confidence interval.
+    /// Lower end of its confidence interval.
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
+    /// How often the interval covers the truth: 0.95, or 0.9 in gates, where either end is a one-sided 95 % bound.
+    #[serde(default = "usual_level")]
+    pub level: f64,
     /// Samples that both models were given.
     pub n: usize,
-    /// McNemar's exact two-sided p, where samples are right or wrong.
+    /// McNemar's exact p, where samples are right or wrong: two-sided, or in gates that at least so many samples were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
+    /// Samples that the baseline has and the model does not, where samples are paired and are right or wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<usize>,
+}
+
+/// Of documents from before there was a choice.
+fn usual_level() -> f64 {
+    Confidence::default().level()
 }
 
 impl ShareDocument {
@@ -62,7 +73,7 @@ impl ShareDocument {
 
     /// The same after so many model evaluations of all samples.
     #[must_use]
-    fn with_evaluations(self, evaluations: u64) -> Self {
+    pub(crate) fn with_evaluations(self, evaluations: u64) -> Self {
         Self { queries: Some(evaluations / (self.n as u64).max(1)), ..self }
     }
 }
@@ -76,8 +87,8 @@ impl From<Estimated> for ShareDocument {
 
 impl From<Difference> for DifferenceDocument {
     fn from(found: Difference) -> Self {
-        let Difference { difference, lower, upper, n, p, .. } = found;
-        Self { difference, lower, upper, n, p }
+        let Difference { difference, lower, upper, confidence, n, p, lost, .. } = found;
+        Self { difference, lower, upper, level: confidence.level(), n, p, lost }
     }
 }
 

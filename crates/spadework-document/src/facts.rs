@@ -9,6 +9,7 @@ use crate::estimates::{EstimatesDocument, ShareDocument};
 use crate::indices::{IndicesDocument, MarginsDocument};
 use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
+use crate::variants::VariantsDocument;
 use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
@@ -54,6 +55,9 @@ pub struct FactsDocument {
     /// How far probes have moved the outputs of a regressor, where asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_change: Option<OutputChangeDocument>,
+    /// What variants that a program of the user's made have shown, where asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variants: Option<VariantsDocument>,
 }
 
 /// The part of the edges that join equal labels.
@@ -70,6 +74,9 @@ pub struct LabelAgreementDocument {
 pub struct NodeDocument {
     /// The sample, counted from 0.
     pub index: usize,
+    /// Its name, where samples have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its score.
     pub score: f64,
     /// Its label, where there are labels.
@@ -120,7 +127,14 @@ impl NodeDocument {
     /// A sample of its score and its label.
     pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
         let label = labels.map(|labels| labels.ids()[node.index]);
-        Self { index: node.index, score: node.score, label, margin: None, fragility: None, overlap: None }
+        let NodeScore { index, score, .. } = node;
+        Self { index, id: None, score, label, margin: None, fragility: None, overlap: None }
+    }
+
+    /// The same with its name, of the names of all samples.
+    #[must_use]
+    pub fn named(self, ids: Option<&[String]>) -> Self {
+        Self { id: ids.map(|ids| ids[self.index].clone()), ..self }
     }
 
     /// Puts its margin, its fragility and its overlap next to the score.

@@ -27,7 +27,7 @@ pub struct Layer {
     pub operator: String,
     /// The value that it makes.
     pub value: String,
-    /// Numbers a sample.
+    /// Numbers per sample.
     pub dim: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct LayersDocument {
     pub layers: Vec<LayerDocument>,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers a sample of the inputs.
+    /// Numbers per sample of the inputs.
     pub input_dim: usize,
     /// k, the same for all layers.
     pub neighbors: NeighborsDocument,
@@ -84,7 +84,7 @@ pub struct LayerDocument {
     pub operator: String,
     /// The value that it makes.
     pub value: String,
-    /// Numbers a sample.
+    /// Numbers per sample.
     pub dim: usize,
     /// λ_1 of its activations against the inputs.
     pub model_score: Option<f64>,

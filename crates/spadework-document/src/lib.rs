@@ -5,8 +5,12 @@
 //! ([`RequestDocument`], from which a result is made again), what was done, what came out, and what a reader must know of it
 //! ([`Note`]). [`stages`] are the documents inside the files between the stages of a score.
 
+pub mod attack;
 pub mod check;
+pub mod clever;
 pub mod comparison;
+pub mod corrupt;
+pub mod data;
 pub mod distortion;
 pub mod eigen;
 pub mod embed;
@@ -16,15 +20,20 @@ pub mod facts;
 pub mod graphs;
 pub mod indices;
 pub mod layers;
+pub mod model;
 pub mod moved;
 pub mod new_samples;
 mod note;
+pub mod plan;
+pub mod predict;
 pub mod probe;
 mod request;
 pub mod score;
 pub mod select;
 pub mod stages;
 pub mod sweep;
+pub mod train;
+pub mod variants;
 
 pub use error::{Error, Result};
 pub use note::Note;

@@ -27,6 +27,9 @@ pub struct MovedDocument {
     pub top: usize,
     /// The samples, counted from 0.
     pub indices: Vec<usize>,
+    /// Their names, where samples have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<String>>,
     /// The same with what is known of each.
     pub nodes: Vec<MovedNodeDocument>,
     /// Seed of a search that is approximate.
@@ -42,6 +45,9 @@ pub struct MovedDocument {
 pub struct MovedNodeDocument {
     /// The sample, counted from 0.
     pub index: usize,
+    /// Its name, where samples have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Its label, where there are labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<i64>,

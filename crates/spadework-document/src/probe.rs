@@ -24,7 +24,7 @@ pub struct ProbeDocument {
     /// The part of the probed samples that are right, where labels and outputs go together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
-    /// The part of the probed samples that are right (of any class, where there is no accuracy) and keep their class on every copy.
+    /// The part of the probed samples that are right (of any class, without labels) and keep their class on every copy.
     pub held: f64,
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,7 +83,7 @@ impl ProbeDocument {
     /// The document of what was probed, with `top` samples that changed; `labels` are those of all samples.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
         let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
@@ -120,7 +120,7 @@ impl ProbeDocument {
     }
 }
 
-/// How far the outputs of a regressor were moved, in units of their standard deviation: lower bounds of what an attack can do.
+/// How far the outputs of a regressor were moved, in units of a standard deviation: lower bounds of what an attack can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputChangeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
@@ -133,14 +133,38 @@ pub struct OutputChangeDocument {
     pub evaluations: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// The standard deviation of the outputs: the unit of the changes.
+    /// The standard deviation of the targets, or of the outputs: the unit of the changes.
     pub spread: f64,
+    /// Whose standard deviation it is: `targets` where numeric labels were given, `outputs` otherwise.
+    #[serde(default)]
+    pub unit: SpreadOf,
     /// The median over the samples of the largest change found.
     pub median: f64,
     /// 95 % of the samples change less.
     pub p95: f64,
     /// The samples that change most.
     pub top: Vec<MovedDocument>,
+}
+
+/// Whose standard deviation is the unit of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpreadOf {
+    /// Of the targets.
+    Targets,
+    /// Of the outputs; also of documents that do not say.
+    #[default]
+    Outputs,
+}
+
+impl SpreadOf {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            SpreadOf::Targets => "targets",
+            SpreadOf::Outputs => "outputs",
+        }
+    }
 }
 
 /// A sample and how far its outputs were moved.
@@ -153,8 +177,8 @@ pub struct MovedDocument {
 }
 
 impl OutputChangeDocument {
-    /// The document of what was probed, with the `top` samples that change most.
-    pub fn new(probed: &ProbedOutputs, top: usize) -> Self {
+    /// The document of what was probed, with the `top` samples that change most; `unit` says whose spread the changes are in.
+    pub fn new(probed: &ProbedOutputs, unit: SpreadOf, top: usize) -> Self {
         let changes: Vec<f64> = probed.samples.iter().map(|sample| sample.change).collect();
         let spread = Spread::of(&changes);
         let moved = |at: usize| {
@@ -168,6 +192,7 @@ impl OutputChangeDocument {
             evaluations: probed.evaluations,
             seed: probed.params.seed,
             spread: probed.spread,
+            unit,
             median: spread.map_or(0.0, |spread| spread.median),
             p95: spread.map_or(0.0, |spread| spread.p95),
             top: largest(&changes, top.min(changes.len())).into_iter().map(moved).collect(),

@@ -2,6 +2,7 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -16,8 +17,10 @@ use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeSc
 use spadework::{Graph, SpadeParams, SpadeReport};
 use spadework_io::{Error as FileError, Labels};
 use spadework_probe::SampleFacts;
+use spadework_probe::intervals::wilson;
 
 use crate::Error;
+use crate::estimates::ShareDocument;
 use crate::facts::{FactsDocument, NodeDocument};
 use crate::note::Note;
 use crate::request::RequestDocument;
@@ -247,6 +250,15 @@ pub struct LabelDocument {
     pub score: f64,
     /// Samples that carry it.
     pub samples: usize,
+    /// Those of them that are right, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub right: Option<usize>,
+    /// Those of them that were probed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probed: Option<usize>,
+    /// Those of the probed ones that are right (of any class, where that is not known) and survived every probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survived: Option<usize>,
 }
 
 /// Mean score of the input edges between two labels, or within one.
@@ -293,7 +305,7 @@ pub struct IntervalDocument {
 pub struct ReferencesDocument {
     /// The score of a model that returns its input: always 1.
     pub identity: f64,
-    /// The score of the same outputs dealt out to the inputs at random.
+    /// The score of the permuted baseline: the same outputs, randomly permuted.
     pub permuted: f64,
 }
 
@@ -451,7 +463,7 @@ impl ScoreDocument {
     /// The document of a report, with the `top` most fragile samples and edges.
     ///
     /// # Errors
-    /// When there is not one label a sample.
+    /// When there is not one label per sample.
     pub fn new(report: &SpadeReport, labels: Option<&Labels>, top: usize) -> Result<Self, spadework::Error> {
         let diagnostics = &report.diagnostics;
         let connection = &diagnostics.connection;
@@ -504,6 +516,62 @@ impl ScoreDocument {
         self.top_nodes = NodeDocument::most_fragile(scores, labels, facts, self.top_nodes.len());
     }
 
+    /// Says of every label how many of its samples are right, and how many survive probes; `probe_margins` are the smallest margins of
+    /// the samples that were probed.
+    pub fn set_label_facts(
+        &mut self,
+        labels: Option<&Labels>,
+        facts: &SampleFacts,
+        probe_margins: Option<&[Option<f64>]>,
+    ) {
+        let Some(labels) = labels else { return };
+        let mut places = BTreeMap::new();
+        for (at, label) in self.label_scores.iter_mut().enumerate() {
+            places.insert(label.label, at);
+            label.right = facts.correct.as_ref().map(|_| 0);
+            (label.probed, label.survived) = (probe_margins.map(|_| 0), probe_margins.map(|_| 0));
+        }
+        for (sample, id) in labels.ids().iter().enumerate() {
+            let Some(&at) = places.get(id) else { continue };
+            let label = &mut self.label_scores[at];
+            let is_right = facts.correct.as_ref().is_none_or(|correct| correct[sample]);
+            let margin = probe_margins.and_then(|margins| margins[sample]);
+            let survived = margin.is_some_and(|margin| margin > 0.0 && is_right);
+            let counts = [&mut label.right, &mut label.probed, &mut label.survived];
+            for (count, is) in counts.into_iter().zip([is_right, margin.is_some(), survived]) {
+                *count = count.map(|count| count + usize::from(is));
+            }
+        }
+    }
+
+    /// The best share that is known of the labels, weakest label first, and what it is; none of a single label.
+    pub fn label_shares(&self) -> Option<(&'static str, Vec<(&LabelDocument, ShareDocument)>)> {
+        let shares = |of: fn(&LabelDocument) -> Option<ShareDocument>| {
+            let mut shares: Vec<_> =
+                self.label_scores.iter().filter_map(|label| Some((label, of(label)?))).collect();
+            shares.sort_by(|a, b| a.1.estimate.total_cmp(&b.1.estimate));
+            (shares.len() > 1).then_some(shares)
+        };
+        let survived = shares(LabelDocument::survived_share);
+        let survived = survived.map(|shares| ("samples that survive every probe", shares));
+        survived.or_else(|| shares(LabelDocument::accuracy).map(|shares| ("accuracy", shares)))
+    }
+
+    /// Labels that are weak by the best share that is known, weakest first: at most three, none of which is whole.
+    pub fn weakest_labels(&self) -> Option<(&'static str, Vec<(&LabelDocument, ShareDocument)>)> {
+        const NAMED: usize = 3;
+        let (what, mut shares) = self.label_shares()?;
+        shares.retain(|(_, share)| share.estimate < 1.0);
+        shares.truncate(NAMED);
+        (!shares.is_empty()).then_some((what, shares))
+    }
+
+    /// Gives the samples that are listed their names, of the names of all samples.
+    pub fn set_ids(&mut self, ids: Option<&[String]>) {
+        self.top_nodes =
+            std::mem::take(&mut self.top_nodes).into_iter().map(|node| node.named(ids)).collect();
+    }
+
     /// Reads a document that [`ScoreDocument::to_json`] wrote.
     ///
     /// # Errors
@@ -543,8 +611,27 @@ impl LabelDocument {
             name: labels.and_then(|labels| labels.class_name(score.label)).map(str::to_owned),
             score: score.score,
             samples: score.samples,
+            right: None,
+            probed: None,
+            survived: None,
         };
         scores.into_iter().map(named).collect()
+    }
+
+    /// Its name, where it has one, its number otherwise.
+    pub fn text(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.label.to_string())
+    }
+
+    /// The share of the probed samples that survived, where some were probed.
+    pub fn survived_share(&self) -> Option<ShareDocument> {
+        let (survived, probed) = self.survived.zip(self.probed.filter(|&probed| probed > 0))?;
+        Some(wilson(survived, probed).into())
+    }
+
+    /// The share of the samples that are right, where that is known.
+    pub fn accuracy(&self) -> Option<ShareDocument> {
+        Some(wilson(self.right?, self.samples).into())
     }
 }
 

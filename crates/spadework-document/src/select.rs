@@ -26,6 +26,9 @@ pub struct SelectDocument {
     pub by: String,
     /// The samples, counted from 0.
     pub indices: Vec<usize>,
+    /// Their names, where samples have names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ids: Option<Vec<String>>,
     /// The same with what is known of each.
     pub nodes: Vec<NodeDocument>,
     /// What the fragility is made of.

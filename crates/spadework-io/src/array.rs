@@ -40,11 +40,12 @@ impl Description {
             })
     }
 
-    /// Whether the bytes are what this machine would hold in memory for `f32` or `f64` rows.
+    /// Whether the bytes are what this machine would hold in memory for rows that the core takes as they are.
     pub(crate) fn is_native_rows(&self) -> bool {
         let contiguous = self.layout == Layout::RowMajor || self.shape.len() == 1;
-        let native = cfg!(target_endian = "little") && self.endian == Endian::Little;
-        contiguous && native && matches!(self.element, Element::F32 | Element::F64)
+        let native =
+            cfg!(target_endian = "little") && self.endian == Endian::Little || self.element.size() == 1;
+        contiguous && native && self.element.is_native()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A loaded array with its name, shape and labels.
 
-use bytemuck::try_cast_slice;
 use spadework::Samples;
+use spadework::samples::Values;
 
 use crate::array::{RawArray, checked_product};
 use crate::element::{Element, Numbers};
@@ -10,6 +10,22 @@ use crate::formats::npy;
 use crate::labels::Labels;
 use crate::mapping::FileBytes;
 use crate::table::Table;
+
+/// Evaluates an expression with two slices of numbers of one type, or another where their types differ.
+macro_rules! of_one_type {
+    ($first:expr, $second:expr, ($a:ident, $b:ident) => $body:expr, $otherwise:expr) => {
+        match ($first, $second) {
+            (Values::F32($a), Values::F32($b)) => $body,
+            (Values::F64($a), Values::F64($b)) => $body,
+            (Values::U8($a), Values::U8($b)) => $body,
+            (Values::I8($a), Values::I8($b)) => $body,
+            (Values::I16($a), Values::I16($b)) => $body,
+            (Values::F16($a), Values::F16($b)) => $body,
+            (Values::Bf16($a), Values::Bf16($b)) => $body,
+            _ => $otherwise,
+        }
+    };
+}
 
 /// An array that a user named, ready to be scored.
 #[derive(Debug)]
@@ -23,7 +39,7 @@ pub struct Dataset {
 
 #[derive(Debug)]
 enum Store {
-    Owned(Numbers),
+    Owned(Values<'static>),
     /// Values of a mapped file, from `offset` to its end, in the machine's own order.
     Mapped {
         file: FileBytes,
@@ -51,7 +67,12 @@ impl Dataset {
 
     /// As many numbers as the shape says.
     pub(crate) fn from_numbers(shape: Vec<usize>, numbers: Numbers, name: &str) -> Self {
-        Self { name: name.to_owned(), shape, store: Store::Owned(numbers), labels: None, columns: None }
+        Self::from_values(shape, numbers.into(), name)
+    }
+
+    /// As many numbers as the shape says, which stay of their type.
+    pub(crate) fn from_values(shape: Vec<usize>, values: Values<'static>, name: &str) -> Self {
+        Self { name: name.to_owned(), shape, store: Store::Owned(values), labels: None, columns: None }
     }
 
     /// A NumPy file. A mapped one is borrowed where it holds rows as memory would, and converted otherwise.
@@ -59,10 +80,7 @@ impl Dataset {
         let array = npy::parse(&file, name)?;
         let (description, values) = npy::split(&file, name)?;
         // NumPy pads its header so that values are aligned; other writers need not.
-        let aligned = match description.element {
-            Element::F32 => try_cast_slice::<u8, f32>(values).is_ok(),
-            _ => try_cast_slice::<u8, f64>(values).is_ok(),
-        };
+        let aligned = description.element.values(values).is_some();
         if !(file.is_mapped() && description.is_native_rows() && aligned) {
             return Self::from_raw(&array, name);
         }
@@ -97,11 +115,9 @@ impl Dataset {
         if rest != same {
             return Err(mismatch(other.shape));
         }
-        match (&mut self.store, other.store) {
-            (Store::Owned(Numbers::F32(values)), Store::Owned(Numbers::F32(mut others))) => {
-                values.append(&mut others);
-            }
-            _ => return Err(mismatch(other.shape)),
+        let Store::Owned(values) = &mut self.store else { return Err(mismatch(other.shape)) };
+        if !append_values(values, other.store.values()) {
+            return Err(mismatch(other.shape));
         }
         let total = n + more;
         self.shape.splice(..1, [total]);
@@ -109,6 +125,33 @@ impl Dataset {
             labels.append(others);
         }
         Ok(())
+    }
+
+    /// Parts of one array, in their order, under the name of the whole. They must be of one type, which is kept.
+    pub(crate) fn joined(parts: Vec<Self>, name: &str) -> Result<Self> {
+        let total: usize = parts.iter().map(|part| part.store.values().len()).sum();
+        let mut parts = parts.into_iter();
+        let first = parts.next().ok_or_else(|| Error::NotFound { path: name.to_owned() })?;
+        let mut values = first.store.values().into_owned();
+        // Many gigabytes should not be moved again whenever more are put behind them.
+        of_one_type!(&mut values, first.store.values(), (values, first) => {
+            values.to_mut().reserve_exact(total - first.len());
+        }, ());
+        let mut whole = Self { name: name.to_owned(), store: Store::Owned(values), ..first };
+        for part in parts {
+            if whole.shape.get(1..) != part.shape.get(1..) {
+                let (expected, got) = (whole.shape.split_off(1), part.shape);
+                return Err(Error::PartShape { name: name.to_owned(), file: part.name, expected, got });
+            }
+            let file = part.name.clone();
+            whole.append(part).map_err(|_| Error::PartType { name: name.to_owned(), file })?;
+        }
+        match (&whole.labels, whole.shape.first()) {
+            (Some(labels), Some(&samples)) if labels.len() != samples => {
+                Err(Error::LabelCount { name: name.to_owned(), samples, labels: labels.len() })
+            }
+            _ => Ok(whole),
+        }
     }
 
     /// What the user typed.
@@ -155,18 +198,8 @@ impl Dataset {
     /// As [`Dataset::samples`], a single sample excepted.
     pub fn few_samples(&self) -> Result<Samples<'_>> {
         let (len, dim) = self.rows_and_columns()?;
-        let samples = match &self.store {
-            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values.as_slice()),
-            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values.as_slice()),
-            Store::Mapped { file, offset, element } => {
-                let bytes = file.get(*offset..).unwrap_or_default();
-                match element {
-                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes)),
-                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes)),
-                }
-            }
-        };
-        samples.map_err(|cause| Error::Samples { name: self.name.clone(), cause })
+        Samples::new(len, dim, self.store.values())
+            .map_err(|cause| Error::Samples { name: self.name.clone(), cause })
     }
 
     /// The samples with numbers of their own; only those of a mapped file are copied.
@@ -189,18 +222,11 @@ impl Dataset {
     /// As [`Dataset::few_samples`].
     pub fn into_few_samples(self) -> Result<Samples<'static>> {
         let (len, dim) = self.rows_and_columns()?;
-        let samples = match self.store {
-            Store::Owned(Numbers::F32(values)) => Samples::from_f32(len, dim, values),
-            Store::Owned(Numbers::F64(values)) => Samples::from_f64(len, dim, values),
-            Store::Mapped { file, offset, element } => {
-                let bytes = file.get(offset..).unwrap_or_default();
-                match element {
-                    Element::F32 => Samples::from_f32(len, dim, cast::<f32>(bytes).to_vec()),
-                    _ => Samples::from_f64(len, dim, cast::<f64>(bytes).to_vec()),
-                }
-            }
+        let values = match self.store {
+            Store::Owned(values) => values,
+            Store::Mapped { .. } => self.store.values().into_owned(),
         };
-        samples.map_err(|cause| Error::Samples { name: self.name, cause })
+        Samples::new(len, dim, values).map_err(|cause| Error::Samples { name: self.name, cause })
     }
 
     fn rows_and_columns(&self) -> Result<(usize, usize)> {
@@ -214,7 +240,23 @@ impl Dataset {
     }
 }
 
-/// Checked when the file was mapped, so this never falls back; an empty slice would be refused by its length.
-fn cast<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> &[T] {
-    try_cast_slice(bytes).unwrap_or_default()
+impl Store {
+    fn values(&self) -> Values<'_> {
+        match self {
+            Store::Owned(values) => values.view(),
+            // Checked when it was mapped, so this never falls back; an empty slice would be refused by its length.
+            Store::Mapped { file, offset, element } => {
+                let bytes = file.get(*offset..).unwrap_or_default();
+                element.values(bytes).unwrap_or(Values::U8((&[]).into()))
+            }
+        }
+    }
+}
+
+/// Puts more numbers behind some; `false` where they are of another type.
+fn append_values(values: &mut Values<'static>, more: Values<'_>) -> bool {
+    of_one_type!(values, more, (values, more) => {
+        values.to_mut().extend_from_slice(&more);
+        true
+    }, false)
 }

@@ -26,6 +26,16 @@ pub fn digest(samples: &Samples<'_>) -> String {
     match samples.values() {
         Values::F32(values) => update(&mut hasher, values, |value| f64::from(value).to_le_bytes()),
         Values::F64(values) => update(&mut hasher, values, f64::to_le_bytes),
+        Values::U8(values) => update(&mut hasher, values, {
+            let numbers = pixel_numbers();
+            move |byte| numbers[usize::from(byte)]
+        }),
+        others => {
+            for first in (0..others.len()).step_by(CHUNK) {
+                let numbers = others.doubles(first..others.len().min(first + CHUNK));
+                update(&mut hasher, &numbers, f64::to_le_bytes);
+            }
+        }
     }
     text(&hasher)
 }
@@ -79,6 +89,11 @@ fn update<T: Copy>(hasher: &mut Hasher, values: &[T], bytes: impl Fn(T) -> [u8; 
     }
 }
 
+/// What every byte stands for, in the bytes that are hashed.
+fn pixel_numbers() -> Box<[[u8; 8]]> {
+    (0..=u8::MAX).map(|byte| f64::from(f32::from(byte) / 255.0).to_le_bytes()).collect()
+}
+
 fn text(hasher: &Hasher) -> String {
     let digits: String =
         hasher.finalize().as_bytes()[..KEPT].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -127,6 +142,17 @@ mod tests {
         let single: Vec<f32> = vec![0.1, -0.0, 2.5, 1e-30, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 0.25];
         let double: Vec<f64> = single.iter().map(|&value| f64::from(value)).collect();
         assert_eq!(digest(&Samples::from_f64(4, 3, double).unwrap()), of(4, &single));
+    }
+
+    #[test]
+    fn pixels_have_the_digest_of_the_numbers_they_stand_for() {
+        let bytes: Vec<u8> = (0..5000_u32).map(|at| (at * at % 256) as u8).collect();
+        let numbers: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte) / 255.0).collect();
+        assert_eq!(digest(&Samples::from_u8(50, 100, bytes).unwrap()), of(50, &numbers));
+        let whole: Vec<i16> = (0..5000).map(|at| at - 2500).collect();
+        let numbers: Vec<f32> = whole.iter().map(|&number| f32::from(number)).collect();
+        let samples = Samples::new(50, 100, Values::I16(whole.into())).unwrap();
+        assert_eq!(digest(&samples), of(50, &numbers));
     }
 
     /// By the Python package `blake3`: `blake3(np.array(x.shape, "<u8").tobytes() + x.astype("<f8").tobytes())` and so on.

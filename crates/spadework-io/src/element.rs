@@ -3,11 +3,18 @@
 //! | element | becomes |
 //! | --- | --- |
 //! | u8 | f32, divided by 255: bytes are pixels |
-//! | i8, i16, u16, f16, bf16, bool | f32, exactly |
+//! | i8, i16, f16, bf16, u16, bool | f32, exactly |
 //! | f32 | f32 |
 //! | i32, u32, i64, u64, f64 | f64 |
+//!
+//! In mapped files u8, i8, i16, f16, bf16, f32 and f64 stay what they are ([`Element::values`]), and stand for the same
+//! numbers.
 
+use bytemuck::{AnyBitPattern, try_cast_slice};
+use half::slice::HalfBitsSliceExt;
 use half::{bf16, f16};
+use spadework::samples::Values;
+use std::borrow::Cow;
 
 /// What one element of a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +57,15 @@ impl Numbers {
     }
 }
 
+impl From<Numbers> for Values<'static> {
+    fn from(numbers: Numbers) -> Self {
+        match numbers {
+            Numbers::F32(values) => Values::F32(values.into()),
+            Numbers::F64(values) => Values::F64(values.into()),
+        }
+    }
+}
+
 impl Element {
     /// Bytes of one element.
     pub(crate) fn size(self) -> usize {
@@ -58,6 +74,30 @@ impl Element {
             Element::U16 | Element::I16 | Element::F16 | Element::Bf16 => 2,
             Element::U32 | Element::I32 | Element::F32 => 4,
             Element::U64 | Element::I64 | Element::F64 => 8,
+        }
+    }
+
+    /// Whether the core takes such elements as they are.
+    pub(crate) fn is_native(self) -> bool {
+        self.values(&[]).is_some()
+    }
+
+    /// Elements in the machine's own order as the core takes them, without a copy; `None` where it does not take such, or
+    /// where they do not lie at a multiple of their size.
+    pub(crate) fn values(self, bytes: &[u8]) -> Option<Values<'_>> {
+        fn cast<T: AnyBitPattern>(bytes: &[u8]) -> Option<Cow<'_, [T]>> {
+            try_cast_slice(bytes).ok().map(Cow::Borrowed)
+        }
+        let halves = || try_cast_slice::<u8, u16>(bytes).ok();
+        match self {
+            Element::U8 => cast(bytes).map(Values::U8),
+            Element::I8 => cast(bytes).map(Values::I8),
+            Element::I16 => cast(bytes).map(Values::I16),
+            Element::F16 => halves().map(|bits| Values::F16(Cow::Borrowed(bits.reinterpret_cast()))),
+            Element::Bf16 => halves().map(|bits| Values::Bf16(Cow::Borrowed(bits.reinterpret_cast()))),
+            Element::F32 => cast(bytes).map(Values::F32),
+            Element::F64 => cast(bytes).map(Values::F64),
+            Element::Bool | Element::U16 | Element::U32 | Element::U64 | Element::I32 | Element::I64 => None,
         }
     }
 

@@ -201,6 +201,16 @@ pub enum Error {
     /// Parts of a data set that do not fit each other.
     #[error("{name}: the images of {file} must have shape [n, {height}, {width}], got {shape:?}")]
     ImageShape { name: String, file: String, height: usize, width: usize, shape: Vec<usize> },
+    /// Files that are no parts of one array.
+    #[error(
+        "{name}: every file must hold samples of shape {expected:?}, as the first one does, got an array of shape {got:?} in {file}"
+    )]
+    PartShape { name: String, file: String, expected: Vec<usize>, got: Vec<usize> },
+    /// Files of different types.
+    #[error(
+        "{name}: every file must hold numbers of one type, got another type than in the first one in {file}"
+    )]
+    PartType { name: String, file: String },
     /// One label per image.
     #[error("{name}: expected one label for each of {samples} samples, got {labels} labels")]
     LabelCount { name: String, samples: usize, labels: usize },

@@ -7,6 +7,7 @@ use crate::formats::{
     cifar, csv, graph_csv, graph_mtx, graph_npz, graph_petsc, idx, npy, npz, parquet, picture, safetensors,
 };
 use crate::graph_file::EdgeList;
+use crate::image_size::ImageSize;
 use crate::table::Table;
 
 /// Reads bytes as a NumPy file.
@@ -61,7 +62,7 @@ pub fn picture(bytes: &[u8]) {
         return;
     }
     for (in_color, channels) in [(false, 1), (true, 3)] {
-        if let Ok(bytes) = picture::pixels(bytes, in_color, "fuzz") {
+        if let Ok(bytes) = picture::pixels(bytes, in_color, ImageSize::default(), "fuzz") {
             assert_eq!(bytes.len(), channels * pixels, "as many pixels as the header says");
         }
     }

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use spadework::samples::Values;
 
 use crate::dataset::Dataset;
-use crate::element::Numbers;
 use crate::error::{Error, Result};
 use crate::formats::picture::{self, Header};
+use crate::image_size::ImageSize;
 use crate::labels::Labels;
 use crate::mapping::{FileBytes, MAP_FROM};
 use crate::stream::check_promise;
@@ -18,6 +19,7 @@ use crate::stream::check_promise;
 pub(crate) struct ImageFolder {
     files: Vec<PathBuf>,
     labels: Option<Labels>,
+    size: ImageSize,
 }
 
 impl ImageFolder {
@@ -27,7 +29,7 @@ impl ImageFolder {
         let Entries { folders, images } = Entries::of(folder, name)?;
         match (folders.as_slice(), images.as_slice()) {
             ([], []) => Err(no_images(folder, name)),
-            ([], _) => Ok(Self { files: images, labels: None }),
+            ([], _) => Ok(Self { files: images, ..Self::default() }),
             (_, []) => Self::by_class(&folders, name),
             (_, [first, ..]) => Err(Error::ImageBesideClasses { name: name.to_owned(), file: first.clone() }),
         }
@@ -53,7 +55,12 @@ impl ImageFolder {
             files.append(&mut images);
         }
         let names = folders.iter().map(|folder| file_name(folder)).collect();
-        Ok(Self { files, labels: Some(Labels::with_names(ids, names)) })
+        Ok(Self { files, labels: Some(Labels::with_names(ids, names)), ..Self::default() })
+    }
+
+    /// The same, with images that are brought to a size.
+    pub(crate) fn with_size(self, size: ImageSize) -> Self {
+        Self { size, ..self }
     }
 
     /// Puts the images of another part of the same data set behind these.
@@ -70,9 +77,9 @@ impl ImageFolder {
         self.labels
     }
 
-    /// Decodes all images, which must agree in size, on all cores.
+    /// Decodes all images, which must agree in size when they are brought to the one asked for, on all cores.
     ///
-    /// Gray images among others in color become color. The shape is `[n, height, width]` or `[n, 3, height, width]`.
+    /// Pixels stay bytes. Gray images among others in color become color. The shape is `[n, height, width]` or `[n, 3, height, width]`.
     pub(crate) fn load(self, name: &str) -> Result<Dataset> {
         let headers = self.headers()?;
         let Some(&Header { height, width, .. }) = headers.first() else {
@@ -83,25 +90,30 @@ impl ImageFolder {
         let channels = if in_color { 3 } else { 1 };
         // Sides are at most 4096, so one image cannot overflow.
         let pixels = channels * height * width;
-        let mut values = vec![0.0_f32; self.checked_len(pixels, name)?];
+        let mut values = vec![0_u8; self.checked_len(pixels, name)?];
         let decoded: Vec<Result<()>> = values
             .par_chunks_exact_mut(pixels)
             .zip(&self.files)
-            .map(|(values, file)| decode_into(values, file, in_color))
+            .map(|(values, file)| decode_into(values, file, in_color, self.size))
             .collect();
         decoded.into_iter().collect::<Result<()>>()?;
         let n = self.files.len();
         let shape = if in_color { vec![n, 3, height, width] } else { vec![n, height, width] };
-        let dataset = Dataset::from_numbers(shape, Numbers::F32(values), name);
+        let dataset = Dataset::from_values(shape, Values::U8(values.into()), name);
         Ok(match self.labels {
             Some(labels) => dataset.with_labels(labels),
             None => dataset,
         })
     }
 
-    /// Reads the beginning of every image; of several that are broken the first is named.
+    /// Reads the beginning of every image, with the size that it will have; of several that are broken the first is named.
     fn headers(&self) -> Result<Vec<Header>> {
-        let header = |file: &PathBuf| picture::header(&open(file)?, &file.display().to_string());
+        let header = |file: &PathBuf| {
+            let name = file.display().to_string();
+            let header = picture::header(&open(file)?, &name)?;
+            let (height, width) = self.size.of(header.height, header.width, &name)?;
+            Ok(Header { height, width, ..header })
+        };
         let headers: Vec<Result<Header>> = self.files.par_iter().map(header).collect();
         headers.into_iter().collect()
     }
@@ -135,6 +147,10 @@ impl ImageFolder {
             name: name.to_owned(),
             shape: vec![self.files.len() as u64, pixels as u64],
         })?;
+        // What images are enlarged to is the user's own wish.
+        if !self.size.is_none() {
+            return Ok(total);
+        }
         let packed = self.files.iter().filter_map(|file| fs::metadata(file).ok()).map(|facts| facts.len());
         check_promise(total, packed.sum::<u64>() as usize, name)?;
         Ok(total)
@@ -146,16 +162,14 @@ pub(crate) fn count_images(folder: &Path) -> Result<usize> {
     Ok(Entries::of(folder, &folder.display().to_string())?.images.len())
 }
 
-fn decode_into(values: &mut [f32], file: &Path, in_color: bool) -> Result<()> {
+fn decode_into(values: &mut [u8], file: &Path, in_color: bool, size: ImageSize) -> Result<()> {
     let name = file.display().to_string();
-    let pixels = picture::pixels(&open(file)?, in_color, &name)?;
+    let pixels = picture::pixels(&open(file)?, in_color, size, &name)?;
     if pixels.len() != values.len() {
         let reason = "it changed while it was read".to_owned();
         return Err(Error::Image { name, reason });
     }
-    for (value, pixel) in values.iter_mut().zip(pixels) {
-        *value = f32::from(pixel) / 255.0;
-    }
+    values.copy_from_slice(&pixels);
     Ok(())
 }
 

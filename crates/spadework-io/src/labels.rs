@@ -53,6 +53,11 @@ impl Labels {
         self.names.as_ref()?.get(index).map(String::as_str)
     }
 
+    /// Whether labels are words, and not numbers that mean something.
+    pub fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
+
     /// Number of samples.
     pub fn len(&self) -> usize {
         self.ids.len()
@@ -61,6 +66,11 @@ impl Labels {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
+    }
+
+    /// Whether a number means the same class here and there.
+    pub(crate) fn has_classes_of(&self, other: &Self) -> bool {
+        self.names == other.names
     }
 
     /// Puts the labels of another part of the same data set behind these.

@@ -1,9 +1,9 @@
 //! Array files and data sets: everything that turns an argument of a user into samples, and results into files.
 //!
 //! [`load`] takes what a user types: a file (`x.npy`, `x.npz:key`, `x.csv`, `x.parquet`, `x.safetensors:key`, an IDX file, a
-//! CIFAR-10 batch), a data set by name and folder (`mnist:DIR:test`), a folder of images (`images:DIR`) or the embedded
-//! `digits`. The [`Dataset`] it gives owns the values, or maps
-//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row a sample. [`load_labels`] takes the
+//! CIFAR-10 batch), several files of one name (`x-*.npy`), a data set by name and folder (`mnist:DIR:test`), a folder of images
+//! (`images:DIR`, brought to a size by `images:DIR?resize=256&crop=224`) or the embedded `digits`. The [`Dataset`] it gives owns the values, or maps
+//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row per sample. [`load_labels`] takes the
 //! same arguments for the classes of the samples.
 //!
 //! ```
@@ -16,7 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Bytes (`uint8`) are pixels and become x/255; other integers keep their value; floating point stays as it is. Labels are
+//! Bytes (`uint8`) are pixels and stand for x/255; other integers keep their value; floating point stays as it is. Labels are
 //! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold, and nothing
 //! is unpacked that promises more than its packed size can hold.
 //!
@@ -39,6 +39,7 @@ mod formats;
 pub mod fuzzing;
 mod graph_file;
 mod image_folder;
+mod image_size;
 mod kept_table;
 mod keys;
 mod labels;
@@ -48,6 +49,7 @@ mod named;
 pub mod output;
 pub mod panics;
 mod source;
+mod sparse_file;
 mod stream;
 mod table;
 
@@ -56,8 +58,10 @@ pub use digest::{digest, digest_bytes, digest_pieces, graph_digest, is_digest, o
 pub use digits::load as load_digits;
 pub use error::{Error, Format, Listed, Result};
 pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
+pub use image_size::ImageSize;
 pub use kept_table::read_column;
 pub use labels::Labels;
 pub use load::{arrays_in, load, load_bytes, load_ids, load_labels};
 pub use mapping::{FileBytes, check_mapped_files, mapped_file_at, read_file};
 pub use source::{default_name, names_array};
+pub use sparse_file::load_sparse;

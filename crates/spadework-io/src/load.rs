@@ -1,6 +1,6 @@
 //! From an argument to an array: finds the file, tells its format, calls its reader.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::array::RawArray;
 use crate::dataset::Dataset;
@@ -14,10 +14,10 @@ use crate::stream::{GZIP_MAGIC, Gunzip, gzip_error, read_up_to};
 use crate::{cinic, digits, named};
 
 /// Loads the array that a user's argument names, e.g. `x.npy`, `x.npz:key`, `x.parquet:column`, `mnist:DIR:test`,
-/// `images:DIR`, `digits`.
+/// `images:DIR`, `digits`; `x-*.npy` are all files of such a name as one array.
 ///
-/// A NumPy file of 4 MiB or more that holds `float32` or `float64` in rows is mapped, not read: it must not be changed by
-/// another program for as long as the [`Dataset`] lives.
+/// A NumPy file of 4 MiB or more that holds rows of `uint8`, `int8`, `int16`, `float16`, `float32` or `float64` is mapped, not
+/// read: it must not be changed by another program for as long as the [`Dataset`] lives.
 ///
 /// # Errors
 /// When there is no such file, its format is not known, or its contents do not follow the format.
@@ -40,7 +40,7 @@ pub fn load_bytes(name: &str, bytes: Vec<u8>) -> Result<Dataset> {
 pub fn load_labels(argument: &str) -> Result<Labels> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load_labels(set, &folder, split, argument),
-        Source::Images { folder } => ImageFolder::list(&folder, argument)?
+        Source::Images { folder, .. } => ImageFolder::list(&folder, argument)?
             .into_labels()
             .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
         Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?
@@ -48,6 +48,7 @@ pub fn load_labels(argument: &str) -> Result<Labels> {
             .ok_or_else(|| Error::NoClasses { name: argument.to_owned() }),
         Source::Digits => digits::load_labels(),
         Source::File { path, key } => labels_of_file(&path, key, argument),
+        Source::Parts { paths } => labels_of_parts(&paths, argument),
     }
 }
 
@@ -107,10 +108,19 @@ fn words_of(labels: &Labels) -> Vec<String> {
 fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
     match resolve(argument)? {
         Source::Named { set, folder, split } => named::load(set, &folder, split, argument),
-        Source::Images { folder } => ImageFolder::list(&folder, argument)?.load(argument),
+        Source::Images { folder, size } => {
+            ImageFolder::list(&folder, argument)?.with_size(size).load(argument)
+        }
         Source::Cinic { folder, folders } => cinic::list(&folder, folders, argument)?.load(argument),
         Source::Digits => digits::load(),
         Source::File { path, key } => load_file(FileBytes::open(&path, map_from)?, &path, key, argument),
+        Source::Parts { paths } => {
+            // Mapped whatever their size, so that bytes stay bytes in all of them.
+            let part = |path: &PathBuf| {
+                load_file(FileBytes::open(path, 1)?, path, None, &path.display().to_string())
+            };
+            Dataset::joined(paths.iter().map(part).collect::<Result<_>>()?, argument)
+        }
     }
 }
 
@@ -143,6 +153,23 @@ fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> 
             raw_array(format, &file, key, name)?.labels(name)
         }
     }
+}
+
+/// Words are numbered within their file, so files whose words differ cannot be joined.
+fn labels_of_parts(paths: &[PathBuf], name: &str) -> Result<Labels> {
+    let mut whole: Option<Labels> = None;
+    for path in paths {
+        let part = labels_of_file(path, None, &path.display().to_string())?;
+        match &mut whole {
+            None => whole = Some(part),
+            Some(labels) if labels.has_classes_of(&part) => labels.append(part),
+            Some(_) => {
+                let got = "other words in each file".to_owned();
+                return Err(Error::LabelType { name: name.to_owned(), got });
+            }
+        }
+    }
+    whole.ok_or_else(|| Error::NotFound { path: name.to_owned() })
 }
 
 /// The formats that hold arrays as blocks of bytes.
@@ -241,6 +268,34 @@ mod tests {
         assert_eq!((read.name(), read.shape()), (name.as_str(), &[2, 3][..]));
     }
 
+    /// A NumPy file of two rows of four numbers.
+    fn narrow_file(path: &Path, descr: &str, values: &[u8]) {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (2, 4), }}");
+        let header = format!("{header:<117}\n");
+        let head = [npy::MAGIC, &[1, 0, header.len() as u8, 0], header.as_bytes()].concat();
+        std::fs::write(path, [&head, values].concat()).unwrap();
+    }
+
+    #[test]
+    fn narrow_numbers_stay_what_they_are_and_stand_for_the_same_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        for (descr, size) in [("|u1", 1), ("|i1", 1), ("<i2", 2), ("<f2", 2)] {
+            let bytes: Vec<u8> = (0..8 * size).map(|at| (at * 37 % 120) as u8).collect();
+            narrow_file(&path, descr, &bytes);
+            let (mapped, read) =
+                (load_mapping_from(&path.display().to_string(), 1), load(&path.display().to_string()));
+            let (mapped, read) = (mapped.unwrap(), read.unwrap());
+            assert!(mapped.is_mapped() && !read.is_mapped(), "{descr}");
+            let (narrow, wide) = (mapped.samples().unwrap(), read.samples().unwrap());
+            assert!(!matches!(narrow.values(), Values::F32(_) | Values::F64(_)), "{descr}");
+            assert_eq!(narrow.values().all_doubles(), wide.values().all_doubles(), "{descr}");
+            assert_eq!(crate::digest(&narrow), crate::digest(&wide), "{descr}");
+            let owned = mapped.into_samples().unwrap();
+            assert_eq!(owned.values().all_doubles(), wide.values().all_doubles(), "{descr}");
+        }
+    }
+
     #[test]
     fn ids_are_one_per_sample_with_or_without_a_header() {
         let folder = tempfile::tempdir().unwrap();
@@ -269,6 +324,37 @@ mod tests {
         assert_eq!(columns("age,income\n1,2\n3,4\n"), Some(vec!["age".to_owned(), "income".to_owned()]));
         assert_eq!(columns(",0,1\n0,1,2\n1,3,4\n"), None);
         assert_eq!(columns("1,2\n3,4\n"), None);
+    }
+
+    #[test]
+    fn files_of_one_name_are_one_array() {
+        let folder = tempfile::tempdir().unwrap();
+        for part in [2_u8, 10, 1] {
+            let bytes: Vec<u8> = (0..8).map(|at| part * 20 + at).collect();
+            narrow_file(&folder.path().join(format!("x-{part}.npy")), "|u1", &bytes);
+        }
+        let whole = load(&format!("{}/x-*.npy", folder.path().display())).unwrap();
+        assert_eq!(whole.shape(), [6, 4]);
+        let samples = whole.samples().unwrap();
+        let Values::U8(bytes) = samples.values() else { panic!("bytes stay bytes") };
+        let want: Vec<u8> = [1, 2, 10].iter().flat_map(|part| (0..8).map(move |at| part * 20 + at)).collect();
+        assert_eq!(bytes.as_ref(), want);
+        write_npy(&folder.path().join("x-11.npy"), &[2, 3], &[0.0_f32; 6][..]).unwrap();
+        let error = load(&format!("{}/x-*.npy", folder.path().display())).unwrap_err().to_string();
+        assert!(error.contains("samples of shape [4]") && error.contains("[2, 3] in "), "{error}");
+        write_npy(&folder.path().join("x-11.npy"), &[2, 4], &[0.0_f32; 8][..]).unwrap();
+        let error = load(&format!("{}/x-*.npy", folder.path().display())).unwrap_err().to_string();
+        assert!(error.contains("numbers of one type"), "{error}");
+    }
+
+    #[test]
+    fn labels_of_several_files_come_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        for part in [1_i64, 2] {
+            write_npy(&folder.path().join(format!("y_{part}.npy")), &[2], &[part, 7][..]).unwrap();
+        }
+        let labels = load_labels(&format!("{}/y_*.npy", folder.path().display())).unwrap();
+        assert_eq!(labels.ids(), [1, 7, 2, 7]);
     }
 
     #[test]

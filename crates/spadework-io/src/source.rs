@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::image_size::ImageSize;
 use crate::named::{NamedSet, Split};
 use crate::{cinic, digits};
 
@@ -13,14 +14,19 @@ pub(crate) enum Source<'a> {
         path: PathBuf,
         key: Option<&'a str>,
     },
+    /// Files that are parts of one array, in the order of the numbers in their names.
+    Parts {
+        paths: Vec<PathBuf>,
+    },
     Named {
         set: NamedSet,
         folder: PathBuf,
         split: Split,
     },
-    /// A folder of images.
+    /// A folder of images, and the size that they are brought to.
     Images {
         folder: PathBuf,
+        size: ImageSize,
     },
     /// Some folders of CINIC-10.
     Cinic {
@@ -43,7 +49,10 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
         if folder.is_empty() {
             return Err(Error::NoFolderNamed { name: argument.to_owned() });
         }
-        return Ok(Source::Images { folder: folder.into() });
+        // A folder that is there is meant, whatever its name.
+        let whole = (folder, ImageSize::default());
+        let (folder, size) = if Path::new(folder).is_dir() { whole } else { ImageSize::split(folder) };
+        return Ok(Source::Images { folder: folder.into(), size });
     }
     if let Some((prefix, rest)) = argument.split_once(':')
         && let Some(set) = NamedSet::from_name(prefix)
@@ -62,7 +71,43 @@ pub(crate) fn resolve(argument: &str) -> Result<Source<'_>> {
             return Ok(Source::File { path: path.into(), key: Some(key) });
         }
     }
+    if let Some(paths) = parts(Path::new(argument)) {
+        return Ok(Source::Parts { paths });
+    }
     Err(Error::NotFound { path: argument.to_owned() })
+}
+
+/// The files whose name matches one with a star in it, as `x-*.npy` and `data_batch_*.bin` have; `None` where there are none.
+fn parts(pattern: &Path) -> Option<Vec<PathBuf>> {
+    let (before, after) = pattern.file_name()?.to_str()?.split_once('*')?;
+    let folder = pattern.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| {
+            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        })
+        .collect();
+    names.sort_by_cached_key(|name| by_numbers(name));
+    (!names.is_empty()).then(|| names.iter().map(|name| folder.unwrap_or(Path::new("")).join(name)).collect())
+}
+
+/// What orders `x-2` before `x-10`: the name with all its numbers equally long.
+fn by_numbers(name: &str) -> String {
+    const DIGITS: usize = 20;
+    let mut key = String::new();
+    let mut number = String::new();
+    for letter in name.chars().chain(['\0']) {
+        if letter.is_ascii_digit() {
+            number.push(letter);
+            continue;
+        }
+        if !number.is_empty() {
+            key.push_str(&format!("{:0>DIGITS$}", std::mem::take(&mut number)));
+        }
+        key.push(letter);
+    }
+    key
 }
 
 /// Whether an argument names a file that is there, an array in one, or a data set.
@@ -76,9 +121,12 @@ pub fn default_name(argument: &str) -> String {
     match resolve(argument) {
         Ok(Source::File { key: Some(key), .. }) => key.to_owned(),
         Ok(Source::Named { set, .. }) => set.name().to_owned(),
-        Ok(Source::Images { folder }) => stem(&folder),
+        Ok(Source::Images { folder, .. }) => stem(&folder),
         Ok(Source::Cinic { .. }) => cinic::NAME.to_owned(),
         Ok(Source::Digits) => digits::NAME.to_owned(),
+        Ok(Source::Parts { .. }) => {
+            stem(Path::new(argument)).replace('*', "").trim_end_matches(['-', '_', '.']).to_owned()
+        }
         // A file that is not there is told by its own error, under the name it would have.
         Ok(Source::File { path, .. }) => stem(&path),
         Err(_) => stem(Path::new(argument)),
@@ -132,6 +180,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_come_in_the_order_of_their_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["x-10.npy", "x-2.npy", "x-1.npy", "y-1.npy", "x-3.csv"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        let pattern = format!("{}/x-*.npy", folder.path().display());
+        let want = ["x-1.npy", "x-2.npy", "x-10.npy"].map(|name| folder.path().join(name)).to_vec();
+        assert_eq!(resolve(&pattern).unwrap(), Source::Parts { paths: want });
+        assert_eq!(default_name(&pattern), "x");
+        assert!(matches!(resolve(&pattern.replace("npy", "npz")), Err(Error::NotFound { .. })));
+    }
+
+    #[test]
     fn short_names() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["a.b.npy", "packed.csv.gz", "c.npz"] {
@@ -156,7 +217,10 @@ mod tests {
         assert!(message("mnist:data:valid").contains("with split train, test or all, got `valid`"));
         assert!(message("cinic10:data:dev").contains("with split train, valid, test or all, got `dev`"));
         assert_eq!(message("images:"), "images:: expected `images:FOLDER`, got no folder");
-        assert_eq!(resolve("images:a:b").unwrap(), Source::Images { folder: "a:b".into() });
+        assert_eq!(
+            resolve("images:a:b").unwrap(),
+            Source::Images { folder: "a:b".into(), size: ImageSize::default() }
+        );
         assert_eq!(resolve("digits").unwrap(), Source::Digits);
         assert_eq!(message("absent.npz:key"), "absent.npz:key: no such file");
     }

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::built_in::BuiltIn;
 use super::error::ModelError;
+use super::join::Columns;
 use super::onnxruntime;
 use super::operators;
 use super::outline::{Extent, Node, Outline, Port};
@@ -183,6 +184,12 @@ impl Decoded {
         let place = onnxruntime::Input::new(&input.name, shape, &input.element);
         let model = onnxruntime::Model::new(library, file, place, outputs, known);
         Ok(Box::new(model.map_err(|reason| ModelError::Library { reason })?))
+    }
+
+    /// The same model with one input, whose columns go into several.
+    pub(super) fn joined(&self, columns: &[Columns<'_>]) -> Result<Decoded, ModelError> {
+        let bytes = write::joined(&self.model, self.graph()?, &self.bytes, columns);
+        Ok(Decoded { model: Model::read(&bytes)?, bytes })
     }
 
     /// Bytes of all values that a batch of that shape makes; as many at most are there at a time.

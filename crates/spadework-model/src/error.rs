@@ -59,6 +59,17 @@ pub enum ModelError {
     /// Several inputs, of which only one can be given.
     #[error("output `{output}` needs the inputs {}, but only one can be given", Listed(inputs))]
     ManyInputs { output: String, inputs: Vec<String> },
+    /// Several inputs that together take other numbers than a row has.
+    #[error(
+        "output `{output}` needs the inputs {}, which take {widths} numbers together, one input after the other; got rows of {got}",
+        Listed(inputs)
+    )]
+    InputWidths { output: String, inputs: Vec<String>, widths: usize, got: usize },
+    /// An input of words, which rows of numbers cannot be turned into.
+    #[error(
+        "output `{output}` needs the input `{input}`, which takes text, and rows are numbers: export the model behind an encoder of its categories, e.g. OrdinalEncoder"
+    )]
+    TextInput { output: String, input: String },
     /// An output that no input has a part in.
     #[error("output `{output}` does not depend on an input")]
     NoInput { output: String },
@@ -68,7 +79,7 @@ pub enum ModelError {
     /// Elements that rows of numbers cannot be turned into.
     #[error("input `{input}` must take floating point numbers, got {element}")]
     InputType { input: String, element: String },
-    /// An output that is not one row a sample.
+    /// An output that is not one row per sample.
     #[error("output `{output}` must have one row for each of {batch} samples, got shape {shape:?}")]
     OutputShape { output: String, batch: usize, shape: Vec<usize> },
     /// An output whose shape depends on the numbers that go in.

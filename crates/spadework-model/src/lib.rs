@@ -12,6 +12,7 @@ mod cost;
 mod engine;
 mod error;
 mod fit;
+mod join;
 mod library;
 mod onnxruntime;
 mod operators;
@@ -187,7 +188,14 @@ impl OnnxModel {
         outputs: &[&str],
         options: &RunOptions,
     ) -> Result<Prepared, ModelError> {
-        let input = self.outline.input(options.input_name.as_deref(), outputs)?;
+        let joined;
+        let (decoded, input) = match self.joined(sample, outputs, options)? {
+            Some(model) => {
+                joined = model;
+                (&joined.0, &joined.1)
+            }
+            None => (&self.decoded, self.outline.input(options.input_name.as_deref(), outputs)?),
+        };
         let rows = Rows { shape: sample, layout: options.layout };
         let fit = |batch: usize| Fit::new(input, &rows, batch, options.normalization.as_ref());
         let one = fit(1)?;
@@ -199,7 +207,7 @@ impl OnnxModel {
             Some(asked) => asked,
             None if is_fixed => one.batch,
             None => {
-                let each = match self.decoded.bytes(input, &one.shape, outputs) {
+                let each = match decoded.bytes(input, &one.shape, outputs) {
                     // What the built-in engine cannot describe, the library may run.
                     Err(refusal)
                         if refusal.is_of_the_built_in()
@@ -214,36 +222,33 @@ impl OnnxModel {
             }
         };
         let fit = fit(batch)?;
-        let (runner, by) = self.runner(input, &fit.shape, outputs, options)?;
+        let (runner, by) = runner(decoded, input, &fit.shape, outputs, options)?;
         let names = outputs.iter().map(|&output| output.to_owned()).collect();
         Ok(Prepared::new(self.name.clone(), names, runner, fit).by(by))
     }
 
-    /// What runs the model, and the library it is where it is one.
-    fn runner(
+    /// The model with one input for the columns of all that these outputs need, where they need several, or whole numbers.
+    fn joined(
         &self,
-        input: &Port,
-        shape: &[usize],
+        sample: &[usize],
         outputs: &[&str],
         options: &RunOptions,
-    ) -> Result<(Box<dyn Runner>, Option<ByLibrary>), ModelError> {
-        let by = |place: &Path, refusal: Option<String>| {
-            let library = library::in_place(place).map_err(|reason| ModelError::Library { reason })?;
-            let runner = self.decoded.library_runner(&library, input, shape, outputs)?;
-            Ok((runner, Some(ByLibrary { library, refusal })))
-        };
-        match (&options.onnxruntime, options.engine) {
-            (Some(place), _) => by(place, None),
-            (None, Engine::OnnxRuntime) => by(&library::found().ok_or(ModelError::NoLibrary)?, None),
-            (None, Engine::BuiltIn) => Ok((self.decoded.runner(input, shape, outputs)?, None)),
-            (None, Engine::Auto) => match self.decoded.runner(input, shape, outputs) {
-                Err(refusal) if refusal.is_of_the_built_in() => match library::found() {
-                    Some(place) => by(&place, Some(refusal.why_not_built_in())),
-                    None => Err(refusal),
-                },
-                runner => Ok((runner?, None)),
-            },
+    ) -> Result<Option<(engine::Decoded, Port)>, ModelError> {
+        let needed = self.outline.needed(outputs);
+        let takes_rows = matches!(needed[..], [one] if one.element.starts_with("float"));
+        if options.input_name.is_some() || needed.is_empty() || takes_rows {
+            return Ok(None);
         }
+        let dim = sample.iter().product();
+        let Some(columns) = join::columns(&needed, dim) else {
+            let output = outputs.first().copied().unwrap_or_default();
+            // What is wrong with a single input is for its shape and its elements to say.
+            return match needed[..] {
+                [one] if one.element != "string" => Ok(None),
+                _ => Err(join::refusal(output, &needed, dim)),
+            };
+        };
+        Ok(Some((self.decoded.joined(&columns)?, join::port(&columns))))
     }
 
     /// The output of every sample.
@@ -260,6 +265,33 @@ impl OnnxModel {
 
     fn about(&self, cause: ModelError) -> Error {
         about(&self.name, cause)
+    }
+}
+
+/// What runs a model, and the library it is where it is one.
+fn runner(
+    decoded: &engine::Decoded,
+    input: &Port,
+    shape: &[usize],
+    outputs: &[&str],
+    options: &RunOptions,
+) -> Result<(Box<dyn Runner>, Option<ByLibrary>), ModelError> {
+    let by = |place: &Path, refusal: Option<String>| {
+        let library = library::in_place(place).map_err(|reason| ModelError::Library { reason })?;
+        let runner = decoded.library_runner(&library, input, shape, outputs)?;
+        Ok((runner, Some(ByLibrary { library, refusal })))
+    };
+    match (&options.onnxruntime, options.engine) {
+        (Some(place), _) => by(place, None),
+        (None, Engine::OnnxRuntime) => by(&library::found().ok_or(ModelError::NoLibrary)?, None),
+        (None, Engine::BuiltIn) => Ok((decoded.runner(input, shape, outputs)?, None)),
+        (None, Engine::Auto) => match decoded.runner(input, shape, outputs) {
+            Err(refusal) if refusal.is_of_the_built_in() => match library::found() {
+                Some(place) => by(&place, Some(refusal.why_not_built_in())),
+                None => Err(refusal),
+            },
+            runner => Ok((runner?, None)),
+        },
     }
 }
 

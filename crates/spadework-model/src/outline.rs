@@ -147,10 +147,8 @@ impl Outline {
     /// # Errors
     /// When there is no input of that name, or the outputs need others as well.
     pub fn input(&self, name: Option<&str>, outputs: &[&str]) -> Result<&Port, ModelError> {
-        let needed = self.behind(outputs);
         let output = || outputs.first().copied().unwrap_or_default().to_owned();
-        let needed: Vec<&Port> =
-            self.inputs.iter().filter(|port| needed.contains(port.name.as_str())).collect();
+        let needed = self.needed(outputs);
         let names = |ports: &[&Port]| ports.iter().map(|port| port.name.clone()).collect::<Vec<_>>();
         if let Some(asked) = name
             && !self.inputs.iter().any(|port| port.name == asked)
@@ -168,6 +166,12 @@ impl Outline {
             ([one], _) => Ok(one),
             (many, _) => Err(ModelError::ManyInputs { output: output(), inputs: names(many) }),
         }
+    }
+
+    /// The inputs that these outputs need, in the order of the model.
+    pub(super) fn needed(&self, outputs: &[&str]) -> Vec<&Port> {
+        let needed = self.behind(outputs);
+        self.inputs.iter().filter(|port| needed.contains(port.name.as_str())).collect()
     }
 
     /// The softmax that an output ends in, and the value before it; values that are only passed on are looked through.

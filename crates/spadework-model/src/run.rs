@@ -6,7 +6,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use spadework::checkpoint::{Resumable, StateReader, StateWriter, Work as Unfinished};
 use spadework::monitor::Stage;
-use spadework::samples::Values;
 use spadework::{Monitor, Samples};
 use spadework_io::Dataset;
 
@@ -161,7 +160,7 @@ impl Prepared {
         self.fit.moves_axes()
     }
 
-    /// Numbers that a sample gets of each output; none where an output is not one row a sample.
+    /// Numbers that a sample gets of each output; none where an output is not one row per sample.
     pub fn dims(&self) -> Vec<Option<usize>> {
         (0..self.outputs.len()).map(|at| Some(self.sample_shape(at).ok()?.iter().product())).collect()
     }
@@ -173,7 +172,7 @@ impl Prepared {
             self.runner.outputs()[at].as_ref().ok_or_else(|| ModelError::OpenShape { output: output() })?;
         match shape.split_first() {
             Some((&rows, rest)) if rows == self.fit.batch && !rest.contains(&0) => {
-                // One number a sample is a row of one.
+                // One number per sample is a row of one.
                 Ok(if rest.is_empty() { vec![1] } else { rest.to_vec() })
             }
             // With a single sample, whatever comes out belongs to it.
@@ -191,7 +190,7 @@ impl Prepared {
     /// Beside them, every thread holds what one batch makes. The last batch is filled up with its last sample.
     ///
     /// # Errors
-    /// When an output is not one row a sample or holds a number that is not finite, a batch fails, or the monitor stops
+    /// When an output is not one row per sample or holds a number that is not finite, a batch fails, or the monitor stops
     /// the run.
     pub fn run(&self, samples: &Samples<'_>, monitor: &dyn Monitor) -> Result<Vec<Dataset>> {
         self.run_here(samples, monitor).map_err(|cause| about(&self.model, cause))
@@ -338,11 +337,7 @@ impl Prepared {
         let mut batch = vec![0.0; self.fit.batch * dim];
         for (at, place) in batch.chunks_exact_mut(dim).enumerate() {
             let row = (rows.start + at).min(rows.end - 1);
-            let values = row * dim..(row + 1) * dim;
-            match samples.values() {
-                Values::F32(all) => self.fit.place(all[values].iter().copied(), place),
-                Values::F64(all) => self.fit.place(all[values].iter().map(|&value| value as f32), place),
-            }
+            self.fit.place(samples.values().singles(samples.place(row)).iter().copied(), place);
         }
         batch
     }

@@ -213,7 +213,7 @@ mod tests {
         assert!(message(&bytes).contains("cut off"), "{}", message(&bytes));
     }
 
-    /// Two bytes a node, each of which would take hundreds of bytes in memory and thousands in the engine.
+    /// Two bytes per node, each of which would take hundreds of bytes in memory and thousands in the engine.
     #[test]
     fn many_tiny_messages_are_refused() {
         let nodes = field(1, b"").repeat(MOST_PARTS + 1);

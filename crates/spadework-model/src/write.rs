@@ -1,5 +1,6 @@
 //! Writes a part of a graph as a model of its own: with the nodes, weights, input and outputs that it needs.
 
+use super::join::{Columns, JOINED};
 use super::plan::Part;
 use super::proto::{Graph, Model, Node, Tensor, element};
 use super::shapes::{Rewrite, Setting};
@@ -46,12 +47,19 @@ fn value_info(name: &str, kind: Option<(i32, &[usize])>) -> Vec<u8> {
             put_int(&mut dimension, 1, extent as i64);
             put(&mut extents, 1, &dimension);
         }
-        let (mut tensor, mut kind) = (Vec::new(), Vec::new());
-        put_int(&mut tensor, 1, i64::from(element));
-        put(&mut tensor, 2, &extents);
-        put(&mut kind, 1, &tensor);
-        put(&mut info, 2, &kind);
+        return tensor_info(name, element, &extents);
     }
+    info
+}
+
+/// Name and type of a tensor, by its encoded extents.
+fn tensor_info(name: &str, element: i32, extents: &[u8]) -> Vec<u8> {
+    let (mut info, mut tensor, mut kind) = (Vec::new(), Vec::new(), Vec::new());
+    put(&mut info, 1, name.as_bytes());
+    put_int(&mut tensor, 1, i64::from(element));
+    put(&mut tensor, 2, extents);
+    put(&mut kind, 1, &tensor);
+    put(&mut info, 2, &kind);
     info
 }
 
@@ -153,6 +161,72 @@ fn attribute(name: &str, setting: &Setting) -> Vec<u8> {
         }
     }
     written
+}
+
+/// The whole file with one input, whose columns go into several.
+pub(super) fn joined(model: &Model, graph: &Graph, bytes: &[u8], columns: &[Columns<'_>]) -> Vec<u8> {
+    let (mut written, mut weights, mut first) = (Vec::new(), Vec::new(), 0);
+    for (at, input) in columns.iter().enumerate() {
+        let (places, taken) = (format!("{JOINED}.{at}"), format!("{JOINED}.{at}.taken"));
+        put(&mut weights, 5, &integers(&places, first..first + input.width));
+        first += input.width;
+        let is_float = input.element == element::FLOAT;
+        let made = if is_float { input.name } else { &taken };
+        put(&mut written, 1, &node("Gather", &[JOINED, &places], made, ("axis", 1)));
+        if !is_float {
+            put(&mut written, 1, &node("Cast", &[&taken], input.name, ("to", i64::from(input.element))));
+        }
+    }
+    for node in &graph.nodes {
+        put(&mut written, 1, &bytes[node.span.clone()]);
+    }
+    put(&mut written, 2, b"graph");
+    for tensor in &graph.initializers {
+        put(&mut written, 5, &bytes[tensor.span.clone()]);
+    }
+    written.extend(weights);
+    put(&mut written, 11, &open_rows(JOINED, first));
+    let is_joined = |name: &str| columns.iter().any(|input| input.name == name);
+    for input in graph.inputs.iter().filter(|input| !is_joined(&input.name)) {
+        put(&mut written, 11, &bytes[input.span.clone()]);
+    }
+    for output in &graph.outputs {
+        put(&mut written, 12, &bytes[output.span.clone()]);
+    }
+    with_graph(model, bytes, &written)
+}
+
+/// A node with one output and an attribute that is an integer.
+fn node(operator: &str, inputs: &[&str], output: &str, (name, value): (&str, i64)) -> Vec<u8> {
+    let mut written = Vec::new();
+    for input in inputs {
+        put(&mut written, 1, input.as_bytes());
+    }
+    put(&mut written, 2, output.as_bytes());
+    put(&mut written, 4, operator.as_bytes());
+    put(&mut written, 5, &attribute(name, &Setting::Int(value)));
+    written
+}
+
+/// A tensor of integers in a row.
+fn integers(name: &str, values: std::ops::Range<usize>) -> Vec<u8> {
+    let mut written = Vec::new();
+    put_int(&mut written, 1, values.len() as i64);
+    put_int(&mut written, 2, i64::from(element::INT64));
+    put(&mut written, 8, name.as_bytes());
+    let raw: Vec<u8> = values.flat_map(|value| (value as i64).to_le_bytes()).collect();
+    put(&mut written, 9, &raw);
+    written
+}
+
+/// Rows of so many numbers of single precision, any number of them.
+fn open_rows(name: &str, width: usize) -> Vec<u8> {
+    let (mut rows, mut columns, mut extents) = (Vec::new(), Vec::new(), Vec::new());
+    put(&mut rows, 2, b"rows");
+    put_int(&mut columns, 1, width as i64);
+    put(&mut extents, 1, &rows);
+    put(&mut extents, 1, &columns);
+    tensor_info(name, element::FLOAT, &extents)
 }
 
 /// The whole file with weights that lay in files of their own.

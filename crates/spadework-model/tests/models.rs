@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use spadework::checkpoint::{Checkpoints, Work};
-use spadework::samples::Values;
 use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
 use spadework_model::{Engine, Extent, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
@@ -30,10 +29,7 @@ fn array(name: &str, key: &str) -> Dataset {
 }
 
 fn numbers(samples: &Samples<'_>) -> Vec<f32> {
-    match samples.values() {
-        Values::F32(values) => values.to_vec(),
-        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-    }
+    samples.values().all_singles().into_owned()
 }
 
 fn assert_near(got: &Dataset, expected: &Dataset, what: &str) {

@@ -43,7 +43,7 @@ fn loaded(argument: &str, folder: &Path) -> Dataset {
 fn numbers(samples: &Samples<'_>) -> Vec<f32> {
     match samples.values() {
         Values::F32(values) => values.to_vec(),
-        Values::F64(_) => panic!("logits are float32"),
+        _ => panic!("logits are float32"),
     }
 }
 

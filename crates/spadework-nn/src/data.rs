@@ -1,7 +1,6 @@
 //! Samples with their classes, as networks take them.
 
 use spadework::Samples;
-use spadework::samples::Values;
 use spadework_io::{Dataset, Labels};
 
 use crate::network::Network;
@@ -73,7 +72,7 @@ impl Examples {
         &self.samples[index * self.size..(index + 1) * self.size]
     }
 
-    /// Classes, one a row.
+    /// Classes, one per row.
     pub fn labels(&self) -> &[usize] {
         &self.labels
     }
@@ -106,10 +105,7 @@ impl Examples {
 
 /// Values in the precision that networks compute in.
 pub fn to_floats(samples: &Samples<'_>) -> Vec<f32> {
-    match samples.values() {
-        Values::F32(values) => values.to_vec(),
-        Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-    }
+    samples.values().all_singles().into_owned()
 }
 
 /// The shape of images in data whose files say it: three extents as they are, two as one channel, one as a row.
@@ -142,7 +138,7 @@ mod tests {
         );
         assert!(Examples::new(vec![0.0; 6], 2, &[0, -1, 2], 3).is_err());
         let error = Examples::new(vec![0.0; 6], 2, &[0, 1], 3).unwrap_err();
-        assert_eq!(error.to_string(), "expected 3 labels, one a sample, got 2");
+        assert_eq!(error.to_string(), "expected 3 labels, one per sample, got 2");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub enum Error {
     )]
     Label { largest: usize, got: i64, sample: usize },
     /// As many of these as of the samples are needed.
-    #[error("expected {expected} {what}, one a sample, got {got}")]
+    #[error("expected {expected} {what}, one per sample, got {got}")]
     Count { what: &'static str, expected: usize, got: usize },
     /// Data without labels.
     #[error("{name}: labels are needed and the data bring none")]

@@ -69,6 +69,23 @@ pub(crate) fn name_classes<P: Iterator<Item = (i64, usize)>>(
     named.len() == outputs || are_mostly_found(predicted())
 }
 
+/// Which of some samples are right, by labels of all inputs that are classes of the outputs; `None` where no labels say what is right.
+/// `predicted` are indices of samples with their classes.
+pub(crate) fn right<P: Iterator<Item = (usize, usize)>>(
+    labels: Option<&[i64]>,
+    inputs: usize,
+    outputs: usize,
+    predicted: impl Fn() -> P,
+) -> Result<Option<Vec<bool>>> {
+    let Some(labels) = labels else { return Ok(None) };
+    if labels.len() != inputs {
+        return Err(Error::LabelCount { samples: inputs, labels: labels.len() });
+    }
+    let named = || predicted().map(|(index, class)| (labels[index], class));
+    let is_right = |(label, class): (i64, usize)| label == class as i64;
+    Ok(name_classes(labels, outputs, named).then(|| named().map(is_right).collect()))
+}
+
 /// Whether the samples of most labels are taken for their label at least as often as for any other class.
 fn are_mostly_found(predicted: impl Iterator<Item = (i64, usize)>) -> bool {
     let mut counts = BTreeMap::<i64, BTreeMap<i64, usize>>::new();
@@ -96,7 +113,7 @@ pub fn predictions(outputs: &Samples<'_>) -> Vec<usize> {
     }
     match outputs.values() {
         Values::F32(values) => by_row(values, outputs.dim()),
-        Values::F64(values) => by_row(values, outputs.dim()),
+        values => by_row(&values.all_doubles(), outputs.dim()),
     }
 }
 

@@ -30,8 +30,13 @@ pub(crate) struct BlackBox<'a, M> {
 }
 
 impl<'a, M> BlackBox<'a, M> {
-    /// A model that was not run yet, for so many rounds at most.
-    pub(crate) fn new(model: M, rounds: u64, monitor: &'a dyn Monitor) -> Self {
+    /// A model that was not run yet; `variants` take the copies that break samples, where somebody wants to see them.
+    pub(crate) fn new(
+        model: M,
+        rounds: u64,
+        variants: Option<BTreeMap<usize, Variant>>,
+        monitor: &'a dyn Monitor,
+    ) -> Self {
         Self {
             model,
             monitor,
@@ -40,7 +45,7 @@ impl<'a, M> BlackBox<'a, M> {
             batches: 0,
             rounds_done: 0,
             rounds,
-            variants: None,
+            variants,
             journal: None,
         }
     }
@@ -92,11 +97,17 @@ impl<'a, M> BlackBox<'a, M> {
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
-        let outputs = self.any_outputs(rows, dim)?;
-        if outputs.dim() < 2 {
-            return Err(Error::NoMargin { outputs: outputs.dim() }.into());
-        }
-        Ok(outputs)
+        at_least_two(self.any_outputs(rows, dim)?)
+    }
+
+    /// The outputs of some rows, in whatever precision they are, of at least two columns.
+    pub(crate) fn classes_of<E: From<Error>>(&mut self, rows: &Samples<'_>) -> Result<Samples<'static>, E>
+    where
+        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+    {
+        let outputs = self.run(rows)?;
+        self.count(rows.len())?;
+        at_least_two(outputs)
     }
 
     /// The outputs of some rows.
@@ -117,7 +128,7 @@ impl<'a, M> BlackBox<'a, M> {
                 known
             }
             known => {
-                let outputs = self.run(rows, dim)?;
+                let outputs = self.run(&single_precision(rows, dim)?)?;
                 if let Some(journal) = &mut self.journal {
                     journal.compare(asked, known.as_ref().map(Answer::of), Answer::of(&outputs));
                 }
@@ -129,12 +140,12 @@ impl<'a, M> BlackBox<'a, M> {
     }
 
     /// Runs the model.
-    fn run<E: From<Error>>(&mut self, rows: Vec<f32>, dim: usize) -> Result<Samples<'static>, E>
+    fn run<E: From<Error>>(&mut self, rows: &Samples<'_>) -> Result<Samples<'static>, E>
     where
         M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
     {
-        let count = rows.len() / dim;
-        let outputs = (self.model)(&Samples::from_f32(count, dim, rows).map_err(Error::from)?)?;
+        let count = rows.len();
+        let outputs = (self.model)(rows)?;
         if outputs.len() != count {
             let mismatch = spadework::Error::ShapeMismatch { input_rows: count, output_rows: outputs.len() };
             return Err(Error::from(mismatch).into());
@@ -174,7 +185,7 @@ impl<'a, M> BlackBox<'a, M> {
             return Ok(margins);
         }
         let seen = self.variants.is_some().then(|| rows.clone());
-        let outputs = self.run(rows, dim)?;
+        let outputs = self.run(&single_precision(rows, dim)?)?;
         let margins = leads_of(&outputs, classes.iter().copied());
         if let (Some(rows), Some(variants)) = (seen, &mut self.variants) {
             let found = predictions(&outputs);
@@ -196,4 +207,16 @@ impl<'a, M> BlackBox<'a, M> {
         }
         Ok(margins)
     }
+}
+
+/// Outputs that have a margin.
+fn at_least_two<E: From<Error>>(outputs: Samples<'static>) -> Result<Samples<'static>, E> {
+    if outputs.dim() < 2 {
+        return Err(Error::NoMargin { outputs: outputs.dim() }.into());
+    }
+    Ok(outputs)
+}
+
+fn single_precision(rows: Vec<f32>, dim: usize) -> Result<Samples<'static>, Error> {
+    Ok(Samples::from_f32(rows.len() / dim, dim, rows)?)
 }

@@ -58,6 +58,19 @@ pub enum Error {
         /// Numbers per output of this one.
         got: usize,
     },
+    /// A variant that is not one of every sample.
+    #[error(
+        "a variant must have the shape of the samples, {} × {}, got {} × {} in variant {variant} (counted from 0)",
+        expected[0], expected[1], got[0], got[1]
+    )]
+    VariantShape {
+        /// Which variant, counted from 0.
+        variant: usize,
+        /// Samples, and numbers per sample.
+        expected: [usize; 2],
+        /// What was returned.
+        got: [usize; 2],
+    },
     /// The copies of a search are no cloud around a sample.
     #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]
     ProbedManifold,

@@ -24,7 +24,7 @@ use spadework::error::{Error, Result};
 use spadework::graph::Graph;
 use spadework::neighbors::squared_distance_between;
 use spadework::pipeline::SpadeReport;
-use spadework::samples::{Samples, Side, Values};
+use spadework::samples::{Samples, Side};
 use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{NodeScores, Spread, largest};
 use spadework::threads::with_threads;
@@ -233,10 +233,7 @@ struct Leads {
 impl Leads {
     fn new(graph: &Graph, inputs: Option<&Samples<'_>>, outputs: &Samples<'_>) -> Self {
         let dim = outputs.dim();
-        let outputs = match outputs.values() {
-            Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-            Values::F64(values) => values.to_vec(),
-        };
+        let outputs = outputs.values().all_doubles().into_owned();
         let edges = Edges::new(graph, inputs);
         let mut leads =
             Self { dim, outputs, class_scales: Vec::new(), local_scales: vec![1.0; graph.nodes()] };

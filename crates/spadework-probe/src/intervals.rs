@@ -7,13 +7,44 @@
 //! - Two models on different samples: [`unpaired_shares`] (Newcombe 1998, "Interval estimation for the difference between
 //!   independent proportions", method 10).
 //!
-//! Intervals are about samples of the same source: they do not know whether an estimate is biased.
+//! Intervals are about samples of the same source: they do not know whether an estimate is biased. A gate asks about one side only,
+//! whether a model is worse: its intervals are those of [`Confidence::OneSided`].
 
-/// Confidence level of every interval here.
-pub const LEVEL: f64 = 0.95;
+/// How sure an interval is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Confidence {
+    /// A 95 % interval, for estimates: the truth is outside in 5 % of cases, on either side.
+    #[default]
+    TwoSided,
+    /// A 90 % interval, for decisions: the truth is beyond each of its ends in 5 % of cases.
+    OneSided,
+}
 
-/// Half of what lies outside is above this many standard deviations of a normal distribution.
-const Z: f64 = 1.959_963_984_540_054;
+impl Confidence {
+    /// How often the interval covers the truth.
+    pub fn level(self) -> f64 {
+        match self {
+            Self::TwoSided => 0.95,
+            Self::OneSided => 0.9,
+        }
+    }
+
+    /// How often the truth is below the upper end.
+    fn tail(self) -> f64 {
+        match self {
+            Self::TwoSided => 0.975,
+            Self::OneSided => 0.95,
+        }
+    }
+
+    /// The quantile of a normal distribution at the tail.
+    fn z(self) -> f64 {
+        match self {
+            Self::TwoSided => 1.959_963_984_540_054,
+            Self::OneSided => 1.644_853_626_951_472_2,
+        }
+    }
+}
 
 /// A number that was estimated from samples, with its 95 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,10 +90,18 @@ impl Estimated {
     }
 
     /// An estimate with a standard error, whose interval is Student's with n − 1 degrees of freedom.
-    pub fn with_standard_error(estimate: f64, standard_error: f64, n: usize) -> Self {
+    pub fn with_standard_error(estimate: f64, standard_error: f64, n: usize, confidence: Confidence) -> Self {
         // One sample says nothing about others, however small its error seems.
-        let half = if n < 2 { f64::INFINITY } else { student(n - 1) * standard_error };
+        let half = if n < 2 { f64::INFINITY } else { student(n - 1, confidence) * standard_error };
         Self { estimate, lower: estimate - half, upper: estimate + half, n }
+    }
+
+    /// The ends of a 95 % interval moved to those of another confidence, as of a normal distribution.
+    #[must_use]
+    pub fn at(self, confidence: Confidence) -> Self {
+        let part = confidence.z() / Confidence::TwoSided.z();
+        let moved = |end: f64| self.estimate + part * (end - self.estimate);
+        Self { lower: moved(self.lower), upper: moved(self.upper), ..self }
     }
 
     /// An estimate whose interval is known.
@@ -77,7 +116,7 @@ impl Estimated {
     }
 }
 
-/// A model less its baseline, with a 95 % confidence interval: negative where the model is worse.
+/// A model less its baseline, with a confidence interval: negative where the model is worse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Difference {
@@ -87,17 +126,19 @@ pub struct Difference {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
+    /// How sure the interval is.
+    pub confidence: Confidence,
     /// Samples of the model; of the baseline too where they are paired.
     pub n: usize,
-    /// Two-sided probability of a difference this large between equal models; none where no test was made.
+    /// Probability of a difference this large between equal models, one-sided where the confidence is: none where no test was made.
     pub p: Option<f64>,
     /// Samples that the baseline has and the model does not; none where samples are not paired or are not yes or no.
     pub lost: Option<usize>,
 }
 
 impl Difference {
-    /// Whether the model is smaller than its baseline by at most `limit`. Where no sample was lost nothing has dropped, however
-    /// few samples there are.
+    /// Whether the model is smaller than its baseline by at most `limit`. A model that lost no sample of its baseline's has not
+    /// dropped, however few samples there are: the same model must pass its own gate.
     pub fn drops_at_most(&self, limit: f64) -> Decision {
         match self.lost {
             Some(0) => Decision::Kept,
@@ -118,11 +159,20 @@ impl Difference {
 /// # Panics
 /// When there are no samples, or more successes than samples.
 pub fn wilson(successes: usize, n: usize) -> Estimated {
+    wilson_at(successes, n, Confidence::TwoSided)
+}
+
+/// The same with another confidence.
+///
+/// # Panics
+/// As [`wilson`].
+pub fn wilson_at(successes: usize, n: usize, confidence: Confidence) -> Estimated {
     assert!(n > 0 && successes <= n, "{successes} of {n} is not a share");
+    let z = confidence.z();
     let (count, share) = (n as f64, successes as f64 / n as f64);
-    let shrink = 1.0 + Z * Z / count;
-    let center = (share + Z * Z / (2.0 * count)) / shrink;
-    let half = Z * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt() / shrink;
+    let shrink = 1.0 + z * z / count;
+    let center = (share + z * z / (2.0 * count)) / shrink;
+    let half = z * (share * (1.0 - share) / count + z * z / (4.0 * count * count)).sqrt() / shrink;
     // At the ends of the scale the interval ends there too; the roots differ by rounding alone.
     let lower = if successes == 0 { 0.0 } else { center - half };
     let upper = if successes == n { 1.0 } else { center + half };
@@ -143,7 +193,7 @@ pub fn share(samples: &[bool]) -> Estimated {
 /// When there are no numbers.
 pub fn mean(values: &[f64]) -> Estimated {
     let (mean, standard_error) = mean_and_error(values);
-    Estimated::with_standard_error(mean, standard_error, values.len())
+    Estimated::with_standard_error(mean, standard_error, values.len(), Confidence::TwoSided)
 }
 
 /// The difference of two shares on the same samples: `model` less `baseline`.
@@ -151,6 +201,14 @@ pub fn mean(values: &[f64]) -> Estimated {
 /// # Panics
 /// When there are no samples, or not the same number of both.
 pub fn paired_shares(baseline: &[bool], model: &[bool]) -> Difference {
+    paired_shares_at(baseline, model, Confidence::TwoSided)
+}
+
+/// The same with another confidence.
+///
+/// # Panics
+/// As [`paired_shares`].
+pub fn paired_shares_at(baseline: &[bool], model: &[bool], confidence: Confidence) -> Difference {
     assert!(baseline.len() == model.len() && !model.is_empty(), "both models on the same samples");
     let pairs = || baseline.iter().zip(model);
     let lost = pairs().filter(|&(&before, &now)| before && !now).count();
@@ -160,13 +218,17 @@ pub fn paired_shares(baseline: &[bool], model: &[bool]) -> Difference {
     let part = |count: usize| (count as f64 + 1.0) / (n as f64 + 2.0);
     let center = part(gained) - part(lost);
     let variance = (part(gained) + part(lost) - center * center) / (n as f64 + 2.0);
-    let half = Z * variance.sqrt();
+    let half = confidence.z() * variance.sqrt();
     Difference {
         difference: (gained as f64 - lost as f64) / n as f64,
         lower: (center - half).max(-1.0),
         upper: (center + half).min(1.0),
+        confidence,
         n,
-        p: Some(mcnemar(lost, gained)),
+        p: Some(match confidence {
+            Confidence::TwoSided => mcnemar(lost, gained),
+            Confidence::OneSided => at_least_as_many_lost(lost, gained),
+        }),
         lost: Some(lost),
     }
 }
@@ -178,11 +240,11 @@ pub fn paired_shares(baseline: &[bool], model: &[bool]) -> Difference {
 pub fn paired_means(baseline: &[f64], model: &[f64]) -> Difference {
     assert_eq!(baseline.len(), model.len(), "both models on the same samples");
     let differences: Vec<f64> = baseline.iter().zip(model).map(|(before, now)| now - before).collect();
-    Difference::from(mean(&differences))
+    Difference::of(mean(&differences), Confidence::TwoSided)
 }
 
-/// The difference of two shares on different samples: `model` less `baseline`.
-pub fn unpaired_shares(baseline: &Estimated, model: &Estimated) -> Difference {
+/// The difference of two shares on different samples: `model` less `baseline`, whose intervals have that confidence.
+pub fn unpaired_shares(baseline: &Estimated, model: &Estimated, confidence: Confidence) -> Difference {
     let difference = model.estimate - baseline.estimate;
     let below = f64::hypot(model.estimate - model.lower, baseline.upper - baseline.estimate);
     let above = f64::hypot(model.upper - model.estimate, baseline.estimate - baseline.lower);
@@ -190,17 +252,18 @@ pub fn unpaired_shares(baseline: &Estimated, model: &Estimated) -> Difference {
         difference,
         lower: (difference - below).max(-1.0),
         upper: (difference + above).min(1.0),
+        confidence,
         n: model.n,
         p: None,
         lost: None,
     }
 }
 
-impl From<Estimated> for Difference {
-    /// Of an estimate that is the mean of differences.
-    fn from(estimated: Estimated) -> Self {
+impl Difference {
+    /// Of an estimate that is the mean of differences, whose interval has that confidence.
+    pub fn of(estimated: Estimated, confidence: Confidence) -> Self {
         let Estimated { estimate, lower, upper, n } = estimated;
-        Self { difference: estimate, lower, upper, n, p: None, lost: None }
+        Self { difference: estimate, lower, upper, confidence, n, p: None, lost: None }
     }
 }
 
@@ -217,14 +280,24 @@ pub fn mcnemar(lost: usize, gained: usize) -> f64 {
     if 2 * few == changed {
         return 1.0;
     }
-    // The smaller tail of a binomial distribution; logarithms, since the terms of a thousand samples are too small for a double.
-    let mut log_term = -(changed as f64) * std::f64::consts::LN_2;
+    (2.0 * binomial_tail(few, changed)).min(1.0)
+}
+
+/// McNemar's exact test of one side: the probability that of so many samples that changed at least as many were lost.
+fn at_least_as_many_lost(lost: usize, gained: usize) -> f64 {
+    binomial_tail(gained, lost + gained)
+}
+
+/// The probability of at most `few` heads in so many tosses of a coin; logarithms, since the terms of a thousand tosses are too small
+/// for a double.
+fn binomial_tail(few: usize, tosses: usize) -> f64 {
+    let mut log_term = -(tosses as f64) * std::f64::consts::LN_2;
     let mut tail = log_term.exp();
     for count in 1..=few {
-        log_term += ((changed - count + 1) as f64 / count as f64).ln();
+        log_term += ((tosses - count + 1) as f64 / count as f64).ln();
         tail += log_term.exp();
     }
-    (2.0 * tail).min(1.0)
+    tail.min(1.0)
 }
 
 /// The mean and its standard error, 0 of a single number.
@@ -236,24 +309,24 @@ fn mean_and_error(values: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0).max(1.0) / n).sqrt())
 }
 
-/// The 97.5 % quantile of Student's distribution.
+/// The quantile of Student's distribution at the tail.
 ///
 /// Exact for one degree of freedom and for two; from three on the expansion of Cornish and Fisher, within 0.2 %, and within
 /// 1e-5 from twelve on.
-fn student(freedom: usize) -> f64 {
+fn student(freedom: usize, confidence: Confidence) -> f64 {
     debug_assert!(freedom > 0, "no spread without two samples");
-    let tail: f64 = f64::midpoint(1.0, LEVEL);
+    let (tail, z) = (confidence.tail(), confidence.z());
     match freedom {
         1 => (std::f64::consts::PI * (tail - 0.5)).tan(),
         2 => (2.0 * tail - 1.0) / (2.0 * tail * (1.0 - tail)).sqrt(),
         _ => {
             let v = freedom as f64;
             let terms = [
-                Z,
-                (Z.powi(3) + Z) / 4.0,
-                (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0,
-                (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / 384.0,
-                (79.0 * Z.powi(9) + 776.0 * Z.powi(7) + 1482.0 * Z.powi(5) - 1920.0 * Z.powi(3) - 945.0 * Z)
+                z,
+                (z.powi(3) + z) / 4.0,
+                (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0,
+                (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0,
+                (79.0 * z.powi(9) + 776.0 * z.powi(7) + 1482.0 * z.powi(5) - 1920.0 * z.powi(3) - 945.0 * z)
                     / 92160.0,
             ];
             terms.iter().rev().fold(0.0, |sum, term| sum / v + term)
@@ -284,6 +357,37 @@ mod tests {
             is_close(found.upper, upper, 1e-14);
         }
         assert_eq!(share(&[true, false, false]), wilson(1, 3));
+    }
+
+    /// The ends of a gate, by SciPy: `proportion_ci(confidence_level=0.9, method="wilson")`, `t.ppf(0.95, freedom)`, and the formula
+    /// of Bonett and Price with `norm.ppf(0.95)`; p by `binomtest(lost, lost + gained, alternative="greater").pvalue`.
+    #[test]
+    fn gates_have_one_sided_bounds() {
+        for (successes, n, lower, upper) in [
+            (0, 10, 0.0, 0.212_941_970_083_406_98),
+            (43, 100, 0.351_469_858_019_358_2, 0.512_218_122_890_286_1),
+            (500, 500, 0.994_618_035_370_158_1, 1.0),
+            (9920, 10_000, 0.990_395_784_949_858_2, 0.993_338_061_583_235_8),
+        ] {
+            let found = wilson_at(successes, n, Confidence::OneSided);
+            is_close(found.lower, lower, 1e-14);
+            is_close(found.upper, upper, 1e-14);
+        }
+        let expected = [(1, 6.313_751_514_675_037), (2, 2.919_985_580_353_724_2)];
+        for (freedom, quantile) in expected {
+            is_close(student(freedom, Confidence::OneSided), quantile, 1e-12);
+        }
+        is_close(student(9, Confidence::OneSided), 1.833_112_932_656_237, 3e-5);
+        let lost = |lost: usize, n: usize| -> Vec<bool> { (0..n).map(|at| at >= lost).collect() };
+        let found = paired_shares_at(&lost(0, 1000), &lost(6, 1000), Confidence::OneSided);
+        is_close(found.lower, -0.010_620_648_671_056_96, 1e-14);
+        is_close(found.upper, -0.001_355_399_233_134_658_5, 1e-14);
+        assert_eq!((found.p, found.confidence.level()), (Some(1.0 / 64.0), 0.9));
+        is_close(at_least_as_many_lost(80, 40), 0.000_165_200_009_195_659, 1e-14);
+        assert_eq!((at_least_as_many_lost(0, 3), at_least_as_many_lost(0, 0)), (1.0, 1.0));
+        // Of a Student interval, and of a normal one, the halves are in the ratio of the quantiles.
+        let narrower = Estimated::new(0.5, 0.5 - 1.959_963_984_540_054, 0.6, 9).at(Confidence::OneSided);
+        is_close(narrower.lower, 0.5 - 1.644_853_626_951_472_2, 1e-15);
     }
 
     /// By SciPy: `scipy.stats.binomtest(lost, lost + gained).pvalue`.
@@ -334,7 +438,11 @@ mod tests {
             ((56, 70), (48, 80), 0.052_431_472_402_364_98, 0.333_872_654_036_906_14),
             ((495, 500), (980, 1000), -0.004_942_777_070_613_986, 0.022_124_721_390_084_51),
         ] {
-            let found = unpaired_shares(&wilson(baseline.0, baseline.1), &wilson(model.0, model.1));
+            let found = unpaired_shares(
+                &wilson(baseline.0, baseline.1),
+                &wilson(model.0, model.1),
+                Confidence::TwoSided,
+            );
             is_close(found.lower, lower, 1e-14);
             is_close(found.upper, upper, 1e-14);
         }
@@ -364,7 +472,7 @@ mod tests {
             (29, 2.045_229_642_132_703, 1e-7),
             (9999, 1.960_201_263_621_357, 1e-12),
         ] {
-            is_close(student(freedom), expected, error);
+            is_close(student(freedom, Confidence::TwoSided), expected, error);
         }
     }
 

@@ -27,8 +27,9 @@ impl Answer {
     pub(crate) fn of(outputs: &Samples<'_>) -> Self {
         let dim = outputs.dim();
         match outputs.values() {
-            Values::F32(values) => Answer::Singles { dim, values: values.to_vec() },
             Values::F64(values) => Answer::Doubles { dim, values: values.to_vec() },
+            // Single precision holds all others.
+            values => Answer::Singles { dim, values: values.all_singles().into_owned() },
         }
     }
 

@@ -26,6 +26,7 @@ mod sample_facts;
 mod search;
 mod smoothness;
 mod task;
+mod variants;
 
 pub use accuracy::{accuracy, correct, predictions};
 pub use batch::{ProbedSample, Scatter, Variant};
@@ -35,7 +36,7 @@ pub use grid::{ChannelOrder, Grid};
 pub use kind::{Probe, ProbeKind, ProbeNorm};
 pub use margins::{MarginKind, Margins};
 pub use neighborhood_overlap::NeighborhoodOverlap;
-pub use output_change::{OutputChange, ProbedOutputs, probe_regressor};
+pub use output_change::{OutputChange, ProbedOutputs, probe_regressor, spread};
 pub use probe::{
     PROBES, ProbeOutcome, ProbeParams, ProbeSummary, Probed, broken_variants, probe_model, probed_manifold,
 };
@@ -43,3 +44,4 @@ pub use radius::parse_radius;
 pub use sample_facts::SampleFacts;
 pub use smoothness::{Smoothness, smoothness_ranks};
 pub use task::{OutputKind, Task};
+pub use variants::{VariantParams, Varied, VariedSample, VariedSummary, probe_variants};

@@ -64,7 +64,7 @@ impl Margins {
             Some(labels) => leads_of(outputs, labels.iter().map(|&label| label as usize)),
             None => match outputs.values() {
                 Values::F32(values) => values.chunks_exact(outputs.dim()).map(lead_of_largest).collect(),
-                Values::F64(values) => values.chunks_exact(outputs.dim()).map(lead_of_largest).collect(),
+                values => values.all_doubles().chunks_exact(outputs.dim()).map(lead_of_largest).collect(),
             },
         };
         let kind = if labels.is_some() { MarginKind::Labeled } else { MarginKind::Predicted };
@@ -76,7 +76,7 @@ impl Margins {
         self.kind
     }
 
-    /// The margins, one a sample.
+    /// The margins, one per sample.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -107,7 +107,7 @@ pub(crate) fn leads_of(outputs: &Samples<'_>, classes: impl IntoIterator<Item = 
     }
     match outputs.values() {
         Values::F32(values) => by_row(values, outputs.dim(), classes),
-        Values::F64(values) => by_row(values, outputs.dim(), classes),
+        values => by_row(&values.all_doubles(), outputs.dim(), classes),
     }
 }
 

@@ -11,7 +11,7 @@ use spadework::pipeline::SpadeReport;
 use spadework::samples::Samples;
 use spadework::scores::{EdgeMean, SampleOverlaps};
 
-use crate::intervals::{Difference, Estimated};
+use crate::intervals::{Confidence, Difference, Estimated};
 
 /// How many of its input neighbors every sample keeps, with the k asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,8 @@ impl NeighborhoodOverlap {
     /// The overlap of all of them with its 95 % confidence interval.
     pub fn estimate(&self) -> Estimated {
         let EdgeMean { mean, standard_error, .. } = EdgeMean::of(&self.input, self.samples.shares());
-        Estimated::with_standard_error(mean, standard_error, self.input.nodes()).within_unit()
+        let nodes = self.input.nodes();
+        Estimated::with_standard_error(mean, standard_error, nodes, Confidence::TwoSided).within_unit()
     }
 
     /// This overlap less that of another model on the same input graph, paired by samples.
@@ -53,19 +54,20 @@ impl NeighborhoodOverlap {
     /// # Panics
     /// When the other model has another number of samples.
     pub fn less(&self, other: &Self) -> Difference {
-        self.less_shares(other.samples.shares())
+        self.less_shares(other.samples.shares(), Confidence::TwoSided)
     }
 
     /// This overlap less that of another model on the same input graph, whose shares are known sample by sample.
     ///
     /// # Panics
     /// When there is not one share per sample.
-    pub fn less_shares(&self, shares: &[f64]) -> Difference {
+    pub fn less_shares(&self, shares: &[f64], confidence: Confidence) -> Difference {
         assert_eq!(self.input.nodes(), shares.len(), "both models on the same samples");
         let pairs = self.samples.shares().iter().zip(shares);
         let differences: Vec<f64> = pairs.map(|(own, other)| own - other).collect();
         let EdgeMean { mean, standard_error, .. } = EdgeMean::of(&self.input, &differences);
-        Estimated::with_standard_error(mean, standard_error, self.input.nodes()).into()
+        let nodes = self.input.nodes();
+        Difference::of(Estimated::with_standard_error(mean, standard_error, nodes, confidence), confidence)
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Of a sample x, a search looks for the x' with ‖x' − x‖ ≤ ε that moves the outputs furthest: every number of x is moved by +step or
 //! −step, and signs of ever smaller runs of numbers are turned around where that moves the outputs further. Changes are Euclidean
-//! lengths in units of the outputs' spread (the standard deviation of all of them), so that 1 is as much as samples typically differ.
+//! lengths in units of a spread (the standard deviation of the targets, or of the outputs), so that 1 is as much as samples typically
+//! differ.
 //! What is found is a lower bound of the largest change. Of a linear model yᵀ = wᵀx it is ε‖w‖₁ once runs are single numbers.
 
 use rand::RngExt;
@@ -31,7 +32,7 @@ pub struct ProbedOutputs {
     pub samples: Vec<OutputChange>,
     /// Rows that went through the model.
     pub evaluations: u64,
-    /// The unit of the changes: the standard deviation of the outputs.
+    /// The unit of the changes.
     pub spread: f64,
 }
 
@@ -45,7 +46,7 @@ pub struct OutputChange {
     pub change: f64,
 }
 
-/// Probes a regressor; `outputs` are those of all inputs, and set the unit.
+/// Probes a regressor; `spread` is the unit of the changes, as [`spread`] finds it of targets or outputs.
 ///
 /// # Errors
 /// As [`probe_model`](crate::probe_model).
@@ -53,7 +54,7 @@ pub struct OutputChange {
 /// ```
 /// use spadework::samples::Values;
 /// use spadework::{Samples, Silent};
-/// use spadework_probe::{Error, ProbeParams, probe_regressor};
+/// use spadework_probe::{Error, ProbeParams, probe_regressor, spread};
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
 ///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
 ///     let outputs: Vec<f32> = x.chunks_exact(2).map(|x| 3.0 * x[0] - x[1]).collect();
@@ -61,14 +62,14 @@ pub struct OutputChange {
 /// };
 /// let inputs = Samples::from_f32(4, 2, vec![0.0, 0.5, 0.25, -1.0, 1.0, 1.0, -1.0, 0.0])?;
 /// let params = ProbeParams::new("linf:0.1".parse().unwrap()).with_probes(20);
-/// let found = probe_regressor(&inputs, &model(&inputs)?, model, &params, &Silent)?;
+/// let found = probe_regressor(&inputs, spread(&model(&inputs)?), model, &params, &Silent)?;
 /// // 0.1 · (3 + 1) in units of the spread, but where the inputs end: at 1 and at −1.
 /// assert!((found.samples[0].change * found.spread - 0.4).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
 pub fn probe_regressor<E: From<Error>, M>(
     inputs: &Samples<'_>,
-    outputs: &Samples<'_>,
+    spread: f64,
     model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
@@ -81,8 +82,7 @@ where
     let chosen = params.chosen(inputs.len());
     let rounds = chosen.chunks(BATCH).len() as u64 * (params.probes as u64 + 1);
     let journal = Journal::new("changes", inputs, format!("{params:?}"), monitor);
-    let mut model = BlackBox::new(model, rounds, monitor).with_journal(journal);
-    let spread = spread_of(outputs);
+    let mut model = BlackBox::new(model, rounds, None, monitor).with_journal(journal);
     let range = range_of(inputs);
     let mut changes = model.take_up();
     for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
@@ -176,15 +176,11 @@ fn distance(a: &Samples<'_>, b: &Samples<'_>, row: usize) -> f64 {
 }
 
 fn row_of(samples: &Samples<'_>, row: usize) -> Vec<f64> {
-    let place = row * samples.dim()..(row + 1) * samples.dim();
-    match samples.values() {
-        Values::F32(values) => values[place].iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => values[place].to_vec(),
-    }
+    samples.values().doubles(samples.place(row)).into_owned()
 }
 
-/// The standard deviation of outputs: the root mean square distance to their mean.
-fn spread_of(outputs: &Samples<'_>) -> f64 {
+/// The standard deviation of targets or outputs: the root mean square distance to their mean.
+pub fn spread(outputs: &Samples<'_>) -> f64 {
     let rows: Vec<Vec<f64>> = (0..outputs.len()).map(|row| row_of(outputs, row)).collect();
     let count = rows.len() as f64;
     let mean: Vec<f64> =
@@ -197,6 +193,6 @@ fn spread_of(outputs: &Samples<'_>) -> f64 {
 fn range_of(inputs: &Samples<'_>) -> Range {
     match inputs.values() {
         Values::F32(values) => Range::of(values.iter().copied()),
-        Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+        values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
     }
 }

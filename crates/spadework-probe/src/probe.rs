@@ -21,7 +21,7 @@ use spadework::random::{Purpose, drawn, stream};
 use spadework::samples::Values;
 use spadework::{Error as CoreError, PairedSamples, Samples};
 
-use crate::accuracy::{name_classes, predictions};
+use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::BlackBox;
 use crate::block_tree::BlockTree;
@@ -146,7 +146,7 @@ impl ProbeParams {
     fn copies(&self, inputs: &Samples<'_>) -> Copies {
         let range = match inputs.values() {
             Values::F32(values) => Range::of(values.iter().copied()),
-            Values::F64(values) => Range::of(values.iter().map(|&value| value as f32)),
+            values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
         };
         let grid = self.grid.unwrap_or(Grid::line(inputs.dim()));
         Copies { probe: self.probe, grid, range, seed: self.seed }
@@ -303,16 +303,12 @@ impl Probed {
 
     /// The samples that are right, by labels that are classes.
     fn right(&self, labels: Option<&[i64]>) -> Result<Right<'_>, CoreError> {
-        let Some(labels) = labels else {
+        let predicted = || self.samples.iter().map(|sample| (sample.index, sample.class));
+        let Some(is_right) = right(labels, self.inputs, self.classes, predicted)? else {
             return Ok(Right { samples: self.samples.iter().collect(), is_labeled: false });
         };
-        if labels.len() != self.inputs {
-            return Err(CoreError::LabelCount { samples: self.inputs, labels: labels.len() });
-        }
-        let predicted = || self.samples.iter().map(|sample| (labels[sample.index], sample.class));
-        let is_labeled = name_classes(labels, self.classes, predicted);
-        let is_right = |sample: &&ProbedSample| !is_labeled || labels[sample.index] == sample.class as i64;
-        Ok(Right { samples: self.samples.iter().filter(is_right).collect(), is_labeled })
+        let samples = self.samples.iter().zip(is_right).filter(|&(_, is_right)| is_right);
+        Ok(Right { samples: samples.map(|(sample, _)| sample).collect(), is_labeled: true })
     }
 }
 
@@ -419,11 +415,11 @@ where
 {
     let copies = params.copies(inputs);
     let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox::new(model, rounds, monitor);
-    if variants.is_none() {
+    let has_journal = variants.is_none();
+    let mut model = BlackBox::new(model, rounds, variants, monitor);
+    if has_journal {
         model = model.with_journal(Journal::new("probes", inputs, format!("{params:?}"), monitor));
     }
-    model.variants = variants;
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
     let effort = Effort::new(params.probes, params.precision);
@@ -475,10 +471,7 @@ impl CleanOutputs {
             clean.dim = outputs.dim();
             clean.margins.extend(leads_of(&outputs, classes.iter().copied()));
             clean.classes.extend(classes);
-            match outputs.values() {
-                Values::F32(values) => clean.values.extend(values.iter().map(|&value| f64::from(value))),
-                Values::F64(values) => clean.values.extend_from_slice(values),
-            }
+            clean.values.extend_from_slice(&outputs.values().all_doubles());
         }
         Ok(clean)
     }
@@ -575,10 +568,7 @@ where
 
 /// Appends numbers in single precision.
 fn append(numbers: &mut Vec<f32>, samples: &Samples<'_>) {
-    match samples.values() {
-        Values::F32(values) => numbers.extend_from_slice(values),
-        Values::F64(values) => numbers.extend(values.iter().map(|&value| value as f32)),
-    }
+    numbers.extend_from_slice(&samples.values().all_singles());
 }
 
 /// The same copy of every row.
@@ -593,11 +583,7 @@ pub(crate) fn gathered(inputs: &Samples<'_>, indices: &[usize]) -> Vec<f32> {
     let dim = inputs.dim();
     let mut rows = Vec::with_capacity(indices.len() * dim);
     for &index in indices {
-        let place = index * dim..(index + 1) * dim;
-        match inputs.values() {
-            Values::F32(values) => rows.extend_from_slice(&values[place]),
-            Values::F64(values) => rows.extend(values[place].iter().map(|&value| value as f32)),
-        }
+        rows.extend_from_slice(&inputs.values().singles(inputs.place(index)));
     }
     rows
 }

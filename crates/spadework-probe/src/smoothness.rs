@@ -14,7 +14,7 @@
 //! outputs. `docs/what-the-scores-mean.md` says how closely they have followed the accuracy under attack.
 
 use spadework::graph::Graph;
-use spadework::samples::{Samples, Values};
+use spadework::samples::Samples;
 use spadework::scores::agreement::mean_ranks;
 
 use crate::accuracy::predictions;
@@ -101,10 +101,7 @@ struct Residuals {
 impl Residuals {
     fn of(outputs: &Samples<'_>, classes: &[usize]) -> Self {
         let dim = outputs.dim();
-        let mut values: Vec<f64> = match outputs.values() {
-            Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-            Values::F64(values) => values.to_vec(),
-        };
+        let mut values = outputs.values().all_doubles().into_owned();
         for row in values.chunks_exact_mut(dim) {
             let mean = row.iter().sum::<f64>() / dim as f64;
             for value in row.iter_mut() {

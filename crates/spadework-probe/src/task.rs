@@ -88,10 +88,8 @@ impl OutputKind {
     }
 
     fn two_classes(outputs: &Samples<'_>) -> Self {
-        let are_probabilities = match outputs.values() {
-            Values::F32(values) => values.iter().all(|value| (0.0..=1.0).contains(value)),
-            Values::F64(values) => values.iter().all(|value| (0.0..=1.0).contains(value)),
-        };
+        let values = outputs.values();
+        let are_probabilities = (0..values.len()).all(|at| (0.0..=1.0).contains(&values.get(at)));
         Self::TwoClasses { threshold: if are_probabilities { 0.5 } else { 0.0 } }
     }
 
@@ -146,13 +144,15 @@ fn two_values(labels: &[i64]) -> Option<[i64; 2]> {
 /// The columns −z and z of one column z.
 fn both_sides(outputs: &Samples<'_>, threshold: f64) -> Result<Samples<'static>> {
     match outputs.values() {
-        Values::F32(values) => {
-            let both = values.iter().flat_map(|value| [threshold as f32 - value, value - threshold as f32]);
-            Samples::from_f32(outputs.len(), 2, both.collect::<Vec<f32>>())
-        }
         Values::F64(values) => {
             let both = values.iter().flat_map(|value| [threshold - value, value - threshold]);
             Samples::from_f64(outputs.len(), 2, both.collect::<Vec<f64>>())
+        }
+        // Single precision holds all others.
+        values => {
+            let (values, threshold) = (values.all_singles(), threshold as f32);
+            let both = values.iter().flat_map(|value| [threshold - value, value - threshold]);
+            Samples::from_f32(outputs.len(), 2, both.collect::<Vec<f32>>())
         }
     }
 }

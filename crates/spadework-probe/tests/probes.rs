@@ -11,7 +11,7 @@ use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
 use spadework_probe::{
     ChannelOrder, Error, Grid, Probe, ProbeParams, Probed, accuracy, broken_variants, probe_model,
-    probe_regressor, probed_manifold,
+    probe_regressor, probed_manifold, spread,
 };
 
 const DIM: usize = 24;
@@ -19,7 +19,7 @@ const DIM: usize = 24;
 fn singles<'a>(samples: &'a Samples<'_>) -> &'a [f32] {
     match samples.values() {
         Values::F32(values) => values,
-        Values::F64(_) => panic!("copies are in single precision"),
+        _ => panic!("copies are in single precision"),
     }
 }
 
@@ -485,10 +485,7 @@ fn answers_of_another_model_are_forgotten() {
     let memory = Memory { parts: memory.parts, ..Memory::default() };
     let other = |rows: &Samples<'_>| {
         let outputs = linear(rows)?;
-        let halved: Vec<f64> = match outputs.values() {
-            Values::F64(values) => values.iter().map(|value| value / 2.0).collect(),
-            Values::F32(values) => values.iter().map(|&value| f64::from(value) / 2.0).collect(),
-        };
+        let halved: Vec<f64> = outputs.values().all_doubles().iter().map(|value| value / 2.0).collect();
         Samples::from_f64(rows.len(), 2, halved).map_err(Error::from)
     };
     let expected = probe_model(&inputs, other, &params, &Silent).unwrap();
@@ -502,14 +499,14 @@ fn a_probed_regressor_goes_on_where_it_was() {
         let sums = singles(rows).chunks_exact(DIM).map(|row| row.iter().sum::<f32>());
         Samples::from_f32(rows.len(), 1, sums.collect::<Vec<_>>()).map_err(Error::from)
     };
-    let outputs = sum(&many).unwrap();
+    let unit = spread(&sum(&many).unwrap());
     let params = params("linf:0.1").with_probes(12).with_samples(count);
-    let whole = probe_regressor(&many, &outputs, sum, &params, &Silent).unwrap();
+    let whole = probe_regressor(&many, unit, sum, &params, &Silent).unwrap();
     for stop in [1, 5, 14, 20] {
         let memory = Memory { stops_after: Some(stop), ..Memory::default() };
-        assert!(probe_regressor(&many, &outputs, sum, &params, &memory).is_err());
+        assert!(probe_regressor(&many, unit, sum, &params, &memory).is_err());
         let memory = Memory { parts: memory.parts, ..Memory::default() };
-        assert_eq!(probe_regressor(&many, &outputs, sum, &params, &memory).unwrap(), whole, "{stop}");
+        assert_eq!(probe_regressor(&many, unit, sum, &params, &memory).unwrap(), whole, "{stop}");
     }
 }
 
@@ -529,7 +526,7 @@ fn the_probed_manifold_is_samples_and_copies() {
     assert_eq!((manifold.len(), manifold.input().dim()), (120, DIM));
     let expected: Vec<f32> = match linear(manifold.input()).unwrap().values() {
         Values::F64(values) => values.iter().map(|&value| value as f32).collect(),
-        Values::F32(_) => unreachable!("the model answers in double precision"),
+        _ => unreachable!("the model answers in double precision"),
     };
     assert_eq!(singles(manifold.output()), expected);
     let (all, own) = (singles(manifold.input()), singles(&inputs));

@@ -4,6 +4,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use spadework::neighbors::SparseRows;
 use spadework::{Error as CoreError, Graph, Samples};
 use spadework_io::{Labels, LoadedGraph, graph_of_entries};
 
@@ -46,6 +47,11 @@ impl<'a> BorrowedRows<'a> {
         self.len
     }
 
+    /// Numbers per row.
+    pub(crate) fn dim(&self) -> usize {
+        self.dim
+    }
+
     /// The samples; what is wrong with them names the argument.
     pub(crate) fn samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
         let samples = self.few_samples(argument)?;
@@ -77,15 +83,50 @@ pub(crate) struct Entries<'py>(
 
 impl Entries<'_> {
     /// The graph, with the same rules and messages as for a graph from a file.
-    pub(crate) fn graph(&self, argument: &str) -> PyResult<Graph> {
+    pub(crate) fn graph(&self, argument: &str) -> PyResult<LoadedGraph> {
         let Self(nodes, rows, columns, weights) = self;
         let (rows, columns, weights) = (rows.as_slice()?, columns.as_slice()?, weights.as_slice()?);
         let entries =
             rows.iter().zip(columns).zip(weights).map(|((&row, &column), &weight)| (row, column, weight));
-        match graph_of_entries(argument, *nodes, entries) {
-            Ok(LoadedGraph { graph, .. }) => Ok(graph),
-            Err(error) => Err(PyValueError::new_err(error.to_string())),
-        }
+        graph_of_entries(argument, *nodes, entries).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+/// Sparse rows by their entries: rows, columns, then the row, the column and the value of each.
+#[derive(FromPyObject)]
+pub(crate) struct SparseEntries<'py>(
+    usize,
+    usize,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, u32>,
+    PyReadonlyArray1<'py, f64>,
+);
+
+impl SparseEntries<'_> {
+    /// The same without the interpreter.
+    pub(crate) fn borrowed(&self) -> PyResult<BorrowedEntries<'_>> {
+        let Self(len, dim, rows, columns, values) = self;
+        let (rows, columns, values) = (rows.as_slice()?, columns.as_slice()?, values.as_slice()?);
+        Ok(BorrowedEntries { len: *len, dim: *dim, rows, columns, values })
+    }
+}
+
+/// Entries of sparse rows; what a worker may hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BorrowedEntries<'a> {
+    len: usize,
+    dim: usize,
+    rows: &'a [u32],
+    columns: &'a [u32],
+    values: &'a [f64],
+}
+
+impl BorrowedEntries<'_> {
+    /// The rows; what is wrong with them names the argument.
+    pub(crate) fn rows(self, argument: &str) -> Result<SparseRows, Failure> {
+        let places = self.rows.iter().zip(self.columns).zip(self.values);
+        let entries = places.map(|((&row, &column), &value)| (row, column, value)).collect();
+        SparseRows::new(self.len, self.dim, entries).map_err(|error| Failure::about(argument, error))
     }
 }
 
@@ -103,7 +144,7 @@ impl LabelArrays<'_> {
     }
 }
 
-/// Numbers, one a row.
+/// Numbers, one per row.
 pub(crate) fn column<'py>(py: Python<'py>, values: &[f64]) -> Bound<'py, PyArray1<f64>> {
     PyArray1::from_slice(py, values)
 }

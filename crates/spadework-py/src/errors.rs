@@ -10,27 +10,17 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::Error as CoreError;
-use spadework_app::{Failure as AppFailure, Voice};
+use spadework_app::{Cause, Failure as AppFailure, Kind, Voice};
 use spadework_io::Error as FileError;
-use spadework_model::{Error as ModelFileError, ModelError};
+use spadework_model::Error as ModelFileError;
 use spadework_probe::Error as ProbeError;
 use spadework_report::Error as PageError;
 
 /// Why a call failed, found without the interpreter.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    /// The argument that is concerned, where there is one.
-    argument: Option<String>,
-    error: Cause,
-}
-
-#[derive(Debug)]
-enum Cause {
-    Core(CoreError),
-    /// A file that is not what was asked for.
-    File(String),
-    /// A page that could not be made, which is not the caller's fault.
-    Page(String),
+pub(crate) enum Failure {
+    /// The application refuses, or has no answer.
+    App(AppFailure),
     /// What a function of the caller raised.
     Raised(PyErr),
 }
@@ -38,86 +28,49 @@ enum Cause {
 impl Failure {
     /// An error about one argument.
     pub(crate) fn about(argument: &str, error: CoreError) -> Self {
-        Self { argument: Some(argument.to_owned()), error: Cause::Core(error) }
+        Self::App(AppFailure::from(error).about_place(argument))
     }
 
     /// The exception.
     pub(crate) fn into_exception(self, py: Python<'_>) -> PyErr {
-        let Self { argument, error } = self;
-        let error = match error {
-            Cause::Core(error) => error,
-            Cause::File(message) => return PyValueError::new_err(message),
-            Cause::Page(message) => return PyRuntimeError::new_err(message),
-            Cause::Raised(exception) => return exception,
+        let failure = match self {
+            Self::App(failure) => failure,
+            Self::Raised(exception) => return exception,
         };
-        if error == CoreError::Cancelled {
+        if failure.kind() == Kind::Cancelled {
             return PyKeyboardInterrupt::new_err(());
         }
-        let prefix = argument.map(|argument| format!("{argument}: ")).unwrap_or_default();
-        let (model, cause) = match &error {
-            CoreError::InModel { model, cause } => (Some(model.as_str()), &**cause),
-            error => (None, error),
-        };
-        let suffix = hint(cause).map(|hint| format!("; {hint}")).unwrap_or_default();
-        let message = format!("{prefix}{error}{suffix}");
-        match ill_posed(py, cause, model, &message) {
-            Ok(Some(exception)) | Err(exception) => exception,
-            Ok(None) => PyValueError::new_err(message),
+        let hint = failure.hint().and_then(|hint| hint.text(Voice::Python));
+        let suffix = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let message = format!("{}{suffix}", failure.message(Voice::Python));
+        match (failure.core(), failure.cause()) {
+            (Some((error, model)), _) => match ill_posed(py, error, model, &message) {
+                Ok(Some(exception)) | Err(exception) => exception,
+                Ok(None) => PyValueError::new_err(message),
+            },
+            // A page that could not be made is not the caller's fault.
+            (None, Cause::Page(_)) => PyRuntimeError::new_err(message),
+            (None, _) => PyValueError::new_err(message),
         }
     }
 }
 
-impl From<CoreError> for Failure {
-    fn from(error: CoreError) -> Self {
-        Self { argument: None, error: Cause::Core(error) }
-    }
-}
-
-impl From<ProbeError> for Failure {
-    fn from(error: ProbeError) -> Self {
-        match error {
-            ProbeError::Core(error) => error.into(),
-            // What is wrong with the call is a `ValueError`, as with files.
-            error => Self { argument: None, error: Cause::File(error.to_string()) },
-        }
-    }
-}
-
-impl From<AppFailure> for Failure {
-    fn from(failure: AppFailure) -> Self {
-        Self { argument: None, error: Cause::File(failure.message(Voice::Python)) }
-    }
-}
-
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        Self { argument: None, error: Cause::File(error.to_string()) }
-    }
-}
-
-impl From<ModelFileError> for Failure {
-    fn from(error: ModelFileError) -> Self {
-        match error {
-            ModelFileError::Model { ref cause, .. } if matches!(**cause, ModelError::Cancelled) => {
-                CoreError::Cancelled.into()
+/// What the application knows how to tell.
+macro_rules! told_by_the_application {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Self::App(error.into())
             }
-            error => Self { argument: None, error: Cause::File(error.to_string()) },
         }
-    }
+    )*};
 }
+
+told_by_the_application!(AppFailure, CoreError, FileError, ModelFileError, PageError, ProbeError);
 
 impl From<PyErr> for Failure {
     fn from(exception: PyErr) -> Self {
-        Self { argument: None, error: Cause::Raised(exception) }
-    }
-}
-
-impl From<PageError> for Failure {
-    fn from(error: PageError) -> Self {
-        match error {
-            PageError::Core(error) => error.into(),
-            error => Self { argument: None, error: Cause::Page(error.to_string()) },
-        }
+        Self::Raised(exception)
     }
 }
 
@@ -133,24 +86,6 @@ pub(crate) fn internal_error(panic: &(dyn Any + Send)) -> PyErr {
 /// Work on the calling thread that no panic leaves.
 pub(crate) fn without_panics<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(internal_error(&*panic)))
-}
-
-/// What might help, in the words of a Python call.
-fn hint(error: &CoreError) -> Option<&'static str> {
-    Some(match error {
-        CoreError::Disconnected { .. } => "try connectivity=\"grow\" or \"bridge\", or more neighbors",
-        CoreError::GrownTooFar { .. } => "try connectivity=\"bridge\"",
-        CoreError::GivenDisconnected { .. } => {
-            "give outputs in place of the graph, and `connectivity` mends it"
-        }
-        CoreError::MissedEigenvalue { .. } => "try another seed or a smaller tolerance",
-        CoreError::NotConverged { what: "the power iteration", .. } => "try solver=\"davidson\"",
-        CoreError::NotConverged { .. } => "try a larger tolerance or another seed",
-        CoreError::CertificateTooLarge { .. } | CoreError::NotCertified { .. } => {
-            "with certify=False the upper bound holds with a stated probability"
-        }
-        _ => return None,
-    })
 }
 
 /// The exception of a problem that has no answer as posed; none where the call itself is wrong.

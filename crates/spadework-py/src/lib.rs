@@ -28,7 +28,9 @@ mod _native {
     #[pymodule_export]
     use crate::calls::distortion::distortion;
     #[pymodule_export]
-    use crate::calls::graph::knn_graph;
+    use crate::calls::graph::{knn_graph, sparse_knn_graph};
+    #[pymodule_export]
+    use crate::calls::moved::moved;
     #[pymodule_export]
     use crate::calls::new_samples::score_new_samples;
     #[pymodule_export]
@@ -38,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use crate::calls::probe::probe_model;
     #[pymodule_export]
-    use crate::calls::score::score;
+    use crate::calls::score::{check_gates, score};
     #[pymodule_export]
     use crate::calls::sweep::sweep;
 

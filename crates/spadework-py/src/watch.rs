@@ -12,6 +12,8 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use spadework::monitor::Stage;
 use spadework::{Error as CoreError, Monitor};
+use spadework_app::{Observer, Voice};
+use spadework_document::Note;
 
 use crate::errors::{Failure, internal_error};
 
@@ -48,6 +50,15 @@ impl Monitor for Watch {
 
     fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl Observer for Watch {
+    /// Nothing now: notes are a part of the result, and become warnings once it is there.
+    fn note(&self, _: &Note) {}
+
+    fn voice(&self) -> Voice {
+        Voice::Python
     }
 }
 

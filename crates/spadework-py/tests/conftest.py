@@ -42,3 +42,11 @@ def mnist():
         pytest.skip("set SPADEWORK_DATA to a folder with mnist/ and logits/")
     pixels = np.frombuffer(gzip.open(images).read(), np.uint8, offset=16).reshape(10000, 28, 28)
     return pixels, np.load(logits)
+
+
+@pytest.fixture(scope="session")
+def docs_folder(tmp_path_factory):
+    """The files that the pages in docs/ speak of; copy it before writing into it."""
+    import docs_scene
+
+    return docs_scene.build(tmp_path_factory.mktemp("docs"))

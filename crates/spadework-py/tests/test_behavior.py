@@ -121,14 +121,14 @@ def test_progress_functions_see_every_stage_and_may_fail(digits):
     inputs, outputs = rng.normal(size=(5000, 100)), rng.normal(size=(5000, 10))
     extras = {"interval": False, "references": False, "indices": False}
     told = []
-    _native.score(inputs, outputs, (None, None), settings(), extras, lambda *state: told.append(state))
+    _native.score((inputs, [100]), (outputs, [10]), (None, None), settings(), extras, lambda *state: told.append(state))
     assert {stage for stage, _, _ in told} & {"input neighbors", "eigenpairs", "enclosure", "scores"}
 
     def fail(*_):
         raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
-        _native.score(inputs, outputs, (None, None), settings(), extras, fail)
+        _native.score((inputs, [100]), (outputs, [10]), (None, None), settings(), extras, fail)
 
 
 def test_warnings_can_be_silenced(ring, recwarn):
@@ -161,7 +161,7 @@ def test_scoring_adds_no_copy_of_a_large_array():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             rows = as_rows(X, "inputs")
-            _native.score(rows, Y, (None, None), settings(search="exact"), {"interval": False, "references": False, "indices": False}, stop)
+            _native.score((rows, [4, 16, 16]), (Y, [2]), (None, None), settings(search="exact"), {"interval": False, "references": False, "indices": False}, stop)
         except Enough:
             pass
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -28,7 +28,7 @@ def files(digits, tmp_path_factory):
 
 
 def without_times(document):
-    """A document without what depends on the clock, and without notes: Python has these as warnings and in `Report.notes`."""
+    """A document without what depends on the clock, and without notes, which name options in the words of each."""
     if isinstance(document, dict):
         left = {key: without_times(value) for key, value in document.items()}
         return {key: value for key, value in left.items() if key not in ("timings", "notes", "name") and not key.endswith("_s")}

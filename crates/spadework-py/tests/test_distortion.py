@@ -47,8 +47,8 @@ def test_the_same_as_on_the_command_line(files, digits):  # noqa: F811
     [
         ({"top": 10**6}, "at most half the number of input edges"),
         ({"top": 0}, "`top` must be at least 1, got 0"),
-        ({"pairs": [(0, 0)]}, "must name two different nodes below 60, got 0 and 0"),
-        ({"pairs": [(0, 60)]}, "must name two different nodes below 60, got 0 and 60"),
+        ({"pairs": [(0, 0)]}, "must name two different samples below 60, got 0,0"),
+        ({"pairs": [(0, 60)]}, "must name two different samples below 60, got 0,60"),
         ({"pairs": [3]}, "`pairs` must be pairs of samples, got 3"),
         ({"pairs": [(-1, 2)]}, "`pairs` must be at least 0, got -1"),
     ],

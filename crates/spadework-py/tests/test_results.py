@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import pickle
 
@@ -9,6 +11,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 
+import matplotlib.image
 import numpy as np
 import pytest
 import spadework
@@ -98,13 +101,47 @@ def test_a_failed_save_leaves_the_old_file(report, tmp_path, monkeypatch):
 def test_notebooks(report, digits):
     page = report._repr_html_()
     assert "<table>" in page and f"{report.model_score:.6g}" in page
-    assert "&lt;nine&gt;" in page and "<nine>" not in page
+    some = slice(0, 300)
+    words = np.where(digits["labels"][some] > 4, "<u>", "<s>")
+    with_words = spadework.score(digits["inputs"][some], digits["standard"][some], labels=words, verbose=False)._repr_html_()
+    assert "<td>&lt;" in with_words and "<u>" not in with_words and "<s>" not in with_words
+    # The answer comes first, with its interval, and says what it does not say.
+    known = report.document["estimates"]["overlap"]
+    span = f"{100 * known['lower']:.1f} – {100 * known['upper']:.1f}"
+    assert page.startswith(f"<div><p><b>{100 * known['estimate']:.1f} % ({span}) of the input neighbors stay neighbors")
+    assert "No model was run" in page
     comparison = spadework.compare(digits["inputs"], {"<b>": digits["standard"], "c": digits["robust"]})
     assert "&lt;b&gt;" in comparison._repr_html_() and "edge_overlap" in comparison._repr_html_()
     first = report.top_nodes(1)[0]
     assert f"<td>{report.margins[first]:.4g}</td><td>{report.fragility[first]:.4g}</td>" in page
-    assert f"<td>{100 * report.edge_overlap:.2f} %</td>" in page
     assert "<table>" in spadework.sweep(digits["inputs"], digits["standard"], neighbors=[10])._repr_html_()
+
+
+def test_notebooks_show_the_weakest_images(digits, tmp_path):
+    images = digits["inputs"].reshape(-1, 8, 8)
+    expected = {}
+    for name, inputs in {"flat": digits["inputs"], "gray": images, "channel": images[:, None]}.items():
+        report = spadework.score(inputs, digits["standard"], verbose=False)
+        assert len(report.thumbnails) == 10 and report._repr_html_().count("<img src") == 10
+        expected[name] = report.thumbnails
+    assert expected["flat"] == expected["gray"] == expected["channel"]
+    # A PNG that another program reads: the weakest image, from black to white.
+    pixels = matplotlib.image.imread(io.BytesIO(base64.b64decode(expected["flat"][0].partition(",")[2])))
+    weakest = images[spadework.score(images, digits["standard"], verbose=False).top_nodes(1)[0]]
+    np.testing.assert_allclose(pixels, weakest / weakest.max(), atol=1.5 / 255)
+    assert spadework.score(digits["standard"], digits["inputs"], verbose=False).thumbnails == ()
+    report.save(tmp_path / "report.npz")
+    assert spadework.Report.load(tmp_path / "report.npz").thumbnails == ()
+
+
+def test_notebooks_lead_with_the_best_evidence(digits):
+    weights = np.random.default_rng(0).normal(size=(64, 10)).astype(np.float32)
+    inputs = digits["inputs"][:150]
+    found = spadework.probe(lambda x: x @ weights, inputs, "linf:0.1", samples=20, probes=50, verbose=False)
+    report = spadework.score(inputs, inputs @ weights, probed=found, verbose=False)
+    page = report._repr_html_()
+    assert page.startswith("<div><p><b>Under attacks of linf 0.1, an estimated")
+    assert "<td>survived (upper bound)</td>" in page
 
 
 def test_plots(report, digits):

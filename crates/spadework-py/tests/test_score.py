@@ -84,7 +84,7 @@ def test_entries_that_are_no_edges_are_told(ring):
     inputs, outputs = ring
     graph = spadework.knn_graph(inputs, neighbors=2).tolil()
     graph[3, 3] = 5.0
-    with pytest.warns(spadework.SpadeworkWarning, match="input_graph: 1 entries on the diagonal"):
+    with pytest.warns(spadework.SpadeworkWarning, match="input_graph: 1 entry on the diagonal"):
         spadework.score(input_graph=graph.tocsr(), outputs=outputs, neighbors=2)
 
 

@@ -18,8 +18,8 @@ use crate::explorer::{
 };
 use crate::page::{Figure, Frame, Table, TableCell, filled, percent};
 use crate::page_facts::plane;
-use crate::provenance::{Fact, Origin, facts, graphs_made};
-use crate::verdict::{attack, grouped, written_range};
+use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
+use crate::verdict::{attack, counted, grouped, written_range};
 use crate::{InputArray, SampleColumns, Shown, packed};
 
 /// Compared models and what they were compared on.
@@ -126,10 +126,20 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
     };
     let probe = models.iter().find_map(|model| model.facts.probe.as_ref());
     let attack = probe.map_or_else(String::new, |probe| format!(": {}", attack(&probe.probe)));
+    let unit = models.iter().find_map(|model| Some(model.facts.output_change.as_ref()?.unit.word()));
+    let moved = format!(
+        "Median change of output under probes, in standard deviations of the {}; smaller is more robust",
+        unit.unwrap_or_default()
+    );
+    let change = |model: &ModelDocument| {
+        let found = model.facts.output_change.as_ref()?;
+        Some(Share { value: found.median, range: None })
+    };
     let under_attack = format!("Estimated accuracy under attack{attack}");
     [
         chart("robust_accuracy", &under_attack, "per cent", &models, &robust),
         chart("survived", "Survived every probe, an upper bound", "per cent", &models, &survived),
+        chart("change_of_output", &moved, "standard deviations", &models, &change),
         chart("accuracy", "Accuracy without attack", "per cent", &models, &accuracy),
         chart("overlap", "Neighborhood overlap; larger is more robust", "per cent", &models, &overlap),
         chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
@@ -216,6 +226,49 @@ fn page(
     }
 }
 
+/// What was tried against models that are not ranked by it, and what would give better evidence.
+pub fn attacks_tried(document: &CompareDocument) -> String {
+    let models = &document.models;
+    let names = |is: fn(&ModelDocument) -> bool| -> Vec<&str> {
+        models.iter().filter(|model| is(model)).map(|model| model.name.as_str()).collect()
+    };
+    let (moved, probed) = (
+        names(|model| model.facts.output_change.is_some()),
+        names(|model| model.facts.probe.is_some() || model.facts.output_change.is_some()),
+    );
+    let alone = names(|model| model.file.is_none());
+    if !moved.is_empty() && moved.len() == models.len() {
+        return "Probes moved the outputs: the change of output says how far; smaller is more robust."
+            .to_owned();
+    }
+    if alone.len() == models.len() {
+        return "No model was run, so this says nothing about a given attack. With ONNX files: --model NAME=net.onnx --probe linf:EPS"
+            .to_owned();
+    }
+    if !alone.is_empty() {
+        let given = format!(
+            "{} by {} alone",
+            is_given(&alone),
+            if alone.len() == 1 { "its outputs" } else { "their outputs" }
+        );
+        let tried =
+            if probed.is_empty() { "No attack was tried" } else { "Only some of the models were probed" };
+        return format!(
+            "{tried}: {given}. To rank all of them by accuracy under attack, give ONNX files: --model NAME=net.onnx --probe linf:EPS"
+        );
+    }
+    if probed.is_empty() {
+        return "No attack was tried. Pass --probe linf:EPS (e.g. linf:8/255) to estimate accuracy under attack.".to_owned();
+    }
+    "Random probes are weaker than an attack. Pass --probe linf:EPS, which searches, to estimate accuracy under attack.".to_owned()
+}
+
+/// `a is given`, `a and b are given`.
+fn is_given(names: &[&str]) -> String {
+    let verb = if names.len() == 1 { "is given" } else { "are given" };
+    format!("{} {verb}", joined(names.iter().map(|name| format!("“{name}”"))))
+}
+
 /// The ranking in a sentence.
 fn verdict(document: &CompareDocument) -> String {
     let measure = Measure::of(document);
@@ -245,17 +298,16 @@ fn limits(document: &CompareDocument) -> Vec<String> {
         Measure::RobustAccuracy => limits.extend(document.models.iter().find_map(|model| {
             let probe = model.facts.probe.as_ref()?;
             Some(format!(
-                "Estimated from {} samples with up to {} probes each: {}. Ranges are 95 % intervals for the choice of samples.",
-                grouped(probe.samples),
+                "Estimated from {} with up to {} probes each: {}. Ranges are 95 % intervals for the choice of samples.",
+                counted(probe.samples, "sample"),
                 grouped(probe.probes),
                 attack(&probe.probe)
             ))
         })),
-        Measure::Overlap => limits.push(
-            "No attack was tried. Between different networks the overlap follows larger attacks, not closely. With ONNX files, \
-             --probe linf:EPS estimates the accuracy under attack."
-                .to_owned(),
-        ),
+        Measure::Overlap => {
+            limits.push("Between different networks the overlap follows larger attacks, not closely.".to_owned());
+            limits.push(attacks_tried(document));
+        }
         Measure::Score => limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned()),
     }
     limits.extend(disagreement(document));
@@ -322,7 +374,7 @@ fn models_table(document: &CompareDocument) -> Table {
 /// What probes have shown of the models, a sentence each.
 fn probe_lines(document: &CompareDocument) -> Vec<String> {
     let line = |model: &ModelDocument| {
-        let story = ProbeStory::new(model.facts.probe.as_ref()?, &|index| index.to_string());
+        let story = ProbeStory::of_facts(&model.facts, &|index| index.to_string())?;
         Some(format!("“{}”: {}", model.name, story.summary))
     };
     document.models.iter().filter_map(line).collect()

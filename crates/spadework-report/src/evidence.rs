@@ -2,13 +2,15 @@
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
+use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::indices::SpreadDocument;
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
+use spadework_document::variants::{FlippedDocument, VariantsDocument};
 
 use crate::charts::short;
 use crate::page::{Table, TableCell, percent};
-use crate::verdict::{attack, grouped};
+use crate::verdict::{attack, counted, grouped};
 
 /// A number about a model.
 struct Number {
@@ -20,7 +22,7 @@ struct Number {
     ranks: bool,
 }
 
-const NUMBERS: [Number; 13] = [
+const NUMBERS: [Number; 14] = [
     Number {
         name: "accuracy",
         of: |facts| facts.accuracy.map(TableCell::share),
@@ -49,6 +51,12 @@ const NUMBERS: [Number; 13] = [
         name: "margin ratio",
         of: |facts| facts.probe.as_ref()?.margin_ratio.map(TableCell::number),
         evidence: "Costs a twentieth of a search or less: good enough to rank networks on MNIST, not to rely on.",
+        ranks: true,
+    },
+    Number {
+        name: "change of output",
+        of: |facts| facts.output_change.as_ref().map(|change| TableCell::number(change.median)),
+        evidence: "Of a regressor, smaller is more robust: a lower bound of what an attack of this size can do, in standard deviations of the targets or the outputs.",
         ranks: true,
     },
     Number {
@@ -184,15 +192,63 @@ pub(crate) const ANSWERS: [Answer; 6] = [
 /// What probes have shown, in words.
 pub(crate) struct ProbeStory {
     pub(crate) summary: String,
+    /// Which samples are listed, and why.
+    pub(crate) title: &'static str,
     pub(crate) changed: Table,
     /// Samples that changed, for their pictures.
     pub(crate) samples: Vec<usize>,
 }
 
 impl ProbeStory {
-    pub(crate) fn new(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
+    /// What probes of a classifier or of a regressor, or variants that a program of the user's made, have shown.
+    pub(crate) fn of_facts(facts: &FactsDocument, name: &dyn Fn(usize) -> String) -> Option<Self> {
+        let of_classes = facts.probe.as_ref().map(|probe| Self::of_classes(probe, name));
+        of_classes
+            .or_else(|| facts.output_change.as_ref().map(|change| Self::of_change(change, name)))
+            .or_else(|| facts.variants.as_ref().map(|found| Self::of_variants(found, name)))
+    }
+
+    fn of_variants(found: &VariantsDocument, name: &dyn Fn(usize) -> String) -> Self {
+        let stay = if found.accuracy.is_some() { "are classified correctly" } else { "keep their class" };
+        let range = |share: &ShareDocument| {
+            format!("{} ({} – {})", percent(share.estimate), percent(share.lower), percent(share.upper))
+        };
+        let summary = format!(
+            "{} samples went through the model with {} variants each by {}, {} runs in all. A variant keeps the class of its sample in {} \
+             of the cases (95 % interval). {} of the samples {stay} on every variant. {} have another class on one.",
+            grouped(found.samples),
+            grouped(found.variants),
+            found.script,
+            grouped(found.evaluations as usize),
+            range(&found.kept),
+            range(&found.survived),
+            grouped(found.changed),
+        );
+        let row = |sample: &FlippedDocument| {
+            vec![
+                name(sample.index).into(),
+                TableCell::number(sample.flips as f64),
+                TableCell::number(sample.margin),
+                TableCell::number(sample.probe_margin),
+            ]
+        };
+        Self {
+            summary,
+            title: "Samples that have another class on a variant, most often first",
+            changed: Table {
+                name: "changed",
+                caption: "Samples that have another class on a variant, most often first".to_owned(),
+                header: vec!["sample", "variants", "margin", "margin on the worst variant"],
+                rows: found.top_changed.iter().map(row).collect(),
+            },
+            samples: found.top_changed.iter().map(|sample| sample.index).collect(),
+        }
+    }
+
+    fn of_classes(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
         // Without labels nobody knows what is right.
         let (stay, right) = match probe.accuracy {
+            Some(_) if probe.changed == 1 => ("are classified correctly", " that is classified correctly"),
             Some(_) => ("are classified correctly", " that are classified correctly"),
             None => ("keep their class", ""),
         };
@@ -201,14 +257,15 @@ impl ProbeStory {
         });
         let ProbeDocument { samples, probes, evaluations, changed, .. } = probe;
         let summary = format!(
-            "{} samples went through the model with up to {} probes each, {} runs in all: {}. {} of them {stay} on every \
-             probe. {} samples{right} lose their class on one.{estimate}",
-            grouped(*samples),
+            "{} went through the model with up to {} probes each, {} runs in all: {}. {} of them {stay} on every \
+             probe. {}{right} lose{} their class on one.{estimate}",
+            counted(*samples, "sample"),
             grouped(*probes),
             grouped(*evaluations as usize),
             attack(&probe.probe),
             percent(probe.held),
-            grouped(*changed),
+            counted(*changed, "sample"),
+            if *changed == 1 { "s" } else { "" },
         );
         let row = |sample: &spadework_document::probe::ChangedDocument| {
             vec![
@@ -219,6 +276,7 @@ impl ProbeStory {
         };
         Self {
             summary,
+            title: "Samples that lose their class, most certain ones first",
             changed: Table {
                 name: "changed",
                 caption: "Samples that lose their class on a probe, largest margin first".to_owned(),
@@ -226,6 +284,32 @@ impl ProbeStory {
                 rows: probe.top_changed.iter().map(row).collect(),
             },
             samples: probe.top_changed.iter().map(|sample| sample.index).collect(),
+        }
+    }
+
+    /// What probes of a regressor have shown.
+    fn of_change(change: &OutputChangeDocument, name: &dyn Fn(usize) -> String) -> Self {
+        let unit = change.unit.word();
+        let row = |sample: &MovedDocument| vec![name(sample.index).into(), TableCell::number(sample.change)];
+        Self {
+            summary: format!(
+                "{} went through the model with {} probes each, {} runs in all: {}. The largest change of output found is {} in the \
+                 median and below {} for 95 % of them, in standard deviations of the {unit}.",
+                counted(change.samples, "sample"),
+                grouped(change.probes),
+                grouped(change.evaluations as usize),
+                attack(&change.probe),
+                short(change.median),
+                short(change.p95),
+            ),
+            title: "Samples whose output moves most",
+            changed: Table {
+                name: "moved",
+                caption: format!("Largest change of output found, in standard deviations of the {unit}"),
+                header: vec!["sample", "change of output"],
+                rows: change.top.iter().map(row).collect(),
+            },
+            samples: change.top.iter().map(|sample| sample.index).collect(),
         }
     }
 }

@@ -33,7 +33,9 @@ use spadework_io::Labels;
 use spadework_probe::{FragilityBasis, SampleFacts, Variant};
 
 pub use charts::Chart;
-pub use comparison::{ComparedModels, comparison_charts, comparison_page, comparison_page_of_document};
+pub use comparison::{
+    ComparedModels, attacks_tried, comparison_charts, comparison_page, comparison_page_of_document,
+};
 pub use error::{Error, Result};
 pub use figure_file::FigureFormat;
 pub use layers::{layers_charts, layers_page};

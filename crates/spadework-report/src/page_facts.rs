@@ -1,17 +1,13 @@
 //! What a page shows of a model beyond its scores: places of the samples, distances of pairs, the thin cut.
 
-use std::collections::BTreeMap;
-
 use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
 use spadework::pipeline::permuted_score;
-use spadework::samples::Values;
 use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, sparsest_cut};
 use spadework::{Monitor, Samples, SpadeReport};
 use spadework_probe::{accuracy, predictions};
 
 use crate::ScoredModel;
 use crate::error::Result;
-use crate::names::label_name;
 
 /// Pairs of samples that a page shows, of equal and of different labels.
 const PAIRS: usize = 12;
@@ -40,17 +36,6 @@ pub(crate) struct Pair {
     pub(crate) is_mixed: bool,
 }
 
-/// What is known of the samples of a label.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LabelFacts {
-    pub(crate) name: String,
-    pub(crate) samples: usize,
-    /// Those that are classified correctly, where that is known.
-    pub(crate) right: Option<usize>,
-    /// Those that were probed, and those of them that are right on every probe.
-    pub(crate) probed: Option<[usize; 2]>,
-}
-
 /// Everything that has to be computed for a page and its figures.
 #[derive(Debug)]
 pub struct PageFacts {
@@ -61,8 +46,6 @@ pub struct PageFacts {
     pub(crate) permuted: f64,
     /// The class that each sample is taken for, where labels and outputs go together.
     pub(crate) predictions: Option<Vec<usize>>,
-    /// One entry per label, in the order of their numbers.
-    pub(crate) labels: Vec<LabelFacts>,
 }
 
 impl PageFacts {
@@ -85,7 +68,6 @@ impl PageFacts {
         };
         let predictions = accuracy.and(model.outputs).map(predictions);
         Ok(Self {
-            labels: label_facts(model, predictions.as_deref()),
             views: views(report, &spectrum, &eigen, monitor)?,
             eigenvalues: spectrum.values().to_vec(),
             pairs: pairs(model, monitor)?,
@@ -136,30 +118,6 @@ fn views(
 pub(crate) fn plane(vectors: &[Vec<f64>]) -> Vec<[f64; 2]> {
     let coordinate = |at: usize, p: usize| vectors.get(at).map_or(0.0, |vector| vector[p]);
     (0..vectors[0].len()).map(|p| [coordinate(0, p), coordinate(1, p)]).collect()
-}
-
-fn label_facts(model: &ScoredModel<'_>, predictions: Option<&[usize]>) -> Vec<LabelFacts> {
-    let Some(labels) = model.labels else { return Vec::new() };
-    let mut found = BTreeMap::<i64, LabelFacts>::new();
-    for (p, &id) in labels.ids().iter().enumerate() {
-        let facts = found.entry(id).or_insert_with(|| LabelFacts {
-            name: label_name(labels, id),
-            samples: 0,
-            right: predictions.map(|_| 0),
-            probed: model.columns.probe_margins.map(|_| [0, 0]),
-        });
-        facts.samples += 1;
-        let is_right = predictions.map(|classes| classes[p] as i64 == id);
-        if let (Some(right), Some(true)) = (&mut facts.right, is_right) {
-            *right += 1;
-        }
-        let margin = model.columns.probe_margins.map_or(f64::NAN, |margins| margins[p]);
-        if let (Some([probed, survived]), false) = (&mut facts.probed, margin.is_nan()) {
-            *probed += 1;
-            *survived += usize::from(margin > 0.0 && is_right != Some(false));
-        }
-    }
-    found.into_values().collect()
 }
 
 /// The edges with the largest scores, each sample once: those within a label, then those between labels.
@@ -218,12 +176,6 @@ fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
 }
 
 fn euclidean(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
-    fn between<T: Copy + Into<f64>>(values: &[T], dim: usize, p: usize, q: usize) -> f64 {
-        let row = |at: usize| values[at * dim..(at + 1) * dim].iter().map(|&value| value.into());
-        row(p).zip(row(q)).map(|(a, b): (f64, f64)| (a - b).powi(2)).sum::<f64>().sqrt()
-    }
-    match samples.values() {
-        Values::F32(values) => between(values, samples.dim(), p, q),
-        Values::F64(values) => between(values, samples.dim(), p, q),
-    }
+    let row = |at: usize| samples.values().doubles(samples.place(at));
+    row(p).iter().zip(row(q).iter()).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }

@@ -6,7 +6,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use spadework::Samples;
-use spadework::samples::Values;
 use spadework_io::corrupt::ImageShape;
 
 use crate::InputArray;
@@ -126,10 +125,7 @@ fn mean(samples: &Samples<'_>, sample: u32, picture: Picture, [channel, row, col
 
 /// One number of all.
 pub(crate) fn value_at(samples: &Samples<'_>, at: usize) -> f64 {
-    match samples.values() {
-        Values::F32(values) => f64::from(values[at]),
-        Values::F64(values) => values[at],
-    }
+    samples.values().get(at)
 }
 
 /// How values become shades: 0 to 1 as they are, anything else from the least to the largest value shown.

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use spadework::scores::Cut;
+use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::NodeDocument;
 use spadework_document::score::{LabelDocument, LabelPairDocument, ScoreDocument};
 use spadework_io::{Labels, default_name};
@@ -14,20 +15,19 @@ use crate::explorer::{
     pictures_or_rows, ranked,
 };
 use crate::names::{ColumnNames, label_name};
-use crate::page::{Figure, Frame, Headline, Table, TableCell, filled};
-use crate::page_facts::{LabelFacts, PageFacts, Pair};
+use crate::page::{Figure, Frame, Headline, Table, TableCell, filled, percent};
+use crate::page_facts::{PageFacts, Pair};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 use crate::variants::ExplorerVariants;
-use crate::verdict::{Verdict, grouped, headlines, share_interval};
+use crate::verdict::{Verdict, grouped, headlines};
 use crate::{ScoredModel, packed};
 
 /// Beyond so many labels a chart of them is no longer to be read.
 const MOST_LABELS: usize = 40;
 /// Samples of each side of the cut that are shown.
 const OF_THE_CUT: usize = 12;
-/// The weakest samples, at the top of the page, and the weakest labels.
+/// The weakest samples, at the top of the page.
 const WEAKEST: usize = 8;
-const WEAKEST_LABELS: usize = 3;
 
 /// The page of a scored model.
 ///
@@ -135,7 +135,7 @@ impl ScorePage {
             has_labels: !document.label_scores.is_empty(),
             numbers: numbers_table(&document.facts),
             answers: &ANSWERS,
-            probes: document.facts.probe.as_ref().map(|probe| ProbeStory::new(probe, &name)),
+            probes: ProbeStory::of_facts(&document.facts, &name),
             cut: None,
             nodes: nodes_table(document, &name).without_empty_columns(),
             label_table: label_table(&document.label_scores),
@@ -175,11 +175,14 @@ fn sample_id(ids: Option<&[String]>, index: usize) -> String {
     ids.and_then(|ids| ids.get(index)).map_or_else(|| index.to_string(), Clone::clone)
 }
 
-/// The most fragile samples that are right: with probes, the weakest of those that broke.
+/// The most fragile samples that are right: with probes, the weakest of those that broke, or those of a regressor that moved most.
 fn weakest(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<u32> {
     let probe = model.document.facts.probe.as_ref();
     if let Some(probe) = probe.filter(|probe| !probe.weakest.is_empty()) {
         return probe.weakest.iter().map(|sample| sample.index as u32).collect();
+    }
+    if let Some(change) = &model.document.facts.output_change {
+        return change.top.iter().take(WEAKEST).map(|sample| sample.index as u32).collect();
     }
     let is_wrong = wrong(model, facts);
     let is_right = |p: u32| is_wrong.as_ref().is_none_or(|wrong| !wrong[p as usize]);
@@ -199,17 +202,18 @@ fn wrong(model: &ScoredModel<'_>, facts: &PageFacts) -> Option<Vec<bool>> {
 
 fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
     let mut hints = Vec::new();
-    if let Some((what, shares)) = label_shares(&facts.labels) {
+    if let Some((what, shares)) = model.document.weakest_labels() {
         let worst =
-            shares.iter().take(WEAKEST_LABELS).map(|share| format!("{} ({:.0} %)", share.name, share.value));
+            shares.iter().map(|(label, share)| format!("{} ({})", label.text(), percent(share.estimate)));
         let text = format!("Weakest labels, by {what}: {}.", joined(worst));
         hints.push(LookAt { section: "labels", text });
     }
     if let Some(wrong) = wrong(model, facts) {
         let count = wrong.iter().filter(|&&is| is).count();
+        let samples = if count == 1 { "sample is" } else { "samples are" };
         let text =
-            format!("{} samples are classified wrongly: choose “wrong” among the samples.", grouped(count));
-        hints.push(LookAt { section: "samples", text });
+            format!("{} {samples} classified wrongly: choose “wrong” among the samples.", grouped(count));
+        hints.extend((count > 0).then_some(LookAt { section: "samples", text }));
     }
     let same = facts.pairs.iter().find(|pair| !pair.is_mixed).filter(|_| model.labels.is_some());
     if let Some(pair) = same {
@@ -220,22 +224,15 @@ fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
     hints
 }
 
-/// The best number that is known of the labels in percent, weakest first, and what it is.
-fn label_shares(labels: &[LabelFacts]) -> Option<(&'static str, Vec<Estimate>)> {
-    let survived = || shares(labels, |label| label.probed.map(|[probed, survived]| [survived, probed]));
-    let right = || shares(labels, |label| label.right.map(|right| [right, label.samples]));
-    survived()
-        .map(|shares| ("samples that survive every probe", shares))
-        .or_else(|| right().map(|shares| ("accuracy", shares)))
-}
-
-/// Shares of the labels in percent, weakest first; none where they are not known.
-fn shares(labels: &[LabelFacts], of: impl Fn(&LabelFacts) -> Option<[usize; 2]>) -> Option<Vec<Estimate>> {
-    let estimate = |label: &LabelFacts| {
-        let [some, all] = of(label)?;
-        let part = some as f64 / all as f64;
-        let range = share_interval(part, all).map(|(low, high)| (100.0 * low, 100.0 * high));
-        (all > 0).then(|| Estimate { name: label.name.clone(), value: 100.0 * part, range })
+/// Shares of the labels in percent, as a chart takes them, weakest first; none of a single label.
+fn shares(
+    labels: &[LabelDocument],
+    of: impl Fn(&LabelDocument) -> Option<ShareDocument>,
+) -> Option<Vec<Estimate>> {
+    let estimate = |label: &LabelDocument| {
+        let share = of(label)?;
+        let range = Some((100.0 * share.lower, 100.0 * share.upper));
+        Some(Estimate { name: label.text(), value: 100.0 * share.estimate, range })
     };
     let mut shares: Vec<Estimate> = labels.iter().filter_map(estimate).collect();
     shares.sort_by(|a, b| a.value.total_cmp(&b.value));
@@ -402,7 +399,7 @@ fn nodes_table(document: &ScoreDocument, sample: &dyn Fn(usize) -> String) -> Ta
 
 fn label_table(labels: &[LabelDocument]) -> Table {
     let row = |label: &LabelDocument| {
-        vec![label_text(label).into(), TableCell::number(label.score), label.samples.into()]
+        vec![label.text().into(), TableCell::number(label.score), label.samples.into()]
     };
     Table {
         name: "labels",
@@ -412,22 +409,16 @@ fn label_table(labels: &[LabelDocument]) -> Table {
     }
 }
 
-fn label_text(label: &LabelDocument) -> String {
-    label.name.clone().unwrap_or_else(|| label.label.to_string())
-}
-
 /// What goes beyond the document: the model, what was computed for the page, and labels as the page has them.
 type Details<'a> = (&'a ScoredModel<'a>, &'a PageFacts, Option<&'a ExplorerLabels>);
 
 fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> {
     let mut charts = Vec::new();
-    if let Some((_, facts, _)) = details {
-        charts.extend(label_charts(&facts.labels));
-    }
+    charts.extend(label_charts(&document.label_scores));
     let estimate = |name: String, value: f64| Estimate { name, value, range: None };
     if (1..=MOST_LABELS).contains(&document.label_scores.len()) {
         let labels = document.label_scores.iter();
-        let mut rows: Vec<Estimate> = labels.map(|label| estimate(label_text(label), label.score)).collect();
+        let mut rows: Vec<Estimate> = labels.map(|label| estimate(label.text(), label.score)).collect();
         rows.sort_by(|a, b| b.value.total_cmp(&a.value));
         charts.push(intervals(
             "labels",
@@ -453,12 +444,12 @@ fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> 
 }
 
 /// What share of every label is right, and right on every probe.
-fn label_charts(labels: &[LabelFacts]) -> Vec<Chart> {
+fn label_charts(labels: &[LabelDocument]) -> Vec<Chart> {
     if labels.len() > MOST_LABELS {
         return Vec::new();
     }
-    let survived = shares(labels, |label| label.probed.map(|[probed, survived]| [survived, probed]));
-    let right = shares(labels, |label| label.right.map(|right| [right, label.samples]));
+    let survived = shares(labels, LabelDocument::survived_share);
+    let right = shares(labels, LabelDocument::accuracy);
     let chart =
         |name, title, rows: Vec<Estimate>| intervals(name, title, "per cent, with 95 % intervals", &rows);
     let survived =
@@ -478,7 +469,7 @@ fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
             Some(Cell { row, column, value: pair.score, count: pair.edges })
         })
         .collect();
-    let names: Vec<String> = ids.iter().map(|label| label_text(label)).collect();
+    let names: Vec<String> = ids.iter().map(|label| label.text()).collect();
     heat_map("label_pairs", "Mean edge score between labels", &names, &cells)
 }
 

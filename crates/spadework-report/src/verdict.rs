@@ -3,16 +3,14 @@
 //! The best number that a result has leads: the estimated robust accuracy where the model was probed, otherwise accuracy and
 //! neighborhood overlap. The SPADE score comes last, because between networks it follows attacks poorly.
 
+use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
-use spadework_document::probe::ProbeDocument;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::ScoreDocument;
 use spadework_probe::{Probe, ProbeNorm};
 
 use crate::charts::short;
 use crate::page::{Headline, percent, short_percent};
-
-/// Of a normal distribution, what 95 % lie within.
-const NORMAL_95: f64 = 1.96;
 
 /// The answer, what it rests on, and what would say more.
 #[derive(Debug, Clone)]
@@ -23,26 +21,19 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     pub(crate) fn of(document: &ScoreDocument) -> Self {
-        match &document.facts.probe {
-            Some(probe) => {
+        match (&document.facts.probe, &document.facts.output_change) {
+            (Some(probe), _) => {
                 Self { sentence: probed(probe, document.facts.accuracy), limits: limits_of_probes(probe) }
             }
-            None => Self { sentence: unprobed(document), limits: limits_without_probes(document) },
+            (None, Some(change)) => Self { sentence: moved(change), limits: limits_of_changes(change) },
+            (None, None) => Self { sentence: unprobed(document), limits: limits_without_probes(document) },
         }
     }
 }
 
-/// A share of so many samples with its 95 % interval after Wilson, which stays within 0 and 1.
+/// The 95 % interval of a share of so many samples.
 pub(crate) fn share_interval(share: f64, samples: usize) -> Option<(f64, f64)> {
-    if samples == 0 {
-        return None;
-    }
-    let n = samples as f64;
-    let square = NORMAL_95 * NORMAL_95;
-    let middle = (share + square / (2.0 * n)) / (1.0 + square / n);
-    let half = NORMAL_95 / (1.0 + square / n) * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
-    // Rounding must not push an end past a share of nothing or of all.
-    Some(((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0)))
+    ShareDocument::of_part(share, samples).map(|share| (share.lower, share.upper))
 }
 
 /// The interval of the estimated robust accuracy: that of the document, which knows how far the search came; of the samples alone
@@ -130,9 +121,9 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
 
 fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
     let mut limits = vec![format!(
-        "Measured on {} samples with up to {} probes each ({} runs of the model). The ranges are 95 % intervals; that of \
+        "Measured on {} with up to {} probes each ({} runs of the model). The ranges are 95 % intervals; that of \
          the estimate covers the choice of samples and what a longer search would find.",
-        grouped(probe.samples),
+        counted(probe.samples, "sample"),
         grouped(probe.probes),
         grouped(probe.evaluations as usize)
     )];
@@ -145,6 +136,33 @@ fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
     }
     limits.push("It holds for this kind and size of change, on samples like these.".to_owned());
     limits
+}
+
+/// A regressor: how far its outputs were moved.
+fn moved(change: &OutputChangeDocument) -> String {
+    let unit = change.unit.word();
+    format!(
+        "Under attack by {}, its predictions move by {} standard deviations of the {unit} in the median, and by less than {} for 95 % of \
+         the samples.",
+        attack(&change.probe),
+        short(change.median),
+        short(change.p95)
+    )
+}
+
+fn limits_of_changes(change: &OutputChangeDocument) -> Vec<String> {
+    vec![
+        format!(
+            "Measured on {} with {} probes each ({} runs of the model); one standard deviation of the {} is {}.",
+            counted(change.samples, "sample"),
+            grouped(change.probes),
+            grouped(change.evaluations as usize),
+            change.unit.word(),
+            short(change.spread)
+        ),
+        "Each change is the largest that the search found: an attack can move the predictions at least as far.".to_owned(),
+        "It holds for this kind and size of change, on samples like these.".to_owned(),
+    ]
 }
 
 fn unprobed(document: &ScoreDocument) -> String {
@@ -194,14 +212,15 @@ pub(crate) fn headlines(document: &ScoreDocument, permuted: Option<f64>) -> Vec<
     if let Some(probe) = &facts.probe {
         lines.extend(of_probe(probe));
     }
+    lines.extend(facts.output_change.as_ref().map(of_change));
     if let Some(accuracy) = facts.accuracy {
-        let note = format!("of {} samples classified correctly", grouped(document.samples));
+        let note = format!("of {} classified correctly", counted(document.samples, "sample"));
         lines.insert(0, share("accuracy".to_owned(), accuracy, document.samples, note));
     }
     if let Some(overlap) = facts.edge_overlap {
         let interval = facts.estimates.overlap.map(|share| (share.lower, share.upper));
         lines.push(Headline {
-            is_minor: facts.probe.is_some(),
+            is_minor: facts.probe.is_some() || facts.output_change.is_some(),
             range: interval.map_or_else(String::new, |(low, high)| written_range(low, high)),
             bar: bar(overlap, interval),
             note: "of input neighbors stay neighbors; larger is more robust".to_owned(),
@@ -223,12 +242,28 @@ fn of_probe(probe: &ProbeDocument) -> Vec<Headline> {
     );
     match probe.robust_accuracy {
         Some(robust) => {
-            let note = format!("estimated robust accuracy, {} samples", grouped(probe.samples));
+            let note = format!("estimated robust accuracy, {}", counted(probe.samples, "sample"));
             let interval = estimated_interval(probe, robust);
             let estimate = share_within(format!("under attack, {name}"), robust, interval, note);
             vec![estimate, Headline { is_minor: true, ..survived }]
         }
         None => vec![survived],
+    }
+}
+
+/// The change of a regressor's outputs: a number in units, not a share.
+fn of_change(change: &OutputChangeDocument) -> Headline {
+    Headline {
+        name: format!("change of output, {}", attack_name(&change.probe)),
+        value: short(change.median),
+        range: format!("95 % below {}", short(change.p95)),
+        bar: String::new(),
+        note: format!(
+            "median of the largest change found, in standard deviations of the {}, {}; smaller is more robust",
+            change.unit.word(),
+            counted(change.samples, "sample")
+        ),
+        is_minor: false,
     }
 }
 
@@ -280,6 +315,11 @@ fn bar(part: f64, interval: Option<(f64, f64)>) -> String {
     )
 }
 
+/// `1 sample`, `10,000 samples`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// 10,000 rather than 10000.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();
@@ -302,11 +342,11 @@ mod tests {
     fn intervals_are_those_of_wilson() {
         let near = |got: Option<(f64, f64)>, (low, high): (f64, f64)| {
             let got = got.unwrap();
-            assert!((got.0 - low).abs() < 1e-4 && (got.1 - high).abs() < 1e-4, "{got:?}");
+            assert!((got.0 - low).abs() < 1e-12 && (got.1 - high).abs() < 1e-12, "{got:?}");
         };
-        near(share_interval(0.43, 100), (0.3373, 0.5278));
-        near(share_interval(0.0, 50), (0.0, 0.0713));
-        near(share_interval(1.0, 50), (0.9287, 1.0));
+        near(share_interval(0.43, 100), (0.337_332_985_241_101_1, 0.527_846_104_507_876_8));
+        near(share_interval(0.0, 50), (0.0, 0.071_347_599_133_358_72));
+        near(share_interval(1.0, 50), (0.928_652_400_866_641_2, 1.0));
         assert_eq!(share_interval(0.5, 0), None);
     }
 

@@ -119,6 +119,14 @@ pub enum Error {
         /// The first of them, counted from 0.
         rows: String,
     },
+    /// A metric that is not there for sparse rows.
+    #[error(
+        "sparse rows are compared by the euclidean or the cosine distance, got {metric}; other metrics need dense rows"
+    )]
+    SparseMetric {
+        /// The metric asked for.
+        metric: String,
+    },
     /// Columns that cannot be divided by their interquartile range.
     #[error(
         "robust standardization divides by the range of the middle half, which is 0 in {count} columns of the {side}s though they are not constant (column {columns}, counted from 0); use `standard`, or remove them"
@@ -451,7 +459,7 @@ pub enum Error {
         weights: String,
     },
     /// Blocks of samples that are not of one kind.
-    #[error("both blocks must have the same numbers a sample ({expected}), got {got}")]
+    #[error("both blocks must have the same numbers per sample ({expected}), got {got}")]
     BlockDim {
         /// Numbers per sample of the block that is searched.
         expected: usize,
@@ -459,7 +467,7 @@ pub enum Error {
         got: usize,
     },
     /// New samples of another kind than the reference.
-    #[error("new {side}s must have the {expected} numbers a sample of the reference, got {got}")]
+    #[error("new {side}s must have the {expected} numbers per sample of the reference, got {got}")]
     ReferenceDim {
         /// The side.
         side: Side,

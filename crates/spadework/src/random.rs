@@ -82,6 +82,8 @@ purposes! {
     Trees: many(42),
     /// Corruptions of images, one stream per image.
     Corruption: many(43),
+    /// Seeds of variants that somebody else makes, one stream per variant.
+    Variants: many(44),
     /// Samples that are probed.
     ProbedSamples: one(1 << 61),
     /// Order in which a search by probes turns blocks.

@@ -4,8 +4,12 @@ mod geometry;
 mod metric;
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use half::{bf16, f16};
 
 pub use geometry::{FittedGeometry, Geometry};
+pub(crate) use geometry::{normalize, zero_rows};
 pub(crate) use metric::Norm;
 pub use metric::{Metric, Standardize};
 
@@ -17,13 +21,192 @@ pub use crate::side::Side;
 /// Differences from this on have squares with all their digits, and so have those 10¹⁵ times smaller. It is 2⁻⁴⁰⁰.
 const RESOLVED: f64 = f64::from_bits((1023 - 400) << 52);
 
-/// The numbers of [`Samples`], row after row, in the precision in which they came.
+/// The numbers of [`Samples`], row after row, as they came.
+///
+/// What they stand for is always the number that [`Values::get`] returns; bytes are pixels.
 #[derive(Debug, Clone)]
 pub enum Values<'a> {
-    /// Single precision, kept as it is.
+    /// Single precision.
     F32(Cow<'a, [f32]>),
     /// Double precision.
     F64(Cow<'a, [f64]>),
+    /// Pixels: a byte x stands for x/255 in single precision, as image pipelines have it.
+    U8(Cow<'a, [u8]>),
+    /// Integers of 8 bits.
+    I8(Cow<'a, [i8]>),
+    /// Integers of 16 bits.
+    I16(Cow<'a, [i16]>),
+    /// Half precision.
+    F16(Cow<'a, [f16]>),
+    /// Brain floating point: single precision with fewer digits.
+    Bf16(Cow<'a, [bf16]>),
+}
+
+/// Evaluates an expression with the numbers as a slice of their own type.
+macro_rules! with_values {
+    ($values:expr, $slice:ident => $body:expr) => {
+        match $values {
+            $crate::samples::Values::F32($slice) => $body,
+            $crate::samples::Values::F64($slice) => $body,
+            $crate::samples::Values::U8($slice) => $body,
+            $crate::samples::Values::I8($slice) => $body,
+            $crate::samples::Values::I16($slice) => $body,
+            $crate::samples::Values::F16($slice) => $body,
+            $crate::samples::Values::Bf16($slice) => $body,
+        }
+    };
+}
+
+impl Values<'_> {
+    /// The same numbers in memory of their own.
+    pub fn into_owned(self) -> Values<'static> {
+        fn owned<T: Copy>(values: Cow<'_, [T]>) -> Cow<'static, [T]> {
+            Cow::Owned(values.into_owned())
+        }
+        match self {
+            Values::F32(values) => Values::F32(owned(values)),
+            Values::F64(values) => Values::F64(owned(values)),
+            Values::U8(values) => Values::U8(owned(values)),
+            Values::I8(values) => Values::I8(owned(values)),
+            Values::I16(values) => Values::I16(owned(values)),
+            Values::F16(values) => Values::F16(owned(values)),
+            Values::Bf16(values) => Values::Bf16(owned(values)),
+        }
+    }
+
+    /// The same numbers, borrowed.
+    pub fn view(&self) -> Values<'_> {
+        match self {
+            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
+            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
+            Values::U8(values) => Values::U8(Cow::Borrowed(values)),
+            Values::I8(values) => Values::I8(Cow::Borrowed(values)),
+            Values::I16(values) => Values::I16(Cow::Borrowed(values)),
+            Values::F16(values) => Values::F16(Cow::Borrowed(values)),
+            Values::Bf16(values) => Values::Bf16(Cow::Borrowed(values)),
+        }
+    }
+
+    /// The least and the largest number.
+    pub fn range(&self) -> [f64; 2] {
+        fn of<T: Number + Ord>(values: &[T]) -> [f64; 2] {
+            // What numbers stand for grows with them.
+            let (least, largest) = (values.iter().copied().min(), values.iter().copied().max());
+            [least.map_or(f64::INFINITY, |v| v.number()), largest.map_or(f64::NEG_INFINITY, |v| v.number())]
+        }
+        let widened = |[least, largest]: [f64; 2], value: f64| [least.min(value), largest.max(value)];
+        match self {
+            Values::U8(values) => of(values),
+            Values::I8(values) => of(values),
+            Values::I16(values) => of(values),
+            _ => with_values!(self, values => {
+                let numbers = values.iter().map(|value| value.number());
+                numbers.fold([f64::INFINITY, f64::NEG_INFINITY], widened)
+            }),
+        }
+    }
+
+    /// How many bytes they take.
+    pub fn bytes(&self) -> usize {
+        with_values!(self, values => size_of_val(&values[..]))
+    }
+
+    /// How many numbers there are.
+    #[expect(clippy::len_without_is_empty, reason = "samples are never empty")]
+    pub fn len(&self) -> usize {
+        with_values!(self, values => values.len())
+    }
+
+    /// The number at a position, in double precision; exact.
+    ///
+    /// # Panics
+    /// When there is none.
+    #[inline]
+    pub fn get(&self, at: usize) -> f64 {
+        with_values!(self, values => values[at].number())
+    }
+
+    /// Some consecutive numbers in double precision; exact.
+    ///
+    /// # Panics
+    /// When there are not that many.
+    #[inline]
+    pub fn doubles(&self, range: Range<usize>) -> Cow<'_, [f64]> {
+        match self {
+            Values::F64(values) => Cow::Borrowed(&values[range]),
+            _ => with_values!(self, values => values[range].iter().map(|value| value.number()).collect()),
+        }
+    }
+
+    /// Some consecutive numbers in single precision; exact unless they are of double precision.
+    ///
+    /// # Panics
+    /// When there are not that many.
+    #[inline]
+    pub fn singles(&self, range: Range<usize>) -> Cow<'_, [f32]> {
+        match self {
+            Values::F32(values) => Cow::Borrowed(&values[range]),
+            _ => {
+                with_values!(self, values => values[range].iter().map(|value| value.number() as f32).collect())
+            }
+        }
+    }
+
+    /// All numbers in double precision; exact.
+    pub fn all_doubles(&self) -> Cow<'_, [f64]> {
+        self.doubles(0..self.len())
+    }
+
+    /// All numbers in single precision, as [`Values::singles`].
+    pub fn all_singles(&self) -> Cow<'_, [f32]> {
+        self.singles(0..self.len())
+    }
+}
+
+/// What an element of samples stands for.
+pub(crate) trait Number: Copy {
+    /// The number in double precision; exact.
+    fn number(self) -> f64;
+}
+
+/// Numbers that double precision holds as they are.
+macro_rules! plain_numbers {
+    ($($type:ty),*) => {$(
+        impl Number for $type {
+            #[inline(always)]
+            fn number(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    )*};
+}
+plain_numbers!(f32, f64, i8, i16);
+
+impl Number for u8 {
+    /// x/255 in single precision: for all 256 bytes the product in double precision rounds to the same number, and
+    /// multiplying is several times as fast as dividing (a test compares them all).
+    #[inline(always)]
+    fn number(self) -> f64 {
+        f64::from((f64::from(self) * (1.0 / 255.0)) as f32)
+    }
+}
+
+impl Number for f16 {
+    /// The bits of the exponent and of the fraction, moved to where single precision has them, make the number times
+    /// 2⁻¹¹², numbers below the smallest normal one included. Infinities would not survive this, and samples have none.
+    #[inline(always)]
+    fn number(self) -> f64 {
+        let bits = u32::from(self.to_bits());
+        let size = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits((112 + 127) << 23);
+        f64::from(f32::from_bits(size.to_bits() | (bits & 0x8000) << 16))
+    }
+}
+
+impl Number for bf16 {
+    #[inline(always)]
+    fn number(self) -> f64 {
+        f64::from(f32::from_bits(u32::from(self.to_bits()) << 16))
+    }
 }
 
 /// n samples of d numbers each, one row per sample.
@@ -55,10 +238,7 @@ impl<'a> Samples<'a> {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn from_f32(len: usize, dim: usize, values: impl Into<Cow<'a, [f32]>>) -> Result<Self> {
-        let values = values.into();
-        check_shape(len, dim, values.len())?;
-        check_values(dim, &values, f64::from)?;
-        Ok(Self { len, dim, values: Values::F32(values), norm: Norm::default() })
+        Self::new(len, dim, Values::F32(values.into()))
     }
 
     /// Samples in double precision.
@@ -66,19 +246,44 @@ impl<'a> Samples<'a> {
     /// # Errors
     /// As [`Samples::from_f32`].
     pub fn from_f64(len: usize, dim: usize, values: impl Into<Cow<'a, [f64]>>) -> Result<Self> {
-        let values = values.into();
+        Self::new(len, dim, Values::F64(values.into()))
+    }
+
+    /// Samples of pixels, which stay bytes; each stands for x/255.
+    ///
+    /// # Errors
+    /// As [`Samples::from_f32`].
+    ///
+    /// ```
+    /// use spadework::Samples;
+    /// let samples = Samples::from_u8(2, 2, vec![0, 255, 51, 102])?;
+    /// assert_eq!(samples.values().all_singles(), [0.0, 1.0, 0.2, 0.4]);
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn from_u8(len: usize, dim: usize, values: impl Into<Cow<'a, [u8]>>) -> Result<Self> {
+        Self::new(len, dim, Values::U8(values.into()))
+    }
+
+    /// Samples of any type.
+    ///
+    /// # Errors
+    /// As [`Samples::from_f32`].
+    pub fn new(len: usize, dim: usize, values: Values<'a>) -> Result<Self> {
         check_shape(len, dim, values.len())?;
-        check_values(dim, &values, |value| value)?;
-        Ok(Self { len, dim, values: Values::F64(values), norm: Norm::default() })
+        match &values {
+            Values::F32(values) => check_values(dim, values, f64::from)?,
+            Values::F64(values) => check_values(dim, values, |value| value)?,
+            Values::F16(values) => check_values(dim, values, f64::from)?,
+            Values::Bf16(values) => check_values(dim, values, f64::from)?,
+            // Finite, and far from too large.
+            Values::U8(_) | Values::I8(_) | Values::I16(_) => {}
+        }
+        Ok(Self { len, dim, values, norm: Norm::default() })
     }
 
     /// The same samples, borrowed: no number is copied or checked again.
     pub fn view(&self) -> Samples<'_> {
-        let values = match &self.values {
-            Values::F32(values) => Values::F32(Cow::Borrowed(values)),
-            Values::F64(values) => Values::F64(Cow::Borrowed(values)),
-        };
-        Samples { len: self.len, dim: self.dim, values, norm: self.norm }
+        Samples { len: self.len, dim: self.dim, values: self.values.view(), norm: self.norm }
     }
 
     /// What searches measure differences by.
@@ -93,12 +298,17 @@ impl<'a> Samples<'a> {
     pub(crate) fn with_norm(self, norm: Norm) -> Result<Self> {
         if norm == Norm::Manhattan {
             let bound = f64::MAX.sqrt() / (4.0 * self.dim as f64);
-            match &self.values {
-                Values::F32(_) => {}
-                Values::F64(values) => check_below(self.dim, values, bound, |value| value)?,
+            // No other type holds numbers that large.
+            if let Values::F64(values) = &self.values {
+                check_below(self.dim, values, bound, |value| value)?;
             }
         }
         Ok(Self { norm, ..self })
+    }
+
+    /// The positions of a row's numbers among all.
+    pub fn place(&self, row: usize) -> Range<usize> {
+        row * self.dim..(row + 1) * self.dim
     }
 
     /// Checks that there are at least two samples, the fewest that have neighbors.
@@ -146,6 +356,11 @@ impl<'a> Samples<'a> {
         let values = match &self.values {
             Values::F32(values) => Values::F32(gathered(values, dim, indices).into()),
             Values::F64(values) => Values::F64(gathered(values, dim, indices).into()),
+            Values::U8(values) => Values::U8(gathered(values, dim, indices).into()),
+            Values::I8(values) => Values::I8(gathered(values, dim, indices).into()),
+            Values::I16(values) => Values::I16(gathered(values, dim, indices).into()),
+            Values::F16(values) => Values::F16(gathered(values, dim, indices).into()),
+            Values::Bf16(values) => Values::Bf16(gathered(values, dim, indices).into()),
         };
         Ok(Samples { len, dim, values, norm: self.norm })
     }
@@ -156,7 +371,7 @@ impl<'a> Samples<'a> {
     /// # Errors
     /// [`Error::TooClose`] where the differences alone are that small.
     pub(crate) fn enlarged(&self) -> Result<Option<Samples<'static>>> {
-        // Single precision ends at 1e-45, and distances are found in double precision.
+        // All other types end at 1e-45 or before, and distances are found in double precision.
         let Values::F64(values) = &self.values else { return Ok(None) };
         // For ordinary numbers the second row decides.
         let rows = values.chunks_exact(self.dim);
@@ -188,21 +403,18 @@ impl<'a> Samples<'a> {
         fn rows_equal<T: PartialEq>(values: &[T], dim: usize) -> bool {
             values.chunks_exact(dim).all(|row| row == &values[..dim])
         }
-        match &self.values {
-            Values::F32(values) => rows_equal(values, self.dim),
-            Values::F64(values) => rows_equal(values, self.dim),
-        }
+        with_values!(&self.values, values => rows_equal(values, self.dim))
     }
 }
 
 /// The shape, the norm and the numbers as they are kept.
 impl Identity for Samples<'_> {
     fn feed(&self, take: &mut dyn FnMut(&[u8])) {
-        take(format!("{} {} {:?}", self.len, self.dim, self.norm).as_bytes());
-        match &self.values {
-            Values::F32(values) => feed_numbers(values, |value| value.to_le_bytes(), take),
-            Values::F64(values) => feed_numbers(values, |value| value.to_le_bytes(), take),
-        }
+        take(
+            format!("{} {} {:?} {:?}", self.len, self.dim, self.norm, std::mem::discriminant(&self.values))
+                .as_bytes(),
+        );
+        with_values!(&self.values, values => feed_numbers(values, |value| value.to_le_bytes(), take));
     }
 }
 
@@ -322,6 +534,44 @@ mod tests {
     fn refuses_values_whose_distances_overflow() {
         let error = Samples::from_f64(2, 1, vec![0.0, 1e200]).unwrap_err();
         assert!(matches!(error, Error::TooLarge { row: 1, column: 0, .. }));
+    }
+
+    #[test]
+    fn bytes_stand_for_quotients_in_single_precision() {
+        for byte in 0..=u8::MAX {
+            assert_eq!(byte.number(), f64::from(f32::from(byte) / 255.0), "{byte}");
+        }
+    }
+
+    #[test]
+    fn narrow_floats_keep_their_value() {
+        for bits in 0..=u16::MAX {
+            let (half, brain) = (f16::from_bits(bits), bf16::from_bits(bits));
+            for (finite, got, want) in [
+                (half.is_finite(), half.number(), half.to_f64()),
+                (brain.is_finite(), brain.number(), brain.to_f64()),
+            ] {
+                assert!(!finite || got.to_bits() == want.to_bits(), "{bits:#06x}: {got} instead of {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn narrow_floats_that_are_not_finite_are_named() {
+        let values = vec![f16::ONE, f16::ZERO, f16::INFINITY, f16::ONE];
+        let error = Samples::new(2, 2, Values::F16(values.into())).unwrap_err();
+        assert!(matches!(error, Error::NonFinite { row: 1, column: 0, .. }), "{error}");
+        let values = vec![bf16::ONE, bf16::NAN];
+        let error = Samples::new(2, 1, Values::Bf16(values.into())).unwrap_err();
+        assert!(matches!(error, Error::NonFinite { row: 1, column: 0, .. }), "{error}");
+    }
+
+    #[test]
+    fn rows_keep_their_type() {
+        let samples = Samples::from_u8(3, 2, vec![1, 2, 3, 4, 5, 6]).unwrap();
+        let some = samples.rows(&[2, 0]).unwrap();
+        assert!(matches!(some.values(), Values::U8(rows) if rows.as_ref() == [5, 6, 1, 2]));
+        assert_eq!(some.values().get(0), f64::from(5.0_f32 / 255.0));
     }
 
     #[test]

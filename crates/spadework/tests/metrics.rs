@@ -1,5 +1,6 @@
 //! Every metric against scikit-learn's neighbors (`scripts/make_metric_fixtures.py`), and through the whole method.
 
+use half::{bf16, f16};
 use serde_json::Value;
 use spadework::graph::{Connectivity, GraphKind, Weights};
 use spadework::neighbors::{
@@ -7,7 +8,7 @@ use spadework::neighbors::{
     nearest_between,
 };
 use spadework::pipeline::{AverageIndices, Reference, intervals, score_layers, sweep};
-use spadework::samples::{Geometry, Metric, Side, Standardize};
+use spadework::samples::{Geometry, Metric, Side, Standardize, Values};
 use spadework::{
     Error, Model, ModelSet, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, compare, evaluate,
 };
@@ -110,6 +111,55 @@ fn new_samples_have_the_neighbors_of_scikit_learn() {
     }
 }
 
+/// The same numbers between −128 and 127 in every narrow type, and bytes.
+fn in_narrow_types(len: usize, dim: usize) -> Vec<Samples<'static>> {
+    let numbers =
+        || (0..len * dim).map(|at| (at * at * 31 + at * 7 + at / dim * 5) % 251).map(|at| at as i16 - 125);
+    [
+        Values::U8(numbers().map(|number| (number + 125) as u8).collect()),
+        Values::I8(numbers().map(|number| number as i8).collect()),
+        Values::I16(numbers().map(|number| 99 * number).collect()),
+        Values::F16(numbers().map(|number| f16::from_f32(0.01 * f32::from(number))).collect()),
+        Values::Bf16(numbers().map(|number| bf16::from_f32(0.7 * f32::from(number))).collect()),
+    ]
+    .map(|values| Samples::new(len, dim, values).unwrap())
+    .into()
+}
+
+#[test]
+fn narrow_types_have_the_neighbors_of_their_copies_in_double_precision() {
+    let k = 5;
+    // The longer rows are those that are compared by sums over blocks where distances are Euclidean.
+    for (len, dim) in [(400, 50), (60, 96 * 96)] {
+        for samples in in_narrow_types(len, dim) {
+            let copy = Samples::from_f64(len, dim, samples.values().all_doubles().into_owned()).unwrap();
+            for (metric, standardize) in METRICS
+                .iter()
+                .flat_map(|&metric| [(metric, Standardize::None), (metric, Standardize::Standard)])
+            {
+                let placed =
+                    |samples| Geometry::new(metric, standardize).place(Side::Input, samples).unwrap();
+                let (narrow, copy) = (placed(samples.view()), placed(copy.view()));
+                let expected = BruteForce.search(&copy, k, &Silent).unwrap();
+                let about = format!("{metric}, {standardize}, {len} × {dim}");
+                for search in [&ExactSearch as &dyn NeighborSearch, &ProductSearch, &TreeSearch, &BruteForce]
+                {
+                    assert_eq!(search.search(&narrow, k, &Silent).unwrap(), expected, "{about}");
+                }
+                for base in [&narrow, &copy] {
+                    let found = nearest_between(&narrow, base, 0, k, &Silent).unwrap();
+                    let indices: Vec<u32> = found.indices.iter().flatten().copied().collect();
+                    assert_eq!(
+                        indices,
+                        (0..len).flat_map(|p| expected.of(p).to_vec()).collect::<Vec<_>>(),
+                        "{about}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 const METRICS: [Metric; 4] = [Metric::Euclidean, Metric::Cosine, Metric::Manhattan, Metric::Chebyshev];
 
 /// Rows of many lengths, and a smooth map of their directions.
@@ -134,7 +184,7 @@ fn sides(len: usize) -> PairedSamples<'static> {
 }
 
 fn unit_rows(samples: &Samples<'_>) -> Samples<'static> {
-    let spadework::samples::Values::F64(values) = samples.values() else { panic!("double precision") };
+    let Values::F64(values) = samples.values() else { panic!("double precision") };
     let unit = values.chunks(samples.dim()).flat_map(|row| {
         let length = row.iter().map(|value| value * value).sum::<f64>().sqrt();
         row.iter().map(move |value| value / length)

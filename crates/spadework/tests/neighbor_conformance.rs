@@ -5,12 +5,14 @@
 
 mod support;
 
+use half::{bf16, f16};
 use proptest::prelude::*;
 use rand::RngExt;
 use spadework::kernels::{Kernels, with_kernels};
 use spadework::neighbors::{
     BruteForce, ExactSearch, NeighborLists, NeighborSearch, ProductSearch, TreeSearch, nearest_between,
 };
+use spadework::samples::Values;
 use spadework::{Error, Samples, Silent};
 use support::real::{CIFAR_PIXELS, MNIST_PIXELS};
 use support::{bits, gaussian, gaussians, laws, real, rng};
@@ -41,6 +43,58 @@ fn in_f32(what: &str, dim: usize, values: &[f64], neighbors: &[usize]) -> Case {
 
 fn in_both(what: &str, dim: usize, values: Vec<f64>, neighbors: &[usize]) -> [Case; 2] {
     [in_f32(what, dim, &values, neighbors), in_f64(what, dim, values, neighbors)]
+}
+
+/// Bytes as pixels, and as numbers of every other narrow type.
+fn in_narrow_types(what: &str, dim: usize, bytes: &[u8], neighbors: &[usize]) -> Vec<Case> {
+    let of = |kind: &str, values: Values<'static>| Case {
+        what: format!("{what}, {kind}"),
+        samples: Samples::new(bytes.len() / dim, dim, values).expect("finite"),
+        neighbors: neighbors.to_vec(),
+    };
+    let centered = || bytes.iter().map(|&byte| i16::from(byte) - 128);
+    vec![
+        of("u8", Values::U8(bytes.to_vec().into())),
+        of("i8", Values::I8(centered().map(|number| number as i8).collect())),
+        of("i16", Values::I16(centered().map(|number| 250 * number).collect())),
+        of("f16", Values::F16(centered().map(|number| f16::from_f32(0.01 * f32::from(number))).collect())),
+        of("bf16", Values::Bf16(centered().map(|number| bf16::from_f32(0.7 * f32::from(number))).collect())),
+    ]
+}
+
+/// The suite, and that the neighbors are those of a copy in single precision, by bits.
+fn assert_narrow_types_conform(cases: Vec<Case>) {
+    for case in cases {
+        let (len, dim) = (case.samples.len(), case.samples.dim());
+        let copy = Samples::from_f32(len, dim, case.samples.values().all_singles().into_owned()).unwrap();
+        for &k in &case.neighbors {
+            let (got, want) =
+                [&case.samples, &copy].map(|samples| BruteForce.search(samples, k, &Silent).unwrap()).into();
+            assert_same(&got, &want, &format!("{} and its copy, k = {k}", case.what));
+        }
+        assert_conforms(&case);
+    }
+}
+
+/// Images of few main directions with fine noise: smooth blobs, upscaled by `scale` in both directions.
+fn noisy_images(count: usize, side: usize, scale: usize, seed: u64) -> Vec<u8> {
+    let mut rng = rng(seed);
+    let coarse = side.div_ceil(scale);
+    let patterns: Vec<f64> = gaussians(6 * coarse * coarse * 3, &mut rng);
+    let mut images = Vec::with_capacity(count * side * side * 3);
+    for _ in 0..count {
+        let weights = gaussians(6, &mut rng);
+        for at in 0..side * side * 3 {
+            let (row, column, channel) = (at / 3 / side, at / 3 % side, at % 3);
+            let place = (row / scale * coarse + column / scale) * 3 + channel;
+            let signal: f64 = (0..6)
+                .map(|pattern| weights[pattern] * patterns[pattern * coarse * coarse * 3 + place])
+                .sum();
+            let noise = f64::from(rng.random_range(-5..=5_i32));
+            images.push((128.0 + 20.0 * signal + noise).clamp(0.0, 255.0) as u8);
+        }
+    }
+    images
 }
 
 /// The suite: every implementation, every number of neighbors, bit by bit.
@@ -103,6 +157,94 @@ fn integers_with_many_ties() {
     for dim in [1, 2, 5] {
         let values = (0..1200 * dim).map(|_| f64::from(rng.random_range(-3..=3_i32))).collect();
         assert_all_conform(in_both(&format!("integers, d = {dim}"), dim, values, &[1, 6, 40]));
+    }
+}
+
+#[test]
+fn narrow_types_are_searched_as_they_are() {
+    let mut rng = rng(31);
+    for (n, dim) in [(2, 3), (300, 7), (1100, 70), (1030, 200)] {
+        let bytes: Vec<u8> = (0..n * dim).map(|_| rng.random()).collect();
+        let k = [1, 10.min(n - 1)];
+        assert_narrow_types_conform(in_narrow_types(&format!("{n} × {dim} bytes"), dim, &bytes, &k));
+    }
+    // Ties in plenty, and copies.
+    let few: Vec<u8> = (0..700 * 40).map(|_| 100 + rng.random_range(0..2_u8)).collect();
+    assert_narrow_types_conform(in_narrow_types("two values", 40, &few, &[1, 12]));
+    let copies: Vec<u8> = (0..600).flat_map(|at| [at as u8 % 7; 60]).collect();
+    assert_narrow_types_conform(in_narrow_types("copies", 60, &copies, &[1, 90]));
+}
+
+#[test]
+fn images_with_fine_noise_are_searched_as_bytes() {
+    let images = noisy_images(1200, 24, 8, 32);
+    assert_narrow_types_conform(in_narrow_types("images", 24 * 24 * 3, &images, &[5]));
+}
+
+/// Rows long enough to be compared by sums over blocks and settled slice by slice, on every instruction set.
+#[test]
+fn long_rows_of_pixels_are_searched_by_blocks_and_slices() {
+    let (count, dim) = (330, 56 * 56 * 3);
+    let mut images = noisy_images(count, 56, 8, 35);
+    // Copies, so that distances of zero and ties are among them.
+    images.copy_within(0..20 * dim, 300 * dim);
+    let samples = Samples::from_u8(count, dim, images).unwrap();
+    let want = BruteForce.search(&samples, 10, &Silent).unwrap();
+    for kernels in Kernels::available() {
+        let got = with_kernels(kernels, || ProductSearch.search(&samples, 10, &Silent).unwrap()).unwrap();
+        assert_same(&got, &want, &format!("long rows on {kernels}"));
+    }
+}
+
+/// Rows of every narrow type, long enough for blocks.
+#[test]
+fn long_rows_of_narrow_types_are_searched_as_they_are() {
+    let (count, side) = (70, 56);
+    let images = noisy_images(count, side, 8, 37);
+    assert_narrow_types_conform(in_narrow_types("long rows", side * side * 3, &images, &[5]));
+}
+
+/// Single precision, in which blocks are added up, would lose these numbers or overflow.
+#[test]
+fn long_rows_of_very_small_or_large_numbers_are_searched() {
+    let (count, side) = (60, 56);
+    let images = noisy_images(count, side, 8, 36);
+    for size in [1e-60, 1e-44, 1e-40, 1e-30, 1.0, 1e30, 1e37, 1e60] {
+        let values = images.iter().map(|&pixel| size * f64::from(pixel)).collect();
+        assert_conforms(&in_f64(&format!("long rows of {size:e}"), side * side * 3, values, &[5]));
+    }
+}
+
+/// What the rows differ in is lost in single precision, in which blocks are added up.
+#[test]
+fn long_rows_far_from_zero_are_searched() {
+    let (count, side) = (60, 56);
+    let values =
+        noisy_images(count, side, 8, 38).iter().map(|&pixel| 1e7 + 1e-3 * f64::from(pixel)).collect();
+    assert_conforms(&in_f64("long rows far from zero", side * side * 3, values, &[5]));
+}
+
+#[test]
+fn every_instruction_set_finds_the_same_neighbors_of_bytes() {
+    let images = noisy_images(1100, 16, 4, 33);
+    let samples = Samples::from_u8(1100, 16 * 16 * 3, images).unwrap();
+    let want = BruteForce.search(&samples, 10, &Silent).unwrap();
+    for kernels in Kernels::available() {
+        let got = with_kernels(kernels, || ProductSearch.search(&samples, 10, &Silent).unwrap()).unwrap();
+        assert_same(&got, &want, &format!("bytes on {kernels}"));
+    }
+}
+
+#[test]
+fn any_number_of_threads_finds_the_same_neighbors_of_narrow_types() {
+    let images = noisy_images(1100, 16, 4, 34);
+    for case in in_narrow_types("images", 16 * 16 * 3, &images, &[10]) {
+        let want = BruteForce.search(&case.samples, 10, &Silent).unwrap();
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let got = pool.install(|| ExactSearch.search(&case.samples, 10, &Silent).unwrap());
+            assert_same(&got, &want, &format!("{} with {threads} threads", case.what));
+        }
     }
 }
 

@@ -59,7 +59,7 @@ fn samples_far_from_the_reference_are_named() {
     assert_eq!((again.far_inputs.len(), again.far_outputs.len()), (0, 0));
 }
 
-/// The same numbers, one a sample, as inputs and outputs.
+/// The same numbers, one per sample, as inputs and outputs.
 fn paired_lines(line: &[f64]) -> PairedSamples<'_> {
     let side = || Samples::from_f64(line.len(), 1, line).unwrap();
     PairedSamples::new(side(), side()).unwrap()

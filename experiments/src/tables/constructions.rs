@@ -64,14 +64,24 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({
         "clever": weakest::settings(run), "graphs": kinds, "neighbors": 10, "training": zoo::training(run),
     }));
-    let header = ["network", "graph", "top 10", "bottom 10", "paper, top 10", "paper, bottom 10"];
+    let header = [
+        "network",
+        "accuracy",
+        "graph",
+        "k used",
+        "top 10",
+        "bottom 10",
+        "paper, top 10",
+        "paper, bottom 10",
+    ];
     let mut table = Table::new(
         "Mean CLEVER scores, L2/L∞, of the samples with the highest and the lowest node scores.",
         header,
     );
     let (mut shelf, mut larger, mut chart) = (Shelf::default(), Vec::new(), Vec::new());
     for member in members(run) {
-        for (at, means) in by_kind(run, &member, &mut shelf)?.into_iter().enumerate() {
+        let Kinds { accuracy, of_kind } = by_kind(run, &member, &mut shelf)?;
+        for (at, (neighbors, means)) in of_kind.into_iter().enumerate() {
             let (name, kind) = KINDS[at];
             if let [Some(top), Some(bottom)] = means {
                 larger.push((name, bottom[0] > top[0]));
@@ -80,7 +90,9 @@ fn run(run: &Run) -> Result<Findings, Failure> {
             let [top, bottom] = paper(member.name)[at];
             table.row(vec![
                 json!(member.name),
+                json!(accuracy),
                 json!(format!("{name} ({kind})")),
+                json!(neighbors),
                 shown(means[0]),
                 shown(means[1]),
                 json!(top),
@@ -110,25 +122,39 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// Scores of top and bottom samples for every kind of graph, as far as the time goes.
-fn by_kind(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<[[Option<[f64; 2]>; 2]; 4], Failure> {
-    let mut found = [[None; 2]; 4];
+/// The k that connected a graph, and the scores of top and bottom samples by it.
+type OfKind = (Option<usize>, [Option<[f64; 2]>; 2]);
+
+/// What the rows of a network are made of, as far as the time goes.
+#[derive(Debug, Default)]
+struct Kinds {
+    /// On the test images.
+    accuracy: Option<f64>,
+    of_kind: [OfKind; 4],
+}
+
+fn by_kind(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<Kinds, Failure> {
+    let mut found = Kinds::default();
     let (train, test) = shelf.images(run, member.which)?;
     let Some(network) = member.network(run, train)? else { return Ok(found) };
     let (model, settings) = (Frozen::new(&network, run.compute()), member.settings(run, train));
+    found.accuracy = member.accuracy(run, &model, train, test)?;
     let suspect = Suspect { name: member.name, model: &model, test: &test.examples, settings: &settings };
     for (at, (_, kind)) in KINDS.iter().enumerate() {
         let graph: GraphKind = kind.parse().map_err(|error| Failure::Usage(format!("{kind}: {error}")))?;
         let params = SpadeParams::default().with_graph(graph);
-        let Some(scores) = node_scores(run, &network, (member.name, &settings), test, &params)? else {
+        let Some(scored) = node_scores(run, &network, (member.name, &settings), test, &params)? else {
             continue;
         };
         let count = run.size(10, 3);
-        let negative: Vec<f64> = scores.iter().map(|score| -score).collect();
-        found[at] = [
-            suspect.mean_clever(run, &highest(&scores, count))?,
-            suspect.mean_clever(run, &highest(&negative, count))?,
-        ];
+        let negative: Vec<f64> = scored.scores.iter().map(|score| -score).collect();
+        found.of_kind[at] = (
+            Some(scored.neighbors_used),
+            [
+                suspect.mean_clever(run, &highest(&scored.scores, count))?,
+                suspect.mean_clever(run, &highest(&negative, count))?,
+            ],
+        );
     }
     Ok(found)
 }

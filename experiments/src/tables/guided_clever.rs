@@ -39,19 +39,19 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut findings = Findings::new(json!({
         "clever": weakest::settings(run), "columns": COLUMNS, "training": zoo::training(run),
     }));
-    let header = ["network"].into_iter().chain(COLUMNS).map(str::to_owned);
+    let header = ["network", "accuracy", "k used"].into_iter().chain(COLUMNS).map(str::to_owned);
     let header = header.chain(COLUMNS.map(|column| format!("paper, {column}")));
     let mut table = Table::new("Mean CLEVER scores, L2/L∞; smaller is weaker.", header);
     let (mut shelf, mut smaller, mut chart) = (Shelf::default(), Vec::new(), Vec::new());
     for member in members(run) {
-        let means = columns(run, &member, &mut shelf)?;
+        let Columns { accuracy, neighbors, means } = columns(run, &member, &mut shelf)?;
         if let [Some(top), _, _, Some(random)] = means {
             smaller.push(top[0] < random[0]);
         }
         for (column, mean) in COLUMNS.iter().zip(means) {
             chart.extend(mean.map(|mean| (format!("{} {column}", member.name), mean[0])));
         }
-        let mut row = vec![json!(member.name)];
+        let mut row = vec![json!(member.name), json!(accuracy), json!(neighbors)];
         row.extend(means.map(shown));
         row.extend(paper(member.name).map(Value::from));
         table.row(row);
@@ -74,22 +74,33 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     Ok(findings)
 }
 
-/// The mean scores of every column, as far as the time goes.
-fn columns(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<[Option<[f64; 2]>; 4], Failure> {
+/// What a row of the table is made of, as far as the time goes.
+#[derive(Debug, Default)]
+struct Columns {
+    /// On the test images.
+    accuracy: Option<f64>,
+    /// The k that graphs of 10 and 20 neighbors needed to be connected, for each column that has one.
+    neighbors: Vec<usize>,
+    means: [Option<[f64; 2]>; 4],
+}
+
+fn columns(run: &Run, member: &Member, shelf: &mut Shelf) -> Result<Columns, Failure> {
+    let mut found = Columns::default();
     let (train, test) = shelf.images(run, member.which)?;
-    let Some(network) = member.network(run, train)? else { return Ok([None; 4]) };
+    let Some(network) = member.network(run, train)? else { return Ok(found) };
     let (model, settings) = (Frozen::new(&network, run.compute()), member.settings(run, train));
+    found.accuracy = member.accuracy(run, &model, train, test)?;
     let suspect = Suspect { name: member.name, model: &model, test: &test.examples, settings: &settings };
-    let mut means = [None; 4];
     for (column, (top, neighbors)) in [(10, 10), (20, 20)].into_iter().enumerate() {
         let params = SpadeParams::default().with_neighbors(neighbors);
-        let scores = node_scores(run, &network, (member.name, &settings), test, &params)?;
-        let Some(scores) = scores else { return Ok(means) };
-        means[column] = suspect.mean_clever(run, &highest(&scores, run.size(top, 3)))?;
+        let scored = node_scores(run, &network, (member.name, &settings), test, &params)?;
+        let Some(scored) = scored else { return Ok(found) };
+        found.neighbors.push(scored.neighbors_used);
+        found.means[column] = suspect.mean_clever(run, &highest(&scored.scores, run.size(top, 3)))?;
     }
     for (column, count) in [(2, 10), (3, 100)] {
         let places = random_places(run.seed(), run.size(count, count / 10 + 2), test.len());
-        means[column] = suspect.mean_clever(run, &places)?;
+        found.means[column] = suspect.mean_clever(run, &places)?;
     }
-    Ok(means)
+    Ok(found)
 }

@@ -4,14 +4,16 @@ use spadework_document::Note;
 use spadework_document::check::{GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::score::ScoreDocument;
-use spadework_probe::intervals::{Decision, Difference, Estimated, paired_shares, unpaired_shares};
+use spadework_probe::intervals::{
+    Confidence, Decision, Difference, Estimated, paired_shares_at, unpaired_shares, wilson_at,
+};
 
 use super::baseline::Baseline;
 use super::{BaselineRequest, Limits};
 use crate::failure::Failure;
 use crate::score::Scored;
 use crate::usage::Usage;
-use crate::wording::NoteCode;
+use crate::wording::{NoteCode, Voice};
 
 /// New failures that are named, at most.
 const NAMED: usize = 10;
@@ -21,6 +23,8 @@ pub(super) struct Gates<'a> {
     pub(super) limits: &'a Limits,
     pub(super) baseline: Option<(&'a BaselineRequest<'a>, &'a Baseline)>,
     pub(super) scored: &'a Scored,
+    /// Whose words notes use.
+    pub(super) voice: Voice,
 }
 
 /// What the gates decided.
@@ -51,26 +55,27 @@ impl Gates<'_> {
         }
         judged.gates.extend(drops.regression()?);
         judged.new_failures = drops.new_failures()?;
-        judged.notes.extend(drops.unequal_probes());
-        judged.notes.extend(drops.missing_accuracy());
+        judged.notes.extend(drops.unequal_probes(self.voice));
+        judged.notes.extend(drops.missing_accuracy(self.voice));
         Ok(judged)
     }
 
     /// The gate of a smallest share, where there is a limit.
     fn smallest(&self, number: GatedNumber) -> Result<Option<GateDocument>, Failure> {
         let Limits { min_robust_accuracy, min_survived, min_accuracy, min_overlap, .. } = *self.limits;
-        let (gate, limit) = match number {
-            GatedNumber::RobustAccuracy => ("min-robust-accuracy", min_robust_accuracy),
-            GatedNumber::Survived => ("min-survived", min_survived),
-            GatedNumber::Accuracy => ("min-accuracy", min_accuracy),
-            GatedNumber::Overlap => ("min-overlap", min_overlap),
+        let (argument, limit) = match number {
+            GatedNumber::RobustAccuracy => ("min_robust_accuracy", min_robust_accuracy),
+            GatedNumber::Survived => ("min_survived", min_survived),
+            GatedNumber::Accuracy => ("min_accuracy", min_accuracy),
+            GatedNumber::Overlap => ("min_overlap", min_overlap),
             GatedNumber::ModelScore => return Ok(None),
         };
         let Some(limit) = limit else { return Ok(None) };
+        let gate = argument.replace('_', "-");
         let share = share_of(&self.scored.document.facts.estimates, number)
-            .ok_or_else(|| Failure::from(Usage::NothingToGate { gate }))?;
+            .ok_or_else(|| Failure::from(Usage::NothingToGate { gate: argument }))?;
         let outcome = outcome_of(estimated(&share).is_at_least(limit));
-        Ok(Some(GateDocument { share: Some(share), ..empty(gate, number, outcome, limit) }))
+        Ok(Some(GateDocument { share: Some(share), ..empty(&gate, number, outcome, limit) }))
     }
 
     /// The gate of the largest SPADE score. It is the score of these samples and no estimate, so it is never undecided.
@@ -136,13 +141,14 @@ impl Drops<'_> {
         ours: &ShareDocument,
         theirs: &ShareDocument,
     ) -> Result<Compared, Failure> {
+        let confidence = confidence_of(number);
         let unpaired = || Compared {
-            difference: unpaired_shares(&estimated(theirs), &estimated(ours)),
+            difference: unpaired_shares(&bounds(theirs, number), &bounds(ours, number), confidence),
             is_paired: false,
         };
         let Some((before, now)) = self.same_samples(column_of(number))? else { return Ok(unpaired()) };
         if number == GatedNumber::Overlap {
-            let difference = self.scored.facts.overlap.less_shares(&before);
+            let difference = self.scored.facts.overlap.less_shares(&before, confidence);
             return Ok(Compared { difference, is_paired: true });
         }
         let pairs = before.iter().zip(now).filter(|(before, now)| !before.is_nan() && !now.is_nan());
@@ -152,7 +158,7 @@ impl Drops<'_> {
         if now.is_empty() || 2 * now.len() < ours.n {
             return Ok(unpaired());
         }
-        Ok(Compared { difference: paired_shares(&before, &now), is_paired: true })
+        Ok(Compared { difference: paired_shares_at(&before, &now, confidence), is_paired: true })
     }
 
     /// The same column of the baseline and of this model; none where their samples are not the same.
@@ -198,13 +204,17 @@ impl Drops<'_> {
     }
 
     /// What could be compared if both models were probed.
-    fn unequal_probes(&self) -> Option<Note> {
+    fn unequal_probes(&self, voice: Voice) -> Option<Note> {
         let theirs = self.baseline.document.facts.probe.as_ref();
         let ours = self.scored.document.facts.probe.as_ref();
         let message = match (theirs, ours) {
             (Some(probe), None) => format!(
-                "the baseline was probed and this model was not, so its drop under attack is not known: pass --model and --probe {}",
-                probe.probe
+                "the baseline was probed and this model was not, so its drop under attack is not known: {}",
+                match voice {
+                    Voice::Command => format!("pass --model and --probe {}", probe.probe),
+                    Voice::Python =>
+                        format!("pass probed=spadework.probe(model, inputs, \"{}\")", probe.probe),
+                }
             ),
             (None, Some(probe)) => format!(
                 "this model was probed and the baseline was not, so its drop under attack is not known: make the baseline with \
@@ -217,13 +227,37 @@ impl Drops<'_> {
     }
 
     /// A gate on accuracy that a forgotten or wrong array of labels would take away in silence.
-    fn missing_accuracy(&self) -> Option<Note> {
+    fn missing_accuracy(&self, voice: Voice) -> Option<Note> {
         let has_accuracy = |document: &ScoreDocument| document.facts.estimates.accuracy.is_some();
         let is_missing = has_accuracy(&self.baseline.document) && !has_accuracy(&self.scored.document);
-        let message = "the baseline has an accuracy and this model has none, so its drop of accuracy is not known: pass --labels, one \
-                       class per sample, each the position of an output";
+        let message = format!(
+            "the baseline has an accuracy and this model has none, so its drop of accuracy is not known: pass {}, one class per sample, \
+             each the position of an output",
+            voice.name("labels")
+        );
         let code = NoteCode::AccuracyMissing.to_string();
-        is_missing.then(|| Note { code, message: message.to_owned() })
+        is_missing.then_some(Note { code, message })
+    }
+}
+
+/// How sure a drop must be. A gate asks a question of one side, so that either end is a one-sided 95 % bound. The standard error of an
+/// overlap counts the dependence between neighbors by an approximation: its wider interval keeps false alarms below 5 % too.
+fn confidence_of(number: GatedNumber) -> Confidence {
+    match number {
+        GatedNumber::Overlap => Confidence::TwoSided,
+        _ => Confidence::OneSided,
+    }
+}
+
+/// The interval of a share with the confidence of its gate. That of the estimated robust accuracy covers more than the choice of
+/// samples; its ends are moved as those of a normal distribution.
+fn bounds(share: &ShareDocument, number: GatedNumber) -> Estimated {
+    let confidence = confidence_of(number);
+    match number {
+        GatedNumber::Accuracy | GatedNumber::Survived => {
+            wilson_at((share.estimate * share.n as f64).round() as usize, share.n, confidence)
+        }
+        _ => estimated(share).at(confidence),
     }
 }
 

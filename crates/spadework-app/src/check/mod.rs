@@ -21,7 +21,7 @@ use crate::observer::Observer;
 use crate::result_folder::ResultFolder;
 use crate::score::{Addition, Probes, ScoreRequest, Scored, score_and};
 use crate::usage::Usage;
-use crate::wording::NoteCode;
+use crate::wording::{NoteCode, Voice};
 use baseline::Baseline;
 use gates::{Gates, Judged};
 
@@ -88,9 +88,9 @@ pub fn check(request: &CheckRequest<'_>, observer: &dyn Observer) -> Result<Chec
     request.check()?;
     // The baseline first: a wrong file should not cost a run.
     let baseline = request.baseline.map(|baseline| Baseline::read(baseline.path)).transpose()?;
-    let addition = Gating { request, baseline: baseline.as_ref() };
+    let addition = Gating { request, baseline: baseline.as_ref(), voice: observer.voice() };
     let (scored, judged) = score_and(&request.score, addition, observer)?;
-    let document = document(request, &scored, judged);
+    let document = document(request, &scored, judged, observer.voice());
     if let Some(path) = request.junit {
         write_bytes(path, junit::to_xml(&document).as_bytes())?;
     }
@@ -100,11 +100,11 @@ pub fn check(request: &CheckRequest<'_>, observer: &dyn Observer) -> Result<Chec
     Ok(Checked { scored, document })
 }
 
-fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged) -> CheckDocument {
+fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged, voice: Voice) -> CheckDocument {
     let Judged { gates, new_failures, mut notes } = judged;
     let outcome = Outcome::of_all(gates.iter().map(|gate| gate.outcome));
     if gates.iter().all(|gate| gate.number == GatedNumber::ModelScore) {
-        notes.push(score_alone());
+        notes.push(score_alone(voice));
     }
     CheckDocument {
         schema: SCHEMA.to_owned(),
@@ -120,10 +120,17 @@ fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged) -> Chec
 }
 
 /// Every gate is about λ_1, which is the weakest evidence there is.
-fn score_alone() -> Note {
-    let message = "the SPADE score follows robustness poorly (rank correlation −0.03 to −0.22 with accuracy under attack, over 98 \
-                   networks): with a model file, gate --min-robust-accuracy and --probe; with outputs alone, --min-overlap";
-    Note { code: NoteCode::ScoreAlone.to_string(), message: message.to_owned() }
+fn score_alone(voice: Voice) -> Note {
+    let probe = match voice {
+        Voice::Command => "with a model file, gate --min-robust-accuracy and --probe",
+        Voice::Python => "with a model, gate min_robust_accuracy and give probed",
+    };
+    let message = format!(
+        "the SPADE score follows robustness poorly (rank correlation −0.03 to −0.22 with accuracy under attack, over 98 networks): {probe}; \
+         with outputs alone, {}",
+        voice.name("min_overlap")
+    );
+    Note { code: NoteCode::ScoreAlone.to_string(), message }
 }
 
 impl CheckRequest<'_> {
@@ -135,7 +142,10 @@ impl CheckRequest<'_> {
         }
         let kind = match &self.score.probes {
             Probes::Run(probe) => Some(probe.probe.kind()),
-            Probes::None | Probes::Known { .. } => None,
+            // What has an estimate was searched.
+            Probes::Known { document, .. } if document.robust_accuracy.is_some() => Some(ProbeKind::Search),
+            Probes::Known { .. } => Some(ProbeKind::Pixel),
+            Probes::None | Probes::With(_) => None,
         };
         match (self.limits.min_robust_accuracy, self.limits.min_survived, kind) {
             (Some(_), _, None) => Err(Usage::GateWithoutProbe { gate: "min_robust_accuracy" }.into()),
@@ -150,6 +160,7 @@ impl CheckRequest<'_> {
 struct Gating<'a> {
     request: &'a CheckRequest<'a>,
     baseline: Option<&'a Baseline>,
+    voice: Voice,
 }
 
 impl Addition for Gating<'_> {
@@ -161,6 +172,6 @@ impl Addition for Gating<'_> {
 
     fn finish(self, scored: &Scored, _: Option<&ResultFolder<'_>>) -> Result<Judged, Failure> {
         let compared = self.request.baseline.as_ref().zip(self.baseline);
-        Gates { limits: &self.request.limits, baseline: compared, scored }.judge()
+        Gates { limits: &self.request.limits, baseline: compared, scored, voice: self.voice }.judge()
     }
 }

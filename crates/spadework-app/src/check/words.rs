@@ -3,15 +3,17 @@
 use spadework_document::check::{CheckDocument, GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{DifferenceDocument, ShareDocument};
 
+use crate::wording::Voice;
+
 /// All gates as lines of text, and below them what they come to.
-pub fn gate_lines(document: &CheckDocument) -> String {
+pub fn gate_lines(document: &CheckDocument, voice: Voice) -> String {
     let width = document.gates.iter().map(|gate| title(gate).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for gate in &document.gates {
         let (word, title) = (mark(gate.outcome), title(gate));
         text.push_str(&format!("{word:<4}  {title:<width$}  {}\n", finding(gate)));
     }
-    text.push_str(&verdict(document));
+    text.push_str(&verdict(document, voice));
     text.push('\n');
     if let Some(failures) = new_failures(document) {
         text.push_str(&format!("{failures}\n"));
@@ -23,7 +25,7 @@ pub fn gate_lines(document: &CheckDocument) -> String {
 }
 
 /// What all gates come to.
-pub(super) fn verdict(document: &CheckDocument) -> String {
+pub(super) fn verdict(document: &CheckDocument, voice: Voice) -> String {
     let count = |outcome| document.gates.iter().filter(|gate| gate.outcome == outcome).count();
     let (failed, undecided, all) = (count(Outcome::Fail), count(Outcome::Undecided), document.gates.len());
     let gates = if all == 1 { "gate" } else { "gates" };
@@ -35,7 +37,9 @@ pub(super) fn verdict(document: &CheckDocument) -> String {
     let counts_as = document.undecided.word();
     match undecided {
         0 => verdict,
-        _ => format!("{verdict} {undecided} undecided, counted as {counts_as} (--undecided)."),
+        _ => {
+            format!("{verdict} {undecided} undecided, counted as {counts_as} ({}).", voice.name("undecided"))
+        }
     }
 }
 
@@ -80,7 +84,7 @@ pub(super) fn finding(gate: &GateDocument) -> String {
             format!("{}{undecided}", drop(difference, baseline, limit, gate.paired == Some(true)))
         }
         (Some(share), None, None) => {
-            format!("{}, must be at least {}{undecided}", interval(share), percent(limit))
+            format!("{}, must be at least {}{undecided}", interval(share, limit), percent(limit))
         }
         (None, None, None) => String::new(),
     }
@@ -96,24 +100,26 @@ pub(super) fn mark(outcome: Outcome) -> &'static str {
 }
 
 /// `43 % (36 – 50, 200 samples)`.
-fn interval(share: &ShareDocument) -> String {
+fn interval(share: &ShareDocument, limit: f64) -> String {
     let ShareDocument { estimate, lower, upper, n, .. } = *share;
-    let decimals = decimals(upper - lower);
+    let decimals = decimals_that_agree([lower, upper], limit);
     let points = |share: f64| format!("{:.decimals$}", 100.0 * share);
     format!("{} % ({} – {}, {} samples)", points(estimate), points(lower), points(upper), grouped(n))
 }
 
 /// `−9 points (−12 to −6) against the baseline's 22 %, at most −2 allowed (paired, 500 samples, p < 0.001)`.
 fn drop(found: &DifferenceDocument, baseline: f64, limit: f64, is_paired: bool) -> String {
-    let DifferenceDocument { difference, lower, upper, n, p } = *found;
-    let decimals = decimals(upper - lower);
+    let DifferenceDocument { difference, lower, upper, n, p, lost, .. } = *found;
+    let decimals = decimals_that_agree([lower, upper], -limit);
     let points = |share: f64| signed(100.0 * share, decimals);
     let allowed =
         if limit == 0.0 { "no drop".to_owned() } else { format!("at most −{}", plain(100.0 * limit)) };
     let paired = if is_paired { "paired" } else { "not paired" };
     let p = p.map(|p| if p < 0.001 { ", p < 0.001".to_owned() } else { format!(", p = {p:.2}") });
+    // This passes whatever the interval says, so it must be read there.
+    let none_lost = if lost == Some(0) { ", none lost" } else { "" };
     format!(
-        "{} points ({} to {}) against the baseline's {:.decimals$} %, {allowed} allowed ({paired}, {} samples{})",
+        "{} points ({} to {}) against the baseline's {:.decimals$} %, {allowed} allowed ({paired}, {} samples{none_lost}{})",
         points(difference),
         points(lower),
         points(upper),
@@ -121,6 +127,26 @@ fn drop(found: &DifferenceDocument, baseline: f64, limit: f64, is_paired: bool) 
         grouped(n),
         p.unwrap_or_default()
     )
+}
+
+/// As many decimals as the interval leaves known, and so many more that its ends, as they are written, lie on the same side of the limit
+/// as they do: a reader must not find `−4 to 0` where no drop is allowed and the gate failed.
+fn decimals_that_agree([lower, upper]: [f64; 2], limit: f64) -> usize {
+    const MOST: usize = 6;
+    /// 0.07 is not seven hundredths in binary: what differs by less than this is equal.
+    const NOTHING: f64 = 1e-9;
+    let usual = decimals(upper - lower);
+    let agrees = |decimals: usize| {
+        let written = |share: f64| {
+            let unit = 10_f64.powi(decimals as i32);
+            (100.0 * share * unit).round() / unit
+        };
+        let is_right = |end: f64| {
+            (end - limit).abs() < NOTHING || (written(end) < 100.0 * limit - NOTHING) == (end < limit)
+        };
+        [lower, upper].into_iter().all(is_right)
+    };
+    (usual..MOST).find(|&decimals| agrees(decimals)).unwrap_or(MOST)
 }
 
 /// As many decimals of a percentage as its interval leaves known.
@@ -211,5 +237,32 @@ mod tests {
             ("500".into(), "10,000".into(), "1,234,567".into())
         );
         assert_eq!((decimals(0.14), decimals(0.01), decimals(0.0001)), (0, 1, 2));
+    }
+
+    /// An end that rounds to the limit, or past it, is written with one more digit.
+    #[test]
+    fn ends_are_written_on_their_side_of_the_limit() {
+        let found = |lower: f64, upper: f64, lost: usize| DifferenceDocument {
+            difference: f64::midpoint(lower, upper),
+            lower,
+            upper,
+            level: 0.9,
+            n: 1000,
+            p: Some(0.04),
+            lost: Some(lost),
+        };
+        let text = drop(&found(-0.04, -0.0004, 30), 0.9, 0.0, true);
+        assert!(text.starts_with("−2.02 points (−4.00 to −0.04)"), "{text}");
+        assert!(drop(&found(-0.04, 0.0004, 30), 0.9, 0.0, true).starts_with("−2 points (−4 to 0)"));
+        let text = drop(&found(-0.002, 0.002, 0), 0.9, 0.0, true);
+        assert!(text.ends_with("no drop allowed (paired, 1,000 samples, none lost, p = 0.04)"), "{text}");
+        let share = |lower, upper| ShareDocument { estimate: 0.85, lower, upper, n: 500, queries: None };
+        assert_eq!(interval(&share(0.7996, 0.9), 0.8), "85.00 % (79.96 – 90.00, 500 samples)");
+        assert_eq!(interval(&share(0.8, 0.9), 0.8), "85 % (80 – 90, 500 samples)");
+        // Seven hundredths times a hundred is more than seven in binary.
+        assert_eq!(
+            (decimals_that_agree([0.1 + 0.2, 0.9], 0.3), decimals_that_agree([0.07, 0.9], 0.07)),
+            (0, 0)
+        );
     }
 }

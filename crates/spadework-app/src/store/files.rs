@@ -135,7 +135,7 @@ pub(super) fn read_eigenpairs(folder: &Path) -> Result<Option<FoundEigenpairs>, 
     let stage: Option<EigenStage> = document(&archive, &path)?;
     let (shape, rows) = archive.numbers("vectors")?;
     let [_, count] = shape[..] else {
-        let reason = format!("`vectors` must have one row a sample, got shape {shape:?}");
+        let reason = format!("`vectors` must have one row per sample, got shape {shape:?}");
         return Err(Error::Stage { path, reason });
     };
     let column = |i: usize| rows.iter().skip(i).step_by(count.max(1)).copied().collect();

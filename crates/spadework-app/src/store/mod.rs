@@ -256,7 +256,7 @@ impl<'a> Store<'a> {
             return Err(reason);
         }
         let reason = reason.message(self.session.voice());
-        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is made anew"));
+        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is made again"));
         remove(files);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! `spadework check`: a gate for continuous integration.
 
-use spadework_app::{BaselineRequest, CheckRequest, Limits, ScoreRequest, check, gate_lines, json};
+use spadework_app::{BaselineRequest, CheckRequest, Limits, ScoreRequest, Voice, check, gate_lines, json};
 
 use crate::args_check::{CheckArgs, CheckRules, Undecided};
 use crate::console::Console;
@@ -11,7 +11,8 @@ const TOP: usize = 10;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
-    let score = args.model.score(&args.corruption, args.output.folder(&formats), TOP);
+    let mut score = args.model.score(&args.corruption, args.output.folder(&formats), TOP);
+    score.data.task = args.task.task.into();
     let rules = &args.rules;
     let request = CheckRequest {
         score: ScoreRequest { probes: args.probe.probes(), ..score },
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     };
     let checked = check(&request, &Console::new(&args.output).monitor())?;
     let document = &checked.document;
-    Console::data(&if args.output.json { json(document) } else { gate_lines(document) })?;
+    Console::data(&if args.output.json { json(document) } else { gate_lines(document, Voice::Command) })?;
     if document.passed { Ok(()) } else { Err(Failure::gate()) }
 }
 

@@ -5,8 +5,8 @@ use spadework_app::{CompareRequest, ModelsData, compare, json};
 use crate::args_many::CompareArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render_comparison;
 use crate::requests::this_call;
+use crate::{render_comparison, render_table};
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let formats = args.output.formats(None);
@@ -28,5 +28,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     request.data.task = args.task.task.into();
     let compared = compare(&request, &Console::new(&args.output).monitor())?;
     let document = &compared.document;
-    Console::data(&if args.output.json { json(document) } else { render_comparison::comparison(document) })
+    Console::data(&match args.table.table {
+        _ if args.output.json => json(document),
+        Some(format) => render_table::of_comparison(document, format),
+        None => render_comparison::comparison(document),
+    })
 }

@@ -1,8 +1,8 @@
 //! `spadework corrupt`: images with noise, blur, fog and the like.
 
-use serde::Serialize;
 use spadework::samples::Values;
 use spadework_app::{CorruptionRequest, corrupted};
+use spadework_document::corrupt::{CorruptDocument, SCHEMA};
 use spadework_document::score::CorruptionDocument;
 use spadework_io::corrupt::{Corruption, change};
 use spadework_io::load;
@@ -13,22 +13,9 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{json, number_short};
 
-#[derive(Debug, Serialize)]
-struct CorruptDocument {
-    schema: &'static str,
-    inputs: String,
-    out: String,
-    samples: usize,
-    corruption: CorruptionDocument,
-    /// Of all values, from 0 to 1.
-    mean_change: f64,
-    largest_change: f64,
-    version: &'static str,
-}
-
 pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
-    if args.out.extension().is_none_or(|ending| ending != "npy") {
-        return Err(Failure::usage(format!("--out {}: images are written as .npy", args.out.display())));
+    if args.output.extension().is_none_or(|ending| ending != "npy") {
+        return Err(Failure::usage(format!("--output must end in .npy, got {}", args.output.display())));
     }
     let console = args.terminal.console();
     let inputs = load(&args.inputs)?;
@@ -39,15 +26,15 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
     let Values::F32(values) = samples.values() else {
         return Err(Failure::usage("corrupted images must have single precision"));
     };
-    write_npy(&args.out, corrupted.shape(), values.as_ref())?;
+    write_npy(&args.output, corrupted.shape(), values.as_ref())?;
     let change = change(&inputs, &corrupted)?;
     if inputs.labels().is_some() {
         console.note(&format!("labels are not in the file: --labels {} brings them", args.inputs));
     }
     let document = CorruptDocument {
-        schema: "spadework.corrupt/1",
+        schema: SCHEMA,
         inputs: args.inputs.clone(),
-        out: args.out.display().to_string(),
+        out: args.output.display().to_string(),
         samples: samples.len(),
         corruption,
         mean_change: change.mean,

@@ -2,68 +2,16 @@
 
 use std::path::Path;
 
-use serde::Serialize;
+use spadework_document::data::{
+    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument,
+    KnownFileDocument, SCHEMA, SetDocument,
+};
 use spadework_io::catalog::{CheckedSet, FileState, KNOWN_SETS, KnownSet, check_folder};
 
 use crate::args_data::DataArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::json;
-
-#[derive(Debug, Serialize)]
-struct DataDocument {
-    schema: &'static str,
-    sets: Vec<SetDocument>,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct SetDocument {
-    name: &'static str,
-    title: &'static str,
-    argument: &'static str,
-    samples: &'static str,
-    shape: &'static str,
-    classes: usize,
-    size: &'static str,
-    homepage: &'static str,
-    license: &'static str,
-    files: Vec<KnownFileDocument>,
-}
-
-#[derive(Debug, Serialize)]
-struct KnownFileDocument {
-    name: &'static str,
-    bytes: u64,
-    sha256: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct CheckDocument {
-    schema: &'static str,
-    folder: String,
-    passed: bool,
-    sets: Vec<CheckedSetDocument>,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct CheckedSetDocument {
-    name: &'static str,
-    folder: String,
-    complete: bool,
-    files: Vec<CheckedFileDocument>,
-}
-
-#[derive(Debug, Serialize)]
-struct CheckedFileDocument {
-    name: String,
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
 
 pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
     match &args.folder {
@@ -72,7 +20,7 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
     }
 }
 
-fn listed() -> DataDocument {
+fn listed() -> DataListDocument {
     let set = |set: &KnownSet| SetDocument {
         name: set.name,
         title: set.title,
@@ -89,8 +37,8 @@ fn listed() -> DataDocument {
             .map(|file| KnownFileDocument { name: file.name, bytes: file.bytes, sha256: file.sha256 })
             .collect(),
     };
-    DataDocument {
-        schema: "spadework.data/1",
+    DataListDocument {
+        schema: SCHEMA,
         sets: KNOWN_SETS.iter().map(set).collect(),
         version: env!("CARGO_PKG_VERSION"),
     }
@@ -117,8 +65,8 @@ fn list_to_text() -> String {
 fn check(folder: &Path, as_json: bool) -> Result<(), Failure> {
     let sets = check_folder(folder)?;
     let passed = sets.iter().all(CheckedSet::is_complete);
-    let document = CheckDocument {
-        schema: "spadework.data-check/1",
+    let document = DataCheckDocument {
+        schema: CHECK_SCHEMA,
         folder: folder.display().to_string(),
         passed,
         sets: sets.iter().map(checked).collect(),
@@ -149,7 +97,7 @@ fn checked(set: &CheckedSet) -> CheckedSetDocument {
     }
 }
 
-fn check_to_text(document: &CheckDocument) -> String {
+fn check_to_text(document: &DataCheckDocument) -> String {
     let mut text = String::new();
     for set in &document.sets {
         let count = |state: &str| set.files.iter().filter(|file| file.state == state).count();

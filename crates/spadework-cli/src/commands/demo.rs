@@ -6,19 +6,20 @@
 use serde::Deserialize;
 use spadework::SpadeParams;
 use spadework::pipeline::SpadeReport;
-use spadework::samples::Values;
 use spadework_app::{
     ArraySource, CompareRequest, Extras, InputSource, LabelSource, ModelsData, OutputSource, RankBy, Rows,
     compare,
 };
+use spadework_document::comparison::ModelDocument;
 use spadework_io::{Dataset, Labels, load_bytes, load_digits};
 use spadework_model::RunOptions;
-use spadework_probe::{Task, predictions};
+use spadework_probe::{Margins, SampleFacts, Task, predictions};
 
 use crate::args::DemoArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render::number;
+use crate::render::{number, table};
+use crate::render_shares::share_with_range;
 use crate::requests::this_call;
 
 const STANDARD: &[u8] = include_bytes!("../../assets/demo_standard.npy");
@@ -68,6 +69,8 @@ struct Model<'a> {
     facts: &'a ModelFacts,
     predicted: Vec<usize>,
     report: &'a SpadeReport,
+    samples: &'a SampleFacts,
+    document: &'a ModelDocument,
 }
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
@@ -100,11 +103,14 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     };
     let compared = compare(&request, &Console::quiet().monitor())?;
     let digits = Digits::of(&images)?;
-    let models = compared.comparison.models.iter().map(|model| {
+    let known = compared.comparison.models.iter().zip(&compared.facts).zip(&compared.document.models);
+    let models = known.map(|((model, samples), document)| {
         Ok(Model {
             facts: &facts.models[model.given],
             predicted: predictions(&outputs[model.given].samples()?),
             report: &model.report,
+            samples,
+            document,
         })
     });
     let models = models.collect::<Result<Vec<_>, Failure>>()?;
@@ -127,9 +133,11 @@ fn rows<'a>(name: &'a str, array: &'a Dataset) -> Result<Rows<'a>, Failure> {
 impl Digits {
     fn of(images: &Dataset) -> Result<Self, Failure> {
         let samples = images.samples()?;
-        let Values::F32(pixels) = samples.values() else { unreachable!("pixels are of single precision") };
         let ids = images.labels().map(Labels::ids).unwrap_or_default();
-        Ok(Self { pixels: pixels.to_vec(), labels: ids.iter().map(|&id| id as usize).collect() })
+        Ok(Self {
+            pixels: samples.values().all_singles().into_owned(),
+            labels: ids.iter().map(|&id| id as usize).collect(),
+        })
     }
 
     fn image(&self, index: usize) -> &[f32] {
@@ -141,21 +149,28 @@ impl Digits {
 fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     let samples = models[0].report.graphs.nodes();
     let mut text = format!(
-        "Two classifiers of {samples} handwritten digits, judged from inputs and outputs alone ({neighbors} neighbors).\n\n\
-         \x20 model      model score   clean accuracy   accuracy under attack (PGD, L∞ {epsilon})\n"
+        "Two classifiers of {samples} handwritten digits, most robust first by neighborhood overlap ({neighbors} neighbors),\n\
+         which needs their inputs and outputs alone.\n\n"
     );
-    for model in models {
+    let under_attack = format!("under attack (PGD, L∞ {epsilon})");
+    let header = ["rank", "model", "overlap", "accuracy", under_attack.as_str(), "SPADE score"];
+    let rows = models.iter().map(|model| {
         let ModelFacts { name, clean_accuracy, pgd_accuracy } = model.facts;
-        let score = number(model.report.model_score.0);
-        text.push_str(&format!(
-            "  {name:<9}  {score:>11}   {:>13.1}%   {:>20.1}%\n",
-            100.0 * clean_accuracy,
-            100.0 * pgd_accuracy
-        ));
-    }
+        let overlap = model.document.facts.estimates.overlap;
+        vec![
+            model.document.rank.to_string(),
+            name.clone(),
+            overlap.as_ref().map(share_with_range).unwrap_or_default(),
+            format!("{:.1} %", 100.0 * clean_accuracy),
+            format!("{:.1} %", 100.0 * pgd_accuracy),
+            number(model.report.model_score.0),
+        ]
+    });
+    text.push_str(&table(&header, rows));
     text.push_str(
-        "\nA larger model score means that close inputs are torn further apart: less robust. Scores compare models\n\
-         of similar accuracy; the score never saw an attack, the last column is there to judge it by.\n",
+        "\nOverlap: input neighbors that stay neighbors at the output, with its 95 % interval; larger is more robust.\n\
+         It never saw an attack: the column under attack, which needs the network's gradients, is there to judge it by.\n\
+         The SPADE score λ_1 is smaller for models that stretch the data less; it follows attacks less closely.\n",
     );
     text
 }
@@ -163,19 +178,21 @@ fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
 /// The most fragile samples as pictures, a few side by side.
 fn gallery(model: &Model<'_>, digits: &Digits) -> String {
     let mut text = format!(
-        "\nThe {PICTURES} most fragile samples of the {} model (fragile, not wrong: a small step changes its output a lot):\n",
+        "\nThe {PICTURES} most fragile samples of the {} model (by margin and slope; an attack breaks them first):\n",
         model.facts.name
     );
-    let top = model.report.node_scores.top(PICTURES);
+    let fragility = &model.samples.fragility;
+    let top: Vec<usize> = fragility.ranking().into_iter().take(PICTURES).collect();
+    let margins = model.samples.margins.as_ref().map(Margins::values).unwrap_or_default();
     for row in top.chunks(IN_A_ROW) {
         text.push('\n');
         for line in 0..SIDE {
-            let pictures = row.iter().map(|node| picture_line(digits.image(node.index), line));
+            let pictures = row.iter().map(|&index| picture_line(digits.image(index), line));
             text.push_str(&format!("  {}\n", pictures.collect::<Vec<_>>().join("  ").trim_end()));
         }
         let captions = [
-            row.iter().map(|node| format!("#{} score {:.1}", node.index, node.score)).collect::<Vec<_>>(),
-            row.iter().map(|node| verdict(digits.labels[node.index], model.predicted[node.index])).collect(),
+            row.iter().map(|&index| format!("#{index} margin {:.1}", margins[index])).collect::<Vec<_>>(),
+            row.iter().map(|&index| verdict(digits.labels[index], model.predicted[index])).collect(),
         ];
         for caption in captions {
             let cells: String = caption.iter().map(|cell| format!("  {cell:<16}")).collect();
@@ -202,10 +219,11 @@ fn verdict(label: usize, predicted: usize) -> String {
 fn next_steps(credit: &str) -> String {
     format!(
         "\nNext:\n\
-         \x20 spadework score  --inputs X.npy --outputs Y.npy --out results   your own model: scores and tables\n\
-         \x20 spadework select --inputs X.npy --outputs Y.npy --top 100       the samples worth attacking first\n\
-         \x20 spadework check  --inputs X.npy --outputs Y.npy --max-score 60  a gate for CI\n\
-         \x20 spadework score  --help                                         formats, options, exit codes\n\n\
+         \x20 spadework score  --inputs X.npy --model net.onnx --probe linf:8/255   accuracy under attack, estimated\n\
+         \x20 spadework score  --inputs X.npy --outputs Y.npy --labels y.npy        from arrays alone\n\
+         \x20 spadework select --inputs X.npy --outputs Y.npy --top 100             the samples worth attacking first\n\
+         \x20 spadework check  --inputs X.npy --outputs Y.npy --min-overlap 15%     a gate for CI\n\
+         \x20 spadework score  --help                                               formats, options, exit codes\n\n\
          Data: {credit}\n"
     )
 }

@@ -11,15 +11,15 @@ use crate::failure::Failure;
 use crate::render::{number, table};
 
 pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
-    let format = args.out.as_deref().map(format_of).transpose()?;
+    let format = args.output.as_deref().map(format_of).transpose()?;
     let request = EmbedRequest {
         data: args.model.data(&CorruptionArgs::default()),
         params: args.model.params(),
         dims: args.dims.get(),
-        file: args.out.as_deref().zip(format),
+        file: args.output.as_deref().zip(format),
     };
     let embedded = embed(&request, &args.terminal.console().monitor())?;
-    Console::data(&match (args.terminal.json, &args.out) {
+    Console::data(&match (args.terminal.json, &args.output) {
         (true, _) => json(&embedded.document),
         (false, Some(path)) => to_text(&embedded, path),
         (false, None) => embedded.csv(),
@@ -30,7 +30,7 @@ fn format_of(path: &Path) -> Result<EmbeddingFormat, Failure> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok(EmbeddingFormat::Csv),
         Some("npy") => Ok(EmbeddingFormat::Npy),
-        _ => Err(Failure::usage(format!("--out must end in .csv or .npy, got {}", path.display()))),
+        _ => Err(Failure::usage(format!("--output must end in .csv or .npy, got {}", path.display()))),
     }
 }
 

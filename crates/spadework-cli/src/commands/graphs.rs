@@ -8,7 +8,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{number, table};
 use crate::render_comparison::correlation;
-use crate::render_graphs::brief;
+use crate::render_graphs::{brief, distances_line};
 use crate::requests::outputs;
 
 pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
@@ -72,7 +72,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
         line
     });
     format!(
-        "{} samples, {} numbers in, {} out; {} neighbors, connectivity {}\n\n{}\n\
+        "{} samples, {} numbers in, {} out; {} neighbors, connectivity {}\n{}\n{}\n\
          components: pieces of the input and output graph with {} neighbors, before the policy joins them\n\
          tau: Kendall's rank correlation of the node scores with those on knn graphs of unit weights\n\
          {overlap}: the share of the most fragile samples in common with those\n",
@@ -81,6 +81,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
         document.output_dim,
         document.neighbors,
         document.connectivity,
+        distances_line(&document.request, "distances: "),
         table(&header, lines),
         document.neighbors,
     )

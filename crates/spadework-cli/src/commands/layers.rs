@@ -7,6 +7,7 @@ use crate::args_model::LayersArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{number, table};
+use crate::render_graphs::distances_line;
 use crate::requests::this_call;
 
 pub(crate) fn run(args: &LayersArgs) -> Result<(), Failure> {
@@ -41,11 +42,12 @@ fn to_text(document: &LayersDocument) -> String {
         ]
     });
     format!(
-        "model       {}\nsamples     {}, {} numbers in\nneighbors   {} for all layers\n\n{}",
+        "model       {}\nsamples     {}, {} numbers in\nneighbors   {} for all layers\n{}\n{}",
         document.model.file,
         document.samples,
         document.input_dim,
         document.neighbors.used,
+        distances_line(&document.request, "distances   "),
         table(&heading, rows)
     )
 }

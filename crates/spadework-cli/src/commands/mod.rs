@@ -17,5 +17,6 @@ pub(crate) mod predict;
 pub(crate) mod report;
 pub(crate) mod score;
 pub(crate) mod select;
+pub(crate) mod shell;
 pub(crate) mod stages;
 pub(crate) mod sweep;

@@ -1,57 +1,14 @@
 //! `spadework model`: what a model file holds.
 
-use serde::Serialize;
+use spadework_document::model::{
+    ExtentDescription, LayerDescription, ModelDescription, PortDescription, SCHEMA,
+};
 use spadework_model::{Extent, Node, OnnxModel, Outline, Port};
 
 use crate::args_model::DescribeArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{json, printable, table};
-
-#[derive(Debug, Serialize)]
-struct ModelDescription<'a> {
-    schema: &'static str,
-    file: &'a str,
-    digest: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    producer: Option<&'a str>,
-    opset: i64,
-    parameters: u64,
-    inputs: Vec<PortDescription<'a>>,
-    outputs: Vec<PortDescription<'a>>,
-    layers: Vec<LayerDescription<'a>>,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct PortDescription<'a> {
-    name: &'a str,
-    element: &'a str,
-    /// None where the file does not tell it.
-    shape: Option<Vec<ExtentDescription<'a>>>,
-    /// Samples at a time; none where any number does, or for an output.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    batch: Option<usize>,
-    /// Whether an output ends in a softmax.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    softmax: bool,
-}
-
-/// A number, or the name under which a shape leaves one open.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum ExtentDescription<'a> {
-    Fixed(usize),
-    Dynamic(&'a str),
-}
-
-#[derive(Debug, Serialize)]
-struct LayerDescription<'a> {
-    name: &'a str,
-    operator: &'a str,
-    shape: Option<Vec<ExtentDescription<'a>>>,
-    parameters: u64,
-}
 
 pub(crate) fn run(args: &DescribeArgs) -> Result<(), Failure> {
     let model = OnnxModel::open(&args.file)?;
@@ -69,7 +26,7 @@ fn extents(shape: Option<&Vec<Extent>>) -> Option<Vec<ExtentDescription<'_>>> {
 fn description(model: &OnnxModel) -> ModelDescription<'_> {
     let outline = model.outline();
     ModelDescription {
-        schema: "spadework.model/1",
+        schema: SCHEMA,
         file: model.name(),
         digest: model.digest(),
         producer: outline.producer.as_deref(),

@@ -15,13 +15,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         threads: args.threads,
         page: PageRequest {
             pictures: args.pictures.pictures.map(Into::into),
-            ..args.plots.request(args.out.as_deref())
+            ..args.plots.request(args.output.as_deref())
         },
     };
     report(&request, &Console::saying(args.quiet, args.no_progress).monitor())?;
     if args.quiet {
         return Ok(());
     }
-    let written = [args.out.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();
+    let written = [args.output.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();
     Console::data(&written.map(|path| format!("wrote {}\n", path.display())).collect::<String>())
 }

@@ -1,12 +1,12 @@
 //! `spadework score`: one model, or new samples against one.
 
-use spadework_app::{ScoreRequest, json, score};
+use spadework_app::{ScoreRequest, json, plan, score};
 
 use super::new_samples;
 use crate::args::ScoreArgs;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::render_score;
+use crate::{render_plan, render_score, render_table};
 
 pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     if let Some(reference) = &args.reference.reference {
@@ -15,16 +15,21 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
     let mut request = ScoreRequest {
         extras: args.certainty.extras(),
-        probes: args.probe.probes(),
+        probes: args.probe.probes_or(&args.script),
         page: args.page.request(),
         ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
     }
     .with_ids(args.ids.ids.as_deref());
     request.data.task = args.task.task.into();
+    if args.plan {
+        let document = plan(&request, &Console::new(&args.output).monitor())?;
+        return Console::data(&if args.output.json { json(&document) } else { render_plan::plan(&document) });
+    }
     let scored = score(&request, &Console::new(&args.output).monitor())?;
-    Console::data(&if args.output.json {
-        json(&scored.document)
-    } else {
-        render_score::score(&scored.document, scored.report.node_scores.scores())
+    let document = &scored.document;
+    Console::data(&match args.table.table {
+        _ if args.output.json => json(document),
+        Some(format) => render_table::of_score(document, format),
+        None => render_score::score(document, scored.report.node_scores.scores()),
     })
 }

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 
 use spadework_app::{
-    ArraySource, By, MovedRequest, OutputSource, ScoreRequest, SelectRequest, json, moved, select,
+    ArraySource, By, ModelData, MovedRequest, OutputSource, ScoreRequest, SelectRequest, json, moved,
+    printable, select,
 };
 
 use crate::args_select::SelectArgs;
@@ -14,34 +15,47 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let formats = args.output.formats(Some(&args.graphs));
     let folder = args.output.folder(&formats);
     let (top, console) = (args.top.map(NonZeroUsize::get), Console::new(&args.output));
+    let ids = args.ids.ids.as_deref();
     if let Some(against) = &args.against {
         let request = MovedRequest {
-            data: args.model.data(&args.corruption),
+            data: ModelData { ids, ..args.model.data(&args.corruption) },
             against: OutputSource::Array(ArraySource::Named(against)),
             params: args.model.params(),
             top,
             folder,
         };
         let found = moved(&request, &console.monitor())?;
-        return Console::data(&printed(args, &found.indices, &found.table, || json(&found.document)));
+        let document = &found.document;
+        let listed = listed(&found.indices, document.ids.as_deref());
+        return Console::data(&printed(args, listed, &found.table, || json(document)));
     }
-    let score = args.model.score(&args.corruption, folder, 0);
+    let mut score = args.model.score(&args.corruption, folder, 0).with_ids(ids);
+    score.data.task = args.task.task.into();
     let request = SelectRequest {
-        score: ScoreRequest { probes: args.probe.probes(), ..score }.with_ids(args.ids.ids.as_deref()),
+        score: ScoreRequest { probes: args.probe.probes_or(&args.script), ..score },
         top,
         by: args.by.map_or(By::Auto, Into::into),
     };
     let found = select(&request, &console.monitor())?;
-    Console::data(&printed(args, &found.indices, &found.table, || json(&found.document)))
+    let listed = listed(&found.indices, found.document.ids.as_deref());
+    Console::data(&printed(args, listed, &found.table, || json(&found.document)))
 }
 
-/// What goes to stdout: the document, the table, or the ids alone.
-fn printed(args: &SelectArgs, indices: &[usize], table: &str, json: impl FnOnce() -> String) -> String {
+/// A sample per line: its name where samples have names, its index otherwise.
+fn listed(indices: &[usize], ids: Option<&[String]>) -> String {
+    match ids {
+        Some(ids) => ids.iter().map(|id| format!("{}\n", printable(id))).collect(),
+        None => indices.iter().map(|index| format!("{index}\n")).collect(),
+    }
+}
+
+/// What goes to stdout: the document, the table, or the list.
+fn printed(args: &SelectArgs, listed: String, table: &str, json: impl FnOnce() -> String) -> String {
     if args.output.json {
         json()
     } else if args.scores {
         table.to_owned()
     } else {
-        indices.iter().map(|index| format!("{index}\n")).collect()
+        listed
     }
 }

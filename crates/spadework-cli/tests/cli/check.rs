@@ -83,7 +83,9 @@ fn an_interval_passes_fails_or_covers_the_limit() {
     );
     let outcome = check_classifier(&scene, "y", "--min-accuracy 0.97");
     assert!(
-        fails(&outcome).starts_with("FAIL  accuracy  95 % (92 – 97, 400 samples), must be at least 97 %\n")
+        // With one digit less, the upper end would be written as the limit.
+        fails(&outcome)
+            .starts_with("FAIL  accuracy  95.0 % (92.4 – 96.7, 400 samples), must be at least 97 %\n")
     );
     assert!(outcome.stdout.ends_with("1 of 1 gate failed.\n"), "{outcome:?}");
     let text = check_classifier(&scene, "y", "--min-accuracy 95%").prints();
@@ -99,7 +101,7 @@ fn an_interval_passes_fails_or_covers_the_limit() {
     assert!((share["upper"].as_f64().unwrap() - 0.967_411).abs() < 1e-5, "{share}");
 }
 
-/// 50 of 400 lost and none gained: a drop of 12.5 points, and p = 2 · 2⁻⁵⁰.
+/// 50 of 400 lost and none gained: a drop of 12.5 points, and the probability of that is 2⁻⁵⁰.
 #[test]
 fn a_drop_is_found_sample_by_sample() {
     let scene = classifier();
@@ -112,7 +114,12 @@ fn a_drop_is_found_sample_by_sample() {
     assert_eq!((&drop["baseline"], &drop["limit"]), (&0.95.into(), &0.02.into()));
     let number = |name: &str| drop["difference"][name].as_f64().unwrap();
     assert!((number("difference") + 0.125).abs() < 1e-15 && number("upper") < -0.09, "{drop}");
-    assert!((number("p") / 2.0_f64.powi(-49) - 1.0).abs() < 1e-12, "{drop}");
+    assert!((number("p") / 2.0_f64.powi(-50) - 1.0).abs() < 1e-12, "{drop}");
+    // Bonett and Price's interval with the 95 % quantile: (51 − 1)/402 ∓ 1.6449 · √((52/402 − (50/402)²)/402).
+    assert_eq!((&drop["difference"]["level"], &drop["difference"]["lost"]), (&0.9.into(), &50.into()));
+    let (center, ends) = (-50.0 / 402.0, [number("lower"), number("upper")]);
+    let half = 1.644_853_626_951_472_2 * ((52.0 / 402.0 - center * center) / 402.0_f64).sqrt();
+    assert!((ends[0] - center + half).abs() < 1e-12 && (ends[1] - center - half).abs() < 1e-12, "{drop}");
     let failures: Vec<usize> = serde_json::from_value(json["new_failures"].clone()).unwrap();
     assert!(failures.len() == 10 && failures.iter().all(|sample| sample % 8 == 3), "{failures:?}");
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2%");
@@ -134,6 +141,35 @@ fn a_drop_is_found_sample_by_sample() {
     assert_eq!(gate(&json, "max-drop", "accuracy")["outcome"], "pass");
     let json = check_classifier(&scene, "y", "--baseline base --json").json();
     assert_eq!((&json["outcome"], json.get("new_failures")), (&"pass".into(), None), "the same model");
+    // The interval reaches below no drop at all, and the line says why the gate passes.
+    let text = check_classifier(&scene, "y", "--baseline base").prints();
+    assert!(
+        text.contains("PASS  change of accuracy") && text.contains("400 samples, none lost, p = 1.00)"),
+        "{text}"
+    );
+}
+
+/// 13 lost and 5 gained of 400: surely more than nothing by a question of one side (p = 0.048), not by one of both (0.096). The overlap
+/// asks on both sides.
+#[test]
+fn a_drop_is_a_question_of_one_side() {
+    let scene = classifier();
+    let labels: Vec<usize> = scene.read("labels.csv").lines().map(|line| line.parse().unwrap()).collect();
+    let logits = |is_wrong: &dyn Fn(usize) -> bool| -> Vec<f32> {
+        let row =
+            |sample: usize| if (labels[sample] == 0) ^ is_wrong(sample) { [1.0, 0.0] } else { [0.0, 1.0] };
+        let tilt = |(at, value): (usize, f32)| value + 1e-4 * at as f32;
+        (0..SAMPLES).flat_map(row).enumerate().map(tilt).collect()
+    };
+    scene.write("before.csv", csv(2, &logits(&|sample| sample < 20)));
+    scene.write("now.csv", csv(2, &logits(&|sample| (5..33).contains(&sample))));
+    score_classifier(&scene, "before", "--out accepted");
+    let json = fails_with(&check_classifier(&scene, "now", "--baseline accepted --json"));
+    let drop = gate(&json, "max-drop", "accuracy");
+    assert_eq!((&drop["outcome"], &drop["difference"]["lost"]), (&"fail".into(), &13.into()), "{drop}");
+    // By SciPy: binomtest(13, 18, alternative="greater").
+    assert!((drop["difference"]["p"].as_f64().unwrap() - 0.048_126).abs() < 1e-6, "{drop}");
+    assert_eq!(gate(&json, "max-drop", "overlap")["difference"]["level"], 0.95);
 }
 
 /// Without the table of samples, shares of as many samples: the interval is wider, and equal models are not told to be equal.

@@ -127,7 +127,7 @@ fn calls_that_make_no_sense_are_refused() {
     corrupt("--kind snow --severity 1 --out a.npy").misused(&["snow", "gaussian-noise, shot-noise"]);
     corrupt("--kind fog --severity 6 --out a.npy").misused(&["6", "a severity from 1 to 5"]);
     corrupt("--kind fog --severity 1 --out a.npy --shape 8by8").misused(&["8by8", "HEIGHTxWIDTH"]);
-    corrupt("--kind fog --severity 1 --out a.csv").refuses(2, &["a.csv", "written as .npy"]);
+    corrupt("--kind fog --severity 1 --out a.csv").refuses(2, &["a.csv", "--output must end in .npy"]);
     corrupt("--kind fog --severity 1 --out a.npy --shape 7x7").refuses(2, &["x.npy", "1x7x7", "got 64"]);
     let score = |options: &str| scene.score(options);
     score("--corruption fog").misused(&["KIND:SEVERITY"]);

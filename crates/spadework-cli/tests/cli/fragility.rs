@@ -170,7 +170,7 @@ fn single_outputs_have_no_margin() {
     assert!(!listing(&scene.path().join("result")).contains(&"margins.npy".to_owned()));
     // The node score stands in.
     let [by_node, by_fragility] =
-        ["node", "fragility"].map(|by| scene.run(&format!("select {call} --by {by}")).prints());
+        ["node", "fragility"].map(|by| scene.run(&format!("select {call} -q --by {by}")).prints());
     assert_eq!(by_node, by_fragility);
     scene.run(&format!("select {call} --by margin")).refuses(2, &["--by margin", "at least two numbers"]);
 }

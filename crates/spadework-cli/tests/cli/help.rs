@@ -1,7 +1,7 @@
-//! Help texts, compared with files. `UPDATE_SNAPSHOTS=1 cargo test -p spadework-cli --test cli` rewrites them.
+//! Help texts, compared with files. `scripts/generate` writes them again.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::Scene;
 
@@ -22,16 +22,21 @@ fn difference(expected: &str, got: &str) -> String {
 #[track_caller]
 fn matches_snapshot(name: &str, arguments: &str) {
     let got = Scene::empty().run(arguments).prints();
-    let path = snapshot(name);
+    is_up_to_date(&snapshot(name), &got);
+}
+
+/// Compares what is generated with a file of the repository, which `UPDATE_SNAPSHOTS=1` writes again.
+#[track_caller]
+pub(crate) fn is_up_to_date(path: &Path, got: &str) {
     if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        fs::write(&path, &got).unwrap();
+        fs::write(path, got).unwrap();
     }
-    let expected = fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let expected = fs::read_to_string(path).unwrap_or_default().replace("\r\n", "\n");
     assert!(
         got == expected,
-        "`spadework {arguments}` differs from {} (UPDATE_SNAPSHOTS=1 accepts it) at {}",
+        "{} is out of date (scripts/generate writes it again) at {}",
         path.display(),
-        difference(&expected, &got)
+        difference(&expected, got)
     );
 }
 
@@ -136,6 +141,11 @@ fn scores() {
 }
 
 #[test]
+fn completions() {
+    matches_snapshot("completions", "completions --help");
+}
+
+#[test]
 fn version() {
     let expected = format!("spadework {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(Scene::empty().run("--version").prints(), expected);
@@ -163,6 +173,7 @@ fn help_is_no_wider_than_the_terminal() {
         "model",
         "data",
         "corrupt",
+        "completions",
     ];
     for arguments in commands.map(|command| format!("{command} --help")) {
         let text = Scene::empty().run(&arguments).prints();
@@ -186,4 +197,37 @@ fn attack() {
 #[test]
 fn clever() {
     matches_snapshot("clever", "clever --help");
+}
+
+#[test]
+fn commands_are_in_groups() {
+    let text = Scene::empty().run("-h").prints();
+    let titles = ["Assess:", "Explore:", "Models and data:", "Stages:", "Research:", "Options:"];
+    let places: Vec<usize> =
+        titles.iter().map(|title| text.find(title).unwrap_or_else(|| panic!("{title}"))).collect();
+    assert!(places.is_sorted(), "{text}");
+    assert!(!text.contains("not in this build"), "these tests are of a build with networks");
+}
+
+#[test]
+fn old_names_of_options_still_work() {
+    let scene = Scene::empty();
+    let refused = scene.run("predict --model net.onnx --inputs x.npy --out y.csv");
+    refused.refuses(2, &["--output must end in .npy"]);
+}
+
+#[test]
+fn a_mistyped_value_gets_a_suggestion() {
+    let scene = Scene::empty();
+    let similar = |word: &str| format!("a similar value exists: '{word}'");
+    for (typed, meant) in [("mutal", "mutual"), ("KNN", "knn"), ("sprse:density=2", "sparse:density=2")] {
+        let call = format!("score --inputs x.npy --outputs y.npy --graph {typed}");
+        scene.run(&call).misused(&[&similar(meant)]);
+    }
+    scene
+        .run("score --inputs x.npy --model m.onnx --probe lnif:0.1")
+        .misused(&["a similar value exists: 'linf:0.1'"]);
+    scene
+        .run("score --inputs x.npy --outputs y.npy --solver davidsn")
+        .misused(&["a similar value exists: 'davidson'"]);
 }

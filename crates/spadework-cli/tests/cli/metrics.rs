@@ -55,6 +55,28 @@ fn assert_near(a: &Value, b: &Value) {
     assert!((a / b - 1.0).abs() < 1e-9, "{a} and {b}");
 }
 
+/// Every command that makes graphs says how distances were taken, where that is not the usual way.
+#[test]
+fn every_text_names_the_distances() {
+    let scene = scene();
+    let fixtures =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx");
+    scene.write("mlp.onnx", std::fs::read(fixtures.join("mlp.onnx")).unwrap());
+    scene.write("four.npy", floats(4, &Random::new(3).points(800)));
+    for call in [
+        "score --inputs x.npy --outputs y.npy",
+        "compare --inputs x.npy a=y.npy b=worse.npy",
+        "sweep --inputs x.npy --outputs y.npy -k 8,9",
+        "distortion --inputs x.npy --outputs y.npy",
+        "graphs --inputs x.npy --outputs y.npy --graph knn --weights unit",
+        "layers --inputs four.npy --model mlp.onnx",
+    ] {
+        let text = scene.run(&format!("{call} -q --input-metric manhattan")).prints();
+        assert!(text.contains("manhattan for inputs, euclidean for outputs"), "{call}: {text}");
+        assert!(!scene.run(&format!("{call} -q")).prints().contains("euclidean for outputs"), "{call}");
+    }
+}
+
 #[test]
 fn cosine_is_euclidean_on_unit_rows() {
     let scene = scene();
@@ -149,9 +171,10 @@ fn bad_input_is_named() {
     rows[30..33].fill(0.0);
     scene.write("zero.npy", floats(3, &rows));
     scene.write("out.npy", floats(2, &Random::new(3).points(80)));
-    scene
-        .run("score --inputs zero.npy --outputs out.npy --input-metric cosine")
-        .refuses(2, &["zero", "2 of the inputs", "row 3, 10", "counted from 0"]);
+    scene.run("score --inputs zero.npy --outputs out.npy --input-metric cosine").refuses(
+        2,
+        &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "hint: --input-metric"],
+    );
     scene
         .run("score --inputs out.npy --outputs zero.npy --output-metric cosine")
         .refuses(2, &["2 of the outputs", "row 3, 10"]);
@@ -159,7 +182,15 @@ fn bad_input_is_named() {
     scene.write("mostly.npy", floats(2, &mostly));
     scene
         .run("score --inputs mostly.npy --outputs out.npy --standardize robust")
-        .refuses(2, &["robust", "1 columns", "column 1"]);
+        .refuses(2, &["mostly.npy: ", "robust", "1 columns", "column 1", "hint: try --standardize standard"]);
+    let models = "compare --inputs out.npy a=out.npy b=zero.npy --output-metric cosine";
+    scene.run(models).refuses(2, &["zero.npy: ", "model `b`", "2 of the outputs"]);
+    scene
+        .run("select --inputs out.npy --outputs out.npy --against zero.npy --moved --output-metric cosine")
+        .refuses(2, &["zero.npy: ", "row 3, 10"]);
+    scene
+        .run("distortion --inputs zero.npy --outputs out.npy --input-metric cosine")
+        .refuses(2, &["zero.npy: ", "hint: --input-metric"]);
     // A column that never changes says nothing, and takes nothing away.
     let constant: Vec<f32> = (0..120).map(|at| if at % 3 == 2 { 7.0 } else { rows[at] }).collect();
     scene.write("constant.npy", floats(3, &constant));

@@ -36,6 +36,19 @@ fn lasting(mut document: Value) -> Value {
     document
 }
 
+/// A folder is no model: the advice is about models, not about data sets.
+#[test]
+fn a_folder_is_no_model() {
+    let scene = scene(&["mlp"]);
+    scene.make_folder("nets");
+    for call in
+        ["score --inputs x.npy --model nets", "predict --inputs x.npy --model nets --out y.npy", "model nets"]
+    {
+        scene.run(call).refuses(2, &["nets", "hint: a model is an ONNX file"]);
+    }
+    scene.run("score --inputs nets --model mlp.onnx").refuses(2, &["nets", "hint: a data set is named"]);
+}
+
 #[test]
 fn a_model_in_place_of_its_outputs_gives_the_same_scores() {
     let scene = scene(&["mlp"]);
@@ -242,7 +255,7 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
     refused("--model two_sided.onnx --output-name moved", &["needs the inputs `x`, `offset`"]);
     refused("--model mlp.onnx --before-softmax", &["must end in a softmax"]);
     refused("--model mlp.onnx --normalize 1,2,3,4,5,6", &["got 3 each for samples of shape [4]"]);
-    predict(&scene, "--model mlp.onnx --out y.csv").refuses(2, &["--out must end in .npy, got y.csv"]);
+    predict(&scene, "--model mlp.onnx --out y.csv").refuses(2, &["--output must end in .npy, got y.csv"]);
     predict(&scene, "--model mlp.onnx --out x.npy/y.npy").refuses(2, &["x.npy"]);
     scene
         .run("compare --inputs x.npy a=mlp.onnx b=gone.onnx")

@@ -165,7 +165,7 @@ fn a_result_that_does_not_fit_its_arrays_is_refused() {
     scene.write("result/result.json", text.replacen(&score, "1.5", 1).into_bytes());
     scene
         .run("report result --out page.html")
-        .refuses(2, &["result/result.json", "says model score 1.5", "anew"]);
+        .refuses(2, &["result/result.json", "says model score 1.5", "again"]);
 }
 
 /// What a result keeps is enough to make its page again: whatever was asked for, it is the same page.

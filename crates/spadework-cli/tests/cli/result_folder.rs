@@ -29,6 +29,42 @@ fn holds_the_object_and_both_tables() {
     assert_eq!(listing(scene.path()), ["labels.npy", "result", "worse.npy", "x.npy", "y.npy"]);
 }
 
+/// A folder that is used again holds the new result alone: no table of labels that it was not given, none in another format. What
+/// somebody else has put there stays, even under our name.
+#[test]
+fn tables_of_an_earlier_result_are_gone() {
+    let scene = Scene::with_model();
+    scene.score("--labels labels.npy --out result --tables csv,parquet,npy --save-graphs csv").prints();
+    let all = listing(&scene.path().join("result"));
+    assert!(all.contains(&"labels.csv".to_owned()) && all.contains(&"nodes.parquet".to_owned()), "{all:?}");
+    scene.write("result/mine.txt", "kept");
+    scene.write("result/label_pairs.csv", "one,two\n");
+    scene.score("--out result").prints();
+    let expected = [
+        "edges.csv",
+        "embedding.npy",
+        "input_graph.csv",
+        "label_pairs.csv",
+        "mine.txt",
+        "nodes.csv",
+        "output_graph.csv",
+        "result.json",
+    ];
+    assert_eq!(listing(&scene.path().join("result")), expected);
+    // Of a folder without a result, nothing is ours.
+    scene.make_folder("other");
+    scene.write("other/labels.csv", "label,score,samples\n");
+    scene.score("--out other").prints();
+    assert_eq!(scene.read("other/labels.csv"), "label,score,samples\n");
+    // Another command writes other tables.
+    scene.run("compare --inputs x.npy y.npy worse.npy --out result").prints();
+    let compared = listing(&scene.path().join("result"));
+    assert!(
+        !compared.contains(&"edges.csv".to_owned()) && compared.contains(&"models.csv".to_owned()),
+        "{compared:?}"
+    );
+}
+
 #[test]
 fn the_object_is_the_one_printed() {
     let scene = Scene::with_model();

@@ -27,6 +27,36 @@ fn prints_one_id_a_line() {
     assert_eq!(ids(&select(&scene, "--top 300").prints()), ranking);
 }
 
+/// Names of the samples stand for their indices wherever samples are listed.
+#[test]
+fn samples_are_listed_by_their_ids() {
+    let scene = Scene::with_model();
+    scene.write("ids.txt", (0..300).map(|at| format!("img_{at}\n")).collect::<String>());
+    let indices = ids(&select(&scene, "--top 4").prints());
+    let named: Vec<String> = indices.iter().map(|index| format!("img_{index}")).collect();
+    let text = select(&scene, "--top 4 --ids ids.txt").prints();
+    assert_eq!(text.lines().collect::<Vec<_>>(), named);
+    let json = select(&scene, "--top 4 --ids ids.txt --json").json();
+    assert_eq!((&json["ids"], &json["indices"]), (&named.clone().into(), &indices.clone().into()));
+    assert_eq!(json["nodes"][0]["id"], named[0].as_str());
+    assert!(select(&scene, "--top 4 --json").json().get("ids").is_none());
+    let text = scene.score("--ids ids.txt").prints();
+    assert!(text.contains(&format!("weakest samples    {}", named[..4].join(" "))), "{text}");
+    let moved = |options: &str| {
+        scene.run(&format!(
+            "select --inputs x.npy --outputs y.npy --against worse.npy --moved --top 3 {options}"
+        ))
+    };
+    let indices = ids(&moved("").prints());
+    let expected: String = indices.iter().map(|index| format!("img_{index}\n")).collect();
+    assert_eq!(moved("--ids ids.txt").prints(), expected);
+    assert!(moved("--ids ids.txt --scores").prints().starts_with("index,id,label,overlap,rank\n"));
+    assert_eq!(moved("--ids ids.txt --json").json()["nodes"][0]["id"], format!("img_{}", indices[0]));
+    scene.write("twice.txt", (0..300).map(|at| format!("img_{}\n", at % 299)).collect::<String>());
+    select(&scene, "--top 4 --ids twice.txt").notes(&["twice.txt", "samples 0 and 299", "img_0"]);
+    assert_eq!(select(&scene, "--ids twice.txt --json -q").json()["notes"][0]["code"], "repeated-ids");
+}
+
 #[test]
 fn takes_all_of_fewer_than_a_hundred() {
     let scene = Scene::empty();

@@ -77,7 +77,7 @@ fn says_where_the_ranking_is_stable() {
     assert_eq!(stable["ranking"], serde_json::json!(["good", "bad"]));
     assert_eq!((&stable["from"], &stable["to"], &stable["points"]), (&8.into(), &14.into(), &3.into()));
     let text = sweep(&scene, call).prints();
-    assert!(text.contains("the ranking is the same for every k: good < bad"), "{text}");
+    assert!(text.contains("the order is the same for every k: good < bad"), "{text}");
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[1], ["k", "good", "bad", "most", "robust"]);
     assert_eq!((rows[2][0], rows[2][3]), ("8", "good"));

@@ -88,3 +88,144 @@ fn a_single_output_is_probed_for_what_it_is() {
     assert_eq!(compared["models"][0]["output_change"], json["output_change"]);
     assert_eq!(compared["ranked_by"], "overlap");
 }
+
+const REGRESSOR: &str =
+    "--model single.onnx --probe linf:0.05 --probes 20 --probe-samples 30 --task regression";
+
+/// The unit is the spread of the targets where they are known: the changes of the same model differ by the ratio of both.
+#[test]
+fn changes_are_in_units_of_the_targets() {
+    let scene = scene();
+    let targets: Vec<f32> = Random::new(8).points(120).iter().map(|value| 10.0 * value - 3.25).collect();
+    scene.write("targets.npy", floats(1, &targets));
+    scene.write("targets.csv", targets.iter().map(|value| format!("{value}\n")).collect::<String>());
+    scene.write("words.csv", (0..120).map(|at| format!("c{}\n", at % 3)).collect::<String>());
+    let change = |labels: &str| score(&scene, &format!("{REGRESSOR} {labels}"))["output_change"].clone();
+    let (plain, words) = (change(""), change("--labels words.csv"));
+    assert_eq!((&plain["unit"], &plain, &words), (&"outputs".into(), &words, &plain));
+    let found = change("--labels targets.npy");
+    let mean = targets.iter().map(|&value| f64::from(value)).sum::<f64>() / 120.0;
+    let square: f64 = targets.iter().map(|&value| (f64::from(value) - mean).powi(2)).sum();
+    let spread = (square / 120.0).sqrt();
+    let number = |change: &Value, field: &str| change[field].as_f64().unwrap();
+    assert!((number(&found, "spread") - spread).abs() < 1e-9, "{found} {spread}");
+    assert_eq!(found["unit"], "targets");
+    let outputs = number(&plain, "spread") * number(&plain, "median");
+    assert!((number(&found, "median") * spread - outputs).abs() < 1e-9, "{found} {plain}");
+    assert!((number(&change("--labels targets.csv"), "spread") - spread).abs() < 1e-5);
+    // Whole numbers are targets too, and one output alone is a regressor without being told.
+    let whole: Vec<i64> = (0..120).map(|at| at % 7).collect();
+    scene.write("whole.npy", integers(&whole));
+    assert!((number(&change("--labels whole.npy"), "spread") - 2.0).abs() < 0.05);
+    let auto = REGRESSOR.replace(" --task regression", "");
+    assert_eq!(score(&scene, &format!("{auto} --labels targets.npy"))["output_change"], found);
+    let text = scene.run(&format!("score -q --inputs x.npy {REGRESSOR} --labels targets.npy")).prints();
+    assert!(
+        text.contains("standard deviations of the targets") && text.contains("(by change of output)"),
+        "{text}"
+    );
+    // Fractions are no classes.
+    scene
+        .run("score --inputs x.npy --outputs x.npy --labels targets.npy")
+        .refuses(2, &["targets.npy", "integers"]);
+    scene.run("score --inputs x.npy --outputs z.npy --task regression --labels x.npy -k 5").prints();
+    let few = floats(1, &targets[..50]);
+    scene.write("few.npy", few);
+    scene
+        .run("score --inputs x.npy --outputs z.npy --task regression --labels few.npy")
+        .refuses(2, &["few.npy", "120", "50"]);
+}
+
+/// A regressor that was probed was attacked: page and comparison say how far it moved.
+#[test]
+fn probed_regressors_lead_with_their_change() {
+    let scene = scene();
+    scene.run(&format!("score -q --inputs x.npy {REGRESSOR} --report page.html")).prints();
+    let page = scene.read("page.html");
+    assert!(!page.contains("Not tested against attacks"), "the page denies the probes");
+    for words in
+        ["standard deviations of the outputs", "change of output, L∞ 0.05", "Samples whose output moves most"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    let models = REGRESSOR.replace("--model single.onnx", "a=single.onnx b=single.onnx");
+    let text = scene.run(&format!("compare -q --inputs x.npy {models} --report compared.html")).prints();
+    assert!(!text.contains("No attack") && text.contains("change of output (sd of the outputs)"), "{text}");
+    assert!(text.contains("Probes moved the outputs"), "{text}");
+    let page = scene.read("compared.html");
+    assert!(!page.contains("No attack was tried") && page.contains("Probes moved the outputs"));
+}
+
+/// Models and arrays together: what was tried is said of each, and nothing else.
+#[test]
+fn comparisons_say_what_was_tried() {
+    let scene = scene();
+    let compare = |options: &str| {
+        let call =
+            format!("compare --inputs x.npy net=single.onnx array=z.npy -q --labels labels.npy {options}");
+        scene.run(&call).prints()
+    };
+    let text = compare("");
+    assert!(text.contains("No attack was tried: “array” is given by its outputs alone."), "{text}");
+    let text = compare("--probe linf:0.05 --probes 10 --probe-samples 20");
+    assert!(!text.contains("No model was run") && !text.contains("No attack was tried"), "{text}");
+    assert!(
+        text.contains("Only some of the models were probed: “array” is given by its outputs alone."),
+        "{text}"
+    );
+    let both = "compare --inputs x.npy a=single.onnx b=single.onnx -q --labels labels.npy";
+    let text = scene.run(&format!("{both} --probe linf:0.05:pixel --probe-samples 20")).prints();
+    assert!(text.contains("Random probes are weaker than an attack."), "{text}");
+    assert!(scene.run(both).prints().contains("No attack was tried. Pass --probe linf:EPS"));
+}
+
+/// `--task` of the commands that rank and gate.
+#[test]
+fn select_and_check_take_a_task() {
+    let scene = scene();
+    let select =
+        |options: &str| scene.run(&format!("select --inputs x.npy --outputs z.npy --top 5 {options}"));
+    let by_margin = select("--task classes --by margin -q").prints();
+    assert_eq!(select("--task classes --by margin --json -q").json()["request"]["task"], "classes");
+    select("--by margin -q").refuses(2, &["--by margin"]);
+    assert_eq!(by_margin.lines().count(), 5);
+    select("--by fragility").notes(&["--by fragility needs", "node score", "--task classes"]);
+    assert_eq!(select("--by fragility --json -q").json()["notes"][0]["code"], "no-fragility");
+    scene
+        .run("select --inputs x.npy --outputs x.npy --against x.npy --moved --task classes")
+        .misused(&["--task"]);
+    let check = |options: &str| scene.run(&format!("check --inputs x.npy --outputs z.npy -q {options}"));
+    check("--labels labels.npy --min-accuracy 80%").prints();
+    check("--labels labels.npy --min-accuracy 80% --task regression")
+        .refuses(2, &["--min-accuracy", "labels"]);
+}
+
+/// One label that is no class takes the accuracy away: not in silence.
+#[test]
+fn a_label_beyond_the_outputs_is_named() {
+    let scene = Scene::empty();
+    let inputs = Random::new(4).points(300);
+    let logits: Vec<f32> = inputs.chunks(3).flat_map(|row| [row[0], 1.0 - row[0], 0.2]).collect();
+    let mut labels: Vec<i64> = logits.chunks(3).map(|row| if row[0] >= row[1] { 0 } else { 1 }).collect();
+    scene.write("x.npy", floats(3, &inputs));
+    scene.write("y.npy", floats(3, &logits));
+    scene.write("good.npy", integers(&labels));
+    labels[41] = 7;
+    scene.write("bad.npy", integers(&labels));
+    let run = |options: &str| scene.run(&format!("score --inputs x.npy --outputs y.npy {options}"));
+    assert!(run("--labels good.npy --json").json()["accuracy"].is_number());
+    run("--labels bad.npy").notes(&["sample 41 (counted from 0), 7", "3 outputs", "--task embedding"]);
+    assert_eq!(run("--labels bad.npy --json -q").json()["notes"][0]["code"], "label-beyond-outputs");
+    run("--labels bad.npy --task classes").refuses(2, &["bad.npy", "got 7 at row 41", "hint: "]);
+    run("--labels bad.npy --task embedding -q").prints();
+    scene
+        .run("compare --inputs x.npy y.npy x.npy --labels bad.npy --task classes")
+        .refuses(2, &["model `y`", "bad.npy", "row 41"]);
+    // Labels from 1 on, as other programs count them.
+    let from_one: Vec<i64> = (0..100).map(|at| at % 3 + 1).collect();
+    scene.write("one.npy", integers(&from_one));
+    run("--labels one.npy").notes(&["3 outputs", "other samples"]);
+    // An embedding of three numbers with ten classes is no mistake.
+    scene.write("ten.npy", integers(&(0..100).map(|at| at % 10).collect::<Vec<i64>>()));
+    run("--labels ten.npy").prints();
+}

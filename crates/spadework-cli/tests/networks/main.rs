@@ -80,7 +80,7 @@ fn from_training_to_clever() {
     assert_eq!(robust_rows as f64 / 1797.0, robust);
 
     let clever = scene.json(&format!(
-        "clever --model plain {JUDGED} --ids 3,5 --radius 2 --batches 20 --samples 32 --pool 4 --out judged"
+        "clever --model plain {JUDGED} --only 3,5 --radius 2 --batches 20 --points 32 --pool 4 --out judged"
     ));
     let scores: Vec<f64> =
         clever["scores"].as_array().unwrap().iter().map(|score| score["score"].as_f64().unwrap()).collect();
@@ -184,8 +184,8 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     );
     assert!(attack("--inputs x.npy --eps 0.1").contains("give them with --labels"));
     assert!(attack(&format!("{JUDGED} --eps 0.1 --attack fgsm --steps 5")).contains("fgsm is one step"));
-    let clever = scene.refused(&format!("clever --model net {JUDGED} --ids 1797"));
-    assert!(clever.contains("--ids must be below the number of samples (1797), got 1797"), "{clever}");
+    let clever = scene.refused(&format!("clever --model net {JUDGED} --only 1797"));
+    assert!(clever.contains("--only must be below the number of samples (1797), got 1797"), "{clever}");
 
     let far: Vec<i64> = (0..1797).map(|at| at % 11).collect();
     write_npy(&scene.path("far.npy"), &[1797], far.as_slice()).unwrap();

@@ -259,18 +259,11 @@ pub fn change(before: &Dataset, after: &Dataset) -> Result<Change> {
     let (before, after) = (before.few_samples()?, after.few_samples()?);
     let count = before.len() * before.dim();
     let (old, new) = (before.values(), after.values());
-    let difference = |at: usize| (number(old, at) - number(new, at)).abs();
+    let difference = |at: usize| (old.get(at) - new.get(at)).abs();
     let (sum, largest) = (0..count.min(after.len() * after.dim()))
         .map(difference)
         .fold((0.0, 0.0_f64), |(sum, largest), value| (sum + value, largest.max(value)));
     Ok(Change { mean: sum / count as f64, largest })
-}
-
-fn number(values: &Values<'_>, at: usize) -> f64 {
-    match values {
-        Values::F32(values) => f64::from(values[at]),
-        Values::F64(values) => values[at],
-    }
 }
 
 /// Rows of pixels from 0 to 1.
@@ -283,10 +276,7 @@ struct Pixels<'a> {
 impl Pixels<'_> {
     fn row(&self, index: usize) -> Result<Vec<f32>> {
         let range = index * self.dim..(index + 1) * self.dim;
-        let row: Vec<f32> = match self.values {
-            Values::F32(values) => values[range].to_vec(),
-            Values::F64(values) => values[range].iter().map(|&value| value as f32).collect(),
-        };
+        let row = self.values.singles(range).into_owned();
         match row.iter().find(|value| !(0.0..=1.0).contains(*value)) {
             Some(&value) => Err(Error::Pixel { name: self.name.to_owned(), sample: index, value }),
             None => Ok(row),

@@ -67,7 +67,7 @@ impl ImageShape {
         }
     }
 
-    /// Whether the data set has one row of numbers a sample, so that [`ImageShape::of`] had to guess.
+    /// Whether the data set has one row of numbers per sample, so that [`ImageShape::of`] had to guess.
     pub fn is_guessed_for(dataset: &Dataset) -> bool {
         dataset.shape().len() == 2
     }

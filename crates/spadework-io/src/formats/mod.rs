@@ -17,3 +17,4 @@ mod parquet_column;
 mod parquet_pages;
 pub(crate) mod picture;
 pub(crate) mod safetensors;
+pub(crate) mod scipy_matrix;

@@ -7,6 +7,7 @@ use std::io::Cursor;
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 
 use crate::error::{Error, Result, begins};
+use crate::image_size::ImageSize;
 use crate::panics;
 
 /// Pixels of a side; a larger picture is no sample among thousands.
@@ -38,12 +39,12 @@ pub(crate) fn header(bytes: &[u8], name: &str) -> Result<Header> {
     })
 }
 
-/// The pixels: rows of one channel, or the rows of red, then green, then blue. Transparency is left out.
-pub(crate) fn pixels(bytes: &[u8], in_color: bool, name: &str) -> Result<Vec<u8>> {
+/// The pixels in some size: rows of one channel, or the rows of red, then green, then blue. Transparency is left out.
+pub(crate) fn pixels(bytes: &[u8], in_color: bool, size: ImageSize, name: &str) -> Result<Vec<u8>> {
     let interleaved = guarded(name, || {
         let image =
             DynamicImage::from_decoder(decoder(bytes, name)?).map_err(|error| refuse(name, &error))?;
-        Ok(if in_color { image.into_rgb8().into_raw() } else { image.into_luma8().into_raw() })
+        Ok(size.bytes(image, in_color))
     })?;
     if !in_color {
         return Ok(interleaved);

@@ -14,7 +14,7 @@ mod temporary;
 pub use self::csv::{CsvTable, optional_field};
 pub use graph::{ScipyMatrix, write_graph};
 pub use lock::FolderLock;
-pub use npy::{NpyValues, write_npy};
+pub use npy::{NpyValues, npy_bytes, write_npy};
 pub use npz::{NpzMember, write_npz};
 pub use parquet::{Column, write_parquet};
 pub use temporary::{OutputDir, OutputFile, remove_unfinished, write_bytes};

@@ -107,6 +107,16 @@ pub fn write_npy<'a>(path: &Path, shape: &[usize], values: impl Into<NpyValues<'
     file.commit()
 }
 
+/// What a file of an array holds, in memory; the shape is that of the values.
+///
+/// # Panics
+/// Never: memory takes what is written to it.
+pub fn npy_bytes(shape: &[usize], values: NpyValues<'_>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.bytes() + 2 * ALIGNMENT);
+    write_array(&mut bytes, shape, values).expect("memory can be written");
+    bytes
+}
+
 /// What a file of an array holds, as a member of an archive; the shape is that of the values.
 pub(super) fn write_array(writer: &mut impl Write, shape: &[usize], values: NpyValues<'_>) -> io::Result<()> {
     let header = header(shape, &values.descr());

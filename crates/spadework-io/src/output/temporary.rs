@@ -279,12 +279,25 @@ impl OutputDir {
     /// # Errors
     /// When the folder or a file cannot be renamed.
     pub fn commit(self) -> Result<()> {
+        self.commit_without(&[])
+    }
+
+    /// The same, and removes files of these names that are there and not new, as an earlier run has left them.
+    ///
+    /// # Errors
+    /// As [`OutputDir::commit`].
+    pub fn commit_without(self, stale: &[String]) -> Result<()> {
         self.temporary.commit(|from, to| {
             if !to.is_dir() {
                 make_folders(to.parent().unwrap_or(Path::new("")))?;
                 return fs::rename(from, to);
             }
+            let stale = stale.iter().filter(|name| !from.join(name).exists()).map(|name| to.join(name));
+            let stale: Vec<PathBuf> = stale.filter(|path| path.is_file()).collect();
             move_files(from, to)?;
+            for path in stale {
+                fs::remove_file(path)?;
+            }
             fs::remove_dir(from)
         })
     }

@@ -76,7 +76,7 @@ pub(crate) struct Balls {
     step: Tensor<2>,
 }
 
-/// A number a sample, `[n, 1]`.
+/// A number per sample, `[n, 1]`.
 fn column(values: &[f32], device: &Device) -> Tensor<2> {
     Tensor::from_data(TensorData::new(values.to_vec(), [values.len(), 1]), device)
 }

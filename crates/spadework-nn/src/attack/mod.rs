@@ -129,7 +129,7 @@ impl Budget {
         Self::each(vec![epsilon; samples])
     }
 
-    /// One a sample.
+    /// One per sample.
     ///
     /// # Errors
     /// When one is negative or not finite.
@@ -140,7 +140,7 @@ impl Budget {
         }
     }
 
-    /// One a sample.
+    /// One per sample.
     pub fn epsilons(&self) -> &[f32] {
         &self.0
     }
@@ -185,7 +185,7 @@ impl Outcome {
 /// What an attack found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttackReport {
-    /// One a sample.
+    /// One per sample.
     pub outcomes: Vec<Outcome>,
     /// For each sample the point that broke it, or the last one that was tried; the sample itself where it was wrong before.
     pub adversarial: Vec<f32>,
@@ -373,7 +373,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Random points of unit balls, one a sample, by the sample and the round alone.
+/// Random points of unit balls, one per sample, by the sample and the round alone.
 pub(crate) fn starts(norm: Norm, seed: u64, round: u64, places: &[usize], size: usize) -> Vec<f32> {
     let mut unit = vec![0.0; places.len() * size];
     unit.par_chunks_mut(size).zip(places).for_each(|(row, &place)| {

@@ -325,12 +325,12 @@ impl<'a> Reader<'a> {
         self.add(pad, Operation::Subsample { before, after }, &[source], Vec::new())
     }
 
-    /// A reshape that gives one row a sample.
+    /// A reshape that gives one row per sample.
     fn reshape(&self, node: &Node) -> Outcome<Operation> {
         let size: usize = self.builder.shape(self.value(node, 0)?).iter().product();
         match self.constant(node, 1)?.integers.as_slice() {
             [_, columns] if *columns == -1 || *columns == size as i64 => Ok(Operation::Flatten),
-            _ => refuse(node, "must give one row a sample"),
+            _ => refuse(node, "must give one row per sample"),
         }
     }
 

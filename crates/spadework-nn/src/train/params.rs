@@ -103,7 +103,7 @@ pub struct TrainParams {
     /// from the first step on, small networks end in one answer to everything.
     #[serde(default)]
     pub growth: usize,
-    /// Of mixed methods, after how many epochs the samples are chosen anew.
+    /// Of mixed methods, after how many epochs the samples are chosen again.
     pub rescore: Option<usize>,
     /// Whether samples that are classified wrongly as they are remain unperturbed.
     pub skip_misclassified: bool,

@@ -25,7 +25,7 @@ use crate::{Error, Result};
 pub struct Guides<'a> {
     /// A trained network whose outputs score the samples; by default the one in training.
     pub scorer: Option<&'a Frozen>,
-    /// Node scores from elsewhere, one a sample, in place of a scorer.
+    /// Node scores from elsewhere, one per sample, in place of a scorer.
     pub node_scores: Option<&'a [f64]>,
     /// A network whose probabilities are the targets in place of the classes: distillation.
     pub teacher: Option<&'a Frozen>,

@@ -210,7 +210,7 @@ fn calls_that_make_no_sense_are_refused() {
             .unwrap_err()
             .to_string()
     };
-    assert_eq!(try_with(Climb::default(), 2), "expected 3 values of epsilon, one a sample, got 2");
+    assert_eq!(try_with(Climb::default(), 2), "expected 3 values of epsilon, one per sample, got 2");
     assert_eq!(
         try_with(Climb { norm: Norm::L1, ..Climb::default() }, 3),
         "the norm of an attack must be linf or l2, got l1"

@@ -233,7 +233,7 @@ fn runs_that_cannot_work_are_refused() {
     assert!(refused(with(|p| p.augmentation.flip = true), none).contains("used on images"));
     let scores = [1.0; 5];
     let guides = Guides { node_scores: Some(&scores), ..Guides::default() };
-    assert_eq!(refused(params(Method::Spade), guides), "expected 1348 node scores, one a sample, got 5");
+    assert_eq!(refused(params(Method::Spade), guides), "expected 1348 node scores, one per sample, got 5");
 }
 
 #[test]

@@ -8,7 +8,8 @@
 array([[ 0, 59]])
 
 `score` scores one model, `compare` ranks many, `sweep` goes over k, `select` names the samples that an expensive evaluation
-should look at, `probe` looks beside the samples with perturbed copies of them. `Spade` is the same as an estimator in the manner of scikit-learn.
+should look at, `moved` those that a new model has moved, `probe` looks beside the samples with perturbed copies of them, and `check` is a gate.
+`Spade` is the same as an estimator in the manner of scikit-learn.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from ._distortion import Distortion
 from ._errors import ConvergenceError, DisconnectedGraphError, SpadeworkError, SpadeworkWarning
 from ._estimator import Spade
 from ._functions import compare, distortion, knn_graph, perturbation_budget, score, select, sweep
+from ._gates import Check, check
+from ._moved import Moved, moved
 from ._perturbed import Estimate, Perturbed
 from ._probe import Probed, probe
 from ._report import Enclosure, Interval, Report
@@ -28,6 +31,7 @@ from ._table import EncodedTable, encode_table, score_table
 __version__: str = _native.VERSION
 
 __all__ = [
+    "Check",
     "Comparison",
     "ConvergenceError",
     "DisconnectedGraphError",
@@ -36,6 +40,7 @@ __all__ = [
     "EncodedTable",
     "Estimate",
     "Interval",
+    "Moved",
     "Perturbed",
     "Probed",
     "Report",
@@ -44,10 +49,12 @@ __all__ = [
     "SpadeworkWarning",
     "Sweep",
     "__version__",
+    "check",
     "compare",
     "distortion",
     "encode_table",
     "knn_graph",
+    "moved",
     "perturbation_budget",
     "probe",
     "score",

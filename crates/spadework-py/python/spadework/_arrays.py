@@ -33,7 +33,7 @@ class GraphEntries(NamedTuple):
 
 
 def as_rows(values: Any, argument: str) -> Rows:
-    """One row of numbers a sample.
+    """One row of numbers per sample.
 
     Bytes (uint8) are pixels and become x/255, as on the command line; other numbers keep their value. float32 stays
     float32, narrower types become float32, all others float64.
@@ -47,7 +47,7 @@ def as_rows(values: Any, argument: str) -> Rows:
 
 
 def sample_shape(values: Any) -> list[int]:
-    """The shape of one sample, for those who do not take it flattened; one number a sample is a shape too."""
+    """The shape of one sample, for those who do not take it flattened; one number per sample is a shape too."""
     shape = np.shape(values)
     return [int(extent) for extent in shape[1:]] or [1]
 
@@ -57,7 +57,7 @@ def _as_array(values: Any, argument: str) -> npt.NDArray[Any]:
     _refuse_other_devices(values, argument)
     if hasattr(values, "tocsr"):
         raise ValueError(
-            f"{argument}: samples must be dense, got a sparse matrix: use .toarray(), or give a graph by "
+            f"{argument}: samples must be dense here, got a sparse matrix: use .toarray(), or give a graph by "
             "input_graph= or output_graph="
         )
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
@@ -146,7 +146,7 @@ def _numbers(array: npt.NDArray[Any], argument: str) -> npt.NDArray[Any]:
 
 
 def as_labels(values: Any, samples: int) -> LabelArray | None:
-    """One integer or word a sample; words are numbered in alphabetical order."""
+    """One integer or word per sample; words are numbered in alphabetical order."""
     if values is None:
         return None
     array = _as_array(values, "labels") if not hasattr(values, "columns") else np.asarray(values)
@@ -181,6 +181,40 @@ def _check_text(text: str, place: str) -> None:
 
 def _all_words(array: npt.NDArray[Any]) -> bool:
     return all(isinstance(word, str) for word in array.tolist())
+
+
+class SparseEntries(NamedTuple):
+    """Sparse rows by their entries."""
+
+    rows: int
+    columns: int
+    row: npt.NDArray[np.uint32]
+    column: npt.NDArray[np.uint32]
+    value: npt.NDArray[np.float64]
+
+
+def is_sparse(values: Any) -> bool:
+    """Whether samples are a SciPy sparse matrix."""
+    return hasattr(values, "tocoo") and hasattr(values, "tocsr")
+
+
+def as_sparse_rows(samples: Any, argument: str) -> SparseEntries:
+    """The entries of sparse rows."""
+    if len(samples.shape) != 2:
+        raise ValueError(f"{argument}: a sparse matrix must have rows and columns, got shape {list(samples.shape)}")
+    coordinates = samples.tocoo()
+    if coordinates.dtype.kind not in "biuf":
+        raise ValueError(f"{argument}: elements must be real numbers, got {coordinates.dtype}")
+    rows, columns = (int(extent) for extent in coordinates.shape)
+    if max(rows, columns) >= 2**32:
+        raise ValueError(f"{argument}: a sparse matrix must have fewer than 2^32 rows and columns, got {rows} × {columns}")
+    return SparseEntries(
+        rows,
+        columns,
+        np.ascontiguousarray(coordinates.row, dtype=np.uint32),
+        np.ascontiguousarray(coordinates.col, dtype=np.uint32),
+        np.ascontiguousarray(coordinates.data, dtype=np.float64),
+    )
 
 
 def as_entries(matrix: Any, argument: str) -> GraphEntries:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import _files
+from . import _files, _log
 from ._document import Paged
 from ._optional import needed
-from ._report import Report, html_table
+from ._notebook import html_table
+from ._report import Report
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -89,7 +90,7 @@ class Comparison(Paged, Mapping[str, Report]):
         return list(self.document["agreement"])
 
     def to_frame(self) -> DataFrame:
-        """A row a model, most robust first, as a pandas frame.
+        """A row per model, most robust first, as a pandas frame.
 
         Returns
         -------
@@ -99,6 +100,20 @@ class Comparison(Paged, Mapping[str, Report]):
         """
         pandas = needed("pandas", "to_frame", "frames")
         return pandas.DataFrame([_row(model) for model in self.document["models"]])
+
+    def log(self, callback: _log.Callback, *, prefix: str = "", page: bool = True) -> None:
+        """Hand the result to whatever tracks experiments, as `Report.log` does; metrics are named ``MODEL/overlap`` and so on.
+
+        Parameters
+        ----------
+        callback, prefix, page
+            As in `Report.log`.
+        """
+        metrics: dict[str, float] = {}
+        for model in self.document["models"]:
+            metrics |= {f"{prefix}{model['name']}/rank": float(model["rank"])}
+            metrics |= _log.metrics_of(model, f"{prefix}{model['name']}/")
+        _log.hand_over(self, metrics, callback, page)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything into one file, an NPZ archive; `Comparison.load` reads it.

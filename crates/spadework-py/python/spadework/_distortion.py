@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ._document import Documented
 from ._optional import needed
-from ._report import html_table
+from ._notebook import html_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

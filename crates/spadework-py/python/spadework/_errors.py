@@ -20,7 +20,7 @@ class SpadeworkError(Exception):
 
 
 class DisconnectedGraphError(SpadeworkError):
-    """A graph falls apart, and the policy or the call does not allow to mend it.
+    """A graph falls apart, and the policy or the call does not allow Spadework to connect it.
 
     Attributes
     ----------

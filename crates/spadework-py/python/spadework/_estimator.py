@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from typing import Any, Literal
 
@@ -182,10 +183,11 @@ class Spade:
             seed=self.seed,
             threads=_threads(self.n_jobs),
         )
-        fitted = (self._inputs, self._outputs, self.eigenvalues_, np.ascontiguousarray(self.embedding_).reshape(-1))
+        document = json.dumps(self.report_.document)
+        fitted = (self._inputs, self._outputs, document, np.ascontiguousarray(self.embedding_).reshape(-1))
         with progress_bars(self.verbose) as progress:
             found = _native.score_new_samples(fitted, inputs, outputs, chosen, progress)
-        _notes.tell(_notes.about_new_samples(found, self.report_.document["graphs"]), self.verbose)
+        _notes.told(json.loads(found["document"]), self.verbose)
         scores: npt.NDArray[np.float64] = found["node_scores"]
         return scores
 

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _native, _notes
+from . import _native, _notebook, _notes
 from ._alone import check_alone
-from ._arrays import GraphEntries, LabelArray, as_entries, as_labels, as_models, as_rows
+from ._arrays import (
+    GraphEntries,
+    LabelArray,
+    as_entries,
+    as_labels,
+    as_models,
+    as_rows,
+    as_sparse_rows,
+    is_sparse,
+    sample_shape,
+)
 from ._comparison import Comparison
 from ._distortion import Distortion
 from ._probe import Probed
@@ -60,10 +71,12 @@ def score(
     inputs, outputs : array-like of shape (n, ...)
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
-        flattened to one row a sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
+        flattened to one row per sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
         becomes x/255; nothing is modified. ``outputs`` may also be the model itself, a callable: it is given ``inputs`` as they are.
+        ``inputs`` may also be a SciPy sparse matrix, such as tf-idf: it is searched exactly for the k asked for, by the Euclidean or
+        the cosine distance, and not made dense; ``connectivity`` then concerns the outputs alone.
     labels : array-like of shape (n,), optional
-        One integer or word a sample, for label scores.
+        One integer or word per sample, for label scores.
     neighbors : int, default=10
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
@@ -98,7 +111,7 @@ def score(
     interval : bool, default=False
         Also find a 95 % interval of the model score, from 100 half-samples.
     references : bool, default=False
-        Also score the same outputs dealt out to the inputs at random.
+        Also score the permuted baseline: the model's outputs, randomly permuted.
     indices : bool, default=False
         Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
     probed : Probed, optional
@@ -162,26 +175,22 @@ def score(
         threads=threads,
         task=task,
     )
-    _check_sense(chosen, input_graph, output_graph, interval)
-    outputs = _answers(outputs, inputs)
-    one, about_one = _side(inputs, input_graph, "input")
-    other, about_other = _side(outputs, output_graph, "output")
-    given = as_labels(labels, _samples(one))
-    left = _margins_of(probed, _samples(one))
+    check_sense(chosen, input_graph, output_graph, interval)
+    _check_interval(inputs, interval)
+    outputs = answers(outputs, inputs)
+    one, other = side(inputs, input_graph, "input", chosen), side(outputs, output_graph, "output")
+    given = as_labels(labels, samples_of(one))
+    left = known_probes(probed, samples_of(one))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
         found = _native.score(one, other, (given, left), chosen, extras, progress)
     document = json.loads(found["document"])
-    if probed is not None:
-        document["probe"] = probed.document
-        document["estimates"] |= probed.estimates
-    notes = (*about_one, *about_other, *_notes.about_report(document), *_notes.about_guesses(document))
-    document["notes"] = _notes.listed(notes)
-    _notes.tell(notes, verbose)
-    return _report(document, found, found, given, notes)
+    _notes.add_sparse(document, inputs, chosen)
+    report = report_of(document, found, found, given, _notes.told(document, verbose))
+    return replace(report, thumbnails=_notebook.thumbnails(inputs, report.top_nodes()))
 
 
-def _answers(outputs: Any, inputs: Any) -> Any:
+def answers(outputs: Any, inputs: Any) -> Any:
     """The outputs, or what a model that is given in their place says."""
     if not callable(outputs) or hasattr(outputs, "__array__") or hasattr(outputs, "__dlpack__"):
         return outputs
@@ -192,18 +201,20 @@ def _answers(outputs: Any, inputs: Any) -> Any:
     return answers
 
 
-def _margins_of(probed: Any, samples: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None:
-    """The samples that were probed, and what was left of their margins."""
+def known_probes(
+    probed: Any, samples: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None:
+    """The samples that were probed, what was left of their margins, and what a document says of it."""
     if probed is None:
         return None
     if not isinstance(probed, Probed):
         raise ValueError(f"`probed` must be what `spadework.probe` gives, got {type(probed).__name__}")
     if probed.inputs != samples:
         raise ValueError(f"`probed` must be of the same samples ({samples}), got those of {probed.inputs}")
-    return probed.indices, probed.probe_margins
+    return probed.indices, probed.probe_margins, json.dumps(probed.document)
 
 
-def _check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval: bool) -> None:
+def check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval: bool) -> None:
     if input_graph is not None and chosen["graph"].startswith("pca"):
         raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given in their place')
     of_inputs = (chosen["input_metric"], chosen["standardize"]) != ("euclidean", "none")
@@ -217,23 +228,35 @@ def _check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval
         raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
 
 
-def _side(samples: Any, graph: Any, side: str) -> tuple[Any, list[_notes.Note]]:
-    """Samples or a graph, and what is to be told of them."""
+def _check_interval(inputs: Any, interval: bool) -> None:
+    if interval and is_sparse(inputs):
+        raise ValueError("`interval` needs dense rows, but inputs are sparse: use .toarray(), or leave it out")
+
+
+def side(samples: Any, graph: Any, name: str, chosen: Settings | None = None) -> Any:
+    """Rows with the shape of a sample, or a graph in their place; sparse inputs become the graph of the k asked for."""
     if (samples is None) == (graph is None):
-        raise ValueError(f"exactly one of `{side}s` and `{side}_graph` must be given")
+        raise ValueError(f"exactly one of `{name}s` and `{name}_graph` must be given")
+    if chosen is not None and is_sparse(samples):
+        return as_entries(_sparse_graph(samples, chosen, f"{name}s", None), f"{name}s")
     if graph is not None:
-        entries = as_entries(graph, f"{side}_graph")
-        return entries, _notes.about_entries(entries, f"{side}_graph")
-    rows = as_rows(samples, f"{side}s")
-    notes: list[_notes.Note] = _notes.about_outputs(rows) if side == "output" else []
-    return rows, notes
+        return as_entries(graph, f"{name}_graph")
+    return rows_and_shape(samples, f"{name}s")
 
 
-def _samples(side: Any) -> int:
-    return side.nodes if isinstance(side, GraphEntries) else len(side)
+def rows_and_shape(samples: Any, argument: str) -> tuple[Any, list[int]]:
+    """Rows, and the shape that a sample had before they were flattened."""
+    rows = as_rows(samples, argument)
+    shape = sample_shape(samples)
+    return rows, shape if int(np.prod(shape)) == rows.shape[1] else [rows.shape[1]]
 
 
-def _report(
+def samples_of(one: Any) -> int:
+    """How many samples a side has."""
+    return one.nodes if isinstance(one, GraphEntries) else len(one[0])
+
+
+def report_of(
     document: dict[str, Any],
     own: Mapping[str, Any],
     shared: Mapping[str, Any],
@@ -296,7 +319,7 @@ def compare(
     outputs : dict of str to array-like of shape (n, ...)
         The outputs of each model, by its name; at least two. A callable is given ``inputs`` as they are.
     labels : array-like of shape (n,), optional
-        One integer or word a sample, for accuracies and label scores.
+        One integer or word per sample, for accuracies and label scores.
     input_graph : SciPy sparse matrix of shape (n, n), optional
         A graph in place of ``inputs``, as in `score`.
     interval : bool, default=False
@@ -339,28 +362,21 @@ sketch_error, tolerance, certify, references, indices, task, seed, threads, verb
         task=task,
         rank_by=rank_by,
     )
-    _check_sense(chosen, input_graph, None, interval)
-    side, about_side = _side(inputs, input_graph, "input")
+    check_sense(chosen, input_graph, None, interval)
+    _check_interval(inputs, interval)
+    one = side(inputs, input_graph, "input", chosen)
     if isinstance(outputs, Mapping):
-        outputs = {name: _answers(of_model, inputs) for name, of_model in outputs.items()}
+        outputs = {name: answers(of_model, inputs) for name, of_model in outputs.items()}
     models = as_models(outputs)
-    given = as_labels(labels, _samples(side))
+    given = as_labels(labels, samples_of(one))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
-        found = _native.compare(side, models, given, chosen, extras, progress)
+        found = _native.compare(one, models, given, chosen, extras, progress)
     document = json.loads(found["document"])
-    notes = (*about_side, *_about_models(models), *_notes.about_comparison(document))
-    notes += tuple(
-        note for model in document["models"] for note in _notes.about_guesses(model, f"model `{model['name']}`: ")
-    )
-    document["notes"] = _notes.listed(notes)
-    _notes.tell(notes, verbose)
-    reports = {part["name"]: _report(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
+    _notes.add_sparse(document, inputs, chosen)
+    notes = _notes.told(document, verbose)
+    reports = {part["name"]: report_of(json.loads(part["document"]), part, found, given, ()) for part in found["models"]}
     return Comparison(document=document, reports=reports, notes=notes)
-
-
-def _about_models(models: Iterable[tuple[str, Any]]) -> list[_notes.Note]:
-    return [note for name, rows in models for note in _notes.about_outputs(rows, f"model `{name}`: ")]
 
 
 def sweep(
@@ -435,18 +451,15 @@ def sweep(
         seed=seed,
         threads=threads,
     )
-    _check_sense(chosen, input_graph, None, interval=False)
-    side, about_side = _side(inputs, input_graph, "input")
+    check_sense(chosen, input_graph, None, interval=False)
+    one = side(inputs, input_graph, "input")
     if outputs is None:
         raise ValueError("`outputs` must be given")
     several = hasattr(outputs, "items") and not hasattr(outputs, "columns")
     models = as_models(outputs) if several else [("model", as_rows(outputs, "outputs"))]
     with progress_bars(verbose) as progress:
-        document = json.loads(_native.sweep(side, models, numbers, chosen, progress))
-    notes = (*about_side, *_about_models(models), *_notes.about_sweep(document))
-    document["notes"] = _notes.listed(notes)
-    _notes.tell(notes, verbose)
-    return Sweep(document=document, notes=notes)
+        document = json.loads(_native.sweep(one, models, numbers, chosen, progress))
+    return Sweep(document=document, notes=_notes.told(document, verbose))
 
 
 def distortion(
@@ -521,17 +534,16 @@ standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
         seed=seed,
         threads=threads,
     )
-    _check_sense(chosen, input_graph, output_graph, False)
+    check_sense(chosen, input_graph, output_graph, False)
     wanted = None if top is None else whole_number(top, "top", least=1)
     asked = [_pair(pair) for pair in pairs]
-    one, about_one = _side(inputs, input_graph, "input")
-    other, about_other = _side(outputs, output_graph, "output")
-    given = as_labels(labels, _samples(one))
+    one, other = side(inputs, input_graph, "input", chosen), side(outputs, output_graph, "output")
+    given = as_labels(labels, samples_of(one))
     with progress_bars(verbose) as progress:
-        found = _native.distortion(one, other, given, chosen, wanted, asked, bool(all_edges), progress)
-    notes = (*about_one, *about_other, *_notes.about_report(json.loads(found.pop("score"))))
-    _notes.tell(notes, verbose)
-    return Distortion(document=json.loads(found.pop("document")), notes=notes, **found)
+        found = _native.distortion(one, other, (given, None), chosen, wanted, asked, bool(all_edges), progress)
+    document = json.loads(found.pop("document"))
+    _notes.add_sparse(document, inputs, chosen)
+    return Distortion(document=document, notes=_notes.told(document, verbose), **found)
 
 
 def _pair(pair: Any) -> tuple[int, int]:
@@ -623,7 +635,7 @@ def perturbation_budget(node_scores: Any, *, top: int, large: float, small: floa
     """
     scores = np.asarray(node_scores.node_scores if isinstance(node_scores, Report) else node_scores, dtype=np.float64)
     if scores.ndim != 1 or not np.all(np.isfinite(scores)):
-        raise ValueError(f"node_scores must be one finite number a sample, got an array of shape {list(scores.shape)}")
+        raise ValueError(f"node_scores must be one finite number per sample, got an array of shape {list(scores.shape)}")
     count = whole_number(top, "top", least=0)
     if count > len(scores):
         raise ValueError(f"`top` must be at most the number of samples ({len(scores)}), got {count}")
@@ -655,8 +667,8 @@ def knn_graph(
 
     Parameters
     ----------
-    samples : array-like of shape (n, ...)
-        The samples.
+    samples : array-like of shape (n, ...), or SciPy sparse matrix of shape (n, d)
+        The samples. Sparse rows are searched exactly, by the Euclidean or the cosine distance, and are not made dense.
     neighbors : int, default=10
         Neighbors per sample, k.
     graph : str, default="knn"
@@ -691,7 +703,21 @@ def knn_graph(
         seed=seed,
         threads=threads,
     )
+    if is_sparse(samples):
+        return _sparse_graph(samples, chosen, "samples", verbose)
     rows = as_rows(samples, "samples")
     with progress_bars(verbose) as progress:
         found = _native.knn_graph(rows, chosen, progress)
     return matrix(len(rows), found["graph_edges"], found["graph_weights"])
+
+
+def _sparse_graph(samples: Any, chosen: Settings, argument: str, verbose: bool | None) -> Any:
+    """The neighbor graph of sparse rows, which are not made dense."""
+    usual = {"standardize": "none", "graph": "knn", "weights": "unit"}
+    for name, value in usual.items():
+        if chosen[name] != value:  # type: ignore[literal-required]
+            raise ValueError(f"`{name}` needs dense rows, but {argument} are sparse: use .toarray(), or leave it out")
+    entries = as_sparse_rows(samples, argument)
+    with progress_bars(verbose) as progress:
+        found = _native.sparse_knn_graph(entries, chosen, progress)
+    return matrix(entries.rows, found["graph_edges"], found["graph_weights"])

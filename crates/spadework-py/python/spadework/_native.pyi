@@ -8,11 +8,14 @@ from ._settings import Settings
 
 __all__ = [
     "VERSION",
+    "check_gates",
     "compare",
     "describe_model",
     "distortion",
     "knn_graph",
+    "moved",
     "nearest_between",
+    "sparse_knn_graph",
     "page_of_document",
     "page_of_score",
     "probe_model",
@@ -48,12 +51,30 @@ def score(
     output: Any,
     known: tuple[
         tuple[npt.NDArray[np.int64], list[str] | None] | None,
-        tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] | None,
+        tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None,
     ],
     settings: Settings,
     extras: dict[str, bool],
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
+def check_gates(
+    input: Any,
+    output: Any,
+    known: tuple[
+        tuple[npt.NDArray[np.int64], list[str] | None] | None,
+        tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None,
+    ],
+    settings: Settings,
+    gates: dict[str, Any],
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
+def moved(
+    before: Any,
+    after: Any,
+    top: int | None,
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> str: ...
 def compare(
     inputs: Any,
     models: Sequence[tuple[str, npt.NDArray[Any]]],
@@ -65,7 +86,7 @@ def compare(
 def distortion(
     input: Any,
     output: Any,
-    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    known: tuple[tuple[npt.NDArray[np.int64], list[str] | None] | None, None],
     settings: Settings,
     top: int | None,
     pairs: Sequence[tuple[int, int]],
@@ -84,6 +105,11 @@ def knn_graph(
     settings: Settings,
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
+def sparse_knn_graph(
+    samples: tuple[int, int, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]],
+    settings: Settings,
+    progress: Callable[[str, int, int], None] | None,
+) -> dict[str, Any]: ...
 def nearest_between(
     queries: npt.NDArray[Any],
     base: npt.NDArray[Any],
@@ -93,7 +119,7 @@ def nearest_between(
     threads: int | None,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
 def score_new_samples(
-    model: tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    model: tuple[npt.NDArray[Any], npt.NDArray[Any], str, npt.NDArray[np.float64]],
     inputs: npt.NDArray[Any],
     outputs: npt.NDArray[Any],
     settings: Settings,

@@ -42,7 +42,7 @@ class Probed:
     evaluations: int
     #: The part of the probed samples that are right; None without labels that are classes of the outputs.
     accuracy: float | None
-    #: The part of the probed samples that are right (of any class, where there is no accuracy) and keep their class on every
+    #: The part of the probed samples that are right (of any class, without labels) and keep their class on every
     #: copy: an upper bound of the accuracy under the strongest attack of this size, on these samples.
     held: float
     #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
@@ -258,7 +258,7 @@ def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: 
 
     def of_rows(rows: npt.NDArray[np.float32]) -> npt.NDArray[Any]:
         nonlocal is_first
-        # One number a sample may have come without an axis of its own.
+        # One number per sample may have come without an axis of its own.
         outputs = as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
         if is_first:
             check_alone(lambda some: model(some.reshape(len(some), *shape)), rows, outputs, "outputs of the model")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Hashable, Mapping
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from . import _files, _native, _plots
+from . import _files, _log, _native, _notebook, _plots
 from ._arrays import as_rows
 from ._optional import needed
 from ._progress import progress_bars
@@ -87,6 +86,8 @@ class Report:
         The label of every sample as a number; `label_names` has the words where they were words.
     document : dict
         Everything else, as ``spadework score --json`` prints it; see `to_dict`.
+    thumbnails : tuple of str
+        Pictures of the weakest samples for notebooks, where the inputs are images; not saved.
 
     Examples
     --------
@@ -113,6 +114,7 @@ class Report:
     margins: npt.NDArray[np.float64] | None = None
     fragility: npt.NDArray[np.float64] | None = None
     overlap: npt.NDArray[np.float64] | None = None
+    thumbnails: tuple[str, ...] = ()
 
     @property
     def model_score(self) -> float:
@@ -142,7 +144,7 @@ class Report:
 
     @property
     def permuted_score(self) -> float | None:
-        """Score of the same outputs dealt out at random, where ``references=True`` asked for it."""
+        """Score of the permuted baseline: the same outputs, randomly permuted, where ``references=True`` asked for it."""
         found = self.document.get("references")
         return None if found is None else float(found["permuted"])
 
@@ -391,6 +393,30 @@ class Report:
             page = _native.page_of_score(document, title, arrays, known, wanted, progress)
         _files.write_text(path, page)
 
+    def log(self, callback: _log.Callback, *, prefix: str = "", page: bool = True) -> None:
+        """Hand the result to whatever tracks experiments.
+
+        Parameters
+        ----------
+        callback : callable
+            Called once with a dict of metrics (shares with ``_lower`` and ``_upper``) and a dict of files by their names:
+            ``result.json``, ``report.npz`` and ``page.html``. The files are removed when it returns.
+        prefix : str, default=""
+            What the names of the metrics begin with.
+        page : bool, default=True
+            Whether the page is among the files.
+
+        Examples
+        --------
+        >>> import numpy as np, spadework
+        >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+        >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+        >>> report = spadework.score(ring, angle, neighbors=2)
+        >>> report.log(lambda metrics, files: print(sorted(metrics)[0], *files))
+        model_score result.json report.npz page.html
+        """
+        _log.hand_over(self, _log.metrics_of(self.document, prefix), callback, page)
+
     def _native_labels(self) -> tuple[npt.NDArray[np.int64], list[str] | None] | None:
         """Labels as the native module takes them."""
         if self.labels is None:
@@ -486,28 +512,7 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        found = self.enclosure
-        facts = [
-            ("model score", f"{self.model_score:.6g}"),
-            ("enclosure", f"[{found.lower:.6g}, {found.upper:.6g}], {found.method}"),
-            ("samples", f"{len(self.node_scores):,}"),
-            ("neighbors", str(self.neighbors)),
-        ]
-        if self.interval is not None:
-            facts.insert(2, ("interval", f"[{self.interval.lower:.6g}, {self.interval.upper:.6g}]"))
-        shares = [("accuracy", self.accuracy), ("edge overlap", self.edge_overlap)]
-        facts += [(name, f"{100 * share:.2f} %") for name, share in shares if share is not None]
-        facts += [(f"label {name}", f"{score:.4g}") for name, score in self.label_scores.items()]
-        head = html_table(["Spadework", ""], facts)
-        beside = {"margin": self.margins, "fragility": self.fragility, "overlap": self.overlap}
-        columns = {"score": self.node_scores, **{name: found for name, found in beside.items() if found is not None}}
-        rows = [
-            [rank, index, *([] if self.labels is None else [word]), *(f"{column[index]:.4g}" for column in columns.values())]
-            for rank, (index, word) in enumerate(self._top_with_words(), start=1)
-        ]
-        titles = ["rank", "sample", *([] if self.labels is None else ["label"]), *columns]
-        notes = "".join(f"<p>note: {html.escape(note)}</p>" for note in self.notes)
-        return f"<div>{head}<p>most fragile samples</p>{html_table(titles, rows)}{notes}</div>"
+        return _notebook.report_html(self)
 
     def _ranks(self) -> npt.NDArray[np.int64]:
         """The rank of every sample, from 1 for the most fragile."""
@@ -519,16 +524,6 @@ class Report:
         top = self.top_nodes()
         words = [None] * len(top) if self.labels is None else self._label_words(self.labels[top]).tolist()
         return list(zip(top.tolist(), words))
-
-
-def html_table(titles: list[str], rows: Any) -> str:
-    """A table of plain text."""
-
-    def line(tag: str, cells: Any) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
-
-    body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', titles)}</thead><tbody>{body}</tbody></table>"
 
 
 def matrix(nodes: int, edges: npt.NDArray[np.int64], weights: npt.NDArray[np.float64] | None) -> Any:

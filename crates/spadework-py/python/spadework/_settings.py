@@ -65,7 +65,7 @@ def settings(
         "solver": word(solver, "solver"),
         "input_metric": word(input_metric, "input_metric"),
         "output_metric": word(output_metric, "output_metric"),
-        "standardize": _standardize(standardize),
+        "standardize": standardize_word(standardize),
         "search": word(search, "search"),
         "graph": word(graph, "graph"),
         "weights": word(weights, "weights"),
@@ -112,7 +112,8 @@ def word(value: Any, name: str) -> str:
     return value
 
 
-def _standardize(value: Any) -> str:
+def standardize_word(value: Any) -> str:
+    """What is done to the columns, as the native module calls it."""
     if isinstance(value, (bool, np.bool_)):
         return "standard" if value else "none"
     if value not in ("none", "standard", "robust"):

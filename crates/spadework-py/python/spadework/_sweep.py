@@ -11,7 +11,7 @@ import numpy.typing as npt
 from . import _plots
 from ._document import Paged
 from ._optional import needed
-from ._report import html_table
+from ._notebook import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,10 @@ Needs Dask: ``pip install 'spadework[dask]'``. The workers need the package too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,14 @@ from . import _native
 from ._arrays import as_rows
 from ._optional import needed
 from ._report import matrix
-from ._settings import Metric
+from ._settings import Metric, standardize_word
 
 needed("dask.array", "spadework.dask", "dask")
 
 __all__ = ["knn_graph"]
+
+#: Bytes of the columns that one task of a robust standardization holds.
+_COLUMN_BYTES = 1 << 27
 
 
 class Block(NamedTuple):
@@ -45,10 +49,16 @@ class Nearest(NamedTuple):
     indices: npt.NDArray[np.int64]
 
 
-def knn_graph(samples: Any, *, neighbors: int = 10, metric: Metric = "euclidean", threads_per_task: int = 1) -> Any:
+def knn_graph(
+    samples: Any,
+    *,
+    neighbors: int = 10,
+    metric: Metric = "euclidean",
+    standardize: bool | Literal["robust"] = False,
+    threads_per_task: int = 1,
+) -> Any:
     """The neighbor graph of samples that no single machine need hold, equal to `spadework.knn_graph` with
-    ``search="exact"`` and the same ``metric`` bit by bit. Columns of different scales are for the caller:
-    ``(samples - samples.mean(0)) / samples.std(0)`` of a Dask array is lazy too.
+    ``search="exact"``, the same ``metric`` and the same ``standardize`` bit by bit.
 
     With B blocks there are B² tasks, each with two blocks and one list of neighbors in memory, and as many merges of two
     lists; a lost worker costs the tasks whose results it held. Where a worker has T threads, it has T such tasks at once.
@@ -63,6 +73,9 @@ def knn_graph(samples: Any, *, neighbors: int = 10, metric: Metric = "euclidean"
         Neighbors per sample, k.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
         The distance between samples.
+    standardize : bool or "robust", default=False
+        Subtract the mean of each column and divide by its standard deviation, or its median and interquartile range. Means are added
+        up block after block; "robust" puts some columns of all samples into the memory of one worker at a time.
     threads_per_task : int, default=1
         Threads of one task; the threads of the workers run tasks side by side.
 
@@ -78,6 +91,7 @@ def knn_graph(samples: Any, *, neighbors: int = 10, metric: Metric = "euclidean"
         raise ValueError(
             f"`neighbors` must be at least 1 and smaller than the number of samples ({total}), got {neighbors}"
         )
+    blocks = _standardized(blocks, total, standardize_word(standardize))
     nearest, merge = dask.delayed(_nearest, pure=True), dask.delayed(_merge, pure=True)
     lists = []
     for queries in blocks:
@@ -91,6 +105,109 @@ def knn_graph(samples: Any, *, neighbors: int = 10, metric: Metric = "euclidean"
             found = pairs + found[len(pairs) * 2 :]
         lists.append(found[0])
     return _union([found.indices for found in dask.compute(*lists)])
+
+
+class Columns(NamedTuple):
+    """What is taken off every column, and what it is divided by then."""
+
+    centers: npt.NDArray[np.float64]
+    scales: npt.NDArray[np.float64]
+
+
+def _standardized(blocks: list[Block], total: int, how: str) -> list[Block]:
+    """The blocks with their columns on one scale, by the same operations in the same order as on one machine."""
+    if how == "none":
+        return blocks
+    dask = needed("dask", "spadework.dask", "dask")
+    if how == "standard":
+        extremes = dask.delayed(_extremes)([dask.delayed(_extremes_of)(block.task) for block in blocks])
+        centers: Any = None
+        for block in blocks:
+            centers = dask.delayed(_add_parts)(centers, block.task, None, total)
+        variances: Any = None
+        for block in blocks:
+            variances = dask.delayed(_add_parts)(variances, block.task, centers, total)
+        columns = dask.delayed(_standard)(extremes, centers, variances)
+    else:
+        width = dask.compute(dask.delayed(_width)(blocks[0].task))[0]
+        together = max(1, _COLUMN_BYTES // (8 * total))
+        some = [slice(first, first + together) for first in range(0, width, together)]
+        parts = [dask.delayed(_robust)([dask.delayed(_columns_of)(block.task, part) for block in blocks], part) for part in some]
+        columns = dask.delayed(_side_by_side)(parts)
+    place = dask.delayed(_place, pure=True)
+    return [block._replace(task=place(block.task, columns)) for block in blocks]
+
+
+def _numbers(block: Any) -> npt.NDArray[np.float64]:
+    return as_rows(block, "samples").astype(np.float64)
+
+
+def _width(block: Any) -> int:
+    return int(as_rows(block, "samples").shape[1])
+
+
+def _extremes_of(block: Any) -> npt.NDArray[np.float64]:
+    rows = _numbers(block)
+    return np.stack([rows.min(axis=0), rows.max(axis=0)])
+
+
+def _extremes(blocks: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    found = np.stack(blocks)
+    return np.stack([found[:, 0].min(axis=0), found[:, 1].max(axis=0)])
+
+
+def _add_parts(
+    before: npt.NDArray[np.float64] | None, block: Any, centers: npt.NDArray[np.float64] | None, total: int
+) -> npt.NDArray[np.float64]:
+    """The sum of value/n, or of (value - center)^2/n, after so many rows more: one row after the other."""
+    rows = _numbers(block)
+    parts = rows / total if centers is None else (rows - centers) ** 2 / total
+    start = np.zeros((1, rows.shape[1])) if before is None else before[None]
+    summed: npt.NDArray[np.float64] = np.add.accumulate(np.concatenate([start, parts]), axis=0)[-1]
+    return summed
+
+
+def _standard(
+    extremes: npt.NDArray[np.float64], centers: npt.NDArray[np.float64], variances: npt.NDArray[np.float64]
+) -> Columns:
+    """A constant column becomes 0."""
+    is_constant = (extremes[0] == extremes[1]) | (variances == 0)
+    return Columns(np.where(is_constant, 0, centers), np.where(is_constant, np.inf, np.sqrt(variances)))
+
+
+def _columns_of(block: Any, part: slice) -> npt.NDArray[np.float64]:
+    return _numbers(block)[:, part]
+
+
+def _robust(blocks: Sequence[npt.NDArray[np.float64]], part: slice) -> Columns:
+    ascending = np.sort(np.concatenate(blocks), axis=0)
+    low, middle, high = (_quantile(ascending, share) for share in (0.25, 0.5, 0.75))
+    scales = high - low
+    is_constant = ascending[0] == ascending[-1]
+    without = np.flatnonzero((scales == 0) & ~is_constant)
+    if len(without):
+        raise ValueError(
+            "robust standardization divides by the range of the middle half, which is 0 in column "
+            f"{part.start + without[0]} (counted from 0) though it is not constant; use standardize=True, or remove it"
+        )
+    return Columns(np.where(is_constant, 0, middle), np.where(is_constant, np.inf, scales))
+
+
+def _quantile(ascending: npt.NDArray[np.float64], share: float) -> npt.NDArray[np.float64]:
+    place = share * (len(ascending) - 1)
+    low, high = ascending[math.floor(place)], ascending[math.ceil(place)]
+    return np.asarray(low + (high - low) * (place - math.floor(place)))
+
+
+def _side_by_side(parts: Sequence[Columns]) -> Columns:
+    return Columns(np.concatenate([part.centers for part in parts]), np.concatenate([part.scales for part in parts]))
+
+
+def _place(block: Any, columns: Columns) -> npt.NDArray[np.float64]:
+    rows = _numbers(block)
+    if rows.shape[1] != len(columns.centers):
+        raise ValueError(f"samples: every block must have {len(columns.centers)} numbers per sample, got {rows.shape[1]}")
+    return np.asarray((rows - columns.centers) / columns.scales)
 
 
 def _blocks(samples: Any) -> list[Block]:
@@ -144,7 +261,7 @@ def _nearest(
     rows, others = as_rows(queries, "samples"), as_rows(base, "samples")
     if rows.shape[1] != others.shape[1]:
         raise ValueError(
-            f"samples: every block must have {rows.shape[1]} numbers a sample like the one of sample {first[0]}, got "
+            f"samples: every block must have {rows.shape[1]} numbers per sample like the one of sample {first[0]}, got "
             f"{others.shape[1]} from sample {first[1]} on"
         )
     if metric == "cosine":

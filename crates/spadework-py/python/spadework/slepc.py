@@ -58,7 +58,7 @@ class Solved(NamedTuple):
 
 
 class Refused(Exception):
-    """Something that the user can mend."""
+    """Something that the user can correct."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tolerance", type=float, default=1e-6, help="relative residual to reach [default: 1e-6]")
     parser.add_argument("--preconditioner", choices=["gamg", "hypre"], default="gamg", help="[default: gamg]")
     parser.add_argument("--seed", type=int, default=0, help="seed of the start vector [default: 0]")
-    parser.add_argument("--force", action="store_true", help="make it anew, whatever is there")
+    parser.add_argument("--force", action="store_true", help="make it again, whatever is there")
     return parser
 
 
@@ -315,11 +315,11 @@ def _earlier(path: str, recipe: dict[str, str], rows: Rows, comm: Any) -> Solved
         with np.load(path) as archive:
             document = json.loads(archive["spadework"].item()) if "spadework" in archive.files else {}
             if document.get("made_from") != recipe:
-                raise Refused(f"{path}: was made from something else; --force makes it anew")
+                raise Refused(f"{path}: was made from something else; --force makes it again")
             local = archive["vectors"][rows.first : rows.first + len(rows.starts) - 1]
             solved = Solved(archive["values"], archive["residuals"], local, int(document["iterations"]))
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise Refused(f"{path}: expected whole eigenpairs: {error}; --force makes them anew") from error
+        raise Refused(f"{path}: expected whole eigenpairs: {error}; --force makes them again") from error
     if comm.rank == 0:
         print(f"note: {path}: the eigenpairs are there and are not found again", file=sys.stderr)
     return solved

@@ -21,9 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from . import _functions
+from ._arrays import as_rows
 from ._functions import perturbation_budget
+from ._notes import Note, tell
 from ._optional import needed
-from ._report import Report
+from ._report import Report, matrix
 from ._settings import number, whole_number
 
 torch = needed("torch", "spadework.torch", "torch")
@@ -146,6 +149,83 @@ def layer_outputs(model: Any, loader: Iterable[Any], layers: Sequence[str]) -> d
     return {name: _array(parts) for name, parts in found.items()}
 
 
+#: Between these, squared distances neither overflow nor lose digits in double precision.
+_LEAST, _LARGEST = 1e-100, 1e100
+
+
+def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None) -> Any:
+    """The neighbor graph of a tensor, found on the GPU that holds it; the same graph as `spadework.knn_graph` finds on the CPU.
+
+    The search is exact: half precision only rules pairs out, with a proved margin, and what is left is decided in double
+    precision. Needs SciPy. Distances are Euclidean and weights 1; `spadework.knn_graph` has the other choices.
+
+    Parameters
+    ----------
+    samples : Tensor of shape (n, ...)
+        Numbers with a decimal point, on a CUDA device. A tensor that is elsewhere is searched on the CPU, and so is one whose rows
+        are mostly equal; a note says so. Where memory is short, the rows are searched in smaller blocks.
+    neighbors : int, default=10
+        Neighbors per sample, k.
+    verbose : bool, optional
+        As in `score`.
+
+    Returns
+    -------
+    scipy.sparse.csr_array of shape (n, n)
+        Symmetric, without a diagonal. It can go into `score` by ``input_graph=`` or ``output_graph=``.
+
+    Examples
+    --------
+    >>> from spadework.torch import knn_graph
+    >>> knn_graph(torch.tensor([0.0, 1.0, 2.5, 7.0]), neighbors=1, verbose=False).toarray()
+    array([[0., 1., 0., 0.],
+           [1., 0., 1., 0.],
+           [0., 1., 0., 1.],
+           [0., 0., 1., 0.]])
+    """
+    reason = _why_not_on_gpu(samples)
+    if reason is None:
+        from . import _cuda_neighbors
+
+        rows = samples.detach().reshape(len(samples), -1)
+        count = whole_number(neighbors, "neighbors", least=1)
+        if count >= len(rows):
+            raise ValueError(f"neighbors must be less than the number of samples, {len(rows)}, got {count}")
+        try:
+            found, _ = _cuda_neighbors.nearest(rows, count)
+        except _cuda_neighbors.TooManyTies:
+            reason = "most samples have many others at nearly the same distance"
+        else:
+            return _graph_of_lists(found)
+    tell([Note("searched-on-cpu", f"the neighbors were searched on the CPU: {reason}")], verbose)
+    return _functions.knn_graph(as_rows(samples, "samples"), neighbors=neighbors, verbose=verbose)
+
+
+def _why_not_on_gpu(samples: Any) -> str | None:
+    """Why a tensor cannot be searched where it is; what is wrong with it is said by the search on the CPU."""
+    if not isinstance(samples, torch.Tensor) or samples.device.type != "cuda":
+        return "the samples are not on a CUDA device"
+    if not samples.is_floating_point():
+        return f"numbers of type {str(samples.dtype).removeprefix('torch.')} have no decimal point"
+    if samples.ndim == 0 or samples.numel() == 0:
+        return "the tensor is empty"
+    largest = float(samples.detach().abs().max())
+    if not _LEAST < largest < _LARGEST:
+        return "the numbers are too small, too large or not finite"
+    return None
+
+
+def _graph_of_lists(found: Any) -> Any:
+    """The graph in which two samples are joined where either is a neighbor of the other."""
+    count, neighbors = found.shape
+    own = torch.arange(count, device=found.device).repeat_interleave(neighbors)
+    others = found.reshape(-1)
+    # One number for each pair sorts and finds repetitions in one go.
+    pairs = torch.unique(torch.minimum(own, others) * count + torch.maximum(own, others))
+    edges = torch.stack([pairs // count, pairs % count], dim=1)
+    return matrix(count, edges.cpu().numpy(), None)
+
+
 def pgd(
     model: Any,
     x: Any,
@@ -193,7 +273,7 @@ def pgd(
     part = 2.5 / count if step_size is None else number(step_size, "step_size")
     radius = torch.as_tensor(eps, dtype=x.dtype, device=x.device)
     if radius.ndim not in (0, 1) or (radius.ndim == 1 and len(radius) != len(x)):
-        raise ValueError(f"eps must be a number or one a sample ({len(x)}), got shape {list(radius.shape)}")
+        raise ValueError(f"eps must be a number or one per sample ({len(x)}), got shape {list(radius.shape)}")
     if not bool(torch.all(torch.isfinite(radius) & (radius >= 0))):
         raise ValueError("eps must be finite and not negative")
     radius = radius.reshape(-1, *[1] * (x.ndim - 1)).expand_as(x)

@@ -2,41 +2,63 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use spadework::pipeline::{Comparison, Intervals, SUBSAMPLES, intervals, permuted_score};
-use spadework::{Manifold, Model, ModelSet, SpadeParams, compare as compare_models};
-use spadework_app::Known;
-use spadework_document::comparison::CompareDocument;
-use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_app::{
+    CompareRequest, LabelSource, ModelsData, OutputSource, PageRequest, compare as compare_models,
+};
+use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
-use spadework_probe::SampleFacts;
+use spadework_model::RunOptions;
+use spadework_probe::Task;
+use spadework_report::Origin;
 
 use super::TOP;
-use super::score::{Extras, SideArgument, SideData, set_facts, set_scores};
+use super::score::{Extras, SideArgument, SideData, set_facts, set_scores, source};
 use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
-use crate::watch::{Watch, watched};
+use crate::watch::watched;
 
 /// Models by name, borrowed from their arrays.
-pub(super) struct NamedRows<'a>(Vec<(String, BorrowedRows<'a>)>);
+pub(super) struct NamedRows<'a>(Vec<NamedModel<'a>>);
+
+struct NamedModel<'a> {
+    name: String,
+    /// What messages call its array.
+    argument: String,
+    rows: BorrowedRows<'a>,
+    shape: [usize; 2],
+}
 
 impl<'a> NamedRows<'a> {
     pub(super) fn new(models: &'a [(String, Rows<'_>)]) -> PyResult<Self> {
-        let named = |(name, rows): &'a (String, Rows<'_>)| Ok((name.clone(), rows.borrowed()?));
+        let named = |(name, rows): &'a (String, Rows<'_>)| {
+            let rows = rows.borrowed()?;
+            let argument = format!("outputs of model `{name}`");
+            Ok(NamedModel { name: name.clone(), argument, rows, shape: [rows.len(), rows.dim()] })
+        };
         Ok(Self(models.iter().map(named).collect::<PyResult<_>>()?))
     }
 
     /// The models on their inputs, or on a graph in place of these.
-    pub(super) fn on(self, inputs: SideData<'a>) -> Result<ModelSet<'a>, Failure> {
-        let inputs: Manifold<'_> = match inputs {
-            SideData::Samples(rows) => rows.samples("inputs")?.into(),
-            SideData::Graph(graph) => graph.into(),
+    pub(super) fn on<'s>(
+        &'s self,
+        inputs: &'s SideData<'_>,
+        labels: Option<&Labels>,
+        task: Task,
+    ) -> Result<ModelsData<'s>, Failure> {
+        let model = |model: &'s NamedModel<'a>| {
+            let outputs = source(&model.argument, model.rows, &model.shape)?;
+            Ok((model.name.clone(), OutputSource::Array(outputs)))
         };
-        let model = |(name, rows): (String, BorrowedRows<'a>)| {
-            Ok(Model { outputs: rows.samples(&format!("outputs of model `{name}`"))?, name })
-        };
-        let models = self.0.into_iter().map(model).collect::<Result<_, Failure>>()?;
-        Ok(ModelSet::new(inputs, models)?)
+        Ok(ModelsData {
+            inputs: inputs.inputs()?,
+            models: self.0.iter().map(model).collect::<Result<_, Failure>>()?,
+            labels: labels.cloned().map(LabelSource::Given),
+            ids: None,
+            corruption: None,
+            run: RunOptions::default(),
+            task,
+        })
     }
 }
 
@@ -51,36 +73,34 @@ pub(crate) fn compare<'py>(
     extras: Extras,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (params, task, rank_by) = (settings.params()?, settings.task()?, settings.rank_by()?);
     let labels = labels.map(LabelArrays::labels).transpose()?;
     let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
-    let (comparison, facts, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
-        params.check()?;
-        let models = named.on(inputs)?;
-        let mut comparison = compare_models(&models, &params, watch)?;
-        let ids = labels.as_ref().map(Labels::ids);
-        let facts = SampleFacts::of_comparison(&comparison, &models, ids, &[], task)?;
-        let subsamples = subsamples(&comparison, &models, &params, &extras, watch)?;
-        let ranking = Known::new(&comparison, &facts, &[], ids, subsamples.as_ref())?.ranked(rank_by)?;
-        let facts = ranking.sorted(facts);
-        comparison.reorder(&ranking.order);
-        let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), TOP)?;
-        ranking.tell(&mut document);
-        document.request.task = task.to_string();
-        add_intervals(&mut document, &comparison, subsamples.as_ref());
-        add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
-        Ok((comparison, facts, document))
+    let compared = watched(py, settings.threads, progress.as_ref(), |watch| {
+        let request = CompareRequest {
+            data: named.on(&inputs, labels.as_ref(), settings.task()?)?,
+            params: settings.params()?,
+            top: TOP,
+            rank_by: settings.rank_by()?,
+            extras: extras.into(),
+            probe: None,
+            folder: None,
+            page: PageRequest::NONE,
+            origin: Origin::default(),
+        };
+        Ok(compare_models(&request, watch)?)
     })?;
     let result = PyDict::new(py);
-    result.set_item("document", document.to_json())?;
-    set_graph(&result, "input", comparison.models[0].report.graphs.input())?;
+    result.set_item("document", compared.document.to_json())?;
+    let models = &compared.comparison.models;
+    set_graph(&result, "input", models[0].report.graphs.input())?;
     let parts = PyList::empty(py);
-    for ((model, facts), compared) in comparison.models.iter().zip(&facts).zip(document.models) {
+    for ((model, facts), numbers) in models.iter().zip(&compared.facts).zip(compared.document.models) {
         let part = PyDict::new(py);
         let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
             .map_err(|error| Failure::from(error).into_exception(py))?;
         document.set_facts(facts, &model.report.node_scores, labels.as_ref());
-        document.facts = compared.facts;
+        document.set_label_facts(labels.as_ref(), facts, None);
+        document.facts = numbers.facts;
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
         set_scores(&part, &model.report)?;
@@ -89,60 +109,4 @@ pub(crate) fn compare<'py>(
     }
     result.set_item("models", parts)?;
     Ok(result)
-}
-
-/// SPADE scores of subsamples, where intervals were asked for.
-fn subsamples(
-    comparison: &Comparison,
-    models: &ModelSet<'_>,
-    params: &SpadeParams,
-    extras: &Extras,
-    watch: &Watch,
-) -> Result<Option<Intervals>, Failure> {
-    if !extras.interval {
-        return Ok(None);
-    }
-    let used = comparison.models[0].report.diagnostics.connection.used;
-    let mut scores = vec![0.0; comparison.models.len()];
-    for model in &comparison.models {
-        scores[model.given] = model.report.model_score.0;
-    }
-    Ok(Some(intervals(models, &scores, SUBSAMPLES, &params.clone().with_neighbors(used), watch)?))
-}
-
-/// Intervals of the SPADE scores, where there are some.
-fn add_intervals(document: &mut CompareDocument, comparison: &Comparison, found: Option<&Intervals>) {
-    let Some(found) = found else { return };
-    let given = |at: usize| comparison.models[at].given;
-    for (at, model) in document.models.iter_mut().enumerate() {
-        model.facts.interval = Some(IntervalDocument::of(found, given(at)));
-    }
-    for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
-        pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
-    }
-}
-
-/// Reference points and indices, where asked for.
-fn add_extras(
-    document: &mut CompareDocument,
-    comparison: &Comparison,
-    models: &ModelSet<'_>,
-    params: &SpadeParams,
-    extras: &Extras,
-    watch: &Watch,
-) -> Result<(), Failure> {
-    let params = params.clone().with_neighbors(document.neighbors.used);
-    if extras.references {
-        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            let permuted = permuted_score(&compared.report.graphs, &params, watch)
-                .map_err(|error| error.in_model(&compared.name))?;
-            model.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
-        }
-    }
-    if extras.indices {
-        for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            model.facts.indices = Some(compared.indices(models, watch)?.into());
-        }
-    }
-    Ok(())
 }

@@ -3,53 +3,47 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::pipeline::{
-    DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair, measure_distortion,
-};
+use spadework::pipeline::{DistortionParams, EdgeDistances, MeasuredDistortion, MeasuredPair};
 use spadework::scores::Distortion;
-use spadework::{ManifoldPair, evaluate};
-use spadework_document::distortion::DistortionDocument;
-use spadework_document::score::ScoreDocument;
+use spadework_app::{DistortionRequest, distortion as measure};
 
-use super::score::SideArgument;
-use crate::arrays::{LabelArrays, pairs as pair_rows};
+use super::score::{KnownOfSamples, Model, SideArgument};
+use crate::arrays::pairs as pair_rows;
 use crate::settings::Settings;
 use crate::watch::watched;
 
-/// Scores a model and measures its distortions; gives both documents as JSON, and the tables.
+/// Scores a model and measures its distortions; gives the document as JSON, and the tables.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the Python half names every one of them")]
 pub(crate) fn distortion<'py>(
     py: Python<'py>,
     input: SideArgument<'py>,
     output: SideArgument<'py>,
-    labels: Option<LabelArrays<'py>>,
+    known: KnownOfSamples<'py>,
     settings: Settings,
     top: Option<usize>,
     pairs: Vec<(u32, u32)>,
     all_edges: bool,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let params = settings.params()?;
-    let labels = labels.map(LabelArrays::labels).transpose()?;
-    let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
+    let model = Model::new(&input, &output, known)?;
     let wanted = DistortionParams::default()
         .with_top(top)
         .with_pairs(pairs)
         .with_all_edges(all_edges.then_some(settings.sketch_error));
-    let (document, score, measured) = watched(py, settings.threads, progress.as_ref(), |watch| {
-        params.check()?;
-        let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
-        let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
-        let report = evaluate(&pair, &params, watch)?;
-        let measured = measure_distortion(&report, &wanted, watch)?;
-        let score = ScoreDocument::new(&report, None, 0)?;
-        Ok((DistortionDocument::new(&report, labels.as_ref(), &measured), score, measured))
+    let found = watched(py, settings.threads, progress.as_ref(), |watch| {
+        let request = DistortionRequest {
+            data: model.data(settings.task()?)?,
+            params: settings.params()?,
+            distortion: wanted,
+            folder: None,
+        };
+        Ok(measure(&request, watch)?)
     })?;
+    let measured = &found.measured;
     let result = PyDict::new(py);
-    result.set_item("document", document.to_json())?;
-    result.set_item("score", score.to_json())?;
-    set_pairs(&result, &measured)?;
+    result.set_item("document", found.document.to_json())?;
+    set_pairs(&result, measured)?;
     let cut: Vec<i64> = measured.cut.samples().iter().map(|&p| i64::from(p)).collect();
     result.set_item("cut", PyArray1::from_vec(py, cut))?;
     result.set_item("edges", measured.all_edges.as_ref().map(|edges| edge_table(py, edges)).transpose()?)?;

@@ -10,7 +10,7 @@ use spadework::pipeline::sparsify;
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, Monitor, Samples, SpadeParams};
 
-use crate::arrays::{Rows, set_graph};
+use crate::arrays::{Rows, SparseEntries, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
 use crate::watch::{Watch, watched};
@@ -36,6 +36,27 @@ pub(crate) fn knn_graph<'py>(
         let samples = rows.samples("samples")?;
         params.check_for(samples.len())?;
         made(&samples, &params, watch)
+    })?;
+    let result = PyDict::new(py);
+    set_graph(&result, "graph", &graph)?;
+    Ok(result)
+}
+
+/// The graph of sparse rows (rows, columns, and the row, the column and the value of every entry), as `spadework score` makes it of a file.
+#[pyfunction]
+pub(crate) fn sparse_knn_graph<'py>(
+    py: Python<'py>,
+    samples: SparseEntries<'py>,
+    settings: Settings,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let params = settings.params()?;
+    let entries = samples.borrowed()?;
+    let graph = watched(py, settings.threads, progress.as_ref(), |watch| {
+        let rows = entries.rows("samples")?;
+        watch.begin(Stage::NeighborsInput);
+        let lists = rows.neighbors(Side::Input, params.input_metric, params.neighbors, watch)?;
+        Ok(Graph::from_neighbors(&lists, params.neighbors))
     })?;
     let result = PyDict::new(py);
     set_graph(&result, "graph", &graph)?;

@@ -10,6 +10,7 @@ pub(crate) mod command;
 pub(crate) mod compare;
 pub(crate) mod distortion;
 pub(crate) mod graph;
+pub(crate) mod moved;
 pub(crate) mod new_samples;
 pub(crate) mod onnx;
 pub(crate) mod page;

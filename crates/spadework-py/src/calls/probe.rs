@@ -123,7 +123,7 @@ fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'stat
         let (len, dim) = (outputs.len(), outputs.dim());
         Ok(match outputs.values() {
             Values::F32(values) => Samples::from_f32(len, dim, values.to_vec())?,
-            Values::F64(values) => Samples::from_f64(len, dim, values.to_vec())?,
+            values => Samples::from_f64(len, dim, values.all_doubles().into_owned())?,
         })
     })?;
     Ok(outputs)

@@ -1,81 +1,110 @@
 //! One model.
 
+use std::path::{Path, PathBuf};
+
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score};
-use spadework::{
-    Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams, SpadeReport, evaluate,
+use spadework::SpadeReport;
+use spadework_app::{
+    ArraySource, BaselineRequest, CheckRequest, Extras as AppExtras, GraphSource, InputSource, LabelSource,
+    Limits, ModelData, OutputSource, PageRequest, Probes, Rows as AppRows, ScoreRequest, Scored, Voice,
+    check, gate_lines, json, score as score_model,
 };
-use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
-use spadework_io::Labels;
-use spadework_probe::{SampleFacts, SampleSignals};
+use spadework_io::LoadedGraph;
+use spadework_probe::SampleFacts;
+use spadework_report::Origin;
 
 use super::TOP;
 use crate::arrays::{BorrowedRows, Entries, LabelArrays, Rows, column, rows, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
-use crate::watch::{Watch, watched};
+use crate::watch::watched;
 
-/// One side of a model: samples, or a graph in their place.
+/// One side of a model: samples with the shape of one of them, or a graph in their place.
 #[derive(FromPyObject)]
 pub(crate) enum SideArgument<'py> {
-    Samples(Rows<'py>),
+    Samples(Rows<'py>, Vec<usize>),
     Graph(Entries<'py>),
 }
 
+/// The same without the interpreter; what a worker may hold.
 pub(super) enum SideData<'a> {
-    Samples(BorrowedRows<'a>),
-    Graph(Graph),
+    Samples { rows: BorrowedRows<'a>, shape: Vec<usize> },
+    Graph(LoadedGraph),
 }
 
 impl SideArgument<'_> {
     pub(super) fn data(&self, argument: &str) -> PyResult<SideData<'_>> {
         Ok(match self {
-            SideArgument::Samples(rows) => SideData::Samples(rows.borrowed()?),
+            SideArgument::Samples(rows, shape) => {
+                let rows = rows.borrowed()?;
+                let shape = std::iter::once(rows.len()).chain(shape.iter().copied()).collect();
+                SideData::Samples { rows, shape }
+            }
             SideArgument::Graph(entries) => SideData::Graph(entries.graph(argument)?),
         })
     }
 }
 
-impl<'a> SideData<'a> {
+impl SideData<'_> {
     /// Number of samples.
     fn len(&self) -> usize {
         match self {
-            SideData::Samples(rows) => rows.len(),
-            SideData::Graph(graph) => graph.nodes(),
+            SideData::Samples { rows, .. } => rows.len(),
+            SideData::Graph(graph) => graph.graph.nodes(),
         }
     }
 
-    pub(super) fn samples(&self, argument: &str) -> Result<Option<Samples<'a>>, Failure> {
-        match self {
-            SideData::Samples(rows) => rows.samples(argument).map(Some),
-            SideData::Graph(_) => Ok(None),
-        }
+    /// The inputs of a model.
+    pub(super) fn inputs(&self) -> Result<InputSource<'_>, Failure> {
+        Ok(match self {
+            SideData::Samples { rows, shape } => InputSource::Array(source("inputs", *rows, shape)?),
+            SideData::Graph(graph) => {
+                InputSource::Graph(GraphSource::Loaded { name: "input_graph", graph: graph.clone() })
+            }
+        })
     }
 
-    pub(super) fn manifold<'s>(self, samples: Option<&'s Samples<'s>>) -> Manifold<'s> {
-        match (self, samples) {
-            (SideData::Graph(graph), _) => graph.into(),
-            (SideData::Samples(_), Some(samples)) => samples.into(),
-            (SideData::Samples(_), None) => unreachable!("rows have samples"),
-        }
+    /// Its outputs.
+    pub(super) fn outputs(&self) -> Result<OutputSource<'_>, Failure> {
+        Ok(match self {
+            SideData::Samples { rows, shape } => OutputSource::Array(source("outputs", *rows, shape)?),
+            SideData::Graph(graph) => {
+                OutputSource::Graph(GraphSource::Loaded { name: "output_graph", graph: graph.clone() })
+            }
+        })
     }
+}
+
+/// Rows under the name of their argument.
+pub(super) fn source<'a>(
+    name: &'a str,
+    rows: BorrowedRows<'a>,
+    shape: &'a [usize],
+) -> Result<ArraySource<'a>, Failure> {
+    Ok(ArraySource::Rows(AppRows { name, samples: rows.samples(name)?, shape: shape.into() }))
 }
 
 /// What is asked for beside the scores.
-#[derive(FromPyObject)]
+#[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Extras {
-    pub(crate) interval: bool,
-    pub(crate) references: bool,
-    pub(crate) indices: bool,
+    interval: bool,
+    references: bool,
+    indices: bool,
 }
 
-/// What probes have shown: the samples that were probed, and the smallest margin of each over its copies.
+impl From<Extras> for AppExtras {
+    fn from(Extras { interval, references, indices }: Extras) -> Self {
+        Self { interval, references, indices }
+    }
+}
+
+/// What probes have shown: the samples that were probed, the smallest margin of each over its copies, and the document as JSON.
 #[derive(FromPyObject)]
-pub(crate) struct ProbedMargins<'py>(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>);
+pub(crate) struct ProbedMargins<'py>(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, String);
 
 /// What is known of the samples before they are scored: labels and probes.
 #[derive(FromPyObject)]
@@ -95,15 +124,56 @@ impl ProbedMargins<'_> {
         }
         Ok(margins)
     }
+
+    fn probes(&self, samples: usize) -> PyResult<Probes> {
+        let document = serde_json::from_str(&self.2).map_err(|error| {
+            PyValueError::new_err(format!("`probed` is not a document of probes: {error}"))
+        })?;
+        Ok(Probes::Known { margins: self.of_all(samples)?, document: Box::new(document) })
+    }
 }
 
-/// Puts margins and fragility beside the scores.
-pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyResult<()> {
-    let py = result.py();
-    let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));
-    result.set_item("margins", margins)?;
-    result.set_item("overlap", column(py, facts.overlap.samples().shares()))?;
-    result.set_item("fragility", column(py, facts.fragility.values()))
+/// Everything about one model that a worker needs.
+pub(super) struct Model<'a> {
+    input: SideData<'a>,
+    output: SideData<'a>,
+    labels: Option<spadework_io::Labels>,
+    probes: Probes,
+}
+
+impl<'a> Model<'a> {
+    pub(super) fn new(
+        input: &'a SideArgument<'_>,
+        output: &'a SideArgument<'_>,
+        KnownOfSamples(labels, probed): KnownOfSamples<'_>,
+    ) -> PyResult<Self> {
+        let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
+        let probes = probed.map(|probed| probed.probes(input.len())).transpose()?;
+        let labels = labels.map(LabelArrays::labels).transpose()?;
+        Ok(Self { input, output, labels, probes: probes.unwrap_or_default() })
+    }
+
+    /// What is scored.
+    pub(super) fn data(&self, task: spadework_probe::Task) -> Result<ModelData<'_>, Failure> {
+        Ok(ModelData {
+            labels: self.labels.clone().map(LabelSource::Given),
+            task,
+            ..ModelData::new(self.input.inputs()?, self.output.outputs()?)
+        })
+    }
+
+    fn request(&self, settings: &Settings, extras: AppExtras) -> Result<ScoreRequest<'_>, Failure> {
+        Ok(ScoreRequest {
+            data: self.data(settings.task()?)?,
+            params: settings.params()?,
+            top: TOP,
+            extras,
+            probes: self.probes.clone(),
+            folder: None,
+            page: PageRequest::NONE,
+            origin: Origin::default(),
+        })
+    }
 }
 
 /// Scores a model; gives its document as JSON, and the arrays.
@@ -117,63 +187,86 @@ pub(crate) fn score<'py>(
     extras: Extras,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (params, task) = (settings.params()?, settings.task()?);
-    let KnownOfSamples(labels, probed) = known;
-    let labels = labels.map(LabelArrays::labels).transpose()?;
-    let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
-    let probed = probed.map(|probed| probed.of_all(input.len())).transpose()?;
-    let (report, facts, document) = watched(py, settings.threads, progress.as_ref(), |watch| {
-        params.check()?;
-        let (inputs, outputs) = (input.samples("inputs")?, output.samples("outputs")?);
-        let pair = ManifoldPair::new(input.manifold(inputs.as_ref()), output.manifold(outputs.as_ref()))?;
-        let report = evaluate(&pair, &params, watch)?;
-        drop(pair);
-        let signals = SampleSignals {
-            inputs: inputs.as_ref(),
-            outputs: outputs.as_ref(),
-            labels: labels.as_ref().map(Labels::ids),
-            probe_margins: probed.as_deref(),
-            task,
-        };
-        let facts = SampleFacts::of(&report, &signals)?;
-        let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
-        document.set_facts(&facts, &report.node_scores, labels.as_ref());
-        document.request.task = task.to_string();
-        Ok((report, facts, document))
+    let model = Model::new(&input, &output, known)?;
+    let scored = watched(py, settings.threads, progress.as_ref(), |watch| {
+        Ok(score_model(&model.request(&settings, extras.into())?, watch)?)
     })?;
+    arrays_of(py, &scored)
+}
+
+/// The document of a scored model as JSON, and its arrays.
+fn arrays_of<'py>(py: Python<'py>, scored: &Scored) -> PyResult<Bound<'py, PyDict>> {
     let result = PyDict::new(py);
-    result.set_item("document", document.to_json())?;
-    set_graph(&result, "input", report.graphs.input())?;
-    set_scores(&result, &report)?;
-    set_facts(&result, &facts)?;
+    result.set_item("document", scored.document.to_json())?;
+    set_graph(&result, "input", scored.report.graphs.input())?;
+    set_scores(&result, &scored.report)?;
+    set_facts(&result, &scored.facts)?;
     Ok(result)
 }
 
-/// The document, with the interval, the reference points and the indices where asked for.
-fn document(
-    report: &SpadeReport,
-    labels: Option<&Labels>,
-    samples: Option<(Samples<'_>, Samples<'_>)>,
-    params: &SpadeParams,
-    extras: &Extras,
-    watch: &Watch,
-) -> Result<ScoreDocument, Failure> {
-    let mut document = ScoreDocument::new(report, labels, TOP)?;
-    let params = params.clone().with_neighbors(document.neighbors.used);
-    if extras.references {
-        let permuted = permuted_score(&report.graphs, &params, watch)?;
-        document.facts.references = Some(ReferencesDocument { identity: 1.0, permuted });
+/// What a model must keep by itself, and against a result in a folder.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Gates {
+    min_robust_accuracy: Option<f64>,
+    min_survived: Option<f64>,
+    min_accuracy: Option<f64>,
+    min_overlap: Option<f64>,
+    max_score: Option<f64>,
+    baseline: Option<PathBuf>,
+    max_drop: f64,
+    max_regression: Option<f64>,
+    undecided_fails: bool,
+}
+
+impl Gates {
+    fn limits(&self) -> Limits {
+        let Self { min_robust_accuracy, min_survived, min_accuracy, min_overlap, max_score, .. } = *self;
+        Limits { min_robust_accuracy, min_survived, min_accuracy, min_overlap, max_score }
     }
-    let samples = samples.map(|(inputs, outputs)| PairedSamples::new(inputs, outputs)).transpose()?;
-    if extras.indices {
-        document.facts.indices = Some(AverageIndices::of(report, samples.as_ref(), watch)?.into());
+
+    fn baseline(&self) -> Option<BaselineRequest<'_>> {
+        let path: &Path = self.baseline.as_deref()?;
+        Some(BaselineRequest { path, max_drop: self.max_drop, max_regression: self.max_regression })
     }
-    if let (true, Some(samples)) = (extras.interval, samples) {
-        let set = ModelSet::from(samples);
-        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, watch)?;
-        document.facts.interval = Some(IntervalDocument::of(&found, 0));
-    }
-    Ok(document)
+}
+
+/// Scores a model and compares it with its limits; gives the document of the gates as JSON, their lines, and what `score` gives.
+#[pyfunction]
+pub(crate) fn check_gates<'py>(
+    py: Python<'py>,
+    input: SideArgument<'py>,
+    output: SideArgument<'py>,
+    known: KnownOfSamples<'py>,
+    settings: Settings,
+    gates: Gates,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let model = Model::new(&input, &output, known)?;
+    let checked = watched(py, settings.threads, progress.as_ref(), |watch| {
+        let request = CheckRequest {
+            score: model.request(&settings, AppExtras::default())?,
+            limits: gates.limits(),
+            baseline: gates.baseline(),
+            undecided_fails: gates.undecided_fails,
+            junit: None,
+            summary: None,
+        };
+        Ok(check(&request, watch)?)
+    })?;
+    let result = arrays_of(py, &checked.scored)?;
+    result.set_item("gates", json(&checked.document))?;
+    result.set_item("lines", gate_lines(&checked.document, Voice::Python))?;
+    Ok(result)
+}
+
+/// Puts margins and fragility beside the scores.
+pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyResult<()> {
+    let py = result.py();
+    let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));
+    result.set_item("margins", margins)?;
+    result.set_item("overlap", column(py, facts.overlap.samples().shares()))?;
+    result.set_item("fragility", column(py, facts.fragility.values()))
 }
 
 /// What belongs to one model alone; its input graph it may share with others.

@@ -1,9 +1,9 @@
 //! The score over k.
 
 use pyo3::prelude::*;
-use spadework::SpadeParams;
-use spadework::pipeline::sweep as sweep_models;
-use spadework_document::sweep::SweepDocument;
+use spadework_app::{PageRequest, SweepRequest, sweep as sweep_models};
+use spadework_probe::Task;
+use spadework_report::Origin;
 
 use super::compare::NamedRows;
 use super::score::SideArgument;
@@ -21,12 +21,16 @@ pub(crate) fn sweep<'py>(
     settings: Settings,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
-    let params: SpadeParams = settings.params()?;
     let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
     watched(py, settings.threads, progress.as_ref(), |watch| {
-        params.check()?;
-        let models = named.on(inputs)?;
-        let found = sweep_models(&models, &neighbors, &params, watch)?;
-        Ok(SweepDocument::new(&found, &params, models.len()).to_json())
+        let request = SweepRequest {
+            data: named.on(&inputs, None, Task::Auto)?,
+            neighbors,
+            params: settings.params()?,
+            folder: None,
+            page: PageRequest::NONE,
+            origin: Origin::default(),
+        };
+        Ok(sweep_models(&request, watch)?.document.to_json())
     })
 }

@@ -50,6 +50,29 @@ def test_every_metric_gives_the_graph_of_one_machine(client, digits, metric):
     assert same(knn_graph(da.from_array(images, chunks=(400, 64)), neighbors=10, metric=metric), expected)
 
 
+@pytest.mark.parametrize("standardize", [True, "robust"])
+def test_standardized_columns_give_the_graph_of_one_machine(client, standardize):
+    # Columns of many scales, one of them constant; a single column is summed in another order by NumPy.
+    rng = np.random.default_rng(5)
+    samples = rng.normal(3, 1, (900, 7)) * 10.0 ** np.arange(-3, 4)
+    samples[:, 2] = 0.1
+    for columns, rows in [(samples, 250), (samples[:, :1], 77), (samples.astype(np.float32), 900)]:
+        expected = spadework.knn_graph(columns, neighbors=8, search="exact", standardize=standardize)
+        found = knn_graph(da.from_array(columns, chunks=(rows, 3)), neighbors=8, standardize=standardize)
+        assert same(found, expected)
+    plain = spadework.knn_graph(samples, neighbors=8, search="exact")
+    assert not same(spadework.knn_graph(samples, neighbors=8, search="exact", standardize=standardize), plain)
+
+
+def test_a_column_without_spread_is_named(client):
+    samples = np.random.default_rng(5).normal(size=(100, 3))
+    samples[:80, 1] = 0
+    with pytest.raises(ValueError, match="column 1"):
+        knn_graph(da.from_array(samples, chunks=(30, 3)), neighbors=3, standardize="robust")
+    with pytest.raises(ValueError, match="`standardize` must be"):
+        knn_graph(da.from_array(samples, chunks=(30, 3)), neighbors=3, standardize="yes")
+
+
 def test_zero_rows_are_named_by_their_place_among_all(client, digits):
     images = digits["inputs"].copy()
     images[777] = 0

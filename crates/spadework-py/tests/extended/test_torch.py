@@ -10,7 +10,8 @@ import spadework
 import spadework.torch
 import torch
 from spadework._arrays import as_rows
-from spadework.torch import PerturbationBudget, collect_outputs, layer_outputs, pgd
+from spadework import _cuda_neighbors
+from spadework.torch import PerturbationBudget, collect_outputs, knn_graph, layer_outputs, pgd
 from torch.utils.data import DataLoader, TensorDataset
 
 
@@ -111,3 +112,62 @@ def test_a_training_loop_with_a_budget(data, network):
 def test_the_examples_run():
     failed, tried = doctest.testmod(spadework.torch)
     assert tried > 5 and failed == 0
+
+
+def neighbor_cases():
+    rng = np.random.default_rng(0)
+    centers = 100 * rng.normal(size=(20, 30))
+    return {
+        "gaussian": rng.normal(size=(1500, 37)).astype(np.float32),
+        "ties": rng.integers(0, 3, size=(1200, 9)).astype(np.float32),
+        "far from the origin": rng.normal(size=(900, 20)) + 1e6,
+        "tiny": 1e-30 * rng.normal(size=(700, 20)),
+        "clusters": (centers[rng.integers(0, 20, 1200)] + 0.01 * rng.normal(size=(1200, 30))).astype(np.float32),
+        "one far row": np.vstack([rng.normal(size=(999, 10)), np.full((1, 10), 1e4)]).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize("name", neighbor_cases())
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA"))])
+@pytest.mark.parametrize("neighbors", [1, 10])
+def test_half_precision_with_its_margin_finds_the_same_graph_as_the_cpu(name, device, neighbors, monkeypatch):
+    # Small enough that several blocks, and the step that narrows the radii, take part.
+    monkeypatch.setattr(_cuda_neighbors, "_SAMPLE", 32)
+    monkeypatch.setattr(_cuda_neighbors, "_BLOCK", 100)
+    samples = neighbor_cases()[name]
+    found, distances = _cuda_neighbors.nearest(torch.from_numpy(samples).to(device), neighbors)
+    expected = spadework.knn_graph(samples, neighbors=neighbors, search="exact", verbose=False)
+    assert (spadework.torch._graph_of_lists(found) != expected).nnz == 0
+    assert np.all(np.diff(distances.cpu().numpy(), axis=1) >= 0)
+
+
+def test_rows_that_are_mostly_equal_are_given_up(monkeypatch):
+    monkeypatch.setattr(_cuda_neighbors, "_SAMPLE", 32)
+    with pytest.raises(_cuda_neighbors.TooManyTies):
+        _cuda_neighbors.nearest(torch.zeros(5000, 4), 2)
+
+
+def test_memory_that_runs_out_makes_blocks_smaller(monkeypatch):
+    samples = torch.from_numpy(neighbor_cases()["gaussian"])
+    whole, _ = _cuda_neighbors.nearest(samples, 5)
+    sizes = []
+    candidates = _cuda_neighbors._candidates
+
+    def short_of_memory(rounded, begin, end, neighbors):
+        sizes.append(end - begin)
+        if end - begin > 500:
+            raise torch.cuda.OutOfMemoryError("none left")
+        return candidates(rounded, begin, end, neighbors)
+
+    monkeypatch.setattr(_cuda_neighbors, "_candidates", short_of_memory)
+    found, _ = _cuda_neighbors.nearest(samples, 5)
+    assert sizes[0] == 1500 and max(sizes[1:]) <= 500 and torch.equal(found, whole)
+
+
+def test_a_tensor_on_the_cpu_is_searched_there_with_a_note():
+    samples = torch.randn(50, 3, generator=torch.Generator().manual_seed(1))
+    with pytest.warns(spadework.SpadeworkWarning, match="searched on the CPU: the samples are not on a CUDA device"):
+        graph = knn_graph(samples, neighbors=3)
+    assert (graph != spadework.knn_graph(samples.numpy(), neighbors=3, verbose=False)).nnz == 0
+    with pytest.raises(ValueError, match="neighbors"):
+        knn_graph(samples, neighbors=50, verbose=False)

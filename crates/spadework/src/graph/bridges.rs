@@ -14,8 +14,8 @@ use super::components::DisjointSets;
 use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::{Element, Rows, squared_by, squared_distance};
-use crate::samples::{Norm, Samples, Values};
+use crate::neighbors::{Element, RowSource, squared_by, squared_distance, with_rows};
+use crate::samples::{Norm, Samples};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
@@ -31,14 +31,8 @@ pub(super) fn shortest_bridges(
     if components.count() == 1 {
         return Ok(Vec::new());
     }
-    match samples.values() {
-        Values::F32(values) => {
-            boruvka(Rows { values, dim: samples.dim() }, samples.norm(), components, monitor)
-        }
-        Values::F64(values) => {
-            boruvka(Rows { values, dim: samples.dim() }, samples.norm(), components, monitor)
-        }
-    }
+    let norm = samples.norm();
+    with_rows!(samples, rows => boruvka(rows, norm, components, monitor))
 }
 
 /// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.
@@ -48,8 +42,8 @@ fn shorter(a: &Bridge, b: &Bridge) -> std::cmp::Ordering {
     a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
 }
 
-fn boruvka<T: Element>(
-    rows: Rows<'_, T>,
+fn boruvka<R: RowSource>(
+    rows: R,
     norm: Norm,
     components: &Components,
     monitor: &dyn Monitor,
@@ -82,8 +76,8 @@ fn boruvka<T: Element>(
 
 /// The shortest edge that leaves each part, the largest part excepted: the others reach it, and not asking its nodes is
 /// what makes a few stray samples cheap.
-fn shortest_of_parts<T: Element>(
-    balls: &Balls<'_, T>,
+fn shortest_of_parts<R: RowSource>(
+    balls: &Balls<R>,
     part_of: &[u32],
     sizes: &[usize],
     monitor: &dyn Monitor,
@@ -120,8 +114,8 @@ fn only_part(samples: &[u32], part_of: &[u32]) -> Option<u32> {
 }
 
 /// One round of Borůvka's.
-struct Round<'a, T> {
-    balls: &'a Balls<'a, T>,
+struct Round<'a, R> {
+    balls: &'a Balls<R>,
     part_of: &'a [u32],
     largest: u32,
     /// For every ball the part that all of its samples belong to, where there is one.
@@ -131,7 +125,7 @@ struct Round<'a, T> {
     shortest: Vec<AtomicU64>,
 }
 
-impl<T: Element> Round<'_, T> {
+impl<R: RowSource> Round<'_, R> {
     fn shortest(&self, part: u32) -> f64 {
         f64::from_bits(self.shortest[part as usize].load(Ordering::Relaxed))
     }
@@ -154,14 +148,14 @@ impl<T: Element> Round<'_, T> {
 }
 
 /// The loop of [`Round::leaving`], compiled for each instruction set.
-struct Leaving<'r, 'a, T> {
-    round: &'r Round<'a, T>,
+struct Leaving<'r, 'a, R> {
+    round: &'r Round<'a, R>,
     samples: &'r [u32],
     /// Balls by how far they are at least, nearest first.
     others: &'r [(f64, usize)],
 }
 
-impl<T: Element> WithSimd for Leaving<'_, '_, T> {
+impl<R: RowSource> WithSimd for Leaving<'_, '_, R> {
     type Output = Vec<(u32, Bridge)>;
 
     #[inline(always)]
@@ -173,6 +167,7 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
             if part == round.largest {
                 continue;
             }
+            let a = round.balls.rows.row(p as usize);
             for &(gap, other) in others {
                 if gap * gap > round.shortest(part) {
                     break;
@@ -184,11 +179,11 @@ impl<T: Element> WithSimd for Leaving<'_, '_, T> {
                     if round.part_of[q as usize] == part {
                         continue;
                     }
-                    let (a, b) = (round.balls.rows.row(p as usize), round.balls.rows.row(q as usize));
-                    if T::least_squared_by(round.balls.norm, simd, a, b) > round.shortest(part) {
+                    let b = round.balls.rows.row(q as usize);
+                    if R::Item::least_squared_by(round.balls.norm, simd, &a, &b) > round.shortest(part) {
                         continue;
                     }
-                    let squared = squared_by(round.balls.norm, a, b);
+                    let squared = squared_by(round.balls.norm, &a, &b);
                     if squared <= round.shortest(part) {
                         round.shortest[part as usize].fetch_min(squared.to_bits(), Ordering::Relaxed);
                         keep_shorter(&mut found, part, (squared, p.min(q), p.max(q)));
@@ -211,8 +206,8 @@ fn keep_shorter(found: &mut Vec<(u32, Bridge)>, part: u32, bridge: Bridge) {
 }
 
 /// All samples in balls of near ones.
-struct Balls<'a, T> {
-    rows: Rows<'a, T>,
+struct Balls<R> {
+    rows: R,
     /// What edges are measured by; balls are Euclidean, whatever it is.
     norm: Norm,
     all: Vec<Ball>,
@@ -225,8 +220,8 @@ struct Ball {
     radius: f64,
 }
 
-impl<'a, T: Element> Balls<'a, T> {
-    fn new(rows: Rows<'a, T>, norm: Norm, monitor: &dyn Monitor) -> Result<Self> {
+impl<R: RowSource> Balls<R> {
+    fn new(rows: R, norm: Norm, monitor: &dyn Monitor) -> Result<Self> {
         let mut order: Vec<u32> = (0..rows.len() as u32).collect();
         Ok(Self { rows, norm, all: split(rows, &mut order, monitor)? })
     }
@@ -236,31 +231,32 @@ impl<'a, T: Element> Balls<'a, T> {
         let (a, b) = (&self.all[a], &self.all[b]);
         let between = squared_distance(&a.center, &b.center).sqrt();
         // Squares below the smallest normal number are lost.
-        let lost = (self.rows.dim as f64 * f64::MIN_POSITIVE).sqrt();
+        let lost = (self.rows.dim() as f64 * f64::MIN_POSITIVE).sqrt();
         let gap = between * (1.0 - ROUNDING) - (a.radius + b.radius + 4.0 * lost) * (1.0 + ROUNDING);
-        (gap * self.norm.least_per_euclidean(self.rows.dim) * (1.0 - ROUNDING)).max(0.0)
+        (gap * self.norm.least_per_euclidean(self.rows.dim()) * (1.0 - ROUNDING)).max(0.0)
     }
 }
 
 /// Splits samples at the median along the way from one sample to the furthest from it, until balls are small.
-fn split<T: Element>(rows: Rows<'_, T>, samples: &mut [u32], monitor: &dyn Monitor) -> Result<Vec<Ball>> {
+fn split<R: RowSource>(rows: R, samples: &mut [u32], monitor: &dyn Monitor) -> Result<Vec<Ball>> {
     check_cancelled(monitor)?;
     if samples.len() <= BALL_SAMPLES {
         return Ok(vec![Ball::around(rows, samples)]);
     }
     let from = rows.row(samples[0] as usize);
-    let distance = |&p: &u32| (squared_distance(from, rows.row(p as usize)), p);
+    let distance = |&p: &u32| (squared_distance(&from, &rows.row(p as usize)), p);
     let furthest = samples
         .par_iter()
         .with_min_len(1024)
         .map(distance)
         .max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let to = furthest.map_or(from, |(_, p)| rows.row(p as usize));
+    let to = rows.row(furthest.map_or(samples[0], |(_, p)| p) as usize);
     let mut places: Vec<(f64, u32)> = samples
         .par_iter()
         .with_min_len(1024)
         .map(|&p| {
-            let numbers = rows.row(p as usize).iter().zip(from.iter().zip(to));
+            let row = rows.row(p as usize);
+            let numbers = row.iter().zip(from.iter().zip(to.iter()));
             (numbers.map(|(x, (from, to))| x.to_f64() * (to.to_f64() - from.to_f64())).sum(), p)
         })
         .collect();
@@ -278,10 +274,10 @@ fn split<T: Element>(rows: Rows<'_, T>, samples: &mut [u32], monitor: &dyn Monit
 }
 
 impl Ball {
-    fn around<T: Element>(rows: Rows<'_, T>, samples: &[u32]) -> Self {
-        let mut center = vec![0.0; rows.dim];
+    fn around<R: RowSource>(rows: R, samples: &[u32]) -> Self {
+        let mut center = vec![0.0; rows.dim()];
         for &p in samples {
-            for (sum, value) in center.iter_mut().zip(rows.row(p as usize)) {
+            for (sum, value) in center.iter_mut().zip(rows.row(p as usize).iter()) {
                 *sum += value.to_f64() / samples.len() as f64;
             }
         }
@@ -309,12 +305,12 @@ mod tests {
         part_of: &[u32],
         parts: usize,
     ) -> Vec<(u32, u32)> {
-        let rows = Rows { values, dim };
+        let row = |p: u32| &values[p as usize * dim..(p as usize + 1) * dim];
         let nodes = part_of.len() as u32;
         let mut edges: Vec<Bridge> = (0..nodes)
             .flat_map(|p| (p + 1..nodes).map(move |q| (p, q)))
             .filter(|&(p, q)| part_of[p as usize] != part_of[q as usize])
-            .map(|(p, q)| (squared_by(norm, rows.row(p as usize), rows.row(q as usize)), p, q))
+            .map(|(p, q)| (squared_by(norm, row(p), row(q)), p, q))
             .collect();
         edges.sort_unstable_by(shorter);
         let mut sets = DisjointSets::new(parts);

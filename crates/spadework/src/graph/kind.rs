@@ -47,7 +47,7 @@ pub enum Dimensions {
 /// When a sparsifier has edges enough.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sparsity {
-    /// Edges a node: a spanning tree has almost 1, a kNN graph between k/2 and k. At least 1.
+    /// Edges per node: a spanning tree has almost 1, a kNN graph between k/2 and k. At least 1.
     Density(f64),
     /// Condition number κ(L_G, L_S) of the graph and its sparsifier that must be reached; above 1.
     Condition(f64),

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::Dimensions;
 use crate::error::{Error, Result};
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Samples, Values};
+use crate::samples::Samples;
 
 /// Largest side of the matrix that is decomposed: 8192² numbers are half a gigabyte.
 const MOST_SIDE: usize = 8192;
@@ -228,13 +228,7 @@ impl<'a, 's> Centered<'a, 's> {
 }
 
 fn read_row(samples: &Samples<'_>, p: usize, row: &mut [f64]) {
-    let range = p * samples.dim()..(p + 1) * samples.dim();
-    match samples.values() {
-        Values::F32(values) => {
-            row.iter_mut().zip(&values[range]).for_each(|(to, &from)| *to = f64::from(from));
-        }
-        Values::F64(values) => row.copy_from_slice(&values[range]),
-    }
+    row.copy_from_slice(&samples.values().doubles(samples.place(p)));
 }
 
 /// AᵀA for A of `size` columns, tile by tile; each tile is one product, whatever the number of threads.

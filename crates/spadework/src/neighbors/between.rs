@@ -1,18 +1,19 @@
 //! Nearest neighbors of one block of samples in another: what a search that is spread over machines is made of.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Element, NeighborLists, Rows, check_neighbors, ordered, squared_by};
+use super::{
+    Element, NeighborLists, RowSource, check_neighbors, ordered, squared_by, with_both_rows, with_rows,
+};
 use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::{Error, Result};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples};
 
 /// The nearest of every query, row after row: `neighbors` of them, nearest first, ties to the lower index.
 ///
@@ -53,21 +54,10 @@ pub fn nearest_between(
     if queries.dim() != base.dim() {
         return Err(Error::BlockDim { expected: base.dim(), got: queries.dim() });
     }
-    let (dim, norm) = (base.dim(), base.norm());
-    let groups = match (queries.values(), base.values()) {
-        (Values::F32(queries), Values::F32(base)) => {
-            let blocks =
-                Blocks { queries: Rows { values: queries, dim }, base: Rows { values: base, dim }, norm };
-            blocks.search(shift, neighbors, None, monitor)?
-        }
-        (queries, base) => {
-            // Double precision holds every single number, so distances are the same.
-            let (queries, base) = (doubles(queries), doubles(base));
-            let rows = |values| Rows { values, dim };
-            let blocks = Blocks { queries: rows(&queries[..]), base: rows(&base[..]), norm };
-            blocks.search(shift, neighbors, None, monitor)?
-        }
-    };
+    let norm = base.norm();
+    let groups = with_both_rows!(queries, base, (queries, base) => {
+        Blocks { queries, base, norm }.search(shift, neighbors, None, monitor)?
+    });
     Ok(filled_up(groups, queries.len(), neighbors))
 }
 
@@ -82,44 +72,28 @@ pub(super) fn search_every_pair(
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
     check_neighbors(neighbors, samples.len())?;
-    let (dim, norm) = (samples.dim(), samples.norm());
+    let norm = samples.norm();
     let work = Work::new("neighbors", samples, format!("every pair, k = {neighbors}"));
     let parts = &Resumable::new(work, monitor.checkpoints());
-    let groups = match samples.values() {
-        Values::F32(values) => {
-            Blocks::of_one(Rows { values, dim }, norm).search(0, neighbors, Some(parts), monitor)?
-        }
-        Values::F64(values) => {
-            Blocks::of_one(Rows { values, dim }, norm).search(0, neighbors, Some(parts), monitor)?
-        }
-    };
+    let groups = with_rows!(samples, rows => {
+        Blocks { queries: rows, base: rows, norm }.search(0, neighbors, Some(parts), monitor)?
+    });
     let rows: Vec<Vec<(f64, u32)>> = groups.into_iter().flatten().collect();
     Ok(NeighborLists::from_rows(neighbors, &rows))
 }
 
-fn doubles<'a>(values: &'a Values<'_>) -> Cow<'a, [f64]> {
-    match values {
-        Values::F32(values) => values.iter().map(|&value| f64::from(value)).collect(),
-        Values::F64(values) => Cow::Borrowed(values),
-    }
-}
-
 /// Two blocks of samples, and the norm of their differences.
 #[derive(Clone, Copy)]
-struct Blocks<'a, T> {
-    queries: Rows<'a, T>,
-    base: Rows<'a, T>,
+struct Blocks<R> {
+    queries: R,
+    base: R,
     norm: Norm,
 }
 
 /// Neighbors of consecutive queries.
 type GroupNeighbors = Vec<Vec<(f64, u32)>>;
 
-impl<'a, T: Element> Blocks<'a, T> {
-    fn of_one(rows: Rows<'a, T>, norm: Norm) -> Self {
-        Self { queries: rows, base: rows, norm }
-    }
-
+impl<R: RowSource> Blocks<R> {
     /// Groups that `parts` has from an earlier search are not searched again.
     fn search(
         self,
@@ -249,34 +223,34 @@ fn filled_up(groups: Vec<GroupNeighbors>, queries: usize, neighbors: usize) -> B
 }
 
 /// Some consecutive queries against all samples of the other block.
-struct QueryGroup<'a, T> {
-    blocks: Blocks<'a, T>,
+struct QueryGroup<R> {
+    blocks: Blocks<R>,
     first: usize,
     last: usize,
     shift: i64,
     neighbors: usize,
 }
 
-impl<T: Element> WithSimd for QueryGroup<'_, T> {
+impl<R: RowSource> WithSimd for QueryGroup<R> {
     type Output = GroupNeighbors;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
         let Self { blocks: Blocks { queries, base, norm }, first, last, shift, neighbors } = self;
         let mut best: Self::Output = vec![Vec::with_capacity(neighbors + 1); last - first];
+        let rows: Vec<_> = (first..last).map(|p| queries.row(p)).collect();
         for q in 0..base.len() {
             let other = base.row(q);
-            for (p, nearest) in (first..last).zip(&mut best) {
+            for ((p, row), nearest) in (first..last).zip(&rows).zip(&mut best) {
                 if p as i64 + shift == q as i64 {
                     continue;
                 }
-                let row = queries.row(p);
                 let farthest =
                     if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
-                if T::least_squared_by(norm, simd, row, other) > farthest {
+                if R::Item::least_squared_by(norm, simd, row, &other) > farthest {
                     continue;
                 }
-                let candidate = (squared_by(norm, row, other), q as u32);
+                let candidate = (squared_by(norm, row, &other), q as u32);
                 let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
                 if at < neighbors {
                     nearest.insert(at, candidate);

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_by};
+use super::{NeighborLists, NeighborSearch, RowSource, check_neighbors, ordered, squared_by, with_rows};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples};
 
 /// Reference search: the distance of every pair, then the k smallest.
 ///
@@ -22,38 +22,32 @@ impl NeighborSearch for BruteForce {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         check_neighbors(neighbors, samples.len())?;
-        match samples.values() {
-            Values::F32(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
-            Values::F64(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
-        }
+        let norm = samples.norm();
+        with_rows!(samples, rows => search(rows, norm, neighbors, monitor))
     }
 }
 
-fn search<T: Element>(
-    values: &[T],
-    dim: usize,
+fn search<R: RowSource>(
+    samples: R,
     norm: Norm,
     neighbors: usize,
     monitor: &dyn Monitor,
 ) -> Result<NeighborLists> {
-    let samples = values.len() / dim;
-    let rows = (0..samples)
+    let rows = (0..samples.len())
         .into_par_iter()
         .map(|p| {
             check_cancelled(monitor)?;
-            Ok(nearest(values, dim, norm, p, neighbors))
+            Ok(nearest(samples, norm, p, neighbors))
         })
         .collect::<Result<Vec<_>>>()?;
     Ok(NeighborLists::from_rows(neighbors, &rows))
 }
 
-fn nearest<T: Element>(values: &[T], dim: usize, norm: Norm, p: usize, neighbors: usize) -> Vec<(f64, u32)> {
-    let row = &values[p * dim..(p + 1) * dim];
-    let mut all: Vec<_> = values
-        .chunks_exact(dim)
-        .enumerate()
-        .filter(|&(q, _)| q != p)
-        .map(|(q, other)| (squared_by(norm, row, other), q as u32))
+fn nearest<R: RowSource>(samples: R, norm: Norm, p: usize, neighbors: usize) -> Vec<(f64, u32)> {
+    let row = samples.row(p);
+    let mut all: Vec<_> = (0..samples.len())
+        .filter(|&q| q != p)
+        .map(|q| (squared_by(norm, &row, &samples.row(q)), q as u32))
         .collect();
     all.select_nth_unstable_by(neighbors - 1, ordered);
     all.truncate(neighbors);

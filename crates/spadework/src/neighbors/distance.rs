@@ -2,26 +2,52 @@
 
 use pulp::Simd;
 
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Number};
 
 /// A number that samples are made of.
-pub(crate) trait Element: Copy + Send + Sync + PartialOrd + 'static {
+pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
     /// The same number in double precision; exact.
-    fn to_f64(self) -> f64;
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self.number()
+    }
+
+    /// What looking at one more number of a pair costs, about.
+    const SETTLE_NANOSECONDS: f64 = 0.1;
+
+    /// Whether [`Element::part`] says all but the last digits of a distance.
+    const HAS_PARTS: bool = false;
 
     /// A lower bound of [`squared_distance`] at a fraction of its cost; 0 where there is none.
     fn least_squared_distance<S: Simd>(simd: S, a: &[Self], b: &[Self]) -> f64;
 
     /// The same for the other norms, squared.
     fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[Self], b: &[Self]) -> f64;
+
+    /// Σ (a − b)² of some numbers in whole units. The sums over the parts of two rows make one over all, from which
+    /// [`Element::bounds`] knows their distance.
+    fn part(_a: &[Self], _b: &[Self]) -> u64 {
+        unreachable!("only where there are parts")
+    }
+
+    /// Bounds of [`squared_distance`] of rows of `dim` numbers from the sum of their parts; the same twice where it is known.
+    fn bounds(_sum: u64, _dim: usize) -> (f64, f64) {
+        unreachable!("only where there are parts")
+    }
+
+    /// No number is larger than this, by size.
+    fn most(values: &[Self]) -> f64 {
+        values.iter().fold(0.0, largest_size)
+    }
+}
+
+#[inline(always)]
+fn largest_size<T: Element>(most: f64, value: &T) -> f64 {
+    let size = value.to_f64().abs();
+    if size > most { size } else { most }
 }
 
 impl Element for f32 {
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-
     /// A sum of squares in single precision. Every difference, square and addition errs by at most u of its result, and
     /// nothing cancels, so the whole errs by at most (d + 4)u of it; twice that is allowed for. Where numbers are so small
     /// or large that this does not hold, the bound says nothing.
@@ -47,11 +73,6 @@ impl Element for f32 {
 }
 
 impl Element for f64 {
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self
-    }
-
     /// Single precision would have to be made first.
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, _: &[f64], _: &[f64]) -> f64 {
@@ -62,6 +83,98 @@ impl Element for f64 {
     fn least_squared_by<S: Simd>(_: Norm, _: S, _: &[f64], _: &[f64]) -> f64 {
         0.0
     }
+}
+
+impl Element for u8 {
+    const SETTLE_NANOSECONDS: f64 = 0.04;
+    const HAS_PARTS: bool = true;
+
+    #[inline(always)]
+    fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
+        Self::bounds(Self::part(a, b), a.len()).0
+    }
+
+    /// The sum of the moduli and the largest one are integers as well. Each number is at most 2⁻²⁵ from x/255, so a difference errs
+    /// by at most 2⁻²⁴; the last factor allows for sums in double precision.
+    #[inline(always)]
+    fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[u8], b: &[u8]) -> f64 {
+        let (distance, erring) = match norm {
+            Norm::Euclidean => return Self::least_squared_distance(simd, a, b),
+            Norm::Manhattan => (integer_moduli_sum(a, b) as f64, a.len() as f64),
+            Norm::Chebyshev => (f64::from(integer_largest_modulus(a, b)), 1.0),
+        };
+        let error = erring / f64::from(1_u32 << 24);
+        (distance / 255.0 - error).max(0.0).powi(2) * (1.0 - 1e-9)
+    }
+
+    #[inline(always)]
+    fn part(a: &[u8], b: &[u8]) -> u64 {
+        integer_squared_distance(a, b)
+    }
+
+    /// The squared distance of the bytes is an integer and exact. Each number is at most 2⁻²⁵ from x/255, so the root of the
+    /// distance errs by at most 2⁻²⁴√d, and its sum in double precision by a part that the last factor allows for.
+    #[inline(always)]
+    fn bounds(sum: u64, dim: usize) -> (f64, f64) {
+        if sum == 0 {
+            return (0.0, 0.0);
+        }
+        let distance = (sum as f64).sqrt() / 255.0;
+        let error = (dim as f64).sqrt() / f64::from(1_u32 << 24);
+        let least = (distance - error).max(0.0).powi(2) * (1.0 - 1e-9);
+        (least, (distance + error).powi(2) * (1.0 + 1e-9))
+    }
+
+    fn most(_: &[u8]) -> f64 {
+        1.0
+    }
+}
+
+// Sums over bytes are plain loops: the sum of an iterator is a function of its own, which is not compiled for the instruction set of
+// the caller and takes four times as long.
+
+/// Σ (a − b)² of bytes.
+#[inline(always)]
+fn integer_squared_distance(a: &[u8], b: &[u8]) -> u64 {
+    /// Squares of which as many fit 31 bits.
+    const PIECE: usize = 1 << 15;
+    let mut total = 0;
+    for (a, b) in a.chunks(PIECE).zip(b.chunks(PIECE)) {
+        let mut sum = 0_i32;
+        for (&a, &b) in a.iter().zip(b) {
+            // Differences of 16 bits, so that one instruction multiplies and adds pairs of them.
+            let difference = i16::from(a).wrapping_sub(i16::from(b));
+            sum = sum.wrapping_add(i32::from(difference).wrapping_mul(i32::from(difference)));
+        }
+        total += u64::from(sum.unsigned_abs());
+    }
+    total
+}
+
+/// Σ |a − b| of bytes.
+#[inline(always)]
+fn integer_moduli_sum(a: &[u8], b: &[u8]) -> u64 {
+    /// Moduli of which as many fit 32 bits.
+    const PIECE: usize = 1 << 24;
+    let mut total = 0;
+    for (a, b) in a.chunks(PIECE).zip(b.chunks(PIECE)) {
+        let mut sum = 0_u32;
+        for (&a, &b) in a.iter().zip(b) {
+            sum = sum.wrapping_add(u32::from(a.abs_diff(b)));
+        }
+        total += u64::from(sum);
+    }
+    total
+}
+
+/// max |a − b| of bytes.
+#[inline(always)]
+fn integer_largest_modulus(a: &[u8], b: &[u8]) -> u8 {
+    let mut largest = 0;
+    for (&a, &b) in a.iter().zip(b) {
+        largest = largest.max(a.abs_diff(b));
+    }
+    largest
 }
 
 /// Independent partial sums: enough for a vector unit, and part of the definition, since it fixes the order of
@@ -82,19 +195,15 @@ pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
     }
     // A square of zero changes no sum, and whole chunks are what vectorises.
     add_squares(&mut lanes, padded(a_rest), padded(b_rest));
+    folded(lanes)
+}
+
+/// The sum of all lanes.
+#[inline(always)]
+pub(super) fn folded(lanes: [f64; LANES]) -> f64 {
     // Keeps the compiler from breaking the whole loop into the pairs of this sum.
     let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
     ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-}
-
-/// ‖x_p − x_q‖² of two samples, as the searches have it.
-pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
-    let dim = samples.dim();
-    let (p, q) = (p * dim..(p + 1) * dim, q * dim..(q + 1) * dim);
-    match samples.values() {
-        Values::F32(values) => squared_by(samples.norm(), &values[p], &values[q]),
-        Values::F64(values) => squared_by(samples.norm(), &values[p], &values[q]),
-    }
 }
 
 /// The square of ‖a − b‖ by any norm, in double precision and a fixed order. Squares order numbers as these do, to the last bit,
@@ -248,17 +357,32 @@ mod tests {
         }
     }
 
-    struct Least<'a> {
-        norm: Norm,
-        a: &'a [f32],
-        b: &'a [f32],
+    #[test]
+    fn distances_of_bytes_are_bounded_closely_from_below_by_every_norm() {
+        // From almost equal rows to rows that differ in every number, and lengths around those of vector registers.
+        for (dim, spread) in [(1, 255), (7, 2), (37, 255), (784, 3), (3072, 255)] {
+            let a: Vec<u8> = (0..dim).map(|i| (i * 89 % 251) as u8).collect();
+            let b: Vec<u8> = (0..dim).map(|i| a[i].wrapping_add((i * i % spread) as u8)).collect();
+            for norm in [Norm::Euclidean, Norm::Manhattan, Norm::Chebyshev] {
+                let squared = squared_by(norm, &a, &b);
+                let least = crate::kernels::arch().dispatch(Least { norm, a: &a, b: &b });
+                assert!(least <= squared, "{norm:?}, {dim} bytes: {least} and {squared}");
+                assert!(least >= 0.999 * squared, "{norm:?}, {dim} bytes: {least} and {squared}");
+            }
+        }
     }
 
-    impl pulp::WithSimd for Least<'_> {
+    struct Least<'a, T> {
+        norm: Norm,
+        a: &'a [T],
+        b: &'a [T],
+    }
+
+    impl<T: Element> pulp::WithSimd for Least<'_, T> {
         type Output = f64;
 
         fn with_simd<S: Simd>(self, simd: S) -> f64 {
-            f32::least_squared_by(self.norm, simd, self.a, self.b)
+            T::least_squared_by(self.norm, simd, self.a, self.b)
         }
     }
 

@@ -7,15 +7,19 @@ mod brute_force;
 mod distance;
 mod exact;
 mod method;
+mod rows;
+mod sparse;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
 pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
-pub use distance::squared_distance_between;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
-pub use exact::{ExactSearch, ProductSearch, TreeSearch};
+pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub use method::SearchMethod;
+pub use rows::squared_distance_between;
+pub(crate) use rows::{Doubles, RowSource, Rows, Singles, with_both_rows, with_rows};
+pub use sparse::SparseRows;
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::{Error, Result};
@@ -164,24 +168,6 @@ impl NeighborLists {
 /// The first `kept` of every `length` values.
 fn beginnings<T: Copy>(values: &[T], length: usize, kept: usize) -> Vec<T> {
     values.chunks_exact(length).flat_map(|row| &row[..kept]).copied().collect()
-}
-
-/// The numbers of some samples, row after row.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rows<'a, T> {
-    pub(crate) values: &'a [T],
-    pub(crate) dim: usize,
-}
-
-impl<'a, T: Element> Rows<'a, T> {
-    pub(crate) fn len(&self) -> usize {
-        self.values.len() / self.dim
-    }
-
-    #[inline(always)]
-    pub(crate) fn row(&self, p: usize) -> &'a [T] {
-        &self.values[p * self.dim..(p + 1) * self.dim]
-    }
 }
 
 /// Order of neighbors: nearer first, ties to the lower index.

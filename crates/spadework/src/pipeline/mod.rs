@@ -38,7 +38,9 @@ pub use models::{Model, ModelSet};
 pub use neighbor_graph::neighbor_graph;
 pub use params::{SpadeParams, Spectrum};
 pub use reference::{NewScores, Reference};
-pub use report::{Construction, Diagnostics, ModelGraphs, SolvedSpectrum, SpadeReport, Timings};
+pub use report::{
+    Construction, Diagnostics, ModelGraphs, SolvedSpectrum, SpadeReport, Timings, bytes_after_search,
+};
 pub use shared_search::SharedSearch;
 pub use sparsify::{SparsifierInfo, sparsify};
 pub use steps::{graphs_of, scores_of, spectrum_around, spectrum_of};

@@ -25,8 +25,8 @@ use crate::error::{Error, Result};
 use crate::graph::{GraphKind, SideSamples, Weights};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, Stage, check_cancelled};
-use crate::neighbors::{Element, NeighborLists, ordered, squared_by};
-use crate::samples::{FittedGeometry, Norm, PairedSamples, Samples, Side, Values};
+use crate::neighbors::{Element, NeighborLists, RowSource, ordered, squared_by, with_both_rows};
+use crate::samples::{FittedGeometry, Norm, PairedSamples, Samples, Side};
 use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
 use crate::threads::with_threads;
 
@@ -259,22 +259,7 @@ fn equal_rows<'s>(
     reference: &'s Samples<'_>,
     new: &'s Samples<'_>,
 ) -> Box<dyn Fn(usize, usize) -> bool + Sync + 's> {
-    fn rows<'s, A: Element, B: Element>(
-        a: &'s [A],
-        b: &'s [B],
-        dim: usize,
-    ) -> Box<dyn Fn(usize, usize) -> bool + Sync + 's> {
-        Box::new(move |q, u| {
-            let (a, b) = (&a[q * dim..(q + 1) * dim], &b[u * dim..(u + 1) * dim]);
-            a.iter().zip(b).all(|(a, b)| a.to_f64() == b.to_f64())
-        })
-    }
-    match (reference.values(), new.values()) {
-        (Values::F32(a), Values::F32(b)) => rows(a, b, new.dim()),
-        (Values::F32(a), Values::F64(b)) => rows(a, b, new.dim()),
-        (Values::F64(a), Values::F32(b)) => rows(a, b, new.dim()),
-        (Values::F64(a), Values::F64(b)) => rows(a, b, new.dim()),
-    }
+    with_both_rows!(reference, new, (a, b) => Box::new(move |q, u| a.row(q) == b.row(u)))
 }
 
 /// A new sample on one side.
@@ -296,17 +281,7 @@ fn neighbors_of_new(
 ) -> Result<Vec<NewNeighbors>> {
     let norm = reference.norm();
     let found = Joined { norm, reach, neighbors, known };
-    match (reference.values(), new.values()) {
-        (Values::F32(a), Values::F32(b)) => found.each_new_sample(a, b, monitor),
-        (Values::F64(a), Values::F64(b)) => found.each_new_sample(a, b, monitor),
-        // Both in double precision, which holds every single one: distances are the same.
-        (Values::F32(a), Values::F64(b)) => found.each_new_sample(&widened(a), b, monitor),
-        (Values::F64(a), Values::F32(b)) => found.each_new_sample(a, &widened(b), monitor),
-    }
-}
-
-fn widened(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| f64::from(value)).collect()
+    with_both_rows!(reference, new, (a, b) => found.each_new_sample(a, b, monitor))
 }
 
 /// What joins new samples to the reference on one side.
@@ -319,18 +294,18 @@ struct Joined<'a> {
 }
 
 impl Joined<'_> {
-    fn each_new_sample<T: Element>(
+    fn each_new_sample<R: RowSource>(
         self,
-        reference: &[T],
-        new: &[T],
+        reference: R,
+        new: R,
         monitor: &dyn Monitor,
     ) -> Result<Vec<NewNeighbors>> {
-        let dim = new.len() / self.known.len();
-        new.par_chunks_exact(dim)
-            .zip(self.known)
-            .map(|(row, &own)| {
+        self.known
+            .par_iter()
+            .enumerate()
+            .map(|(u, &own)| {
                 check_cancelled(monitor)?;
-                Ok(arch().dispatch(Joining { side: self, reference, row, own }))
+                Ok(arch().dispatch(Joining { side: self, reference, row: &new.row(u), own }))
             })
             .collect()
     }
@@ -338,14 +313,14 @@ impl Joined<'_> {
 
 /// The k nearest reference samples of a new one, and those that have it among their own k nearest. The new sample has
 /// the index of the reference sample it equals, or the last: a newcomer loses every tie.
-struct Joining<'a, T> {
+struct Joining<'a, R: RowSource> {
     side: Joined<'a>,
-    reference: &'a [T],
-    row: &'a [T],
+    reference: R,
+    row: &'a [R::Item],
     own: Option<u32>,
 }
 
-impl<T: Element> WithSimd for Joining<'_, T> {
+impl<R: RowSource> WithSimd for Joining<'_, R> {
     type Output = NewNeighbors;
 
     #[inline(always)]
@@ -354,16 +329,17 @@ impl<T: Element> WithSimd for Joining<'_, T> {
         let index = own.unwrap_or(u32::MAX);
         let mut nearest: Vec<Neighbor> = Vec::with_capacity(neighbors + 1);
         let mut chosen_by = Vec::new();
-        for (q, other) in reference.chunks_exact(row.len()).enumerate() {
+        for q in 0..reference.len() {
             if own == Some(q as u32) {
                 continue;
             }
+            let other = reference.row(q);
             let farthest = if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
-            let at_least = T::least_squared_by(norm, simd, row, other);
+            let at_least = R::Item::least_squared_by(norm, simd, row, &other);
             if at_least > farthest && at_least > reach[q].0 {
                 continue;
             }
-            let distance = squared_by(norm, row, other);
+            let distance = squared_by(norm, row, &other);
             if ordered(&(distance, index), &reach[q]).is_le() {
                 chosen_by.push(q as u32);
             }

@@ -139,6 +139,14 @@ pub struct Construction {
     pub sparsifier: Option<SparsifierInfo>,
 }
 
+/// Bytes that graphs, eigenpairs and scores of so many samples take, about: what 70,000 and 200,000 samples with k = 10 and two
+/// eigenpairs took (docs/benchmarks.md).
+pub fn bytes_after_search(samples: usize, neighbors: usize) -> usize {
+    const VECTORS: usize = 500;
+    const EDGE: usize = 45;
+    samples * (VECTORS + neighbors * EDGE)
+}
+
 /// Wall-clock time by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]

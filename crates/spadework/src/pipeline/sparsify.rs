@@ -161,7 +161,7 @@ impl<'g> Sparsifier<'g> {
     }
 
     /// Keeps `count` more edges of largest importance. Edges at the same node serve the same purpose, so a first pass takes
-    /// at most one a node, and a second what is still wanted.
+    /// at most one per node, and a second what is still wanted.
     fn round(&mut self, importance: &[f64], count: usize) {
         let mut order: Vec<usize> = (0..self.edges.len()).filter(|&at| !self.kept[at]).collect();
         order.sort_unstable_by(|&a, &b| importance[b].total_cmp(&importance[a]).then(a.cmp(&b)));

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::{Metric, Norm, Samples, Side, Standardize, Values};
+use super::{Metric, Norm, Samples, Side, Standardize};
 use crate::error::{Error, Result};
 
 /// Rows or columns that an error names; of the others it gives the number.
@@ -119,11 +119,7 @@ struct Numbers<'s>(&'s Samples<'s>);
 
 impl Numbers<'_> {
     fn at(self, row: usize, column: usize) -> f64 {
-        let at = row * self.0.dim() + column;
-        match self.0.values() {
-            Values::F32(values) => f64::from(values[at]),
-            Values::F64(values) => values[at],
-        }
+        self.0.values().get(row * self.0.dim() + column)
     }
 
     fn column(self, column: usize) -> impl Iterator<Item = f64> {
@@ -212,15 +208,21 @@ fn unit_rows(side: Side, samples: &Samples<'_>) -> Result<Samples<'static>> {
             normalize(unit)
         })
         .collect();
-    let zero: Vec<usize> = (0..len).filter(|&row| !lengths[row]).collect();
-    if !zero.is_empty() {
-        return Err(Error::ZeroRows { side, count: zero.len(), rows: listed(&zero) });
-    }
+    zero_rows(side, &lengths)?;
     Samples::from_f64(len, dim, values)
 }
 
+/// Refuses rows that have no length.
+pub(crate) fn zero_rows(side: Side, has_length: &[bool]) -> Result<()> {
+    let zero: Vec<usize> = (0..has_length.len()).filter(|&row| !has_length[row]).collect();
+    match zero.len() {
+        0 => Ok(()),
+        count => Err(Error::ZeroRows { side, count, rows: listed(&zero) }),
+    }
+}
+
 /// Divides a row by its length; `false` where it has none.
-fn normalize(row: &mut [f64]) -> bool {
+pub(crate) fn normalize(row: &mut [f64]) -> bool {
     let squares = |row: &[f64]| row.iter().map(|value| value * value).sum::<f64>();
     let mut sum = squares(row);
     // Squares of very small numbers lose digits, or all of them.

@@ -36,7 +36,7 @@ impl NodeScores {
         Self(scores)
     }
 
-    /// The scores, one a sample.
+    /// The scores, one per sample.
     pub fn scores(&self) -> &[f64] {
         &self.0
     }

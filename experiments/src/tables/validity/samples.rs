@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use spadework::pipeline::AverageIndices;
-use spadework::samples::Values;
 use spadework::scores::agreement::mean_ranks;
 use spadework::scores::{
     EdgeScores, NodeScores, RiemannianDistance, SpectralEmbedding, edge_overlap, label_agreement,
@@ -128,13 +127,8 @@ fn indices(
 
 /// Margins are as large as the outputs are; over this they are comparable between networks.
 fn root_mean_square(outputs: &Samples<'_>) -> f64 {
-    let (sum, count) = match outputs.values() {
-        Values::F32(values) => {
-            (values.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>(), values.len())
-        }
-        Values::F64(values) => (values.iter().map(|value| value * value).sum(), values.len()),
-    };
-    (sum / count as f64).sqrt()
+    let values = outputs.values().all_doubles();
+    (values.iter().map(|value| value * value).sum::<f64>() / values.len() as f64).sqrt()
 }
 
 /// In the order of [`SCORES`].

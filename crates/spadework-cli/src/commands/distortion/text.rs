@@ -3,7 +3,7 @@
 use spadework_document::distortion::{CutLabelDocument, DistortionDocument, MeanDocument};
 
 use crate::render::{number, number_short, printable, table};
-use crate::render_graphs::{edges_line, is_plain};
+use crate::render_graphs::{distances_line, edges_line, is_plain};
 
 /// Labels named beside the thinnest boundary.
 const LABELS: usize = 5;
@@ -28,10 +28,11 @@ fn headline(document: &DistortionDocument) -> String {
     format!(
         "model score   {}   (no pair is farther apart by more than this, by resistance)\n\
          samples       {}\n\
-         {}{made}",
+         {}{made}{}",
         number(document.model_score),
         document.samples,
         edges_line(document.neighbors, document.input_edges, document.output_edges),
+        distances_line(&document.request, "distances     "),
     )
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Instant;
 
-use serde::Serialize;
+use spadework_document::attack::{AttackDocument, SCHEMA};
 use spadework_io::output::{CsvTable, OutputDir, write_bytes};
 use spadework_nn::attack::{AttackParams, AttackReport, Budget, Climb, Outcome, attack};
 
@@ -12,29 +12,6 @@ use crate::args_networks::{AttackArgs, AttackKind};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::json;
-
-#[derive(Debug, Serialize)]
-struct AttackDocument<'a> {
-    schema: &'static str,
-    model: String,
-    inputs: &'a str,
-    samples: usize,
-    clean_accuracy: f64,
-    robust_accuracy: f64,
-    broken: usize,
-    attack: &'static str,
-    norm: &'static str,
-    loss: &'static str,
-    /// Smallest and largest, which are the same unless they were given one by one.
-    epsilon: [f32; 2],
-    steps: usize,
-    step_size: Option<f32>,
-    restarts: usize,
-    random_start: bool,
-    seed: u64,
-    seconds: f64,
-    version: &'static str,
-}
 
 pub(crate) fn run(args: &AttackArgs) -> Result<(), Failure> {
     let params = params(args)?;
@@ -82,7 +59,7 @@ fn params(args: &AttackArgs) -> Result<AttackParams, Failure> {
         step_size: args.step_size,
         ..plain
     };
-    Ok(AttackParams { climb, restarts: args.restarts, seed: args.seed, batch: args.batch })
+    Ok(AttackParams { climb, restarts: args.restarts, seed: args.seed, batch: args.batch_size })
 }
 
 fn document<'a>(
@@ -96,7 +73,7 @@ fn document<'a>(
     let extremes =
         budget.epsilons().iter().fold([f32::MAX, f32::MIN], |[low, high], &e| [low.min(e), high.max(e)]);
     AttackDocument {
-        schema: "spadework.attack/1",
+        schema: SCHEMA,
         model: args.judged.model.display().to_string(),
         inputs: &args.judged.inputs,
         samples: report.outcomes.len(),

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::Instant;
 
-use serde::Serialize;
+use spadework_document::clever::{CleverDocument, CleverSampleDocument, SCHEMA};
 use spadework_io::output::{CsvTable, OutputDir, optional_field, write_bytes};
 use spadework_nn::clever::{CleverParams, CleverScore, Estimate, clever};
 use spadework_nn::{highest, random_places};
@@ -17,55 +17,12 @@ use crate::render::{json, number};
 /// Random samples where the user says nothing.
 const DEFAULT_RANDOM: usize = 10;
 
-#[derive(Debug, Serialize)]
-struct CleverDocument<'a> {
-    schema: &'static str,
-    model: String,
-    inputs: &'a str,
-    chosen: &'static str,
-    norm: &'static str,
-    radius: f32,
-    batches: usize,
-    samples: usize,
-    pool: usize,
-    target: Option<usize>,
-    seed: u64,
-    mean: f64,
-    minimum: f64,
-    /// Of the samples whose own class is predicted, as the others are lost already.
-    mean_of_correct: Option<f64>,
-    gradients: usize,
-    seconds: f64,
-    seconds_per_sample: f64,
-    scores: Vec<SampleDocument>,
-    version: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct SampleDocument {
-    index: usize,
-    label: usize,
-    class: usize,
-    score: f64,
-    target: usize,
-    lead: f64,
-    lipschitz: f64,
-    /// The largest gradient norm seen.
-    largest: f64,
-    /// `weibull`, or `maximum` where there was no fit.
-    estimate: &'static str,
-    shape: Option<f64>,
-    distance: Option<f64>,
-    p_value: Option<f64>,
-    seconds: f64,
-}
-
 pub(crate) fn run(args: &CleverArgs) -> Result<(), Failure> {
     let params = CleverParams {
         norm: args.norm.into(),
         radius: args.radius,
         batches: args.batches,
-        samples: args.samples,
+        samples: args.points,
         pool: args.pool,
         target: args.target,
         seed: args.seed,
@@ -110,26 +67,26 @@ fn places(args: &CleverArgs, samples: usize) -> Result<(&'static str, Vec<usize>
         let scores: Vec<f64> = one_each(argument, samples)?.into_iter().map(f64::from).collect();
         return Ok(("top node scores", highest(&scores, at_most("--top", args.top.get())?)));
     }
-    if let Some(wrong) = args.ids.iter().find(|&&id| id >= samples) {
+    if let Some(wrong) = args.only.iter().find(|&&id| id >= samples) {
         return Err(Failure::usage(format!(
-            "--ids must be below the number of samples ({samples}), got {wrong}"
+            "--only must be below the number of samples ({samples}), got {wrong}"
         )));
     }
-    if !args.ids.is_empty() {
-        return Ok(("ids", args.ids.clone()));
+    if !args.only.is_empty() {
+        return Ok(("ids", args.only.clone()));
     }
     let count =
         args.random.map_or(Ok(DEFAULT_RANDOM.min(samples)), |count| at_most("--random", count.get()))?;
     Ok(("random", random_places(args.seed, count, samples)))
 }
 
-fn sample_document(index: usize, label: usize, score: &CleverScore, batches: usize) -> SampleDocument {
+fn sample_document(index: usize, label: usize, score: &CleverScore, batches: usize) -> CleverSampleDocument {
     let weakest = score.weakest();
     let fitted = match weakest.estimate {
         Estimate::Weibull(fitted) => Some(fitted),
         Estimate::Maximum => None,
     };
-    SampleDocument {
+    CleverSampleDocument {
         index,
         label,
         class: score.class,
@@ -151,7 +108,7 @@ fn document<'a>(
     params: &CleverParams,
     chosen: &'static str,
     gradients: usize,
-    scores: Vec<SampleDocument>,
+    scores: Vec<CleverSampleDocument>,
     seconds: f64,
 ) -> CleverDocument<'a> {
     let mean = |scores: Vec<f64>| {
@@ -160,7 +117,7 @@ fn document<'a>(
     };
     let correct = scores.iter().filter(|sample| sample.class == sample.label).map(|sample| sample.score);
     CleverDocument {
-        schema: "spadework.clever/1",
+        schema: SCHEMA,
         model: args.judged.model.display().to_string(),
         inputs: &args.judged.inputs,
         chosen,
@@ -182,7 +139,7 @@ fn document<'a>(
     }
 }
 
-fn table(scores: &[SampleDocument]) -> String {
+fn table(scores: &[CleverSampleDocument]) -> String {
     let mut table = CsvTable::new([
         "index",
         "label",

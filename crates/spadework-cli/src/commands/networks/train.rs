@@ -1,11 +1,10 @@
 //! `spadework train`: train a network, save it, go on after a stop.
 
 use std::fs;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
 use spadework_app::working_folder;
+use spadework_document::train::{RUN_SCHEMA, RunDocument, SCHEMA, TrainDocument};
 use spadework_io::output::write_bytes;
 use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
@@ -28,36 +27,6 @@ const DEFAULT_WARMUP: usize = 2;
 const RUN_FILE: &str = "run.json";
 const CHECKPOINT_FILE: &str = "checkpoint.safetensors";
 
-/// What a run was started with, so that it can go on: everything but what the checkpoint holds.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct RunDocument {
-    schema: String,
-    command: String,
-    /// Where the command was typed; paths are relative to it.
-    folder: Option<String>,
-    model: String,
-    data: String,
-    labels: Option<String>,
-    test: Option<String>,
-    test_labels: Option<String>,
-    limit: Option<NonZeroUsize>,
-    normalize: bool,
-    scorer: Option<PathBuf>,
-    teacher: Option<PathBuf>,
-    node_scores: Option<String>,
-    version: String,
-}
-
-#[derive(Debug, Serialize)]
-struct TrainDocument<'a> {
-    schema: &'static str,
-    /// What it was started with, also in a file of its own.
-    run: &'a RunDocument,
-    params: &'a TrainParams,
-    trained_values: usize,
-    epochs: &'a [EpochRecord],
-}
-
 pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
     let compute = args.machine.compute()?;
     match (&args.resume, &args.out) {
@@ -68,7 +37,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<(), Failure> {
 }
 
 fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failure> {
-    let run = RunDocument::from_args(args)?;
+    let run = run_of(args)?;
     let mut params = params(args)?;
     if folder.join(CHECKPOINT_FILE).exists() {
         let message = format!("{}: holds a run already", folder.display());
@@ -111,7 +80,7 @@ fn go_on(
 ) -> Result<(), Failure> {
     let data = load(&run.data)?;
     // The file that a run began with may be gone since.
-    if !run.begins_with_a_file() {
+    if !begins_with_a_file(run) {
         let expected = network(run, &data, checkpoint.params().seed)?;
         if !expected.same_architecture(checkpoint.network()) {
             let path = folder.join(CHECKPOINT_FILE);
@@ -160,7 +129,7 @@ fn train(
     network.save(&folder.join("model.safetensors"))?;
     network.save_onnx(&folder.join("model.onnx"))?;
     let document = TrainDocument {
-        schema: "spadework.train/1",
+        schema: SCHEMA,
         run,
         params: trainer.params(),
         trained_values: network.trained_values(),
@@ -218,51 +187,48 @@ impl Inputs {
     }
 }
 
-impl RunDocument {
-    fn from_args(args: &TrainArgs) -> Result<Self, Failure> {
-        let (Some(model), Some(data)) = (&args.model, &args.data) else {
-            return Err(Failure::usage("--model and --data must be given"));
-        };
-        // A data set by name and folder alone is its training part, tested on its test part.
-        let named = ["mnist", "fashion-mnist", "cifar10"];
-        let parts =
-            data.split_once(':').filter(|(name, folder)| named.contains(name) && !folder.contains(':'));
-        let (data, test) = match parts {
-            Some(_) => (format!("{data}:train"), args.test.clone().or(Some(format!("{data}:test")))),
-            None => (data.clone(), args.test.clone()),
-        };
-        Ok(Self {
-            schema: "spadework.run/1".to_owned(),
-            command: command_line(),
-            folder: working_folder(),
-            model: model.clone(),
-            data,
-            labels: args.labels.clone(),
-            test,
-            test_labels: args.test_labels.clone(),
-            limit: args.limit,
-            normalize: args.normalize,
-            scorer: args.scorer.clone(),
-            teacher: args.teacher.clone(),
-            node_scores: args.node_scores.clone(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        })
-    }
+fn run_of(args: &TrainArgs) -> Result<RunDocument, Failure> {
+    let (Some(model), Some(data)) = (&args.model, &args.data) else {
+        return Err(Failure::usage("--model and --data must be given"));
+    };
+    // A data set by name and folder alone is its training part, tested on its test part.
+    let named = ["mnist", "fashion-mnist", "cifar10"];
+    let parts = data.split_once(':').filter(|(name, folder)| named.contains(name) && !folder.contains(':'));
+    let (data, test) = match parts {
+        Some(_) => (format!("{data}:train"), args.test.clone().or(Some(format!("{data}:test")))),
+        None => (data.clone(), args.test.clone()),
+    };
+    Ok(RunDocument {
+        schema: RUN_SCHEMA.to_owned(),
+        command: command_line(),
+        folder: working_folder(),
+        model: model.clone(),
+        data,
+        labels: args.labels.clone(),
+        test,
+        test_labels: args.test_labels.clone(),
+        limit: args.limit,
+        normalize: args.normalize_by_data,
+        scorer: args.scorer.clone(),
+        teacher: args.teacher.clone(),
+        node_scores: args.node_scores.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
 }
 
-impl RunDocument {
-    /// Whether the run began with a trained network rather than with an architecture.
-    fn begins_with_a_file(&self) -> bool {
-        let is_file = [".onnx", ".safetensors"].iter().any(|ending| self.model.ends_with(ending));
-        is_file || Path::new(&self.model).is_dir()
-    }
+/// Whether the run began with a trained network rather than with an architecture.
+fn begins_with_a_file(run: &RunDocument) -> bool {
+    let is_file = [".onnx", ".safetensors"].iter().any(|ending| run.model.ends_with(ending));
+    is_file || Path::new(&run.model).is_dir()
 }
 
 /// The network to train: an architecture with random weights, or a trained one.
 fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Failure> {
-    if run.begins_with_a_file() {
+    if begins_with_a_file(run) {
         if run.normalize {
-            return Err(Failure::usage("--normalize is for new networks; a trained one keeps its own"));
+            return Err(Failure::usage(
+                "--normalize-by-data is for new networks; a trained one keeps its own",
+            ));
         }
         return Ok(Network::load(Path::new(&run.model))?);
     }
@@ -335,7 +301,7 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     Ok(TrainParams {
         method,
         epochs: args.epochs,
-        batch: args.batch,
+        batch: args.batch_size,
         learning_rate: args.learning_rate.unwrap_or(default_rate),
         schedule: match args.schedule {
             ScheduleName::Constant => Schedule::Constant,

@@ -21,7 +21,7 @@ pub(crate) fn floats(columns: usize, values: &[f32]) -> Vec<u8> {
     npy("<f4", false, &[values.len() / columns, columns], &bytes)
 }
 
-/// 64-bit integers, one a sample.
+/// 64-bit integers, one per sample.
 pub(crate) fn integers(values: &[i64]) -> Vec<u8> {
     let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
     npy("<i8", false, &[values.len()], &bytes)

@@ -28,12 +28,12 @@ use rayon::prelude::*;
 
 use super::exact::lanes::{Lanes, LanesTask, dispatch};
 use super::{
-    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, Rows, check_neighbors, ordered,
-    squared_distance,
+    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, RowSource, check_neighbors, ordered,
+    squared_distance, with_rows,
 };
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples};
 use descent::Descent;
 use lists::{Candidate, CandidateLists};
 use recall::Truth;
@@ -124,22 +124,18 @@ impl ApproximateSearch {
             return ExactSearch.search(samples, neighbors, monitor);
         }
         links::check_samples(samples.len())?;
-        let dim = samples.dim();
-        match samples.values() {
-            Values::F32(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),
-            Values::F64(values) => self.search_rows(Rows { values, dim }, neighbors, monitor),
-        }
+        with_rows!(samples, rows => self.search_rows(rows, neighbors, monitor))
     }
 
-    fn search_rows<T: Rough>(
+    fn search_rows<R: RowSource<Item: Rough>>(
         &self,
-        rows: Rows<'_, T>,
+        rows: R,
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         let short = ShortDistance::new(rows);
         let truth = Truth::of_some_rows(rows, short.as_ref(), neighbors, self.seed, monitor)?;
-        let short = short.filter(|distance| distance.resolves(rows.dim, truth.squared_radii()));
+        let short = short.filter(|distance| distance.resolves(rows.dim(), truth.squared_radii()));
         if let Some(mut distance) = short {
             if truth.heads_tell(&distance, first_length(rows.len(), neighbors), monitor)? {
                 distance.drop_tails();
@@ -215,8 +211,8 @@ fn first_length(samples: usize, neighbors: usize) -> usize {
 }
 
 /// The k nearest of every list by the distance that decides.
-fn settle<T: Element>(
-    rows: Rows<'_, T>,
+fn settle<R: RowSource>(
+    rows: R,
     distance: &impl Distance,
     lists: &CandidateLists,
     placement: &Placement,
@@ -239,8 +235,8 @@ fn settle<T: Element>(
 }
 
 /// The k nearest of the candidates at a place.
-struct Settle<'a, T, D> {
-    rows: Rows<'a, T>,
+struct Settle<'a, R, D> {
+    rows: R,
     distance: &'a D,
     placement: &'a Placement,
     place: usize,
@@ -249,7 +245,7 @@ struct Settle<'a, T, D> {
     neighbors: usize,
 }
 
-impl<T: Element, D: Distance> LanesTask for Settle<'_, T, D> {
+impl<R: RowSource, D: Distance> LanesTask for Settle<'_, R, D> {
     type Output = Vec<(f64, u32)>;
 
     #[inline(always)]
@@ -264,7 +260,7 @@ impl<T: Element, D: Distance> LanesTask for Settle<'_, T, D> {
                 break;
             }
             let q = sample(candidate.index() as usize);
-            keep_nearest(lanes, row, self.rows.row(q as usize), q, self.neighbors, &mut nearest);
+            keep_nearest(lanes, &row, &self.rows.row(q as usize), q, self.neighbors, &mut nearest);
         }
         nearest
     }

@@ -12,7 +12,7 @@ use super::{Placement, keep_nearest, worst};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
-use crate::neighbors::{Element, Recall, Rows};
+use crate::neighbors::{Recall, RowSource};
 use crate::random::{Purpose, stream};
 
 /// Rows whose true neighbors are searched.
@@ -40,8 +40,8 @@ pub(super) struct Truth {
 impl Truth {
     /// Searches by brute force for rows that are spread over all, drawn by the seed. Where there are short copies of the
     /// samples, those whose heads are too far apart are not looked at further.
-    pub(super) fn of_some_rows<T: Element>(
-        samples: Rows<'_, T>,
+    pub(super) fn of_some_rows<R: RowSource>(
+        samples: R,
         short: Option<&ShortDistance>,
         neighbors: usize,
         seed: u64,
@@ -127,8 +127,8 @@ fn spread(samples: usize, rows: usize, seed: u64) -> Vec<u32> {
 }
 
 /// Some rows against a block of samples.
-struct RowsAgainstBlock<'a, T> {
-    samples: Rows<'a, T>,
+struct RowsAgainstBlock<'a, R> {
+    samples: R,
     short: Option<&'a ShortDistance>,
     rows: &'a [u32],
     others: Range<usize>,
@@ -137,7 +137,7 @@ struct RowsAgainstBlock<'a, T> {
     nearest: &'a mut [Vec<(f64, u32)>],
 }
 
-impl<T: Element> LanesTask for RowsAgainstBlock<'_, T> {
+impl<R: RowSource> LanesTask for RowsAgainstBlock<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -155,7 +155,7 @@ impl<T: Element> LanesTask for RowsAgainstBlock<'_, T> {
             for &(place, _) in &near {
                 let q = others.start + place;
                 if p as usize != q {
-                    keep_nearest(lanes, row, samples.row(q), q as u32, neighbors, nearest);
+                    keep_nearest(lanes, &row, &samples.row(q), q as u32, neighbors, nearest);
                 }
             }
         }
@@ -208,6 +208,7 @@ impl LanesTask for Farthest<'_> {
 mod tests {
     use super::*;
     use crate::monitor::Silent;
+    use crate::neighbors::Rows;
 
     /// Rows of 90 numbers around three directions, with noise of some width in all.
     fn told_by_heads(noise: f64) -> bool {

@@ -1,5 +1,7 @@
 //! The distances by which candidates are compared until the end.
 
+use std::borrow::Cow;
+
 use pulp::Simd;
 use rayon::prelude::*;
 
@@ -8,7 +10,7 @@ use super::lists::{Candidate, CandidateLists, insert};
 use super::packed::{Near, Packed};
 use crate::neighbors::exact::coordinates::{Frame, Rotation};
 use crate::neighbors::exact::lanes::Lanes;
-use crate::neighbors::{Element, Rows, single_squared_distance, squared_distance};
+use crate::neighbors::{Element, RowSource, single_squared_distance, squared_distance};
 
 /// Numbers within this range are compared in single precision as they are.
 const SANE: std::ops::Range<f64> = 1e-12..1e12;
@@ -77,8 +79,8 @@ pub(super) struct ShortDistance {
 
 impl ShortDistance {
     /// `None` where the numbers are too large to be rotated, or the copy would be.
-    pub(super) fn new<T: Element>(rows: Rows<'_, T>) -> Option<Self> {
-        if rows.dim > MOST_COPIED {
+    pub(super) fn new<R: RowSource>(rows: R) -> Option<Self> {
+        if rows.dim() > MOST_COPIED {
             return None;
         }
         Some(Self::rotated(rows, &Frame::of(rows)?))
@@ -113,27 +115,26 @@ impl ShortDistance {
         (squared_distance.sqrt() * self.unit + self.rounding).powi(2).ceil() as i32
     }
 
-    fn rotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
-        let dim = rows.dim;
+    fn rotated<R: RowSource>(rows: R, frame: &Frame) -> Self {
+        let dim = rows.dim();
         let tail_blocks = if dim <= BESIDE_NORM { 0 } else { (dim - BESIDE_NORM + 2).div_ceil(BLOCK) };
         let rotation = Rotation::to_principal_axes(rows, frame);
         let mut heads = vec![Block::ZERO; rows.len()];
         let mut tails = vec![Block::ZERO; rows.len() * tail_blocks];
-        // Chunks of nothing cannot be counted: where there are no tails, there is an empty one a sample.
+        // Chunks of nothing cannot be counted: where there are no tails, there is an empty one per sample.
         let tail_chunks = tails.par_chunks_mut(ROWS_AT_ONCE * tail_blocks.max(1));
         let mut tail_chunks: Vec<&mut [Block]> = tail_chunks.collect();
         tail_chunks.resize_with(rows.len().div_ceil(ROWS_AT_ONCE), Default::default);
-        heads
-            .par_chunks_mut(ROWS_AT_ONCE)
-            .zip(tail_chunks)
-            .zip(rows.values.par_chunks(ROWS_AT_ONCE * dim))
-            .for_each(|((heads, tails), rows)| {
-                for (at, numbers) in rotation.steps(rows).chunks_exact(dim).enumerate() {
+        heads.par_chunks_mut(ROWS_AT_ONCE).zip(tail_chunks).enumerate().for_each(
+            |(chunk, (heads, tails))| {
+                let block = rows.block(chunk * ROWS_AT_ONCE..chunk * ROWS_AT_ONCE + heads.len());
+                for (at, numbers) in rotation.steps(&block).chunks_exact(dim).enumerate() {
                     let (head, tail) = numbers.split_at(dim.min(BESIDE_NORM));
                     fill(&mut heads[at..=at], head);
                     fill(&mut tails[at * tail_blocks..(at + 1) * tail_blocks], tail);
                 }
-            });
+            },
+        );
         // Half a step a number in each sample, and single precision in the rotation.
         let rounding = (dim as f64).sqrt() + 1.0;
         Self { heads, tails, tail_blocks, unit: frame.unit(), rounding }
@@ -232,15 +233,15 @@ impl Distance for ShortDistance {
 
 /// Squared distances of the samples where they are, in single precision, of numbers scaled where they are so large or small that squares would not fit.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct FullDistance<'a, T> {
-    rows: Rows<'a, T>,
+pub(super) struct FullDistance<R> {
+    rows: R,
     /// What numbers are multiplied by in double precision; `None`: single precision will do.
     unit: Option<f64>,
 }
 
-impl<'a, T: Rough> FullDistance<'a, T> {
-    pub(super) fn new(rows: Rows<'a, T>) -> Self {
-        let largest = rows.values.par_iter().map(|value| value.to_f64().abs()).reduce(|| 0.0, f64::max);
+impl<R: RowSource<Item: Rough>> FullDistance<R> {
+    pub(super) fn new(rows: R) -> Self {
+        let largest = rows.most();
         let sane = SANE.contains(&largest) || largest == 0.0;
         // The reciprocal of a subnormal number may be too large; its squares vanish in any case.
         let unit = if sane { None } else { Some(largest.recip().min(1e150)) };
@@ -248,12 +249,12 @@ impl<'a, T: Rough> FullDistance<'a, T> {
     }
 
     #[inline(always)]
-    fn row(&self, p: u32) -> &'a [T] {
+    fn row(&self, p: u32) -> Cow<'_, [R::Item]> {
         self.rows.row(p as usize)
     }
 }
 
-impl<T: Rough> Distance for FullDistance<'_, T> {
+impl<R: RowSource<Item: Rough>> Distance for FullDistance<R> {
     type Direction = Vec<f32>;
 
     fn len(&self) -> usize {
@@ -267,7 +268,7 @@ impl<T: Rough> Distance for FullDistance<'_, T> {
 
     #[inline(always)]
     fn between<L: Lanes>(&self, lanes: L, p: u32, q: u32, _: i32) -> f32 {
-        T::squared(lanes, self.row(p), self.row(q), self.unit)
+        R::Item::squared(lanes, &self.row(p), &self.row(q), self.unit)
     }
 
     fn leaf_samples(&self) -> usize {
@@ -293,13 +294,14 @@ impl<T: Rough> Distance for FullDistance<'_, T> {
 
     fn direction(&self, from: u32, to: u32) -> Vec<f32> {
         let unit = self.unit.unwrap_or(1.0);
-        let numbers = self.row(from).iter().zip(self.row(to));
+        let (from, to) = (self.row(from), self.row(to));
+        let numbers = from.iter().zip(to.iter());
         numbers.map(|(from, to)| ((to.to_f64() - from.to_f64()) * unit) as f32).collect()
     }
 
     #[inline(always)]
     fn along<L: Lanes>(&self, lanes: L, p: u32, direction: &Vec<f32>) -> f32 {
-        T::along(lanes, self.row(p), direction, self.unit)
+        R::Item::along(lanes, &self.row(p), direction, self.unit)
     }
 }
 
@@ -337,18 +339,24 @@ impl Rough for f32 {
     }
 }
 
-impl Rough for f64 {
-    #[inline(always)]
-    fn squared<S: Simd>(_: S, a: &[f64], b: &[f64], unit: Option<f64>) -> f32 {
-        let unit = unit.unwrap_or(1.0);
-        (squared_distance(a, b) * unit * unit) as f32
-    }
+/// Elements that are not of single precision themselves.
+macro_rules! rough_by_doubles {
+    ($($type:ty),*) => {$(
+        impl Rough for $type {
+            #[inline(always)]
+            fn squared<S: Simd>(_: S, a: &[$type], b: &[$type], unit: Option<f64>) -> f32 {
+                let unit = unit.unwrap_or(1.0);
+                (squared_distance(a, b) * unit * unit) as f32
+            }
 
-    #[inline(always)]
-    fn along<S: Simd>(_: S, row: &[f64], direction: &[f32], unit: Option<f64>) -> f32 {
-        product(row, direction, unit.unwrap_or(1.0))
-    }
+            #[inline(always)]
+            fn along<S: Simd>(_: S, row: &[$type], direction: &[f32], unit: Option<f64>) -> f32 {
+                product(row, direction, unit.unwrap_or(1.0))
+            }
+        }
+    )*};
 }
+rough_by_doubles!(f64, u8);
 
 /// The inner product by way of double precision.
 #[inline(always)]
@@ -360,6 +368,7 @@ fn product<T: Element>(row: &[T], direction: &[f32], unit: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::neighbors::Rows;
     use crate::neighbors::exact::lanes::{LanesTask, dispatch};
 
     /// Bounds and distances of all pairs.
@@ -404,7 +413,7 @@ mod tests {
             distance.permute(&order);
             for (p, q, bound, between) in dispatch(AllPairs(&distance)) {
                 let row = |p: u32| rows.row(order[p as usize] as usize);
-                let want = squared_distance(row(p), row(q)).sqrt() * frame.unit();
+                let want = squared_distance(&row(p), &row(q)).sqrt() * frame.unit();
                 // Half a step a number in each sample, and single precision in the rotation.
                 let rounding = (dim as f64).sqrt() + 1.0;
                 assert!((f64::from(between).sqrt() - want).abs() <= rounding, "{dim}: {between} and {want}");

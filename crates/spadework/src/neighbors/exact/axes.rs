@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 use rand::RngExt;
 
-use super::Rows;
+use super::RowSource;
 use crate::neighbors::Element;
 use crate::random::{Purpose, stream};
 
@@ -19,26 +19,26 @@ const SPARE_DIRECTIONS: usize = 12;
 /// sample's covariance from random directions (Halko, Martinsson and Tropp 2011).
 ///
 /// The random directions are fixed: any axes give the same neighbors.
-pub(super) fn principal_axes<T: Element>(
-    rows: Rows<'_, T>,
-    center: &[f64],
-    scale: f64,
-    count: usize,
-) -> Mat<f64> {
-    let sample = sampled_rows(rows, center, scale, count * SAMPLED_ROWS_PER_AXIS);
-    let directions = (count + SPARE_DIRECTIONS).min(rows.dim).min(sample.nrows());
+pub(super) fn principal_axes<R: RowSource>(rows: R, center: &[f64], scale: f64, count: usize) -> Mat<f64> {
+    let sample = sampled_rows(&rows, center, scale, count * SAMPLED_ROWS_PER_AXIS);
+    let directions = (count + SPARE_DIRECTIONS).min(rows.dim()).min(sample.nrows());
     let mut rng = stream(0, Purpose::Axes);
-    let random = Mat::from_fn(rows.dim, directions, |_, _| rng.random_range(-1.0..1.0));
+    let random = Mat::from_fn(rows.dim(), directions, |_, _| rng.random_range(-1.0..1.0));
     let spread = sample.transpose() * (&sample * random);
     let basis = spread.qr().compute_thin_Q();
     rotate_to_variance(basis.as_ref(), sample.as_ref(), count.min(directions))
 }
 
-fn sampled_rows<T: Element>(rows: Rows<'_, T>, center: &[f64], scale: f64, most: usize) -> Mat<f64> {
-    let sampled = most.min(MOST_SAMPLED_NUMBERS / rows.dim).max(FEWEST_SAMPLED_ROWS).min(rows.len());
-    Mat::from_fn(sampled, rows.dim, |i, j| {
-        (rows.row(i * rows.len() / sampled)[j].to_f64() - center[j]) * scale
-    })
+fn sampled_rows<R: RowSource>(rows: &R, center: &[f64], scale: f64, most: usize) -> Mat<f64> {
+    let sampled = most.min(MOST_SAMPLED_NUMBERS / rows.dim()).max(FEWEST_SAMPLED_ROWS).min(rows.len());
+    let mut sample = Mat::zeros(sampled, rows.dim());
+    for i in 0..sampled {
+        let p = i * rows.len() / sampled;
+        for (j, (value, center)) in rows.row(p).iter().zip(center).enumerate() {
+            sample[(i, j)] = (value.to_f64() - center) * scale;
+        }
+    }
+    sample
 }
 
 /// Turns the basis so that its columns are the directions of decreasing variance of the sample within it.

@@ -4,39 +4,137 @@ use std::collections::BinaryHeap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
+
 use super::DOUBLE_SLACK;
 use crate::neighbors::{NeighborLists, ordered};
 
-/// A neighbor by squared distance and index, ordered as neighbors are.
-#[derive(Debug, Clone, Copy)]
-struct HeapEntry((f64, u32));
+/// Candidates beyond the nearest that may wait for their distance, in addition to as many as there are neighbors.
+const MOST_WAITING: usize = 32;
 
-impl Ord for HeapEntry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        ordered(&self.0, &other.0)
+/// A possible neighbor by its index among the samples and what is known of its squared distance. Ordered as neighbors are, by
+/// the most that it may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) least: f64,
+    pub(super) most: f64,
+    pub(super) index: u32,
+}
+
+impl Candidate {
+    /// One whose squared distance is known.
+    pub(super) fn at(squared_distance: f64, index: u32) -> Self {
+        Self { least: squared_distance, most: squared_distance, index }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.least == self.most
+    }
+
+    fn settled(self, distance: impl Fn(u32) -> f64) -> Self {
+        if self.is_settled() { self } else { Self::at(distance(self.index), self.index) }
     }
 }
 
-impl PartialOrd for HeapEntry {
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        ordered(&(self.most, self.index), &(other.most, other.index))
+    }
+}
+
+impl PartialOrd for Candidate {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for HeapEntry {
+impl PartialEq for Candidate {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for HeapEntry {}
+impl Eq for Candidate {}
+
+/// The candidates of a row.
+///
+/// The k that are nearest by the most that their distances may be are in a heap, the worst on top. No other that comes after
+/// the worst in that order precedes any of them once distances are known, unless its own may turn out smaller: such ones wait.
+#[derive(Debug, Default)]
+struct RowList {
+    nearest: BinaryHeap<Candidate>,
+    waiting: Vec<Candidate>,
+}
+
+impl RowList {
+    /// A list of candidates that another one held.
+    fn of(neighbors: usize, mut candidates: Vec<Candidate>) -> Self {
+        candidates.sort_unstable();
+        let waiting = candidates.split_off(neighbors.min(candidates.len()));
+        Self { nearest: candidates.into(), waiting }
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = Candidate> {
+        self.nearest.iter().chain(&self.waiting).copied()
+    }
+
+    fn holds(&self, index: u32) -> bool {
+        self.candidates().any(|known| known.index == index)
+    }
+
+    /// Takes a candidate in; returns the squared distance beyond which nothing can be among the k nearest, where it changed.
+    fn offer(
+        &mut self,
+        neighbors: usize,
+        candidate: Candidate,
+        distance: impl Fn(u32) -> f64,
+    ) -> Option<f64> {
+        if self.nearest.len() < neighbors {
+            self.nearest.push(candidate);
+            let worst = self.nearest.peek()?;
+            return (self.nearest.len() == neighbors).then_some(worst.most);
+        }
+        let mut worst = self.nearest.peek_mut()?;
+        let comes_in = candidate < *worst;
+        let left_out = if comes_in { std::mem::replace(&mut *worst, candidate) } else { candidate };
+        drop(worst);
+        let most = self.nearest.peek()?.most;
+        if !left_out.is_settled() && left_out.least <= most {
+            self.waiting.push(left_out);
+            if self.waiting.len() > neighbors + MOST_WAITING {
+                return self.settle_some(neighbors, distance);
+            }
+        }
+        comes_in.then_some(most)
+    }
+
+    /// Drops who waits in vain, and where too many are left settles all.
+    fn settle_some(&mut self, neighbors: usize, distance: impl Fn(u32) -> f64) -> Option<f64> {
+        let most = self.nearest.peek()?.most;
+        self.waiting.retain(|candidate| candidate.least <= most);
+        if self.waiting.len() > neighbors {
+            let all = self.nearest.drain().chain(self.waiting.drain(..));
+            let mut all: Vec<Candidate> = all.map(|candidate| candidate.settled(&distance)).collect();
+            all.sort_unstable();
+            all.truncate(neighbors);
+            self.nearest = all.into();
+        }
+        self.nearest.peek().map(|worst| worst.most)
+    }
+
+    /// All that may be among the k nearest.
+    fn into_candidates(self) -> Vec<Candidate> {
+        let most = self.nearest.peek().map_or(f64::INFINITY, |worst| worst.most);
+        let waiting = self.waiting.into_iter().filter(|candidate| candidate.least <= most);
+        self.nearest.into_iter().chain(waiting).collect()
+    }
+}
 
 /// For every row its nearest so far, and a squared radius beyond which nothing can be among its k nearest.
 #[derive(Debug)]
 pub(super) struct BestLists {
     neighbors: usize,
-    /// Heaps with the worst on top.
-    lists: Vec<Mutex<BinaryHeap<HeapEntry>>>,
+    lists: Vec<Mutex<RowList>>,
     /// Bits of the squared radius; non-negative numbers order like their bits, so a minimum of bits is one of numbers.
     squared_radii: Vec<AtomicU64>,
     /// Bits of the radius in the units of the short vectors.
@@ -67,7 +165,7 @@ impl BestLists {
         Self {
             units,
             neighbors,
-            lists: (0..rows).map(|_| Mutex::new(BinaryHeap::new())).collect(),
+            lists: (0..rows).map(|_| Mutex::default()).collect(),
             squared_radii: infinite(),
             radii: infinite(),
             may_repeat: false,
@@ -96,49 +194,84 @@ impl BestLists {
         self.radii[p].fetch_min(self.units.distance(squared_radius).to_bits(), Ordering::Relaxed);
     }
 
-    /// Offers a neighbor, by its index among the samples, to row `p`.
-    pub(super) fn offer(&self, p: usize, squared_distance: f64, index: u32) {
-        if squared_distance > self.squared_radius(p) {
+    /// Offers a candidate to row `p`; `distance` is the squared distance of a sample from it, asked for where bounds are not
+    /// enough.
+    pub(super) fn offer(&self, p: usize, candidate: Candidate, distance: impl Fn(u32) -> f64) {
+        if candidate.least > self.squared_radius(p) {
             return;
         }
-        let candidate = HeapEntry((squared_distance, index));
         let mut list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
-        if self.may_repeat && list.iter().any(|known| known.0.1 == index) {
+        if self.may_repeat && list.holds(candidate.index) {
             return;
         }
-        if list.len() < self.neighbors {
-            list.push(candidate);
-        } else if let Some(mut worst) = list.peek_mut()
-            && candidate < *worst
-        {
-            *worst = candidate;
-        } else {
-            return;
-        }
-        if let (true, Some(worst)) = (list.len() == self.neighbors, list.peek()) {
-            self.shrink(p, worst.0.0);
+        if let Some(most) = list.offer(self.neighbors, candidate, distance) {
+            self.shrink(p, most);
         }
     }
 
     /// What row `p` has found so far, in no particular order.
-    pub(super) fn found_by(&self, p: usize) -> Vec<(f64, u32)> {
-        let list = self.lists[p].lock().unwrap_or_else(PoisonError::into_inner);
-        list.iter().map(|found| found.0).collect()
+    pub(super) fn found_by(&self, p: usize) -> Vec<Candidate> {
+        self.lists[p].lock().unwrap_or_else(PoisonError::into_inner).candidates().collect()
     }
 
     /// Gives row `p` what it had found before a search was interrupted. Some of it may be offered again.
-    pub(super) fn restore(&mut self, p: usize, found: impl Iterator<Item = (f64, u32)>) {
-        found.for_each(|(squared_distance, index)| self.offer(p, squared_distance, index));
+    pub(super) fn restore(&mut self, p: usize, found: Vec<Candidate>) {
+        let list = RowList::of(self.neighbors, found);
+        if let (true, Some(worst)) = (list.nearest.len() == self.neighbors, list.nearest.peek()) {
+            self.shrink(p, worst.most);
+        }
+        self.lists[p] = Mutex::new(list);
         self.may_repeat = true;
     }
 
-    /// The lists of the samples: `order[place]` is the sample whose list stands at `place`.
-    pub(super) fn into_lists(self, order: &[u32]) -> NeighborLists {
+    /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distance` is the squared distance
+    /// of two samples; it is asked for once per pair, and only where bounds are not enough.
+    pub(super) fn into_lists(
+        self,
+        order: &[u32],
+        distance: impl Fn(u32, u32) -> f64 + Sync,
+    ) -> NeighborLists {
         let mut rows = vec![Vec::new(); order.len()];
         for (list, &p) in self.lists.into_iter().zip(order) {
-            let heap = list.into_inner().unwrap_or_else(PoisonError::into_inner);
-            rows[p as usize] = heap.into_sorted_vec().into_iter().map(|found| found.0).collect();
+            rows[p as usize] = list.into_inner().unwrap_or_else(PoisonError::into_inner).into_candidates();
         }
-        NeighborLists::from_rows(self.neighbors, &rows)
+        let distances = SettledPairs::of(&rows, distance);
+        let neighbors = self.neighbors;
+        let settle = |(p, row): (usize, Vec<Candidate>)| -> Vec<(f64, u32)> {
+            let settled = |candidate: Candidate| candidate.settled(|q| distances.between(p as u32, q));
+            let mut row: Vec<Candidate> = row.into_iter().map(settled).collect();
+            row.sort_unstable();
+            row.truncate(neighbors);
+            row.into_iter().map(|neighbor| (neighbor.most, neighbor.index)).collect()
+        };
+        let rows: Vec<Vec<(f64, u32)>> = rows.into_par_iter().enumerate().map(settle).collect();
+        NeighborLists::from_rows(neighbors, &rows)
+    }
+}
+
+/// Squared distances of pairs of samples, the lower one first, ascending.
+struct SettledPairs {
+    pairs: Vec<(u32, u32)>,
+    distances: Vec<f64>,
+}
+
+impl SettledPairs {
+    /// Those of all candidates of which only bounds are known.
+    fn of(rows: &[Vec<Candidate>], distance: impl Fn(u32, u32) -> f64 + Sync) -> Self {
+        let unsettled = |(p, row): (usize, &Vec<Candidate>)| {
+            let p = p as u32;
+            let waiting = row.iter().filter(|candidate| !candidate.is_settled());
+            waiting.map(|&Candidate { index: q, .. }| (p.min(q), p.max(q))).collect::<Vec<_>>()
+        };
+        let mut pairs: Vec<(u32, u32)> = rows.iter().enumerate().flat_map(unsettled).collect();
+        pairs.par_sort_unstable();
+        pairs.dedup();
+        let distances = pairs.par_iter().map(|&(p, q)| distance(p, q)).collect();
+        Self { pairs, distances }
+    }
+
+    fn between(&self, p: u32, q: u32) -> f64 {
+        let at = self.pairs.binary_search(&(p.min(q), p.max(q)));
+        self.distances[at.unwrap_or_else(|_| unreachable!("all pairs were settled"))]
     }
 }

@@ -16,10 +16,11 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
+use std::ops::Range;
 
 use super::axes::principal_axes;
 use super::lanes::LANES;
-use super::{Rows, UNIT_ROUNDOFF};
+use super::{RowSource, UNIT_ROUNDOFF};
 use crate::kernels::arch;
 use crate::neighbors::Element;
 
@@ -50,33 +51,41 @@ pub(super) struct Coordinates {
     samples_dim: usize,
     /// Factor from the samples' units to steps.
     pub(super) unit: f64,
+    /// What rows were moved by at most before they came here, in steps.
+    moved: f64,
 }
 
 impl Coordinates {
     /// All coordinates, centred and scaled, not rotated.
-    pub(super) fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
-        let mut coordinates = Self::empty(rows, rows.dim, frame);
+    pub(super) fn unrotated<R: RowSource>(rows: R, frame: &Frame) -> Self {
+        let mut coordinates = Self::empty(&rows, rows.dim(), frame);
+        let moved = coordinates.moved;
         coordinates.errors = coordinates
             .values
             .par_chunks_mut(BLOCK * coordinates.stride)
-            .zip(rows.values.par_chunks(BLOCK * rows.dim))
-            .flat_map_iter(|(target, rows)| arch().dispatch(RoundToSteps { frame, rows, target }))
+            .enumerate()
+            .flat_map_iter(|(at, target)| {
+                let block = rows.block(block_range(at, rows.len()));
+                arch().dispatch(RoundToSteps { frame, rows: &block, target })
+            })
+            .map(|error| error + moved)
             .collect();
         coordinates
     }
 
     /// The coordinates on `axes`, and ρ as the last one.
-    pub(super) fn on_axes<T: Element>(rows: Rows<'_, T>, frame: &Frame, axes: &Mat<f64>) -> Self {
+    pub(super) fn on_axes<R: RowSource>(rows: R, frame: &Frame, axes: &Mat<f64>) -> Self {
         let count = axes.ncols();
         let rounded_axes = Mat::from_fn(axes.nrows(), count, |i, j| axes[(i, j)] as f32);
-        let mut coordinates = Self::empty(rows, count + 1, frame);
+        let mut coordinates = Self::empty(&rows, count + 1, frame);
         let stride = coordinates.stride;
         coordinates.norms = coordinates
             .values
             .par_chunks_mut(BLOCK * stride)
-            .zip(rows.values.par_chunks(BLOCK * rows.dim))
-            .flat_map_iter(|(target, block)| {
-                let (projected, norms) = project(block, rows.dim, frame, rounded_axes.as_ref());
+            .enumerate()
+            .flat_map_iter(|(at, target)| {
+                let block = rows.block(block_range(at, rows.len()));
+                let (projected, norms) = project(&block, rows.dim(), frame, rounded_axes.as_ref());
                 arch().dispatch(ToSteps { projected: &projected, count, target, stride });
                 norms
             })
@@ -89,7 +98,7 @@ impl Coordinates {
         coordinates
     }
 
-    fn empty<T: Element>(rows: Rows<'_, T>, numbers: usize, frame: &Frame) -> Self {
+    fn empty<R: RowSource>(rows: &R, numbers: usize, frame: &Frame) -> Self {
         let stride = numbers.next_multiple_of(2 * LANES);
         Self {
             numbers,
@@ -97,8 +106,9 @@ impl Coordinates {
             values: vec![0; rows.len() * stride],
             errors: Vec::new(),
             norms: Vec::new(),
-            samples_dim: rows.dim,
+            samples_dim: rows.dim(),
             unit: frame.unit(),
+            moved: rows.error() * frame.unit(),
         }
     }
 
@@ -122,7 +132,7 @@ impl Coordinates {
             let middle = if use_rest { (rest.middle * STEPS).round() as i16 } else { 0 };
             let error = rest.projection_error + if use_rest { rest.error } else { 0.0 };
             // ρ is rounded to a whole step too.
-            (middle, error * STEPS + 0.5 + ROUNDING_SLACK)
+            (middle, error * STEPS + 0.5 + ROUNDING_SLACK + self.moved)
         };
         rests.iter().map(in_steps).unzip()
     }
@@ -180,9 +190,10 @@ pub(in crate::neighbors) struct Rotation<'a> {
 
 impl<'a> Rotation<'a> {
     /// There must be at least as many rows as numbers in one.
-    pub(in crate::neighbors) fn to_principal_axes<T: Element>(rows: Rows<'_, T>, frame: &'a Frame) -> Self {
-        let axes = principal_axes(rows, &frame.center, frame.scale, rows.dim);
-        assert_eq!(axes.ncols(), rows.dim, "as many axes as numbers");
+    pub(in crate::neighbors) fn to_principal_axes<R: RowSource>(rows: R, frame: &'a Frame) -> Self {
+        let dim = rows.dim();
+        let axes = principal_axes(rows, &frame.center, frame.scale, dim);
+        assert_eq!(axes.ncols(), dim, "as many axes as numbers");
         Self { frame, axes: Mat::from_fn(axes.nrows(), axes.ncols(), |i, j| axes[(i, j)] as f32) }
     }
 
@@ -245,17 +256,19 @@ pub(in crate::neighbors) struct Frame {
 
 impl Frame {
     /// `None` where numbers are too large to be squared, or even subtracted, in double precision.
-    pub(in crate::neighbors) fn of<T: Element>(rows: Rows<'_, T>) -> Option<Self> {
-        let center = column_means(rows);
-        let (squared_norm, entry) = rows
-            .values
-            .par_chunks(BLOCK * rows.dim)
-            .map(|rows| arch().dispatch(Extent { center: &center, rows }))
+    pub(in crate::neighbors) fn of<R: RowSource>(rows: R) -> Option<Self> {
+        let center = column_means(&rows);
+        let (squared_norm, entry) = (0..rows.len().div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|at| {
+                let block = rows.block(block_range(at, rows.len()));
+                arch().dispatch(Extent { center: &center, rows: &block })
+            })
             .reduce(|| (0.0, 0.0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
         let norm = if (1e-200..1e200).contains(&squared_norm) {
             squared_norm.sqrt() * (1.0 + 1e-10)
         } else {
-            entry * (rows.dim as f64).sqrt()
+            entry * (rows.dim() as f64).sqrt()
         };
         // Of numbers below this no square, and so no distance, is other than zero.
         let scale = if norm > 1e-200 { norm.recip() } else { 1.0 };
@@ -422,15 +435,21 @@ fn whole(value: f64) -> (i16, f64) {
 }
 
 /// Means of the columns over some of the rows: any point near the samples serves as centre.
-fn column_means<T: Element>(rows: Rows<'_, T>) -> Vec<f64> {
+fn column_means<R: RowSource>(rows: &R) -> Vec<f64> {
     let sampled = CENTER_ROWS.min(rows.len());
-    let mut means = vec![0.0; rows.dim];
+    let mut means = vec![0.0; rows.dim()];
     for at in 0..sampled {
-        for (mean, value) in means.iter_mut().zip(rows.row(at * rows.len() / sampled)) {
+        let p = at * rows.len() / sampled;
+        for (mean, value) in means.iter_mut().zip(rows.row(p).iter()) {
             *mean += value.to_f64() / sampled as f64;
         }
     }
     means
+}
+
+/// The rows of a block.
+fn block_range(at: usize, rows: usize) -> Range<usize> {
+    at * BLOCK..rows.min((at + 1) * BLOCK)
 }
 
 /// Projects a block of rows; returns their coordinates and norms.
@@ -458,7 +477,7 @@ fn project<T: Element>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neighbors::squared_distance;
+    use crate::neighbors::{Rows, squared_distance};
 
     const DIM: usize = 40;
 
@@ -472,7 +491,7 @@ mod tests {
             for q in 0..p {
                 let differences = coordinates.row(p).iter().zip(coordinates.row(q));
                 let squared: i64 = differences.map(|(&a, &b)| (i64::from(a) - i64::from(b)).pow(2)).sum();
-                let true_distance = squared_distance(rows.row(p), rows.row(q)).sqrt() * coordinates.unit;
+                let true_distance = squared_distance(&rows.row(p), &rows.row(q)).sqrt() * coordinates.unit;
                 let most = true_distance + coordinates.errors[p] + coordinates.errors[q];
                 assert!((squared as f64).sqrt() <= most * (1.0 + 1e-12), "rows {p} and {q}");
             }

@@ -11,6 +11,7 @@
 //!
 //! **Steps.**
 //! 1. `axes`: principal axes of a sample of the rows. Any orthonormal axes keep the result right; good ones make it fast.
+//!    `pooling`: long rows, as images are, are first reduced to sums over blocks of neighboring pixels.
 //! 2. `coordinates`: the short vectors, and how far rounding may have moved them.
 //! 3. `plan`: how many coordinates pay, measured on a few rows; all of them, unrotated, where the data have no main axes.
 //! 4. `order`: rows sorted into leaves of near samples, each with its bounding box; `panels`: their short vectors packed
@@ -34,6 +35,7 @@ mod low_dimensional;
 mod order;
 mod panels;
 mod plan;
+mod pooling;
 mod resume;
 mod tiles;
 
@@ -41,15 +43,16 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::between::search_every_pair;
-use super::{BruteForce, Element, NeighborLists, NeighborSearch, Rows, check_neighbors};
+use super::{BruteForce, NeighborLists, NeighborSearch, RowSource, check_neighbors, with_rows};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::samples::{Norm, Samples, Values};
+use crate::samples::{Norm, Samples};
 use best::{BestLists, Units};
 use coordinates::Frame;
 use order::Leaves;
 use panels::Panels;
 use plan::Plan;
+use pooling::Pooled;
 use resume::Unfinished;
 use tiles::Tiles;
 
@@ -105,6 +108,23 @@ impl ExactSearch {
     }
 }
 
+/// Bytes that the exact search of some samples takes in addition to them, at most; the lists are included.
+pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
+    /// What a neighbor takes while it is searched, and what a list takes.
+    const LIST: (usize, usize) = (64, 128);
+    let coordinates = if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
+        0
+    } else if samples.dim() <= low_dimensional::MOST_DIMENSIONS {
+        samples.dim() * size_of::<f64>()
+    } else {
+        let looked_at =
+            with_rows!(samples, rows => Pooled::of(rows).map_or(samples.dim(), |pooled| pooled.dim()));
+        // As they come, and packed.
+        2 * looked_at * size_of::<i16>()
+    };
+    samples.len() * (coordinates + neighbors * LIST.0 + LIST.1)
+}
+
 /// The lists of a search that may cost what it likes.
 fn found(lists: Option<NeighborLists>) -> NeighborLists {
     lists.unwrap_or_else(|| unreachable!("no cost is too high"))
@@ -115,7 +135,7 @@ fn found(lists: Option<NeighborLists>) -> NeighborLists {
 /// # Complexity
 /// n²m operations in products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
 /// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the
-/// lists, and some blocks a thread.
+/// lists, and some blocks a thread. Of long rows of pixels an eighth of that is enough.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductSearch;
 
@@ -139,39 +159,34 @@ impl ProductSearch {
         monitor: &dyn Monitor,
     ) -> Result<Option<NeighborLists>> {
         check_neighbors(neighbors, samples.len())?;
-        let dim = samples.dim();
         if samples.norm() != Norm::Euclidean {
             return search_every_pair(samples, neighbors, monitor).map(Some);
         }
-        if dim > MOST_DIMENSIONS {
+        if samples.dim() > MOST_DIMENSIONS {
             return BruteForce.search(samples, neighbors, monitor).map(Some);
         }
-        match samples.values() {
-            Values::F32(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-            Values::F64(values) => {
-                search(samples, Rows { values, dim }, neighbors, most_core_seconds, monitor)
-            }
-        }
+        with_rows!(samples, rows => search(samples, rows, neighbors, most_core_seconds, monitor))
     }
 }
 
-fn search<T: Element>(
+fn search<R: RowSource>(
     samples: &Samples<'_>,
-    rows: Rows<'_, T>,
+    rows: R,
     neighbors: usize,
     most_core_seconds: f64,
     monitor: &dyn Monitor,
 ) -> Result<Option<NeighborLists>> {
-    let Some(frame) = Frame::of(rows) else {
+    let plan = match Pooled::of(rows) {
+        Some(pooled) => Frame::of(pooled).map(|frame| Plan::new(rows, pooled, &frame, neighbors)),
+        None => Frame::of(rows).map(|frame| Plan::new(rows, rows, &frame, neighbors)),
+    };
+    let Some(Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves }) = plan else {
         // So large that squares do not fit.
         return BruteForce.search(samples, neighbors, monitor).map(Some);
     };
-    let Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves } = Plan::new(rows, &frame, neighbors);
     let leaves = Leaves::new(&coordinates, leaf_rows);
     coordinates.permute(leaves.order());
-    let units = Units { factor: coordinates.unit, lost: rows.dim as f64 * f64::MIN_POSITIVE };
+    let units = Units { factor: coordinates.unit, lost: rows.dim() as f64 * f64::MIN_POSITIVE };
     let best = BestLists::new(leaves.len(), neighbors, units);
     let (coarse, fine) = match coarse_axes {
         Some(count) => (Panels::of_first(&coordinates, count), Some(coordinates)),

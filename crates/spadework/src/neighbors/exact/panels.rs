@@ -150,7 +150,7 @@ impl Panels {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neighbors::exact::Rows;
+    use crate::neighbors::Rows;
     use crate::neighbors::exact::coordinates::Frame;
     use crate::neighbors::exact::lanes::{LanesTask, dispatch};
 

@@ -4,7 +4,7 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
-use super::Rows;
+use super::RowSource;
 use super::axes::principal_axes;
 use super::coordinates::{Coordinates, Frame};
 use crate::kernels::arch;
@@ -14,6 +14,8 @@ use crate::neighbors::{Element, squared_distance};
 const FEW_DIMENSIONS: usize = 48;
 /// Below this many rows anything is fast.
 const FEW_ROWS: usize = 1000;
+/// Below this many rows, the axes of rows of so many numbers cost more than they save.
+const FEW_LONG_ROWS: (usize, usize) = (4096, 8192);
 /// Fewest and most axes of the fine coordinates. With ρ they fill whole vector registers.
 const FINE_AXES: (usize, usize) = (63, 255);
 /// Numbers of a row per fine axis: making the axes costs as their number, and so does not having them as that of the numbers.
@@ -31,8 +33,8 @@ mod cost {
     pub(super) const SCAN: f64 = 0.3;
     /// Looking at a candidate, and each of its fine coordinates.
     pub(super) const FINE: (f64, f64) = (12.0, 0.08);
-    /// Settling a pair, and each of its numbers.
-    pub(super) const SETTLE: (f64, f64) = (40.0, 0.1);
+    /// Settling a pair; [`Element::SETTLE_NANOSECONDS`](crate::neighbors::Element) says what each of its numbers costs.
+    pub(super) const SETTLE: f64 = 40.0;
 }
 
 /// What comparing a pair by so many coordinates costs in a whole search, what it leaves to do included. (On 200,000 × 128
@@ -55,21 +57,29 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new<T: Element>(rows: Rows<'_, T>, frame: &Frame, neighbors: usize) -> Self {
-        if rows.dim <= FEW_DIMENSIONS || rows.len() < FEW_ROWS {
-            return Self::unrotated(rows, frame);
+    /// A plan for `rows`, by what is `looked_at` in their place: the rows themselves, or shorter ones whose distances never
+    /// exceed theirs.
+    pub(super) fn new<R: RowSource, L: RowSource>(
+        rows: R,
+        looked_at: L,
+        frame: &Frame,
+        neighbors: usize,
+    ) -> Self {
+        let few = rows.len() < FEW_LONG_ROWS.0 && rows.dim() >= FEW_LONG_ROWS.1;
+        if looked_at.dim() <= FEW_DIMENSIONS || rows.len() < FEW_ROWS || few {
+            return Self::unrotated(looked_at, frame);
         }
-        let axes = principal_axes(rows, &frame.center, frame.scale, fine_axes(rows.dim));
-        let coordinates = Coordinates::on_axes(rows, frame, &axes);
-        match best_count(rows, &coordinates, neighbors) {
+        let axes = principal_axes(looked_at, &frame.center, frame.scale, fine_axes(looked_at.dim()));
+        let coordinates = Coordinates::on_axes(looked_at, frame, &axes);
+        match best_count(rows, looked_at, &coordinates, neighbors) {
             Some(count) => Self { coordinates, coarse_axes: Some(count), leaf_rows: 256, near_leaves: 8 },
-            None => Self::unrotated(rows, frame),
+            None => Self::unrotated(looked_at, frame),
         }
     }
 
-    fn unrotated<T: Element>(rows: Rows<'_, T>, frame: &Frame) -> Self {
+    fn unrotated<R: RowSource>(rows: R, frame: &Frame) -> Self {
         // In few dimensions small boxes keep leaves apart; in many nothing does, and looking around costs as the rest.
-        let (leaf_rows, near_leaves) = if rows.dim <= FEW_DIMENSIONS { (128, 6) } else { (256, 2) };
+        let (leaf_rows, near_leaves) = if rows.dim() <= FEW_DIMENSIONS { (128, 6) } else { (256, 2) };
         let coordinates = Coordinates::unrotated(rows, frame);
         Self { coordinates, coarse_axes: None, leaf_rows, near_leaves }
     }
@@ -83,20 +93,28 @@ fn fine_axes(dim: usize) -> usize {
 }
 
 /// The number of coarse axes that should cost least; `None` where unrotated samples cost less.
-fn best_count<T: Element>(rows: Rows<'_, T>, fine: &Coordinates, neighbors: usize) -> Option<usize> {
+fn best_count<R: RowSource, L: RowSource>(
+    rows: R,
+    looked_at: L,
+    fine: &Coordinates,
+    neighbors: usize,
+) -> Option<usize> {
     let trial = AxesTrial::new(fine);
     let probes = PROBES.min(rows.len());
     let survivors: Vec<Vec<usize>> = (0..probes)
         .into_par_iter()
         .map(|index| {
             let p = index * rows.len() / probes;
-            trial.survivors(rows, p, neighbors)
+            let radius = trial.radius(rows, p, neighbors);
+            let mut survivors = trial.survivors(p, radius);
+            survivors.push(unrotated_survivors(looked_at, rows.dim(), p, radius / fine.unit, neighbors));
+            survivors
         })
         .collect();
     let counts = &trial.counts;
     let mean = |at: usize| survivors.iter().map(|of| of[at] as f64).sum::<f64>() / probes as f64;
     let last = counts.len() - 1;
-    let settle = cost::SETTLE.0 + cost::SETTLE.1 * rows.dim as f64;
+    let settle = cost::SETTLE + R::Item::SETTLE_NANOSECONDS * rows.dim() as f64;
     let pairs = rows.len() as f64 / 2.0;
     let rotated = |at: usize| {
         pairs * (cost::SCAN + cost::PRODUCT * (counts[at] + 1) as f64)
@@ -104,9 +122,20 @@ fn best_count<T: Element>(rows: Rows<'_, T>, fine: &Coordinates, neighbors: usiz
             + mean(last) * settle
     };
     // What was spent on the axes so far is spent in either case.
-    let unrotated = pairs * (cost::SCAN + cost::PRODUCT * rows.dim as f64) + 4.0 * neighbors as f64 * settle;
+    let unrotated = pairs * (cost::SCAN + cost::PRODUCT * looked_at.dim() as f64) + mean(last + 1) * settle;
     let best = (0..last).min_by(|&a, &b| rotated(a).total_cmp(&rotated(b)))?;
     (rotated(best) < unrotated).then(|| counts[best])
+}
+
+/// How many rows all coordinates leave as neighbors of row `p`: of shorter rows than the samples, those within the radius.
+fn unrotated_survivors<R: RowSource>(rows: R, dim: usize, p: usize, radius: f64, neighbors: usize) -> usize {
+    if rows.dim() == dim {
+        return 4 * neighbors;
+    }
+    let own = rows.row(p);
+    let reach = radius + 2.0 * rows.error();
+    let near = |&q: &usize| squared_distance(&own, &rows.row(q)) <= reach * reach;
+    (0..rows.len()).filter(near).count()
 }
 
 /// Counts what the lower bound leaves for several numbers of axes.
@@ -150,20 +179,32 @@ impl<'a> AxesTrial<'a> {
         }
     }
 
-    /// For each number of axes, how many rows the lower bound leaves as neighbors of row `p`.
-    fn survivors<T: Element>(&self, rows: Rows<'_, T>, p: usize, neighbors: usize) -> Vec<usize> {
+    /// The lower bounds of row `p` to all others, those for each number of axes together.
+    fn bounds(&self, p: usize) -> Vec<f32> {
         let width = self.counts.len();
-        let mut bounds = vec![0.0_f32; rows.len() * width];
+        let mut bounds = vec![0.0_f32; self.fine.rows() * width];
         arch().dispatch(LowerBounds { trial: self, p, bounds: &mut bounds });
         bounds[p * width..(p + 1) * width].fill(f32::INFINITY);
+        bounds
+    }
+
+    /// About the distance of row `p` to its last neighbor, and the errors of short vectors, in steps.
+    fn radius<R: RowSource>(&self, rows: R, p: usize, neighbors: usize) -> f64 {
+        let (width, bounds) = (self.counts.len(), self.bounds(p));
         let finest = |q: usize| bounds[q * width + width - 1];
         let mut nearest: Vec<usize> = (0..rows.len()).collect();
         let tried = (2 * neighbors).min(rows.len() - 1);
         nearest.select_nth_unstable_by(tried - 1, |&a, &b| finest(a).total_cmp(&finest(b)));
+        let own = rows.row(p);
         let mut distances: Vec<f64> =
-            nearest[..tried].iter().map(|&q| squared_distance(rows.row(p), rows.row(q))).collect();
+            nearest[..tried].iter().map(|&q| squared_distance(&own, &rows.row(q))).collect();
         distances.sort_unstable_by(f64::total_cmp);
-        let radius = distances[neighbors - 1].sqrt() * self.fine.unit + 2.0 * self.fine.errors[p];
+        distances[neighbors - 1].sqrt() * self.fine.unit + 2.0 * self.fine.errors[p]
+    }
+
+    /// For each number of axes, how many rows the lower bound leaves within a radius of row `p`.
+    fn survivors(&self, p: usize, radius: f64) -> Vec<usize> {
+        let (width, bounds) = (self.counts.len(), self.bounds(p));
         let squared_radius = (radius * radius) as f32;
         (0..width)
             .map(|at| bounds.iter().skip(at).step_by(width).filter(|&&bound| bound <= squared_radius).count())
@@ -197,6 +238,7 @@ fn segments(counts: &[usize]) -> impl Iterator<Item = Range<usize>> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::neighbors::Rows;
 
     /// Rows whose first `directions` entries vary a hundred times as much as the others.
     fn rows_along(directions: usize) -> Vec<f32> {
@@ -207,7 +249,7 @@ mod tests {
 
     fn plan(values: &[f32]) -> Plan {
         let rows = Rows { values, dim: 64 };
-        Plan::new(rows, &Frame::of(rows).expect("not too large"), 10)
+        Plan::new(rows, rows, &Frame::of(rows).expect("not too large"), 10)
     }
 
     #[test]

@@ -6,11 +6,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::best::Candidate;
 use super::tiles::Tiles;
 use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::Result;
 use crate::monitor::Monitor;
-use crate::neighbors::Element;
+use crate::neighbors::RowSource;
 use crate::samples::Samples;
 
 /// Which leaves are done.
@@ -56,25 +57,25 @@ impl<'a> Unfinished<'a> {
     }
 
     /// Gives the search what an earlier one has found; which leaves are then done.
-    pub(super) fn take_up<T: Element>(&self, tiles: &mut Tiles<'_, T>) -> LeavesDone {
+    pub(super) fn take_up<R: RowSource>(&self, tiles: &mut Tiles<R>) -> LeavesDone {
         let stored = self.0.stored();
         let done = stored.and_then(|stored| restored(&stored, tiles));
         done.unwrap_or_else(|| LeavesDone::none_of(tiles.leaf_count()))
     }
 
-    pub(super) fn keep_if_due<T: Element>(&self, tiles: &Tiles<'_, T>, done: &LeavesDone) {
+    pub(super) fn keep_if_due<R: RowSource>(&self, tiles: &Tiles<R>, done: &LeavesDone) {
         self.0.keep_if_due(|| state(tiles, done));
     }
 }
 
 /// What the lists and the marks depend on besides the samples: how these were sorted into leaves.
-fn layout<T: Element>(tiles: &Tiles<'_, T>) -> impl ExactSizeIterator<Item = u32> {
+fn layout<R: RowSource>(tiles: &Tiles<R>) -> impl ExactSizeIterator<Item = u32> + use<R> {
     let ends = (0..tiles.leaf_count()).map(|leaf| tiles.leaves.rows(leaf).end as u32);
     let layout: Vec<u32> = tiles.leaves.order().iter().copied().chain(ends).collect();
     layout.into_iter()
 }
 
-fn state<T: Element>(tiles: &Tiles<'_, T>, done: &LeavesDone) -> Vec<u8> {
+fn state<R: RowSource>(tiles: &Tiles<R>, done: &LeavesDone) -> Vec<u8> {
     // Before the lists are copied.
     let marks = [&done.near, &done.compared]
         .map(|marks| marks.iter().map(|mark| u32::from(mark.load(Ordering::Acquire))).collect::<Vec<_>>());
@@ -83,35 +84,38 @@ fn state<T: Element>(tiles: &Tiles<'_, T>, done: &LeavesDone) -> Vec<u8> {
     for marks in marks {
         state.indices(marks.into_iter());
     }
-    let found: Vec<Vec<(f64, u32)>> =
+    let found: Vec<Vec<Candidate>> =
         (0..tiles.leaves.order().len()).map(|p| tiles.best.found_by(p)).collect();
     let all = found.as_slice().concat();
     state.indices(found.iter().map(|found| found.len() as u32));
-    state.indices(all.iter().map(|&(_, index)| index));
-    state.doubles(&all.iter().map(|&(squared_distance, _)| squared_distance).collect::<Vec<_>>());
+    state.indices(all.iter().map(|candidate| candidate.index));
+    state.doubles(&all.iter().map(|candidate| candidate.least).collect::<Vec<_>>());
+    state.doubles(&all.iter().map(|candidate| candidate.most).collect::<Vec<_>>());
     state.into_bytes()
 }
 
 /// Fills the lists; `None`, with nothing changed, where the state is of another layout.
-fn restored<T: Element>(state: &[u8], tiles: &mut Tiles<'_, T>) -> Option<LeavesDone> {
+fn restored<R: RowSource>(state: &[u8], tiles: &mut Tiles<R>) -> Option<LeavesDone> {
     let mut state = StateReader::new(state);
     if !state.indices()?.into_iter().eq(layout(tiles)) {
         return None;
     }
     let (near, compared) = (state.indices()?, state.indices()?);
-    let (lengths, indices, distances) = (state.indices()?, state.indices()?, state.doubles()?);
+    let (lengths, indices) = (state.indices()?, state.indices()?);
+    let (least, most) = (state.doubles()?, state.doubles()?);
     let (leaves, samples) = (tiles.leaf_count(), tiles.leaves.order().len());
     let listed: usize = lengths.iter().map(|&length| length as usize).sum();
     let fits = [near.len(), compared.len()] == [leaves; 2]
         && lengths.len() == samples
-        && [indices.len(), distances.len()] == [listed; 2]
+        && [indices.len(), least.len(), most.len()] == [listed; 3]
         && state.is_at_end();
     if !fits {
         return None;
     }
-    let mut found = distances.into_iter().zip(indices);
+    let bounds = least.into_iter().zip(most);
+    let mut found = bounds.zip(indices).map(|((least, most), index)| Candidate { least, most, index });
     for (p, length) in lengths.into_iter().enumerate() {
-        tiles.best.restore(p, found.by_ref().take(length as usize));
+        tiles.best.restore(p, found.by_ref().take(length as usize).collect());
     }
     let marked = |marks: Vec<u32>| marks.into_iter().map(|mark| AtomicBool::new(mark == 1)).collect();
     (0..leaves).filter(|&leaf| near[leaf] == 1).for_each(|leaf| tiles.refresh_reach(leaf));

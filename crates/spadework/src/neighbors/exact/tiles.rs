@@ -1,16 +1,17 @@
 //! Comparing leaves with leaves.
 
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::best::BestLists;
+use super::best::{BestLists, Candidate};
 use super::coordinates::{Coordinates, squared_norm};
 use super::lanes::{LANES, Lanes, LanesTask, dispatch};
 use super::order::Leaves;
 use super::panels::{FAR, GROUP_BLOCKS, GROUP_ROWS, PACKED_ROWS, Panels};
 use super::plan::pair_nanoseconds;
-use super::{DOUBLE_SLACK, Rows};
+use super::{DOUBLE_SLACK, RowSource};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::{Element, NeighborLists, squared_distance};
@@ -22,13 +23,16 @@ const TILE_NUMBERS: usize = 1 << 17;
 const ESTIMATED_LEAVES: usize = 128;
 /// More than any squared distance between short vectors.
 const EVERYTHING: f64 = 2.1e9;
+/// Rows of at least this many numbers do not stay in the nearer caches: pairs of them are settled slice by slice.
+const LONG_ROW: usize = 8192;
+const SLICE: usize = 2048;
 /// Rows that are put in order before any is settled, for each neighbor wanted.
 const LOOKED_AT_PER_NEIGHBOR: usize = 2;
 
 /// A search in progress: everything in the order of the leaves.
 #[derive(Debug)]
-pub(super) struct Tiles<'a, T> {
-    rows: Rows<'a, T>,
+pub(super) struct Tiles<R> {
+    rows: R,
     coarse: Panels,
     fine: Option<Fine>,
     pub(super) leaves: Leaves,
@@ -82,9 +86,9 @@ impl Fine {
     }
 }
 
-impl<'a, T: Element> Tiles<'a, T> {
+impl<R: RowSource> Tiles<R> {
     pub(super) fn new(
-        rows: Rows<'a, T>,
+        rows: R,
         coarse: Panels,
         fine: Option<Coordinates>,
         leaves: Leaves,
@@ -111,12 +115,20 @@ impl<'a, T: Element> Tiles<'a, T> {
     }
 
     pub(super) fn into_lists(self) -> NeighborLists {
-        self.best.into_lists(self.leaves.order())
+        let rows = self.rows;
+        let distance =
+            |p: u32, q: u32| dispatch(PairDistance { a: &rows.row(p as usize), b: &rows.row(q as usize) });
+        self.best.into_lists(self.leaves.order(), distance)
+    }
+
+    /// Whether pairs are settled slice by slice, those of a leaf with itself and with near ones included.
+    fn in_slices(&self) -> bool {
+        R::Item::HAS_PARTS && self.rows.dim() >= LONG_ROW
     }
 
     /// The sample at a place of the order.
     #[inline(always)]
-    fn sample(&self, place: usize) -> &'a [T] {
+    fn sample(&self, place: usize) -> Cow<'_, [R::Item]> {
         self.rows.row(self.leaves.order()[place] as usize)
     }
 
@@ -131,7 +143,7 @@ impl<'a, T: Element> Tiles<'a, T> {
     /// Compares a leaf with all later ones, as far as they were not near.
     pub(super) fn compare_with_later(&self, leaf: usize, monitor: &dyn Monitor) -> Result<()> {
         let most_columns = TILE_COLUMNS.min(TILE_NUMBERS / self.coarse.numbers());
-        let mut next = leaf + 1;
+        let mut next = if self.in_slices() { leaf } else { leaf + 1 };
         while next < self.leaf_count() {
             check_cancelled(monitor)?;
             let first = next;
@@ -168,7 +180,8 @@ impl<'a, T: Element> Tiles<'a, T> {
 
     /// For which of two leaves the other is still to be searched; `None` where for neither.
     fn sides(&self, leaf: usize, other: usize) -> Option<Sides> {
-        let searched = |of: usize, other: usize| self.near[of].binary_search(&other).is_ok();
+        let searched =
+            |of: usize, other: usize| !self.in_slices() && self.near[of].binary_search(&other).is_ok();
         let sides = Sides { rows: !searched(leaf, other), columns: !searched(other, leaf) };
         ((sides.rows || sides.columns) && !self.apart(leaf, other)).then_some(sides)
     }
@@ -243,30 +256,80 @@ impl<'a, T: Element> Tiles<'a, T> {
     #[inline(always)]
     fn settle<L: Lanes>(&self, lanes: L, p: usize, q: usize, sides: Sides) {
         let (a, b) = (self.sample(p), self.sample(q));
-        let at_least = T::least_squared_distance(lanes, a, b);
+        if R::Item::HAS_PARTS {
+            return self.offer(p, q, R::Item::bounds(R::Item::part(&a, &b), a.len()), sides);
+        }
+        let at_least = R::Item::least_squared_distance(lanes, &a, &b);
         let wanted = |p: usize, wanted: bool| wanted && at_least <= self.best.squared_radius(p);
-        let (for_p, for_q) = (wanted(p, sides.rows), wanted(q, sides.columns));
-        if !(for_p || for_q) {
-            return;
+        let sides = Sides { rows: wanted(p, sides.rows), columns: wanted(q, sides.columns) };
+        if sides.rows || sides.columns {
+            let distance = squared_distance(&a, &b);
+            self.offer(p, q, (distance, distance), sides);
         }
-        let distance = squared_distance(a, b);
+    }
+
+    /// Offers each of two rows the other, on the sides that want it, by bounds of their squared distance.
+    #[inline(always)]
+    fn offer(&self, p: usize, q: usize, (least, most): (f64, f64), sides: Sides) {
         let order = self.leaves.order();
-        if for_p {
-            self.best.offer(p, distance, order[q]);
+        for (p, q, wanted) in [(p, q, sides.rows), (q, p, sides.columns)] {
+            if wanted {
+                let distance = |index: u32| squared_distance(&self.sample(p), &self.rows.row(index as usize));
+                self.best.offer(p, Candidate { least, most, index: order[q] }, distance);
+            }
         }
-        if for_q {
-            self.best.offer(q, distance, order[p]);
+    }
+
+    /// Settles pairs of long rows slice by slice, so that slices of many rows are in the caches together; the nearest first.
+    #[inline(always)]
+    fn settle_in_slices<L: Lanes>(&self, lanes: L, candidates: &[(usize, usize)], sides: Sides) {
+        let may_be_near = |p: usize, q: usize| match &self.fine {
+            Some(fine) => fine.within(lanes, p, q, self.best.radius(p).max(self.best.radius(q))),
+            None => true,
+        };
+        let mut pairs: Vec<(u64, usize, usize)> = Vec::with_capacity(candidates.len());
+        for &(p, q) in candidates {
+            // In a leaf that is compared with itself every pair comes twice; some rows only fill up a block.
+            if p < q && q < self.coarse.rows() && may_be_near(p, q) {
+                pairs.push((0, p, q));
+            }
+        }
+        let dim = self.rows.dim();
+        for first in (0..dim).step_by(SLICE) {
+            let slice = first..dim.min(first + SLICE);
+            for (sum, p, q) in &mut pairs {
+                *sum += R::Item::part(&self.sample(*p)[slice.clone()], &self.sample(*q)[slice.clone()]);
+            }
+        }
+        pairs.sort_unstable();
+        for (sum, p, q) in pairs {
+            self.offer(p, q, R::Item::bounds(sum, dim), sides);
         }
     }
 }
 
+/// The squared distance of two rows, compiled for each instruction set.
+struct PairDistance<'a, T> {
+    a: &'a [T],
+    b: &'a [T],
+}
+
+impl<T: Element> LanesTask for PairDistance<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> f64 {
+        squared_distance(self.a, self.b)
+    }
+}
+
 /// The loop of [`Tiles::search_near`], compiled for each instruction set.
-struct NearSearch<'t, 'a, T> {
-    tiles: &'t Tiles<'a, T>,
+struct NearSearch<'t, R> {
+    tiles: &'t Tiles<R>,
     leaf: usize,
 }
 
-impl<T: Element> LanesTask for NearSearch<'_, '_, T> {
+impl<R: RowSource> LanesTask for NearSearch<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -329,23 +392,24 @@ impl Nearness<'_> {
 
     /// Calls `visit` with every column other than the row itself whose key is at least `low` and below `high`.
     #[inline(always)]
-    fn visit<L: Lanes>(&self, lanes: L, rows: usize, low: i32, high: i32, mut visit: impl FnMut(usize)) {
+    fn visit<L: Lanes>(&self, lanes: L, rows: usize, low: i32, high: i32, mut visit: impl FnMut(usize, i32)) {
         let (low, high) = (lanes.splat(low), lanes.splat(high));
         for (&block, keys) in self.blocks.iter().zip(self.keys) {
-            let keys = lanes.load(keys);
-            let mut mask = lanes.at_least(keys, low) & !lanes.at_least(keys, high);
+            let loaded = lanes.load(keys);
+            let mut mask = lanes.at_least(loaded, low) & !lanes.at_least(loaded, high);
             while mask != 0 {
-                let q = block * LANES + mask.trailing_zeros() as usize;
+                let lane = mask.trailing_zeros() as usize;
+                let q = block * LANES + lane;
                 mask &= mask - 1;
                 if q != self.p && q < rows {
-                    visit(q);
+                    visit(q, keys[lane]);
                 }
             }
         }
     }
 }
 
-impl<T: Element> Tiles<'_, T> {
+impl<R: RowSource> Tiles<R> {
     /// Finds the nearest of a row among some columns whose ε is at most `error`.
     #[inline(always)]
     fn search_among<L: Lanes>(
@@ -361,23 +425,45 @@ impl<T: Element> Tiles<'_, T> {
         // One more for the row itself.
         let threshold = nearness.threshold(lanes, 1 + LOOKED_AT_PER_NEIGHBOR * self.best.neighbors());
         nearest.clear();
-        nearness.visit(lanes, rows, threshold, i32::MAX, |q| {
-            let distance = self.fine.as_ref().map_or(0, |fine| fine.squared_distance(lanes, p, q));
+        nearness.visit(lanes, rows, threshold, i32::MAX, |q, key| {
+            let distance = self.fine.as_ref().map_or(-key, |fine| fine.squared_distance(lanes, p, q));
             nearest.push((distance, q as u32));
         });
         nearest.sort_unstable();
+        if self.in_slices() {
+            return self.shrink_radius(p, nearest);
+        }
         for &(_, q) in nearest.iter() {
             self.consider(lanes, p, q as usize, ONLY_ROW);
         }
         // ⌊‖ẑ_q‖²/2⌋ has been subtracted already.
         let least = self.least_product(p, error);
-        nearness.visit(lanes, rows, least, threshold.max(least), |q| self.consider(lanes, p, q, ONLY_ROW));
+        nearness.visit(lanes, rows, least, threshold.max(least), |q, _| self.consider(lanes, p, q, ONLY_ROW));
+    }
+
+    /// A first radius from rows that seem near; the rows themselves are settled later, with many others.
+    #[inline(always)]
+    fn shrink_radius(&self, p: usize, nearest: &[(i32, u32)]) {
+        let neighbors = self.best.neighbors();
+        let looked_at = &nearest[..nearest.len().min(LOOKED_AT_PER_NEIGHBOR * neighbors)];
+        if looked_at.len() < neighbors {
+            return;
+        }
+        let (row, dim) = (self.sample(p), self.rows.dim());
+        // A loop, which is compiled for the instruction set as this function is.
+        let mut distances: Vec<f64> = Vec::with_capacity(looked_at.len());
+        for &(_, q) in looked_at {
+            let sum = R::Item::part(&row, &self.sample(q as usize));
+            distances.push(R::Item::bounds(sum, dim).1);
+        }
+        let (_, radius, _) = distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp);
+        self.best.shrink(p, *radius);
     }
 }
 
 /// The loop of [`Tiles::compare`], compiled for each instruction set.
-struct TileComparison<'t, 'a, T> {
-    tiles: &'t Tiles<'a, T>,
+struct TileComparison<'t, R> {
+    tiles: &'t Tiles<R>,
     row_blocks: Range<usize>,
     column_blocks: Range<usize>,
     row_least: &'t [[i32; LANES]],
@@ -385,23 +471,25 @@ struct TileComparison<'t, 'a, T> {
     sides: Sides,
 }
 
-impl<T: Element> LanesTask for TileComparison<'_, '_, T> {
+impl<R: RowSource> LanesTask for TileComparison<'_, R> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let rows = self.tiles.coarse.rows();
+        let (rows, in_slices) = (self.tiles.coarse.rows(), self.tiles.in_slices());
         let mut candidates = Vec::new();
         for row_block in self.row_blocks.clone() {
             for first in (0..LANES).step_by(GROUP_ROWS) {
-                candidates.clear();
+                if !in_slices {
+                    candidates.clear();
+                }
                 for (group, column_least) in
                     self.column_least.as_chunks::<GROUP_BLOCKS>().0.iter().enumerate()
                 {
                     let column_block = self.column_blocks.start + group * GROUP_BLOCKS;
                     self.scan(lanes, row_block, first, column_block, column_least, &mut candidates);
                 }
-                for &(p, q) in &candidates {
+                for &(p, q) in candidates.iter().filter(|_| !in_slices) {
                     // Some rows only fill up a block.
                     if p.max(q) < rows {
                         self.tiles.consider(lanes, p, q, self.sides);
@@ -409,10 +497,13 @@ impl<T: Element> LanesTask for TileComparison<'_, '_, T> {
                 }
             }
         }
+        if in_slices {
+            self.tiles.settle_in_slices(lanes, &candidates, self.sides);
+        }
     }
 }
 
-impl<T: Element> TileComparison<'_, '_, T> {
+impl<R: RowSource> TileComparison<'_, R> {
     /// Collects the pairs of some rows and blocks of columns that may be neighbors.
     #[inline(always)]
     fn scan<L: Lanes>(

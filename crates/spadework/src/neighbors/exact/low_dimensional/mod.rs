@@ -40,7 +40,7 @@ use query::{Effort, TreeQuery};
 use tree::Tree;
 
 /// Beyond this dimension boxes rarely pay, and a copy of the samples in double precision takes memory.
-const MOST_DIMENSIONS: usize = 32;
+pub(super) const MOST_DIMENSIONS: usize = 32;
 /// Places searched together.
 const TOGETHER: usize = 64;
 /// Samples that are searched to see whether this way pays.

@@ -1,9 +1,8 @@
 //! Samples sorted into full leaves, and boxes around leaves, around boxes, up to one block of boxes.
 
 use super::kernel::{BoxBounds, Points, WIDTH};
-use crate::neighbors::Element;
-use crate::neighbors::exact::Rows;
-use crate::samples::{Samples, Values};
+use crate::neighbors::{Element, RowSource, with_rows};
+use crate::samples::Samples;
 
 /// From this many rows on, two halves are sorted by two threads.
 const PARALLEL_ROWS: usize = 4096;
@@ -40,33 +39,29 @@ struct Level {
 
 impl Tree {
     pub(super) fn of(samples: &Samples<'_>) -> Self {
-        let dim = samples.dim();
-        match samples.values() {
-            Values::F32(values) => Self::new(Rows { values, dim }),
-            Values::F64(values) => Self::new(Rows { values, dim }),
-        }
+        with_rows!(samples, rows => Self::new(rows))
     }
 
-    fn new<T: Element>(rows: Rows<'_, T>) -> Self {
-        let leaves = rows.len().div_ceil(WIDTH);
-        let mut points = vec![[f64::INFINITY; WIDTH]; leaves * rows.dim];
+    fn new<R: RowSource>(rows: R) -> Self {
+        let (dim, leaves) = (rows.dim(), rows.len().div_ceil(WIDTH));
+        let mut points = vec![[f64::INFINITY; WIDTH]; leaves * dim];
         let mut samples = vec![[NO_SAMPLE; WIDTH]; leaves];
         for (place, p) in sorted(rows).into_iter().enumerate() {
             let (leaf, at) = (place / WIDTH, place % WIDTH);
             samples[leaf][at] = p;
-            for (points, value) in points[leaf * rows.dim..].iter_mut().zip(rows.row(p as usize)) {
+            for (points, value) in points[leaf * dim..].iter_mut().zip(rows.row(p as usize).iter()) {
                 points[at] = value.to_f64();
             }
         }
-        let mut level = Level::around(rows.dim, &samples, points.iter().map(|points| (points, points)));
+        let mut level = Level::around(dim, &samples, points.iter().map(|points| (points, points)));
         let mut levels = Vec::new();
         while level.lowest.len() > 1 {
             let boxes = level.boxes.iter().map(|boxes| (&boxes.lows, &boxes.highs));
-            let above = Level::around(rows.dim, &level.lowest, boxes);
+            let above = Level::around(dim, &level.lowest, boxes);
             levels.push(std::mem::replace(&mut level, above));
         }
         levels.push(level);
-        Self { dim: rows.dim, len: rows.len(), points, samples, levels }
+        Self { dim, len: rows.len(), points, samples, levels }
     }
 
     pub(super) fn dim(&self) -> usize {
@@ -133,14 +128,14 @@ impl Level {
 }
 
 /// The rows in an order in which every leaf, and every node, is full but the last.
-fn sorted<T: Element>(rows: Rows<'_, T>) -> Vec<u32> {
+fn sorted<R: RowSource>(rows: R) -> Vec<u32> {
     let mut keyed: Vec<(f64, u32)> = (0..rows.len() as u32).map(|p| (0.0, p)).collect();
     split(rows, &mut keyed);
     keyed.into_iter().map(|(_, p)| p).collect()
 }
 
 /// Splits at about the median of the coordinate that varies most, until a leaf is left.
-fn split<T: Element>(rows: Rows<'_, T>, members: &mut [(f64, u32)]) {
+fn split<R: RowSource>(rows: R, members: &mut [(f64, u32)]) {
     if members.len() <= WIDTH {
         return;
     }
@@ -152,7 +147,7 @@ fn split<T: Element>(rows: Rows<'_, T>, members: &mut [(f64, u32)]) {
     let middle = members.len().div_ceil(unit).div_ceil(2) * unit;
     let column = most_varying(rows, members);
     for (key, p) in members.iter_mut() {
-        *key = rows.row(*p as usize)[column].to_f64();
+        *key = rows.number(*p as usize, column);
     }
     members.select_nth_unstable_by(middle, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (low, high) = members.split_at_mut(middle);
@@ -165,21 +160,21 @@ fn split<T: Element>(rows: Rows<'_, T>, members: &mut [(f64, u32)]) {
 }
 
 /// The coordinate of largest variance, measured on some of the rows. Any would keep the result right.
-fn most_varying<T: Element>(rows: Rows<'_, T>, members: &[(f64, u32)]) -> usize {
+fn most_varying<R: RowSource>(rows: R, members: &[(f64, u32)]) -> usize {
     let step = members.len().div_ceil(MEASURED_ROWS);
     let measured = members.iter().step_by(step);
     let count = measured.len() as f64;
-    let (mut sums, mut squares) = (vec![0.0; rows.dim], vec![0.0; rows.dim]);
+    let (mut sums, mut squares) = (vec![0.0; rows.dim()], vec![0.0; rows.dim()]);
     let origin = rows.row(members[0].1 as usize);
     for &(_, p) in measured {
-        for (((sum, square), value), origin) in
-            sums.iter_mut().zip(&mut squares).zip(rows.row(p as usize)).zip(origin)
-        {
+        let row = rows.row(p as usize);
+        let numbers = row.iter().zip(origin.iter());
+        for ((sum, square), (value, origin)) in sums.iter_mut().zip(&mut squares).zip(numbers) {
             let value = value.to_f64() - origin.to_f64();
             *sum += value;
             *square += value * value;
         }
     }
     let variance = |column: usize| squares[column] - sums[column] * sums[column] / count;
-    (0..rows.dim).max_by(|&a, &b| variance(a).total_cmp(&variance(b))).unwrap_or(0)
+    (0..rows.dim()).max_by(|&a, &b| variance(a).total_cmp(&variance(b))).unwrap_or(0)
 }

@@ -1,0 +1,56 @@
+//! What a user probably meant: a word that is like the one typed, among those that an error lists as expected.
+//!
+//! clap knows the words of its own enums; kinds of graphs, metrics, probes and corruptions are parsed by their crates.
+
+use std::error::Error as _;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Words that are less alike than this by Jaro's measure are not suggested; clap's own limit for options.
+const ALIKE: f64 = 0.7;
+
+/// The error with the word that was probably meant.
+pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidValue) else { return error };
+    let expected = error.source().map(ToString::to_string).unwrap_or_default();
+    let expected = expected.strip_prefix("expected ").unwrap_or_default();
+    if error.kind() == ErrorKind::ValueValidation
+        && let Some(meant) = similar(typed, expected)
+    {
+        error.insert(ContextKind::SuggestedValue, ContextValue::String(meant));
+    }
+    error
+}
+
+/// `linf:0.1` for `lnif:0.1` where `linf:RADIUS` is expected: the word before the colon is compared, the rest stays.
+fn similar(typed: &str, expected: &str) -> Option<String> {
+    let (word, rest) = typed.split_at(typed.find(':').unwrap_or(typed.len()));
+    let is_choice = |choice: &&str| *choice != "or" && choice.starts_with(|c: char| c.is_ascii_lowercase());
+    let choices = expected.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').filter(is_choice);
+    let choices: Vec<&str> = choices.collect();
+    if choices.contains(&word) {
+        // The word is right; something after it is wrong.
+        return None;
+    }
+    let word = word.to_lowercase();
+    let alike = choices.into_iter().map(|choice| (strsim::jaro(&word, choice), choice));
+    let (_, best) =
+        alike.filter(|(alike, _)| *alike > ALIKE).max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    Some(format!("{best}{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::similar;
+
+    #[test]
+    fn a_mistyped_word_is_recognized() {
+        let graphs = "knn, mutual, pca:D, cknn:DELTA or sparse:density=EDGES";
+        assert_eq!(similar("mutal", graphs).as_deref(), Some("mutual"));
+        assert_eq!(similar("KNN", graphs).as_deref(), Some("knn"));
+        assert_eq!(similar("pca:much", graphs), None, "the word is right; something else is wrong");
+        assert_eq!(similar("lnif:0.1", "linf:RADIUS or l2:RADIUS").as_deref(), Some("linf:0.1"));
+        assert_eq!(similar("zzz", graphs), None);
+        assert_eq!(similar("", graphs), None);
+    }
+}

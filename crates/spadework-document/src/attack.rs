@@ -1,0 +1,47 @@
+//! An attacked network as a document: what `attack --json` prints.
+
+use serde::Serialize;
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.attack/1";
+
+/// What an attack found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttackDocument<'a> {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The network.
+    pub model: String,
+    /// The inputs, as the user named them.
+    pub inputs: &'a str,
+    /// Number of samples.
+    pub samples: usize,
+    /// Share of the samples that are classified correctly.
+    pub clean_accuracy: f64,
+    /// Share of the samples that stay correct under the attack.
+    pub robust_accuracy: f64,
+    /// Samples that were correct and that the attack broke.
+    pub broken: usize,
+    /// `fgsm` or `pgd`.
+    pub attack: &'static str,
+    /// `linf` or `l2`.
+    pub norm: &'static str,
+    /// What the attack increases.
+    pub loss: &'static str,
+    /// Smallest and largest size; the same number twice unless sizes were given per sample.
+    pub epsilon: [f32; 2],
+    /// Steps per start.
+    pub steps: usize,
+    /// Length of a step; null where it follows from the size and the steps.
+    pub step_size: Option<f32>,
+    /// Number of starts.
+    pub restarts: usize,
+    /// Whether starts are random.
+    pub random_start: bool,
+    /// Seed.
+    pub seed: u64,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Version of the program that wrote it.
+    pub version: &'static str,
+}

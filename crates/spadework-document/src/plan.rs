@@ -1,0 +1,85 @@
+//! What a score would take: what `score --plan --json` prints.
+
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.plan/1";
+
+/// What a score would take, estimated from a trial on some of its samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanDocument {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Number of samples.
+    pub samples: usize,
+    /// Numbers per input sample.
+    pub input_dim: usize,
+    /// Numbers per output sample.
+    pub output_dim: usize,
+    /// Neighbors per sample asked for, k.
+    pub neighbors: usize,
+    /// Samples that the trial was made on.
+    pub tried_on: usize,
+    /// Threads.
+    pub threads: usize,
+    /// Expected times.
+    pub seconds: PlannedSeconds,
+    /// Expected memory.
+    pub memory: PlannedMemory,
+    /// How neighbors among the inputs will be searched: `exact`, or `approximate` where `exact` would take too long.
+    pub search: String,
+    /// What the trial says about the connectivity of the output graph.
+    pub connectivity: PlannedConnectivity,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// Wall-clock seconds by stage.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PlannedSeconds {
+    /// Running the model; 0 where outputs are given.
+    pub model: f64,
+    /// Neighbors among the inputs.
+    pub neighbors_input: f64,
+    /// Neighbors among the outputs.
+    pub neighbors_output: f64,
+    /// Building and connecting the graphs.
+    pub graphs: f64,
+    /// Eigenpairs.
+    pub eigen: f64,
+    /// Numerical bounds of the score.
+    pub enclosure: f64,
+    /// Edge and node scores.
+    pub scores: f64,
+    /// All of these.
+    pub total: f64,
+}
+
+/// Bytes by what they are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedMemory {
+    /// The inputs.
+    pub inputs: u64,
+    /// Whether the inputs lie in a mapped file, of which the system keeps in memory what there is room for.
+    pub inputs_mapped: bool,
+    /// The outputs.
+    pub outputs: u64,
+    /// The larger of the two searches, at most.
+    pub search: u64,
+    /// Graphs, eigenvectors and scores.
+    pub graphs: u64,
+    /// All that is there at one time.
+    pub total: u64,
+    /// What the machine can give now, where the system says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub available: Option<u64>,
+}
+
+/// Whether k will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedConnectivity {
+    /// Components of the trial's output graph with the neighbors asked for.
+    pub output_components: usize,
+    /// Neighbors that the trial used.
+    pub neighbors_used: usize,
+}

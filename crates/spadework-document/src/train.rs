@@ -1,0 +1,59 @@
+//! A trained network as a document: what `train --json` prints and its folder keeps.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Name and version of the layout.
+pub const SCHEMA: &str = "spadework.train/1";
+/// Name and version of the layout of what a run was started with.
+pub const RUN_SCHEMA: &str = "spadework.run/1";
+
+/// A finished run. Parameters and epochs are written as the trainer has them (`spadework-nn`).
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What it was started with, also in a file of its own.
+    pub run: &'a RunDocument,
+    /// The parameters of training.
+    pub params: &'a Params,
+    /// Numbers that were trained.
+    pub trained_values: usize,
+    /// One entry per epoch.
+    pub epochs: &'a [Epoch],
+}
+
+/// What a run was started with, so that it can go on: everything but what the checkpoint holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunDocument {
+    /// [`RUN_SCHEMA`].
+    pub schema: String,
+    /// The command.
+    pub command: String,
+    /// Where the command was typed; paths are relative to it.
+    pub folder: Option<String>,
+    /// The architecture, or the file of a network to go on with.
+    pub model: String,
+    /// The training inputs, as the user named them.
+    pub data: String,
+    /// Their labels, where they were named.
+    pub labels: Option<String>,
+    /// The test inputs.
+    pub test: Option<String>,
+    /// Their labels.
+    pub test_labels: Option<String>,
+    /// How many samples were used, where not all.
+    pub limit: Option<NonZeroUsize>,
+    /// Whether inputs are normalized by the mean and deviation of the training inputs.
+    pub normalize: bool,
+    /// The network that scored the samples.
+    pub scorer: Option<PathBuf>,
+    /// The network that was imitated.
+    pub teacher: Option<PathBuf>,
+    /// The file of node scores.
+    pub node_scores: Option<String>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}

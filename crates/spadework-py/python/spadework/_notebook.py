@@ -1,0 +1,136 @@
+"""What a notebook shows of a report: the answer in a sentence, a small table, and the weakest samples with their pictures."""
+
+from __future__ import annotations
+
+import base64
+import html
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ._report import Report
+
+# Flattened images whose shape is known by their size: digits, MNIST, CIFAR-10.
+KNOWN_SHAPES = {64: (8, 8), 784: (28, 28), 3072: (3, 32, 32)}
+# Larger pictures are shown by every other pixel.
+LARGEST = 64
+SIDE = 56
+
+
+def thumbnails(inputs: Any, indices: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """The chosen samples as pictures in `data:` addresses; nothing where samples are not images."""
+    shape = tuple(getattr(inputs, "shape", ()))
+    image_shape = KNOWN_SHAPES.get(int(shape[1])) if len(shape) == 2 else shape[1:]
+    if image_shape is None or len(image_shape) not in (2, 3) or min(image_shape) < 1:
+        return ()
+    is_color = len(image_shape) == 3
+    channels_first = is_color and image_shape[0] in (1, 3)
+    if is_color and not channels_first and image_shape[2] not in (1, 3):
+        return ()
+    try:
+        chosen = np.stack([np.asarray(inputs[int(index)], dtype=np.float64) for index in indices])
+    except (TypeError, ValueError, RuntimeError, KeyError):
+        return ()
+    chosen = chosen.reshape(len(indices), *image_shape)
+    if channels_first:
+        chosen = np.moveaxis(chosen, 1, -1)
+    return tuple(png_address(image if image.ndim == 3 else image[..., None]) for image in chosen)
+
+
+def png_address(image: npt.NDArray[np.float64]) -> str:
+    """An image of shape (height, width, 1 or 3) as a PNG file in a `data:` address, stretched from its least to its largest value."""
+    step = -(-max(image.shape[:2]) // LARGEST)
+    image = image[::step, ::step]
+    low, high = float(np.nanmin(image)), float(np.nanmax(image))
+    pixels = np.nan_to_num((image - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
+    height, width, channels = pixels.shape
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], axis=1)
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    parts = [chunk(b"IHDR", head), chunk(b"IDAT", zlib.compress(rows.tobytes())), chunk(b"IEND", b"")]
+    return "data:image/png;base64," + base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
+
+
+def html_table(titles: Sequence[str], rows: Any) -> str:
+    """A table of plain text."""
+
+    def line(tag: str, cells: Any) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f"<table><thead>{line('th', titles)}</thead><tbody>{body}</tbody></table>"
+
+
+def report_html(report: Report) -> str:
+    parts = [f"<p><b>{html.escape(verdict(report))}</b></p>", html_table(["number", "value", "95 % interval"], numbers(report))]
+    parts += ["<p>weakest samples</p>", pictures(report), html_table(*weakest(report))]
+    parts += [f"<p>note: {html.escape(note)}</p>" for note in report.notes]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def span(share: dict[str, Any]) -> str:
+    return f"{100 * share['lower']:.1f} – {100 * share['upper']:.1f}" if "lower" in share else ""
+
+
+def verdict(report: Report) -> str:
+    """The best evidence that the report has, in a sentence."""
+    known = report.document.get("estimates", {})
+    robust, overlap = known.get("robust_accuracy"), known.get("overlap")
+    if robust is not None:
+        size = report.document["probe"]["probe"].split(":")[:2]
+        return f"Under attacks of {' '.join(size)}, an estimated {percent(robust['estimate'])} ({span(robust)}) stay right."
+    if overlap is not None:
+        share = f"{percent(overlap['estimate'])} ({span(overlap)}) of the input neighbors stay neighbors; larger is more robust."
+        return f"{share} No model was run, so this says nothing about a given attack."
+    return f"SPADE score {report.model_score:.6g}; larger is less robust, for models of one kind on the same data."
+
+
+def numbers(report: Report) -> list[tuple[str, str, str]]:
+    known = report.document.get("estimates", {})
+    titles = {
+        "accuracy": "accuracy",
+        "robust_accuracy": "estimated robust accuracy",
+        "survived": "survived (upper bound)",
+        "overlap": "neighborhood overlap",
+    }
+    rows = [(title, percent(known[key]["estimate"]), span(known[key])) for key, title in titles.items() if known.get(key)]
+    interval = "" if report.interval is None else f"{report.interval.lower:.6g} – {report.interval.upper:.6g}"
+    rows.append(("SPADE score", f"{report.model_score:.6g}", interval))
+    return [*rows, ("samples", f"{len(report.node_scores):,}", ""), ("neighbors", str(report.neighbors), "")]
+
+
+def weakest(report: Report) -> tuple[list[str], list[list[Any]]]:
+    """Titles and rows of the weakest samples."""
+    beside = {"margin": report.margins, "fragility": report.fragility, "overlap": report.overlap}
+    columns = {"score": report.node_scores, **{name: found for name, found in beside.items() if found is not None}}
+    has_labels = report.labels is not None
+    rows = [
+        [rank, index, *([word] if has_labels else []), *(f"{column[index]:.4g}" for column in columns.values())]
+        for rank, (index, word) in enumerate(report._top_with_words(), start=1)
+    ]
+    return ["rank", "sample", *(["label"] if has_labels else []), *columns], rows
+
+
+def pictures(report: Report) -> str:
+    """The weakest samples side by side, where they are images."""
+    if not report.thumbnails:
+        return ""
+    figure = (
+        '<figure style="display:inline-block;margin:2px;text-align:center"><img src="{}" alt="sample {}" width="{}" '
+        'style="image-rendering:pixelated"><figcaption>#{}{}</figcaption></figure>'
+    )
+    shown = zip(report.thumbnails, report._top_with_words())
+    captions = [(picture, index, "" if word is None else f": {html.escape(str(word))}") for picture, (index, word) in shown]
+    return "".join(figure.format(picture, index, SIDE, index, label) for picture, index, label in captions)

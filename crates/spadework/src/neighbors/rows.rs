@@ -1,0 +1,165 @@
+//! Rows as searches read them: where they lie, if searches are compiled for their type, otherwise a few at a time in single
+//! precision, which holds them exactly.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::{Element, squared_by};
+use crate::samples::{Samples, Values};
+
+/// Rows that are looked at one by one or in blocks: samples, or what was made of them.
+pub(crate) trait RowSource: Copy + Send + Sync {
+    /// What the rows are made of.
+    type Item: Element;
+
+    fn len(&self) -> usize;
+
+    /// Numbers of a row.
+    fn dim(&self) -> usize;
+
+    /// Some rows, one after the other.
+    fn block(&self, rows: Range<usize>) -> Cow<'_, [Self::Item]>;
+
+    #[inline(always)]
+    fn row(&self, p: usize) -> Cow<'_, [Self::Item]> {
+        self.block(p..p + 1)
+    }
+
+    /// One number of a row.
+    #[inline(always)]
+    fn number(&self, p: usize, column: usize) -> f64 {
+        self.row(p)[column].to_f64()
+    }
+
+    /// How far a row may be from the one it stands for; distances between those never exceed the distances of the samples.
+    fn error(&self) -> f64 {
+        0.0
+    }
+
+    /// No number is larger than this, by size.
+    fn most(&self) -> f64 {
+        (0..self.len()).into_par_iter().map(|p| Self::Item::most(&self.row(p))).reduce(|| 0.0, f64::max)
+    }
+}
+
+/// The numbers of some samples, row after row, in memory as they are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a, T> {
+    pub(crate) values: &'a [T],
+    pub(crate) dim: usize,
+}
+
+impl<T: Element> RowSource for Rows<'_, T> {
+    type Item = T;
+
+    fn len(&self) -> usize {
+        self.values.len() / self.dim
+    }
+
+    #[inline(always)]
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    #[inline(always)]
+    fn block(&self, rows: Range<usize>) -> Cow<'_, [T]> {
+        Cow::Borrowed(&self.values[rows.start * self.dim..rows.end * self.dim])
+    }
+}
+
+/// Samples in a precision that holds all their numbers. Where they are of that precision, nothing is copied; otherwise what is
+/// asked for is, and no more.
+macro_rules! in_precision {
+    ($name:ident, $type:ty, $method:ident, $about:literal) => {
+        #[doc = $about]
+        #[derive(Debug, Clone, Copy)]
+        pub(crate) struct $name<'a> {
+            values: &'a Values<'a>,
+            dim: usize,
+        }
+
+        impl<'a> $name<'a> {
+            pub(crate) fn of(samples: &'a Samples<'_>) -> Self {
+                Self { values: samples.values(), dim: samples.dim() }
+            }
+        }
+
+        impl RowSource for $name<'_> {
+            type Item = $type;
+
+            fn len(&self) -> usize {
+                self.values.len() / self.dim
+            }
+
+            #[inline(always)]
+            fn dim(&self) -> usize {
+                self.dim
+            }
+
+            #[inline]
+            fn block(&self, rows: Range<usize>) -> Cow<'_, [$type]> {
+                self.values.$method(rows.start * self.dim..rows.end * self.dim)
+            }
+
+            #[inline]
+            fn number(&self, p: usize, column: usize) -> f64 {
+                self.values.get(p * self.dim + column)
+            }
+        }
+    };
+}
+in_precision!(Singles, f32, singles, "Samples of single precision, or of a type that it holds.");
+in_precision!(Doubles, f64, doubles, "Samples of any type.");
+
+/// Evaluates an expression with the rows of samples. It is compiled for bytes, single and double precision: every further type
+/// would add as much code as all others.
+macro_rules! with_rows {
+    ($samples:expr, $rows:ident => $body:expr) => {
+        match $samples.values() {
+            $crate::samples::Values::U8(values) => {
+                let $rows = $crate::neighbors::Rows { values: &values[..], dim: $samples.dim() };
+                $body
+            }
+            $crate::samples::Values::F64(_) => {
+                let $rows = $crate::neighbors::Doubles::of($samples);
+                $body
+            }
+            _ => {
+                let $rows = $crate::neighbors::Singles::of($samples);
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_rows;
+
+/// Evaluates an expression with the rows of two samples, which may be of different types.
+macro_rules! with_both_rows {
+    ($first:expr, $second:expr, ($a:ident, $b:ident) => $body:expr) => {
+        match ($first.values(), $second.values()) {
+            ($crate::samples::Values::U8(a), $crate::samples::Values::U8(b)) => {
+                let $a = $crate::neighbors::Rows { values: &a[..], dim: $first.dim() };
+                let $b = $crate::neighbors::Rows { values: &b[..], dim: $second.dim() };
+                $body
+            }
+            ($crate::samples::Values::F64(_), _) | (_, $crate::samples::Values::F64(_)) => {
+                let ($a, $b) =
+                    ($crate::neighbors::Doubles::of($first), $crate::neighbors::Doubles::of($second));
+                $body
+            }
+            _ => {
+                let ($a, $b) =
+                    ($crate::neighbors::Singles::of($first), $crate::neighbors::Singles::of($second));
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_both_rows;
+
+/// ‖x_p − x_q‖² of two samples, as the searches have it.
+pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
+    with_rows!(samples, rows => squared_by(samples.norm(), &rows.row(p), &rows.row(q)))
+}
