@@ -79,7 +79,11 @@ impl Element {
 
     /// Whether the core takes such elements as they are.
     pub(crate) fn is_native(self) -> bool {
-        self.values(&[]).is_some()
+        match self {
+            Element::U8 | Element::I8 | Element::I16 => true,
+            Element::F16 | Element::Bf16 | Element::F32 | Element::F64 => true,
+            Element::Bool | Element::U16 | Element::U32 | Element::U64 | Element::I32 | Element::I64 => false,
+        }
     }
 
     /// Elements in the machine's own order as the core takes them, without a copy; `None` where it does not take such, or

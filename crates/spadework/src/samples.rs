@@ -257,7 +257,7 @@ impl<'a> Samples<'a> {
     /// ```
     /// use spadework::Samples;
     /// let samples = Samples::from_u8(2, 2, vec![0, 255, 51, 102])?;
-    /// assert_eq!(samples.values().all_singles(), [0.0, 1.0, 0.2, 0.4]);
+    /// assert_eq!(*samples.values().all_singles(), [0.0, 1.0, 0.2, 0.4]);
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn from_u8(len: usize, dim: usize, values: impl Into<Cow<'a, [u8]>>) -> Result<Self> {

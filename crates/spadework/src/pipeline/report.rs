@@ -144,7 +144,7 @@ pub struct Construction {
 pub fn bytes_after_search(samples: usize, neighbors: usize) -> usize {
     const VECTORS: usize = 500;
     const EDGE: usize = 45;
-    samples * (VECTORS + neighbors * EDGE)
+    samples * (VECTORS + neighbors.min(samples) * EDGE)
 }
 
 /// Wall-clock time by stage.

@@ -122,7 +122,7 @@ pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
         // As they come, and packed.
         2 * looked_at * size_of::<i16>()
     };
-    samples.len() * (coordinates + neighbors * LIST.0 + LIST.1)
+    samples.len() * (coordinates + neighbors.min(samples.len()) * LIST.0 + LIST.1)
 }
 
 /// The lists of a search that may cost what it likes.
