@@ -10,6 +10,11 @@ use crate::batch::Variant;
 use crate::error::Error;
 use crate::margins::leads_of;
 
+/// A model that is run on rows: as many rows of outputs come back, or an error of its own.
+pub trait RunRows<E>: FnMut(&Samples<'_>) -> Result<Samples<'static>, E> {}
+
+impl<E, M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>> RunRows<E> for M {}
+
 /// A model, how often it was run, and how far the work is.
 pub(crate) struct BlackBox<'a, M> {
     pub(crate) model: M,
@@ -26,7 +31,26 @@ pub(crate) struct BlackBox<'a, M> {
     pub(crate) variants: Option<BTreeMap<usize, Variant>>,
 }
 
-impl<M> BlackBox<'_, M> {
+impl<'a, M> BlackBox<'a, M> {
+    /// A model that is to be run in so many rounds. Copies that break samples are kept in `variants`, where there is one.
+    pub(crate) fn new(
+        model: M,
+        monitor: &'a dyn Monitor,
+        rounds: u64,
+        variants: Option<BTreeMap<usize, Variant>>,
+    ) -> Self {
+        Self {
+            model,
+            monitor,
+            evaluations: 0,
+            output_dim: None,
+            batches: 0,
+            rounds_done: 0,
+            rounds,
+            variants,
+        }
+    }
+
     /// A round in which nothing is left to do.
     pub(crate) fn skip_round<E: From<Error>>(&mut self) -> Result<(), E> {
         check_cancelled(self.monitor).map_err(Error::from)?;
@@ -42,7 +66,7 @@ impl<M> BlackBox<'_, M> {
         dim: usize,
     ) -> Result<Samples<'static>, E>
     where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+        M: RunRows<E>,
     {
         let outputs = self.any_outputs(rows, dim)?;
         if outputs.dim() < 2 {
@@ -58,7 +82,7 @@ impl<M> BlackBox<'_, M> {
         dim: usize,
     ) -> Result<Samples<'static>, E>
     where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+        M: RunRows<E>,
     {
         let count = rows.len() / dim;
         let outputs = (self.model)(&Samples::from_f32(count, dim, rows).map_err(Error::from)?)?;
@@ -85,7 +109,7 @@ impl<M> BlackBox<'_, M> {
         samples: &[usize],
     ) -> Result<Vec<f64>, E>
     where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+        M: RunRows<E>,
     {
         let seen = self.variants.is_some().then(|| rows.clone());
         let outputs = self.outputs(rows, dim)?;

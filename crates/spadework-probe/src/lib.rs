@@ -28,6 +28,7 @@ mod task;
 
 pub use accuracy::{accuracy, correct, predictions};
 pub use batch::{ProbedSample, Scatter, Variant};
+pub use black_box::RunRows;
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use grid::{ChannelOrder, Grid};

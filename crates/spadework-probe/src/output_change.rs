@@ -12,7 +12,7 @@ use spadework::monitor::Monitor;
 use spadework::random::{PROBE_COPIES, Purpose, stream_at};
 use spadework::samples::Values;
 
-use crate::black_box::BlackBox;
+use crate::black_box::{BlackBox, RunRows};
 use crate::copies::Range;
 use crate::error::Error;
 use crate::probe::{PROBES, ProbeParams, gathered};
@@ -65,31 +65,19 @@ pub struct OutputChange {
 /// assert!((found.samples[0].change * found.spread - 0.4).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn probe_regressor<E: From<Error>, M>(
+pub fn probe_regressor<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     outputs: &Samples<'_>,
     model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
-) -> Result<ProbedOutputs, E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<ProbedOutputs, E> {
     params.check()?;
     monitor.begin(PROBES);
     let chosen = params.chosen(inputs.len());
     let batches = chosen.chunks(BATCH);
     let rounds = batches.len() as u64 * (params.probes as u64 + 1);
-    let mut model = BlackBox {
-        model,
-        monitor,
-        evaluations: 0,
-        output_dim: None,
-        batches: 0,
-        rounds_done: 0,
-        rounds,
-        variants: None,
-    };
+    let mut model = BlackBox::new(model, monitor, rounds, None);
     let spread = spread_of(outputs);
     let range = range_of(inputs);
     let mut samples = Vec::with_capacity(chosen.len());
@@ -114,10 +102,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The largest change of every sample.
-    fn run<E: From<Error>, M>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E>
-    where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-    {
+    fn run<E: From<Error>, M: RunRows<E>>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E> {
         let start = model.any_outputs(self.rows.to_vec(), self.dim)?;
         let mut rngs: Vec<ChaCha8Rng> = self.indices.iter().map(|&index| self.rng(index)).collect();
         let mut signs: Vec<Vec<bool>> =

@@ -90,15 +90,7 @@ impl Enclosure {
     }
 }
 
-impl std::fmt::Display for EnclosureMethod {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            EnclosureMethod::Dense => "dense",
-            EnclosureMethod::Residual => "residual",
-            EnclosureMethod::Inertia => "inertia",
-        })
-    }
-}
+words! { written EnclosureMethod { Dense = "dense", Residual = "residual", Inertia = "inertia" } }
 
 /// λ_1 from below: the Rayleigh quotient less what rounding may have added to it.
 pub(super) fn lower_end(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpairs) -> f64 {

@@ -62,12 +62,7 @@ pub(super) fn eigenpairs(
         }
         block = PowerBlock::new(problem, block.advanced(corrections))?;
     }
-    Err(Error::NotConverged {
-        what: "the power iteration",
-        iterations: params.max_iterations,
-        residuals: reached,
-        tolerance: params.tolerance,
-    })
+    Err(params.not_converged("the power iteration", reached))
 }
 
 /// L_Y-orthonormal Ritz vectors with their values, largest first.
@@ -114,15 +109,8 @@ impl<'p> PowerBlock<'p> {
         let correction = |(panel, vectors): (usize, &Panel)| {
             let residual = self.problem.residual(vectors, self.values_of(panel));
             let (correction, info) = self.problem.solver().solve_panel(&residual, &SOLVE);
-            if info.converged(&SOLVE) {
-                return Ok(correction);
-            }
-            Err(Error::NotConverged {
-                what: "a solve with the output Laplacian",
-                iterations: info.iterations,
-                residuals: vec![info.residual],
-                tolerance: SOLVE.tolerance,
-            })
+            info.check("a solve with the output Laplacian", &SOLVE)?;
+            Ok(correction)
         };
         self.vectors.iter().enumerate().map(correction).collect()
     }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Element, NeighborLists, NeighborSearch, check_neighbors, ordered, squared_by};
+use super::{Element, NeighborLists, NeighborSearch, ordered, squared_by};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::samples::{Norm, Samples, Values};
@@ -15,13 +15,7 @@ use crate::samples::{Norm, Samples, Values};
 pub struct BruteForce;
 
 impl NeighborSearch for BruteForce {
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
-        check_neighbors(neighbors, samples.len())?;
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         match samples.values() {
             Values::F32(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
             Values::F64(values) => search(values, samples.dim(), samples.norm(), neighbors, monitor),
