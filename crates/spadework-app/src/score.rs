@@ -98,7 +98,7 @@ pub struct Scored {
 impl Scored {
     /// What a reader of the result must know.
     pub fn notes(&self) -> &[Note] {
-        &self.document.notes
+        &self.document.made.notes
     }
 
     pub(crate) fn samples(&self) -> ScoredSamples<'_> {
@@ -167,8 +167,7 @@ pub(crate) fn score_and<A: Addition>(
     let ScoreRequest { data, params, .. } = request;
     let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
-    let runner =
-        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), &session);
     let reading = Instant::now();
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
@@ -197,7 +196,7 @@ pub(crate) fn score_and<A: Addition>(
     let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
     document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
     document.facts.output_change = output_change;
-    document.request.task = data.task.to_string();
+    document.made.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
@@ -206,20 +205,20 @@ pub(crate) fn score_and<A: Addition>(
     }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.name = sides.model_name();
-    document.model = sides.model.cloned();
-    document.corruption = sides.corruption.cloned();
+    document.sources.model = sides.model.cloned();
+    document.sources.corruption = sides.corruption.cloned();
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     document.timings.model_s = running.as_secs_f64();
     document.timings.probes_s = probing.as_secs_f64();
     document.timings.total_s = began.elapsed().as_secs_f64();
 
     // Everything is written.
     if folder.is_some() {
-        document.command.clone_from(&request.origin.command);
+        document.made.command.clone_from(&request.origin.command);
     }
     if folder.is_some() || addition.needs_data() {
-        document.data = sides.document();
+        document.sources.data = sides.document();
     }
     let mut scored =
         Scored { report, facts, labels: sides.labels.clone(), ids: sides.ids.clone(), probes, document };
@@ -356,7 +355,7 @@ fn add_extras(
     let samples = sides.paired()?;
     if let (true, Some(samples)) = (extras.interval, &samples) {
         let set = ModelSet::from(samples.clone());
-        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, monitor)?;
+        let found = intervals(&set, &[document.spectrum.model_score], SUBSAMPLES, &params, monitor)?;
         notes::about_subsamples(found.grown, document.neighbors.used, session);
         document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }

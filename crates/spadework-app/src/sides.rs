@@ -280,7 +280,7 @@ pub(crate) fn with_sides<T>(
 ) -> Result<T, Failure> {
     let inputs = Inputs::load(&data.inputs, data.corruption, params, session)?;
     let given = inputs.view()?;
-    let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), session);
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let made = work(&Sides::new(data, &inputs, given, &outputs, session)?)?;
     spadework_io::check_mapped_files()?;

@@ -149,15 +149,7 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) ids: IdsArgs,
-    #[command(flatten)]
-    pub(crate) corruption: CorruptionArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) graphs: SaveGraphsArgs,
+    pub(crate) scored: ScoredArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
@@ -171,6 +163,21 @@ pub(crate) struct ScoreArgs {
     pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
+}
+
+/// One model, the names of its samples, and where its result goes.
+#[derive(Debug, Args)]
+pub(crate) struct ScoredArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
 }
 
 /// What is scored and how.

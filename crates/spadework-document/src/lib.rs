@@ -19,13 +19,17 @@ pub mod layers;
 pub mod moved;
 pub mod new_samples;
 mod note;
+mod parts;
 pub mod probe;
 mod request;
 pub mod score;
 pub mod select;
 pub mod stages;
+mod stored;
 pub mod sweep;
 
 pub use error::{Error, Result};
 pub use note::Note;
+pub use parts::{MadeDocument, MethodDocument, SettingsDocument, SourcesDocument, SpectrumDocument};
 pub use request::{RequestDocument, solver_named};
+pub use stored::StoredDocument;

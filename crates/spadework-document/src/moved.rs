@@ -1,6 +1,7 @@
 //! Samples whose neighborhoods changed from one model's outputs to another's: what `select --moved --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::estimates::ShareDocument;
 use crate::note::Note;
@@ -38,12 +39,12 @@ pub struct MovedDocument {
 }
 
 /// A sample and how much of its neighborhood it kept.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedNodeDocument {
     /// The sample, counted from 0.
     pub index: usize,
     /// Its label, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<i64>,
     /// The share of its neighbors before that are its neighbors after.
     pub overlap: f64,

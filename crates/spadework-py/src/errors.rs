@@ -67,10 +67,22 @@ impl Failure {
     }
 }
 
-impl From<CoreError> for Failure {
-    fn from(error: CoreError) -> Self {
-        Self { argument: None, error: Cause::Core(error) }
-    }
+/// What is wrong with files, and with calls that the application refuses, is a `ValueError`.
+macro_rules! from_errors {
+    ($($name:ident: $error:ty => $cause:expr;)+) => {
+        $(impl From<$error> for Failure {
+            fn from($name: $error) -> Self {
+                Self { argument: None, error: $cause }
+            }
+        })+
+    };
+}
+
+from_errors! {
+    error: CoreError => Cause::Core(error);
+    exception: PyErr => Cause::Raised(exception);
+    error: FileError => Cause::File(error.to_string());
+    failure: AppFailure => Cause::File(failure.message(Voice::Python));
 }
 
 impl From<ProbeError> for Failure {
@@ -83,18 +95,6 @@ impl From<ProbeError> for Failure {
     }
 }
 
-impl From<AppFailure> for Failure {
-    fn from(failure: AppFailure) -> Self {
-        Self { argument: None, error: Cause::File(failure.message(Voice::Python)) }
-    }
-}
-
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        Self { argument: None, error: Cause::File(error.to_string()) }
-    }
-}
-
 impl From<ModelFileError> for Failure {
     fn from(error: ModelFileError) -> Self {
         match error {
@@ -103,12 +103,6 @@ impl From<ModelFileError> for Failure {
             }
             error => Self { argument: None, error: Cause::File(error.to_string()) },
         }
-    }
-}
-
-impl From<PyErr> for Failure {
-    fn from(exception: PyErr) -> Self {
-        Self { argument: None, error: Cause::Raised(exception) }
     }
 }
 

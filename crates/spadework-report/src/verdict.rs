@@ -3,6 +3,7 @@
 //! The best number that a result has leads: the estimated robust accuracy where the model was probed, otherwise accuracy and
 //! neighborhood overlap. The SPADE score comes last, because between networks it follows attacks poorly.
 
+use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::probe::ProbeDocument;
 use spadework_document::score::ScoreDocument;
@@ -10,9 +11,6 @@ use spadework_probe::{Probe, ProbeNorm};
 
 use crate::charts::short;
 use crate::page::{Headline, percent, short_percent};
-
-/// Of a normal distribution, what 95 % lie within.
-const NORMAL_95: f64 = 1.96;
 
 /// The answer, what it rests on, and what would say more.
 #[derive(Debug, Clone)]
@@ -34,15 +32,7 @@ impl Verdict {
 
 /// A share of so many samples with its 95 % interval after Wilson, which stays within 0 and 1.
 pub(crate) fn share_interval(share: f64, samples: usize) -> Option<(f64, f64)> {
-    if samples == 0 {
-        return None;
-    }
-    let n = samples as f64;
-    let square = NORMAL_95 * NORMAL_95;
-    let middle = (share + square / (2.0 * n)) / (1.0 + square / n);
-    let half = NORMAL_95 / (1.0 + square / n) * (share * (1.0 - share) / n + square / (4.0 * n * n)).sqrt();
-    // Rounding must not push an end past a share of nothing or of all.
-    Some(((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0)))
+    ShareDocument::of_part(share, samples).map(|share| (share.lower, share.upper))
 }
 
 /// The interval of the estimated robust accuracy: that of the document, which knows how far the search came; of the samples alone
@@ -165,7 +155,7 @@ fn unprobed(document: &ScoreDocument) -> String {
         (Some(only), None) | (None, Some(only)) => format!("Not tested against attacks: {only}."),
         (None, None) => format!(
             "Not tested against attacks: the SPADE score is {}, and nothing else is known.",
-            short(document.model_score)
+            short(document.spectrum.model_score)
         ),
     }
 }
@@ -179,7 +169,7 @@ fn limits_without_probes(document: &ScoreDocument) -> Vec<String> {
                 .to_owned(),
         );
     }
-    limits.push(match &document.model {
+    limits.push(match &document.sources.model {
         Some(_) => "To estimate the accuracy under attack, add --probe linf:EPS to the command.".to_owned(),
         None => "No model was run, so this says nothing about a given attack. With an ONNX file: --model FILE --probe linf:EPS."
             .to_owned(),
@@ -243,7 +233,7 @@ fn spade_score(
     let baseline = permuted.map_or_else(String::new, |score| format!("; permuted baseline {}", short(score)));
     Headline {
         name: "SPADE score λ₁".to_owned(),
-        value: short(document.model_score),
+        value: short(document.spectrum.model_score),
         range: range.unwrap_or_default(),
         bar: String::new(),
         note: format!("larger stretches the data more; passing the inputs on scores 1{baseline}"),
@@ -280,8 +270,8 @@ fn bar(part: f64, interval: Option<(f64, f64)>) -> String {
     )
 }
 
-/// 10,000 rather than 10000.
-pub(crate) fn grouped(count: usize) -> String {
+/// `10,000` rather than `10000`.
+pub fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut written = String::new();
     for (at, digit) in digits.chars().enumerate() {

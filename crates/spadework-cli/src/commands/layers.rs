@@ -43,9 +43,9 @@ fn to_text(document: &LayersDocument) -> String {
     format!(
         "model       {}\nsamples     {}, {} numbers in\nneighbors   {} for all layers\n\n{}",
         document.model.file,
-        document.samples,
-        document.input_dim,
-        document.neighbors.used,
+        document.settings.samples,
+        document.settings.input_dim,
+        document.settings.neighbors.used,
         table(&heading, rows)
     )
 }

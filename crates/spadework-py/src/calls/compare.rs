@@ -5,8 +5,9 @@ use pyo3::types::{PyDict, PyList};
 use spadework::pipeline::{Comparison, Intervals, SUBSAMPLES, intervals, permuted_score};
 use spadework::{Manifold, Model, ModelSet, SpadeParams, compare as compare_models};
 use spadework_app::Known;
+use spadework_document::StoredDocument;
 use spadework_document::comparison::CompareDocument;
-use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
+use spadework_document::score::{ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_probe::SampleFacts;
 
@@ -66,8 +67,10 @@ pub(crate) fn compare<'py>(
         comparison.reorder(&ranking.order);
         let mut document = CompareDocument::new(&comparison, &facts, labels.as_ref(), TOP)?;
         ranking.tell(&mut document);
-        document.request.task = task.to_string();
-        add_intervals(&mut document, &comparison, subsamples.as_ref());
+        document.made.request.task = task.to_string();
+        if let Some(subsamples) = &subsamples {
+            document.set_intervals(subsamples, &comparison);
+        }
         add_extras(&mut document, &comparison, &models, &params, &extras, watch)?;
         Ok((comparison, facts, document))
     })?;
@@ -103,23 +106,8 @@ fn subsamples(
         return Ok(None);
     }
     let used = comparison.models[0].report.diagnostics.connection.used;
-    let mut scores = vec![0.0; comparison.models.len()];
-    for model in &comparison.models {
-        scores[model.given] = model.report.model_score.0;
-    }
+    let scores = comparison.scores_as_given();
     Ok(Some(intervals(models, &scores, SUBSAMPLES, &params.clone().with_neighbors(used), watch)?))
-}
-
-/// Intervals of the SPADE scores, where there are some.
-fn add_intervals(document: &mut CompareDocument, comparison: &Comparison, found: Option<&Intervals>) {
-    let Some(found) = found else { return };
-    let given = |at: usize| comparison.models[at].given;
-    for (at, model) in document.models.iter_mut().enumerate() {
-        model.facts.interval = Some(IntervalDocument::of(found, given(at)));
-    }
-    for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
-        pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
-    }
 }
 
 /// Reference points and indices, where asked for.
@@ -131,7 +119,7 @@ fn add_extras(
     extras: &Extras,
     watch: &Watch,
 ) -> Result<(), Failure> {
-    let params = params.clone().with_neighbors(document.neighbors.used);
+    let params = params.clone().with_neighbors(document.settings.neighbors.used);
     if extras.references {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, watch)

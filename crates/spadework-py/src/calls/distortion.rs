@@ -8,6 +8,7 @@ use spadework::pipeline::{
 };
 use spadework::scores::Distortion;
 use spadework::{ManifoldPair, evaluate};
+use spadework_document::StoredDocument;
 use spadework_document::distortion::DistortionDocument;
 use spadework_document::score::ScoreDocument;
 

@@ -8,6 +8,7 @@ use spadework::pipeline::{AverageIndices, SUBSAMPLES, intervals, permuted_score}
 use spadework::{
     Graph, Manifold, ManifoldPair, ModelSet, PairedSamples, Samples, SpadeParams, SpadeReport, evaluate,
 };
+use spadework_document::StoredDocument;
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_probe::{SampleFacts, SampleSignals};
@@ -138,7 +139,7 @@ pub(crate) fn score<'py>(
         let facts = SampleFacts::of(&report, &signals)?;
         let mut document = document(&report, labels.as_ref(), inputs.zip(outputs), &params, &extras, watch)?;
         document.set_facts(&facts, &report.node_scores, labels.as_ref());
-        document.request.task = task.to_string();
+        document.made.request.task = task.to_string();
         Ok((report, facts, document))
     })?;
     let result = PyDict::new(py);
@@ -170,7 +171,7 @@ fn document(
     }
     if let (true, Some(samples)) = (extras.interval, samples) {
         let set = ModelSet::from(samples);
-        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, watch)?;
+        let found = intervals(&set, &[document.spectrum.model_score], SUBSAMPLES, &params, watch)?;
         document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }
     Ok(document)

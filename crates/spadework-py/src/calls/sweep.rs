@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 use spadework::SpadeParams;
 use spadework::pipeline::sweep as sweep_models;
+use spadework_document::StoredDocument;
 use spadework_document::sweep::SweepDocument;
 
 use super::compare::NamedRows;
