@@ -50,6 +50,8 @@ pub mod panics;
 mod source;
 mod stream;
 mod table;
+#[cfg(test)]
+mod testing;
 
 pub use dataset::Dataset;
 pub use digest::{digest, digest_bytes, graph_digest, is_digest, outdated_digest};
