@@ -86,7 +86,7 @@ pub fn embed(request: &EmbedRequest<'_>, observer: &dyn Observer) -> Result<Embe
     let embeddings = with_threads(params.threads, || embeddings(&made.graphs, &eigen, session.monitor()))
         .map_err(with_argument)?;
     let mut document = document(request, &embeddings);
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     let embedded = Embedded { embeddings, labels, document };
     match request.file {
         Some((path, EmbeddingFormat::Csv)) => write_bytes(path, embedded.csv().as_bytes())?,
@@ -158,9 +158,7 @@ fn document(request: &EmbedRequest<'_>, embeddings: &[Embedding]) -> EmbedDocume
         dims: request.dims,
         seed: request.params.seed,
         embeddings: embeddings.iter().map(one).collect(),
-        request: (&request.params).into(),
-        notes: Vec::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        made: (&request.params).into(),
     }
 }
 

@@ -33,8 +33,7 @@ impl<'a> ModelOutputs<'a> {
         params: &SpadeParams,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
-        let runner =
-            ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+        let runner = ModelRunner::new(&data.run, params, given.array(), session);
         let models = data
             .models
             .iter()

@@ -114,7 +114,7 @@ pub struct Scored {
 impl Scored {
     /// What a reader of the result must know.
     pub fn notes(&self) -> &[Note] {
-        &self.document.notes
+        &self.document.made.notes
     }
 
     pub(crate) fn samples(&self) -> ScoredSamples<'_> {
@@ -188,8 +188,7 @@ pub(crate) fn score_and<A: Addition>(
     let needs_dense = request.extras.interval.then_some("interval");
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
-    let runner =
-        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), &session);
     let reading = Instant::now();
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
@@ -228,7 +227,7 @@ pub(crate) fn score_and<A: Addition>(
     document.set_label_facts(sides.labels.as_ref(), &facts, margins);
     document.facts.output_change = output_change;
     document.facts.variants = variants.as_ref().map(|variants| variants.document.clone());
-    document.request.task = data.task.to_string();
+    document.made.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
@@ -237,20 +236,20 @@ pub(crate) fn score_and<A: Addition>(
     }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.name = sides.model_name();
-    document.model = sides.model.cloned();
-    document.corruption = sides.corruption.cloned();
+    document.sources.model = sides.model.cloned();
+    document.sources.corruption = sides.corruption.cloned();
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     document.timings.model_s = running.as_secs_f64();
     document.timings.probes_s = probing.as_secs_f64();
     document.timings.total_s = began.elapsed().as_secs_f64();
 
     // Everything is written.
     if folder.is_some() {
-        document.command.clone_from(&request.origin.command);
+        document.made.command.clone_from(&request.origin.command);
     }
     if folder.is_some() || addition.needs_data() {
-        document.data = sides.document();
+        document.sources.data = sides.document();
     }
     let mut scored = Scored {
         report,
@@ -426,7 +425,7 @@ fn add_extras(
         let set = ModelSet::from(samples.clone());
         let monitor =
             Resuming::new(session, || format!("{} {}", sides.input.digest(), sides.output.digest()));
-        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
+        let found = intervals(&set, &[document.spectrum.model_score], SUBSAMPLES, &params, &monitor)?;
         notes::about_subsamples(found.grown, document.neighbors.used, session);
         document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }

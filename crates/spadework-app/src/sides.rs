@@ -376,7 +376,7 @@ pub(crate) fn with_sides<T>(
 ) -> Result<T, Failure> {
     let inputs = Inputs::load(&data.inputs, data.corruption, params, session)?;
     let given = inputs.view()?;
-    let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), session);
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let sides = Sides::new(data, &inputs, given, &outputs, session)?;
     let made = work(&sides).map_err(|failure| sides.naming_array(failure))?;

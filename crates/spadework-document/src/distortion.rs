@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use spadework::SpadeReport;
 use spadework::pipeline::{EdgeDistances, MeasuredDistortion, MeasuredPair};
 use spadework::scores::{
@@ -13,13 +14,15 @@ use spadework::scores::{
 
 use crate::note::Note;
 use crate::request::RequestDocument;
-use crate::score::{FullSpectrumDocument, NeighborsDocument, indented_json};
+use crate::score::{FullSpectrumDocument, NeighborsDocument};
+use crate::stored::indented_json;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.distortion/2";
 
 /// Distances of pairs, boundaries, and the bounds of both.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct DistortionDocument {
     /// [`SCHEMA`].
@@ -65,7 +68,6 @@ pub struct DistortionDocument {
     /// The distance between the graphs as a whole.
     pub riemannian: RiemannianDocument,
     /// Every edge of the input graph, where asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all_edges: Option<AllEdgesDocument>,
     /// The parameters asked for, from which the result can be made again.
     pub request: RequestDocument,
@@ -126,6 +128,7 @@ pub struct DistanceDocument {
 }
 
 /// A pair that was asked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct PairDocument {
     /// One sample.
@@ -133,7 +136,6 @@ pub struct PairDocument {
     /// The other.
     pub q: u32,
     /// Where it is an edge of the input graph.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// By hops.
     pub geodesic: DistanceDocument,
@@ -159,12 +161,12 @@ pub struct CutDocument {
 }
 
 /// One label on either side of a boundary.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct CutLabelDocument {
     /// The label.
     pub label: i64,
     /// Its name, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Samples of it on the smaller side.
     pub inside: usize,

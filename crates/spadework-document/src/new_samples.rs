@@ -1,6 +1,7 @@
 //! New samples against a scored model, as a document: what `score --reference --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::note::Note;
 
@@ -50,6 +51,7 @@ pub struct ReferenceDocument {
 }
 
 /// A new sample and its score.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewNodeDocument {
     /// The sample, counted from 0.
@@ -59,6 +61,5 @@ pub struct NewNodeDocument {
     /// Part of the reference samples with a lower score.
     pub quantile: f64,
     /// Its label in words, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
