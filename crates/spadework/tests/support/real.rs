@@ -6,6 +6,7 @@ use std::path::Path;
 
 use flate2::read::{DeflateDecoder, GzDecoder};
 
+#[allow(unused_imports, reason = "not every test that shares these files reads real data")]
 pub(crate) use super::data_folder::folder;
 
 /// Files in the folder.
