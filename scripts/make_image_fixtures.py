@@ -3,7 +3,8 @@
 
 usage: python scripts/make_image_fixtures.py
 
-images/color has two classes, images/gray has none; color.npy and gray.npy are what Pillow reads from them, as bytes.
+images/color has two classes, images/gray has none; color.npy and gray.npy are what Pillow reads from them, as bytes, and sized.npy is
+what it makes of the color ones with the shorter side resized to 6 pixels and 5 × 5 pixels cut from the center.
 """
 
 from __future__ import annotations
@@ -55,10 +56,26 @@ def gray(folder: Path, rng: np.random.Generator) -> None:
     np.save(folder.parent / "gray.npy", np.stack(expected).astype(np.uint8))
 
 
+def sized(folder: Path, resize: int = 6, crop: int = 5) -> None:
+    """What torchvision's Resize and CenterCrop do to an image of Pillow's."""
+
+    def prepared(file: Path) -> np.ndarray:
+        image = Image.open(file).convert("RGB")
+        width, height = image.size
+        short = min(width, height)
+        image = image.resize((resize * width // short, resize * height // short), Image.Resampling.BILINEAR)
+        left, top = (round((extent - crop) / 2) for extent in image.size)
+        return np.asarray(image.crop((left, top, left + crop, top + crop))).transpose(2, 0, 1)
+
+    files = sorted(file for file in folder.glob("*/*") if file.suffix != ".txt")
+    np.save(folder.parent / "sized.npy", np.stack([prepared(file) for file in files]))
+
+
 def main() -> None:
     rng = np.random.default_rng(7)
     color(FIXTURES / "images" / "color", rng)
     gray(FIXTURES / "images" / "gray", rng)
+    sized(FIXTURES / "images" / "color")
 
 
 if __name__ == "__main__":

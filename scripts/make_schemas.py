@@ -32,6 +32,7 @@ DOCUMENTS = [
     ("select", "SelectDocument", "SCHEMA", "`select --json`"),
     ("moved", "MovedDocument", "SCHEMA", "`select --moved --json`"),
     ("check", "CheckDocument", "SCHEMA", "`check --json`"),
+    ("plan", "PlanDocument", "SCHEMA", "`score --plan --json`"),
     ("distortion", "DistortionDocument", "SCHEMA", "`distortion --json`"),
     ("embed", "EmbedDocument", "SCHEMA", "`embed --json`"),
     ("graphs", "ConstructionsDocument", "SCHEMA", "`graphs --json`"),

@@ -177,6 +177,8 @@ def numbers(folder):
     document = json.loads((folder / "result.json").read_text())
     for field in ("timings", "command", "made_from"):
         document.pop(field, None)
+    for model in document.get("models", []):
+        model.pop("total_s", None)
     return document, {table.name: table.read_bytes() for table in sorted(folder.glob("*.csv"))}
 
 

@@ -196,7 +196,6 @@ impl Usage {
                 "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
                 voice.argument("task", "embedding")
             ),
-            Usage::Script { reason } => reason.clone(),
             Usage::VariantsWithoutClasses => format!(
                 "{} counts how often samples change their class, and the outputs of the model are not classes; {} says that they are",
                 voice.name("probe_with"),
@@ -299,7 +298,8 @@ impl Usage {
             Usage::NoPageOf { schema } => {
                 format!("expected a result of score, compare, sweep or layers, got schema `{schema}`")
             }
-            Usage::UnknownWord { reason }
+            Usage::Script { reason }
+            | Usage::UnknownWord { reason }
             | Usage::BrokenStage { reason }
             | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {

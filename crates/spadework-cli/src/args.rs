@@ -175,7 +175,7 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
     /// Print what the run would take (time by stage, memory, search, whether k may grow) and end: a few of the samples are scored
-    #[arg(long, conflicts_with = "reference")]
+    #[arg(long, help_heading = "Output", conflicts_with = "reference")]
     pub(crate) plan: bool,
 }
 

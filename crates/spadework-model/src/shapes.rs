@@ -407,7 +407,12 @@ impl<'a> Context<'a> {
             let [input, stride] = [input[at + 2] as i128, strides[at] as i128];
             let window = (kernel[at] as i128 - 1) * dilations[at] as i128 + 1;
             if let "SAME_UPPER" | "SAME_LOWER" = auto {
-                let missing = (((input + stride - 1) / stride - 1) * stride + window - input).max(0);
+                let missing = ((input + stride - 1) / stride - 1) * stride + window - input;
+                // onnxruntime then moves the windows of pools to the middle, which the standard does not say.
+                if missing < -1 {
+                    return Err(format!("with `auto_pad` {auto} and strides that leave out numbers").into());
+                }
+                let missing = missing.max(0);
                 let (less, more) = (missing / 2, missing - missing / 2);
                 let both = if auto == "SAME_UPPER" { (less, more) } else { (more, less) };
                 (pads[at], pads[count + at]) = (both.0 as i64, both.1 as i64);

@@ -142,6 +142,22 @@ fn several_values_come_out_of_one_run() {
     assert_near(&both[1], &array("mlp", "a1"), "a1");
 }
 
+/// `moved` is made of x + offset, `features` of x alone.
+#[test]
+fn several_inputs_take_the_columns_of_a_row() {
+    let table = |text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.csv");
+        std::fs::write(&path, text).unwrap();
+        load(&path.display().to_string()).unwrap()
+    };
+    let both = table("1,2,3,4,0.5,0,-1,2\n5,6,7,8,-5,1,1,1\n");
+    let sums = table("1.5,2,2,6\n0,7,8,9\n");
+    let run =
+        |rows: &Dataset, output: &str| open("two_sided").outputs(rows, &named(output), &Silent).unwrap();
+    assert_near(&run(&both, "moved"), &run(&sums, "features"), "x + offset");
+}
+
 #[test]
 fn one_of_several_outputs_and_inputs() {
     assert_near(&outputs("two_sided", &RunOptions::default()), &array("two_sided", "logits"), "the first");
@@ -150,7 +166,7 @@ fn one_of_several_outputs_and_inputs() {
     let refused = |options: &RunOptions| refusal_of("two_sided", &rows(), options);
     assert_eq!(
         refused(&named("moved")),
-        "output `moved` needs the inputs `x`, `offset`, but only one can be given"
+        "output `moved` needs the inputs `x`, `offset`, which take 8 numbers together, one input after the other; got rows of 4"
     );
     assert_eq!(
         refused(&named("gone")),

@@ -89,6 +89,8 @@ def build(folder: Path) -> Path:
     np.savez(folder / "lenets.npz", **{f"e0.{i}": first + 0.1 * i * rng.normal(size=first.shape).astype(np.float32) for i in range(5)})
     nearest = kneighbors_graph(inputs, 10)
     scipy.sparse.save_npz(folder / "cora_adjacency.npz", scipy.sparse.csr_matrix(nearest.maximum(nearest.T)))
+    words = scipy.sparse.random(TEST, 200, density=0.1, random_state=0, format="csr") + scipy.sparse.eye(TEST, 200, k=-5, format="csr")
+    scipy.sparse.save_npz(folder / "tfidf.npz", scipy.sparse.csr_matrix(words))
     score = ["score", "--quiet", "--inputs", "X.npy", "--labels", "y.npy"]
     spadework(*score, "--outputs", "Y.npy", "--out", "results", cwd=folder)
     spadework(*score, "--model", "net.onnx", "--probe", "linf:0.1", "--probe-samples", "20", "--out", "results/main", cwd=folder)

@@ -41,6 +41,7 @@ CALLS = {
         ["check", *X, *Y, *LABELS, "--min-accuracy", "50%", "--max-score", "1e6"],
         ["check", *X, *NET, *LABELS, *PROBE, "--baseline", "results", "--max-drop", "2%", "--min-robust-accuracy", "99%"],
     ],
+    "plan": [["score", *X, *Y, "--plan"]],
     "distortion": [["distortion", *X, *Y, *LABELS, "--all-edges", "--out", "distances"]],
     "embed": [["embed", *X, *Y], ["embed", *X, *Y, "--output", "coordinates.csv"]],
     "graphs": [["graphs", *X, *Y], ["graphs", *X, *Y, "--connectivity", "error"]],

@@ -109,13 +109,17 @@ impl StateWriter {
     /// Appends numbers in single precision.
     pub fn singles(&mut self, values: &[f32]) {
         self.length(values.len());
-        values.iter().for_each(|value| self.0.extend_from_slice(&value.to_le_bytes()));
+        for value in values {
+            self.0.extend_from_slice(&value.to_le_bytes());
+        }
     }
 
     /// Appends numbers in double precision.
     pub fn doubles(&mut self, values: &[f64]) {
         self.length(values.len());
-        values.iter().for_each(|value| self.0.extend_from_slice(&value.to_le_bytes()));
+        for value in values {
+            self.0.extend_from_slice(&value.to_le_bytes());
+        }
     }
 
     fn length(&mut self, length: usize) {

@@ -92,7 +92,7 @@ impl Values<'_> {
         fn of<T: Number + Ord>(values: &[T]) -> [f64; 2] {
             // What numbers stand for grows with them.
             let (least, largest) = (values.iter().copied().min(), values.iter().copied().max());
-            [least.map_or(f64::INFINITY, |v| v.number()), largest.map_or(f64::NEG_INFINITY, |v| v.number())]
+            [least.map_or(f64::INFINITY, Number::number), largest.map_or(f64::NEG_INFINITY, Number::number)]
         }
         let widened = |[least, largest]: [f64; 2], value: f64| [least.min(value), largest.max(value)];
         match self {
@@ -409,6 +409,7 @@ impl<'a> Samples<'a> {
 
 /// The shape, the norm and the numbers as they are kept.
 impl Identity for Samples<'_> {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "one closure serves every type")]
     fn feed(&self, take: &mut dyn FnMut(&[u8])) {
         take(
             format!("{} {} {:?} {:?}", self.len, self.dim, self.norm, std::mem::discriminant(&self.values))
@@ -418,14 +419,14 @@ impl Identity for Samples<'_> {
     }
 }
 
-/// Gives the bytes of numbers away, some thousand at a time.
+/// Gives the bytes of numbers away, two thousand at a time.
 fn feed_numbers<T: Copy, const N: usize>(
     values: &[T],
     bytes: impl Fn(T) -> [u8; N],
     take: &mut dyn FnMut(&[u8]),
 ) {
-    const CHUNK: usize = 4096;
-    let mut buffer = vec![[0; N]; CHUNK];
+    const CHUNK: usize = 2048;
+    let mut buffer = [[0; N]; CHUNK];
     for chunk in values.chunks(CHUNK) {
         for (into, &value) in buffer.iter_mut().zip(chunk) {
             *into = bytes(value);

@@ -206,7 +206,7 @@ fn a_label_beyond_the_outputs_is_named() {
     let scene = Scene::empty();
     let inputs = Random::new(4).points(300);
     let logits: Vec<f32> = inputs.chunks(3).flat_map(|row| [row[0], 1.0 - row[0], 0.2]).collect();
-    let mut labels: Vec<i64> = logits.chunks(3).map(|row| if row[0] >= row[1] { 0 } else { 1 }).collect();
+    let mut labels: Vec<i64> = logits.chunks(3).map(|row| i64::from(row[0] < row[1])).collect();
     scene.write("x.npy", floats(3, &inputs));
     scene.write("y.npy", floats(3, &logits));
     scene.write("good.npy", integers(&labels));

@@ -8,7 +8,9 @@ use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_uppe
 use faer::{Mat, MatRef, Par, Side};
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair};
+use super::{
+    EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, Pencil, RitzPair, condition_at_least,
+};
 use crate::error::{Error, Result};
 use crate::laplacian::Laplacian;
 use crate::laplacian::panel::{Panel, zeros};
@@ -28,7 +30,7 @@ pub(super) fn eigenpairs(
 ) -> Result<GeneralizedEigenpairs> {
     check_cancelled(monitor)?;
     check_memory(problem)?;
-    let failed = || not_converged(vec![f64::INFINITY; params.eigenpairs], params.tolerance);
+    let failed = || not_converged(vec![f64::INFINITY; params.eigenpairs], params.tolerance, None);
     let factor = grounded(problem.right()).llt(Side::Lower).map_err(|_| failed())?;
     let lower = factor.L();
     let spectrum = symmetric_eigen(whitened(problem, lower).as_ref()).ok_or_else(failed)?;
@@ -49,7 +51,8 @@ pub(super) fn eigenpairs(
         .collect();
     if pairs.iter().any(|pair| pair.residual > params.tolerance * pair.value) {
         let residuals = pairs.iter().map(RitzPair::relative_residual).collect();
-        return Err(not_converged(residuals, params.tolerance));
+        let condition = pairs.first().and_then(|pair| condition_at_least(problem, &pair.vector));
+        return Err(not_converged(residuals, params.tolerance, condition));
     }
     check_cancelled(monitor)?;
     let info = EigenInfo { method: EigenMethod::Dense, iterations: 0 };
@@ -60,7 +63,7 @@ pub(super) fn eigenpairs(
 pub(super) fn eigenvalues(problem: &dyn Pencil, monitor: &dyn Monitor) -> Result<Vec<f64>> {
     check_cancelled(monitor)?;
     check_memory(problem)?;
-    let failed = || not_converged(vec![f64::INFINITY], 0.0);
+    let failed = || not_converged(vec![f64::INFINITY], 0.0, None);
     let factor = grounded(problem.right()).llt(Side::Lower).map_err(|_| failed())?;
     let spectrum = symmetric_eigen(whitened(problem, factor.L()).as_ref()).ok_or_else(failed)?;
     check_cancelled(monitor)?;
@@ -72,13 +75,13 @@ fn check_memory(problem: &dyn Pencil) -> Result<()> {
     check_room("a dense eigenproblem", problem.nodes().saturating_mul(problem.nodes()).saturating_mul(5))
 }
 
-fn not_converged(residuals: Vec<f64>, tolerance: f64) -> Error {
+fn not_converged(residuals: Vec<f64>, tolerance: f64, condition: Option<f64>) -> Error {
     Error::NotConverged {
         what: "the dense eigenvalue decomposition",
         iterations: 0,
         residuals,
         tolerance,
-        condition: None,
+        condition,
     }
 }
 

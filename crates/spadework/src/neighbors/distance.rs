@@ -2,8 +2,7 @@
 
 use pulp::Simd;
 
-use super::{RowSource, with_rows};
-use crate::samples::{Norm, Number, Samples};
+use crate::samples::{Norm, Number};
 
 /// A number that samples are made of.
 pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
@@ -205,11 +204,6 @@ pub(super) fn folded(lanes: [f64; LANES]) -> f64 {
     // Keeps the compiler from breaking the whole loop into the pairs of this sum.
     let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
     ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-}
-
-/// ‖x_p − x_q‖² of two samples, as the searches have it.
-pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
-    with_rows!(samples, rows => squared_by(samples.norm(), &rows.row(p), &rows.row(q)))
 }
 
 /// The square of ‖a − b‖ by any norm, in double precision and a fixed order. Squares order numbers as these do, to the last bit,

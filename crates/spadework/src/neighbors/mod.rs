@@ -14,10 +14,10 @@ pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
 pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
-pub use distance::squared_distance_between;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
 pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub use method::SearchMethod;
+pub use rows::squared_distance_between;
 pub(crate) use rows::{Doubles, RowSource, Rows, Singles, with_both_rows, with_rows};
 pub use sparse::SparseRows;
 

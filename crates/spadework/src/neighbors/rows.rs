@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Element;
+use super::{Element, squared_by};
 use crate::samples::{Samples, Values};
 
 /// Rows that are looked at one by one or in blocks: samples, or what was made of them.
@@ -158,3 +158,8 @@ macro_rules! with_both_rows {
     };
 }
 pub(crate) use with_both_rows;
+
+/// ‖x_p − x_q‖² of two samples, as the searches have it.
+pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
+    with_rows!(samples, rows => squared_by(samples.norm(), &rows.row(p), &rows.row(q)))
+}

@@ -329,18 +329,18 @@ impl<R: RowSource> WithSimd for Joining<'_, R> {
         let index = own.unwrap_or(u32::MAX);
         let mut nearest: Vec<Neighbor> = Vec::with_capacity(neighbors + 1);
         let mut chosen_by = Vec::new();
-        for q in 0..reference.len() {
+        for (q, reach) in reach.iter().enumerate() {
             if own == Some(q as u32) {
                 continue;
             }
             let other = reference.row(q);
             let farthest = if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
             let at_least = R::Item::least_squared_by(norm, simd, row, &other);
-            if at_least > farthest && at_least > reach[q].0 {
+            if at_least > farthest && at_least > reach.0 {
                 continue;
             }
             let distance = squared_by(norm, row, &other);
-            if ordered(&(distance, index), &reach[q]).is_le() {
+            if ordered(&(distance, index), reach).is_le() {
                 chosen_by.push(q as u32);
             }
             let candidate = (distance, q as u32);
