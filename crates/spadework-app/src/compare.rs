@@ -125,7 +125,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let ranking = known.ranked(request.rank_by)?;
     let (facts, probes, changes) = (ranking.sorted(facts), ranking.sorted(probes), ranking.sorted(changes));
     comparison.reorder(&ranking.order);
-    let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
+    let mut document = CompareDocument::new(&comparison, &facts, sides.known.labels.as_ref(), request.top)?;
     for (model, change) in document.models.iter_mut().zip(changes) {
         model.facts.output_change = change;
     }
@@ -158,8 +158,8 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
         comparison,
         facts,
         probes,
-        labels: sides.labels.clone(),
-        ids: sides.ids.clone(),
+        labels: sides.known.labels.clone(),
+        ids: sides.known.ids.clone(),
         document,
     };
     if let Some(folder) = folder {
@@ -286,7 +286,7 @@ fn probe(
         if kind == OutputKind::Numbers {
             return Ok(None);
         }
-        let probes = prober.run(&file.file, kind, sides.labels.as_ref(), request.top);
+        let probes = prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top);
         probes.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(probes).collect()
@@ -305,7 +305,7 @@ fn move_outputs(
             return Ok(None);
         };
         let outputs = &sides.set.models()[model.given].outputs;
-        let found = prober.move_outputs(&file.file, outputs, sides.target_spread, request.top);
+        let found = prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top);
         found.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(change).collect()
@@ -386,7 +386,7 @@ fn write_page(
         outputs: &outputs,
         columns: &columns,
         shown: Shown {
-            ids: sides.ids.as_deref(),
+            ids: sides.known.ids.as_deref(),
             columns: sides.input.columns(),
             pictures: request.page.pictures,
             ..Shown::default()

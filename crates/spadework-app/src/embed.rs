@@ -79,7 +79,7 @@ pub fn embed(request: &EmbedRequest<'_>, observer: &dyn Observer) -> Result<Embe
     let (made, labels) = with_sides(data, params, &session, |sides| {
         let made = graphs_of(&sides.pair, params, &KeepNothing, session.monitor())
             .map_err(|error| Failure::of_evaluation(error, params))?;
-        Ok((made, sides.labels.clone()))
+        Ok((made, sides.known.labels.clone()))
     })?;
     notes::about_graphs(&made.diagnostics, made.graphs.nodes(), &session);
     let eigen = params.eigen_params().with_eigenpairs(request.dims);

@@ -143,8 +143,7 @@ fn document(
         nodes: indices.iter().map(node).collect(),
         indices,
         seed: request.params.seed,
-        notes: session.notes(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        written: session.notes().into(),
     }
 }
 

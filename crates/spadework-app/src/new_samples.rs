@@ -117,7 +117,7 @@ pub fn score_new_samples(
     note_scores(&known.document, &scores, &session);
     let mut document = document(request, &known.document, &scores, labels.as_ref(), began);
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.written.notes = session.notes();
     let scored = NewlyScored { scores, labels, document };
     if let Some(folder) = folder {
         scored.write(&folder)?;
@@ -336,9 +336,8 @@ fn document(
         far_inputs: scores.far_inputs.len(),
         far_outputs: scores.far_outputs.len(),
         top_nodes: scores.node_scores.top(request.top).into_iter().map(node).collect(),
-        notes: Vec::new(),
+        written: Vec::new().into(),
         total_s: began.elapsed().as_secs_f64(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
 

@@ -221,10 +221,10 @@ pub(crate) fn score_and<A: Addition>(
     let margins = request.probes.known_margins().or(margins.as_deref());
     let facts = sample_facts(&report, &sides, request, margins)?;
     addition.note(&facts, &session);
-    let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
-    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
-    document.set_ids(sides.ids.as_deref());
-    document.set_label_facts(sides.labels.as_ref(), &facts, margins);
+    let mut document = ScoreDocument::new(&report, sides.known.labels.as_ref(), request.top)?;
+    document.set_facts(&facts, &report.node_scores, sides.known.labels.as_ref());
+    document.set_ids(sides.known.ids.as_deref());
+    document.set_label_facts(sides.known.labels.as_ref(), &facts, margins);
     document.facts.output_change = output_change;
     document.facts.variants = variants.as_ref().map(|variants| variants.document.clone());
     document.made.request.task = data.task.to_string();
@@ -254,8 +254,8 @@ pub(crate) fn score_and<A: Addition>(
     let mut scored = Scored {
         report,
         facts,
-        labels: sides.labels.clone(),
-        ids: sides.ids.clone(),
+        labels: sides.known.labels.clone(),
+        ids: sides.known.ids.clone(),
         probes,
         variants,
         document,
@@ -339,7 +339,7 @@ fn probe(
     let (Some(prober), Some(model)) = (prober, sides.model) else { return Ok(None) };
     match sides.output_kind(request.data.task) {
         None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
-        Some(kind) => prober.run(&model.file, kind, sides.labels.as_ref(), request.top).map(Some),
+        Some(kind) => prober.run(&model.file, kind, sides.known.labels.as_ref(), request.top).map(Some),
     }
 }
 
@@ -360,7 +360,8 @@ fn vary(
         ModelRunner { options: &data.run, threads: params.threads, inputs: Some(&sides.input), session };
     let (prepared, _) = runner.prepare(&model.file)?;
     let monitor = session.monitor();
-    let about = RunFacts { labels: sides.labels.as_ref(), top: request.top, seed: params.seed, monitor };
+    let about =
+        RunFacts { labels: sides.known.labels.as_ref(), top: request.top, seed: params.seed, monitor };
     let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
     with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
         .map(Some)
@@ -378,7 +379,7 @@ fn move_outputs(
     if sides.output_kind(request.data.task) != Some(OutputKind::Numbers) {
         return Ok(None);
     }
-    prober.move_outputs(&model.file, outputs, sides.target_spread, request.top).map(Some)
+    prober.move_outputs(&model.file, outputs, sides.known.target_spread, request.top).map(Some)
 }
 
 /// Accuracy, margins and fragility of the samples.

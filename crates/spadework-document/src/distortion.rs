@@ -12,8 +12,7 @@ use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
 
-use crate::note::Note;
-use crate::request::RequestDocument;
+use crate::parts::MadeDocument;
 use crate::score::{FullSpectrumDocument, NeighborsDocument};
 use crate::stored::indented_json;
 use spadework_io::Labels;
@@ -69,12 +68,9 @@ pub struct DistortionDocument {
     pub riemannian: RiemannianDocument,
     /// Every edge of the input graph, where asked for.
     pub all_edges: Option<AllEdgesDocument>,
-    /// The parameters asked for, from which the result can be made again.
-    pub request: RequestDocument,
-    /// What a reader of the result must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: &'static str,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
 }
 
 /// Top edges beside random ones, by one notion of distance.
@@ -233,9 +229,7 @@ impl DistortionDocument {
                 all: riemannian.all,
             },
             all_edges: measured.all_edges.as_ref().map(AllEdgesDocument::new),
-            request: (&report.diagnostics.params).into(),
-            notes: Vec::new(),
-            version: env!("CARGO_PKG_VERSION"),
+            made: (&report.diagnostics.params).into(),
         }
     }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::estimates::ShareDocument;
-use crate::note::Note;
+use crate::parts::WrittenDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.moved/1";
@@ -35,10 +35,9 @@ pub struct MovedDocument {
     pub nodes: Vec<MovedNodeDocument>,
     /// Seed of a search that is approximate.
     pub seed: u64,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: String,
+    /// Notes and version, as fields of the document itself.
+    #[serde(flatten)]
+    pub written: WrittenDocument,
 }
 
 /// A sample and how much of its neighborhood it kept.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::note::Note;
+use crate::parts::WrittenDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.new-samples/2";
@@ -27,12 +27,11 @@ pub struct NewSamplesDocument {
     pub far_outputs: usize,
     /// Most fragile new samples.
     pub top_nodes: Vec<NewNodeDocument>,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
+    /// Notes and version, as fields of the document itself.
+    #[serde(flatten)]
+    pub written: WrittenDocument,
     /// Wall-clock seconds.
     pub total_s: f64,
-    /// Version of the program that wrote it.
-    pub version: String,
 }
 
 /// The scored model that new samples were measured by.

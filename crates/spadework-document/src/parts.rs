@@ -80,6 +80,22 @@ pub struct MadeDocument {
     pub version: String,
 }
 
+/// What a reader must know, in documents that are not made again from a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WrittenDocument {
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+impl From<Vec<Note>> for WrittenDocument {
+    /// By this version.
+    fn from(notes: Vec<Note>) -> Self {
+        Self { notes, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
 impl From<&SpadeReport> for SpectrumDocument {
     fn from(report: &SpadeReport) -> Self {
         Self {

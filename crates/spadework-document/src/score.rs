@@ -486,7 +486,6 @@ impl ScoreDocument {
             std::mem::take(&mut self.top_nodes).into_iter().map(|node| node.named(ids)).collect();
     }
 
-
     /// The parameters with which the same arrays give the same scores.
     ///
     /// # Errors

@@ -23,8 +23,8 @@ mod _native {
     use crate::calls::{
         between::nearest_between, command::run_command, compare::compare, distortion::distortion,
         graph::knn_graph, graph::sparse_knn_graph, moved::moved, new_samples::score_new_samples,
-        onnx::describe_model, onnx::run_model, page::page_of_document, page::page_of_score, probe::probe_model,
-        score::check_gates, score::score, sweep::sweep,
+        onnx::describe_model, onnx::run_model, page::page_of_document, page::page_of_score,
+        probe::probe_model, score::check_gates, score::score, sweep::sweep,
     };
 
     /// Version of the package.

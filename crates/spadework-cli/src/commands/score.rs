@@ -23,7 +23,11 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     request.data.task = args.task.task.into();
     if args.plan {
         let document = plan(&request, &Console::new(&args.scored.output).monitor())?;
-        return Console::data(&if args.scored.output.json { json(&document) } else { render_plan::plan(&document) });
+        return Console::data(&if args.scored.output.json {
+            json(&document)
+        } else {
+            render_plan::plan(&document)
+        });
     }
     let scored = score(&request, &Console::new(&args.scored.output).monitor())?;
     let document = &scored.document;

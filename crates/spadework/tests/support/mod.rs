@@ -4,6 +4,7 @@
 pub(crate) mod data_folder;
 pub(crate) mod distances;
 pub(crate) mod fixtures;
+pub(crate) mod memory;
 pub(crate) mod real;
 pub(crate) mod resistance;
 
