@@ -101,7 +101,7 @@ pub(super) struct Activations<'a> {
     pub(super) held: BTreeMap<usize, Dataset>,
 }
 
-impl<'a> Activations<'a> {
+impl Activations<'_> {
     /// The activations of a layer, which are handed over and no longer held.
     pub(super) fn of(&mut self, layer: usize) -> Result<Samples<'static>, Failure> {
         if !self.held.contains_key(&layer) {

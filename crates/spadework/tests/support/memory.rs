@@ -60,7 +60,7 @@ impl Checkpoints for Memory {
     }
 
     fn is_due(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::SeqCst) % self.every.max(1) == 0
+        self.asked.fetch_add(1, Ordering::SeqCst).is_multiple_of(self.every.max(1))
     }
 
     fn is_long(&self, _: Duration) -> bool {
