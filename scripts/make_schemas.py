@@ -67,6 +67,8 @@ class Type:
     about: str
     serde: str
     is_enum: bool
+    # Whether fields that are `None` are left out (`skip_serializing_none`).
+    skips_none: bool = False
     fields: list[Field] = field(default_factory=list)
     # Of an enum: name, comment and content of each variant.
     variants: list[tuple[str, str, Any]] = field(default_factory=list)
@@ -127,6 +129,8 @@ def items(body: str) -> list[tuple[str, str, str]]:
             comment.append(stripped[3:])
         elif depth == 0 and stripped.startswith("#[serde("):
             serde.append(stripped[len("#[serde(") : -2])
+        elif depth == 0 and stripped == "#[serialize_always]":
+            serde.append("serialize_always")
         elif depth == 0 and (stripped.startswith("//") or stripped.startswith("#[")):
             continue
         else:
@@ -166,6 +170,7 @@ def types_of(module: str) -> dict[str, Type]:
         serde = " ".join(line[len("#[serde(") : -2] for line in above if line.startswith("#[serde("))
         parameters = [part.split(":")[0].strip() for part in split_at_commas((head["parameters"] or "<>")[1:-1])]
         made = Type(head["name"], module, about, serde, head["kind"] == "enum", parameters=parameters)
+        made.skips_none = "#[skip_serializing_none]" in above
         if head["open"] == "(":
             inner = text[head.end() : text.index(");", head.end())]
             made.serde += " transparent"
@@ -298,7 +303,7 @@ class Schema:
             if not each.about:
                 stop(f"{owner.module}.rs: {owner.name}.{each.name} has no comment")
             made = self.of_type(each.type, owner.module, owner.parameters)
-            if "skip_serializing_if" in each.serde:
+            if is_left_out(each, owner):
                 made = not_null(made)
             else:
                 required.append(each.name)
@@ -329,6 +334,12 @@ class Schema:
         if any(content is not None for _, _, content in words):
             stop(f"{found.module}.rs: {found.name} has variants with content, and is not untagged")
         return {"oneOf": [{"const": word, "description": about} for word, about, _ in words]}
+
+
+def is_left_out(each: Field, owner: Type) -> bool:
+    """Whether a field is not written where it holds nothing."""
+    skipped = owner.skips_none and each.type.startswith("Option<") and "serialize_always" not in each.serde
+    return skipped or "skip_serializing_if" in each.serde
 
 
 def spelled(name: str, case: str) -> str:

@@ -11,7 +11,7 @@ use spadework::{Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
 use spadework_document::probe::OutputChangeDocument;
-use spadework_document::score::{IntervalDocument, ReferencesDocument};
+use spadework_document::score::ReferencesDocument;
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
 use spadework_probe::{OutputKind, ProbeKind, Probed, SampleFacts};
@@ -78,7 +78,7 @@ pub struct Compared {
 impl Compared {
     /// What a reader of the result must know.
     pub fn notes(&self) -> &[Note] {
-        &self.document.notes
+        &self.document.made.notes
     }
 }
 
@@ -125,12 +125,12 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     let ranking = known.ranked(request.rank_by)?;
     let (facts, probes, changes) = (ranking.sorted(facts), ranking.sorted(probes), ranking.sorted(changes));
     comparison.reorder(&ranking.order);
-    let mut document = CompareDocument::new(&comparison, &facts, sides.labels.as_ref(), request.top)?;
+    let mut document = CompareDocument::new(&comparison, &facts, sides.known.labels.as_ref(), request.top)?;
     for (model, change) in document.models.iter_mut().zip(changes) {
         model.facts.output_change = change;
     }
     ranking.tell(&mut document);
-    document.request.task = request.data.task.to_string();
+    document.made.request.task = request.data.task.to_string();
     for ((model, compared), probes) in document.models.iter_mut().zip(&comparison.models).zip(&probes) {
         model.file = sides.file(compared.given).cloned();
         if let Some(probes) = probes {
@@ -141,23 +141,25 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
         let classes = kind.class_count(model.output_dim);
         notes::about_accuracy(model.facts.accuracy, classes, &whose, model.file.is_some(), &session);
     }
-    add_intervals(subsamples.as_ref(), &comparison, &mut document);
+    if let Some(subsamples) = &subsamples {
+        document.set_intervals(subsamples, &comparison);
+    }
     add_extras(request, &sides, &comparison, &session, &mut document)?;
     document.corruption = inputs.corruption().cloned();
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     document.timings.total_s = began.elapsed().as_secs_f64();
 
     if folder.is_some() {
-        document.command.clone_from(&request.origin.command);
+        document.made.command.clone_from(&request.origin.command);
         document.data = sides.document(comparison.models.iter().map(|model| model.given));
     }
     let mut compared = Compared {
         comparison,
         facts,
         probes,
-        labels: sides.labels.clone(),
-        ids: sides.ids.clone(),
+        labels: sides.known.labels.clone(),
+        ids: sides.known.ids.clone(),
         document,
     };
     if let Some(folder) = folder {
@@ -284,7 +286,7 @@ fn probe(
         if kind == OutputKind::Numbers {
             return Ok(None);
         }
-        let probes = prober.run(&file.file, kind, sides.labels.as_ref(), request.top);
+        let probes = prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top);
         probes.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(probes).collect()
@@ -303,7 +305,7 @@ fn move_outputs(
             return Ok(None);
         };
         let outputs = &sides.set.models()[model.given].outputs;
-        let found = prober.move_outputs(&file.file, outputs, sides.target_spread, request.top);
+        let found = prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top);
         found.map(Some).map_err(|failure| failure.about_model(&model.name))
     };
     comparison.models.iter().map(change).collect()
@@ -321,26 +323,10 @@ fn subsamples(
     }
     let used = comparison.models[0].report.diagnostics.connection.used;
     let params = request.params.clone().with_neighbors(used);
-    let mut scores = vec![0.0; comparison.models.len()];
-    for model in &comparison.models {
-        scores[model.given] = model.report.model_score.0;
-    }
     let monitor = Resuming::new(session, || sides.digests().join(" "));
-    let found = intervals(&sides.set, &scores, SUBSAMPLES, &params, &monitor)?;
+    let found = intervals(&sides.set, &comparison.scores_as_given(), SUBSAMPLES, &params, &monitor)?;
     notes::about_subsamples(found.grown, used, session);
     Ok(Some(found))
-}
-
-/// Intervals of the SPADE scores, where there are some.
-fn add_intervals(found: Option<&Intervals>, comparison: &Comparison, document: &mut CompareDocument) {
-    let Some(found) = found else { return };
-    let given = |at: usize| comparison.models[at].given;
-    for (at, model) in document.models.iter_mut().enumerate() {
-        model.facts.interval = Some(IntervalDocument::of(found, given(at)));
-    }
-    for (pair, compared) in document.agreement.iter_mut().zip(&comparison.agreement) {
-        pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
-    }
 }
 
 /// Reference points and indices of every model, where asked for.
@@ -354,7 +340,7 @@ fn add_extras(
     let CompareRequest { extras, params, .. } = request;
     let monitor = session.monitor();
     if extras.references {
-        let params = params.clone().with_neighbors(document.neighbors.used);
+        let params = params.clone().with_neighbors(document.settings.neighbors.used);
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
             let permuted = permuted_score(&compared.report.graphs, &params, monitor)
                 .map_err(|error| error.in_model(&compared.name))?;
@@ -400,7 +386,7 @@ fn write_page(
         outputs: &outputs,
         columns: &columns,
         shown: Shown {
-            ids: sides.ids.as_deref(),
+            ids: sides.known.ids.as_deref(),
             columns: sides.input.columns(),
             pictures: request.page.pictures,
             ..Shown::default()
@@ -471,9 +457,9 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
     let of = |value: fn(&ModelDocument) -> f64| -> Vec<f64> { document.models.iter().map(value).collect() };
     let ranks: Vec<i64> = document.models.iter().map(|model| model.rank as i64).collect();
     let names: Vec<String> = document.models.iter().map(|model| model.name.clone()).collect();
-    let scores = of(|model| model.model_score);
-    let lower = of(|model| model.enclosure.lower);
-    let upper = of(|model| model.enclosure.upper);
+    let scores = of(|model| model.spectrum.model_score);
+    let lower = of(|model| model.spectrum.enclosure.lower);
+    let upper = of(|model| model.spectrum.enclosure.upper);
     let accuracies = of(|model| model.facts.accuracy.unwrap_or(f64::NAN));
     let overlaps = of(|model| model.facts.edge_overlap.unwrap_or(f64::NAN));
     let interval_lower = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.lower));

@@ -66,12 +66,10 @@ pub fn graphs(
             top: request.top.min(pair.len()),
             constructions: constructions(request, &pair, &session)?,
             model: sides.model.cloned(),
-            request: (&plain).into(),
-            notes: Vec::new(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made: (&plain).into(),
         })
     })?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     if let Some(folder) = folder {
         write_bytes(&folder.path().join("graphs.json"), json(&document).as_bytes())?;
         write_bytes(&folder.path().join("graphs.csv"), to_csv(&document).as_bytes())?;
@@ -183,13 +181,12 @@ fn scores(
     reference: Option<&SpadeReport>,
     top: usize,
 ) -> Result<ConstructionScores, Failure> {
-    let ScoreDocument { model_score, enclosure, neighbors, graphs, .. } =
-        ScoreDocument::new(report, None, 0)?;
+    let ScoreDocument { spectrum, neighbors, graphs, .. } = ScoreDocument::new(report, None, 0)?;
     let agreement = reference
         .map(|reference| agreement(reference.node_scores.scores(), report.node_scores.scores(), top));
     Ok(ConstructionScores {
-        model_score,
-        enclosure,
+        model_score: spectrum.model_score,
+        enclosure: spectrum.enclosure,
         neighbors_used: neighbors.used,
         graphs,
         kendall_tau: agreement.and_then(|agreement| agreement.kendall),

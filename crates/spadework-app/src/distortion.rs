@@ -58,13 +58,13 @@ pub fn distortion(request: &DistortionRequest<'_>, observer: &dyn Observer) -> R
         check_pairs(&request.distortion.pairs, sides.pair.len())?;
         let report = evaluate(&sides.pair, params, session.monitor())
             .map_err(|error| Failure::of_evaluation(error, params))?;
-        Ok((report, sides.labels.clone()))
+        Ok((report, sides.known.labels.clone()))
     })?;
     notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
     let measured =
         measure_distortion(&report, &request.distortion, session.monitor()).map_err(with_argument)?;
     let mut document = DistortionDocument::new(&report, labels.as_ref(), &measured);
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     let distorted = Distorted { report, labels, measured, document };
     if let Some(folder) = folder {
         distorted.write(folder.path())?;

@@ -79,14 +79,14 @@ pub fn embed(request: &EmbedRequest<'_>, observer: &dyn Observer) -> Result<Embe
     let (made, labels) = with_sides(data, params, &session, |sides| {
         let made = graphs_of(&sides.pair, params, &KeepNothing, session.monitor())
             .map_err(|error| Failure::of_evaluation(error, params))?;
-        Ok((made, sides.labels.clone()))
+        Ok((made, sides.known.labels.clone()))
     })?;
     notes::about_graphs(&made.diagnostics, made.graphs.nodes(), &session);
     let eigen = params.eigen_params().with_eigenpairs(request.dims);
     let embeddings = with_threads(params.threads, || embeddings(&made.graphs, &eigen, session.monitor()))
         .map_err(with_argument)?;
     let mut document = document(request, &embeddings);
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     let embedded = Embedded { embeddings, labels, document };
     match request.file {
         Some((path, EmbeddingFormat::Csv)) => write_bytes(path, embedded.csv().as_bytes())?,
@@ -158,9 +158,7 @@ fn document(request: &EmbedRequest<'_>, embeddings: &[Embedding]) -> EmbedDocume
         dims: request.dims,
         seed: request.params.seed,
         embeddings: embeddings.iter().map(one).collect(),
-        request: (&request.params).into(),
-        notes: Vec::new(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        made: (&request.params).into(),
     }
 }
 

@@ -250,18 +250,6 @@ impl From<Cause> for Failure {
     }
 }
 
-impl From<CoreError> for Failure {
-    fn from(error: CoreError) -> Self {
-        Cause::Core(error).into()
-    }
-}
-
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        Cause::File(error).into()
-    }
-}
-
 impl From<ModelFileError> for Failure {
     fn from(error: ModelFileError) -> Self {
         match error {
@@ -274,32 +262,25 @@ impl From<ModelFileError> for Failure {
     }
 }
 
-impl From<spadework_document::Error> for Failure {
-    fn from(error: spadework_document::Error) -> Self {
-        match error {
-            spadework_document::Error::File(error) => error.into(),
-            error => Cause::Document(error).into(),
-        }
-    }
+/// Errors of other crates as causes; what such a crate only passes on keeps the cause that it has there.
+macro_rules! from_errors {
+    ($($error:ty => $cause:ident $(, $passed_on:path)*;)+) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                $(if let $passed_on(error) = error {
+                    return error.into();
+                })*
+                Cause::$cause(error).into()
+            }
+        })+
+    };
 }
 
-impl From<spadework_report::Error> for Failure {
-    fn from(error: spadework_report::Error) -> Self {
-        Cause::Page(error).into()
-    }
-}
-
-impl From<ProbeError> for Failure {
-    fn from(error: ProbeError) -> Self {
-        match error {
-            ProbeError::Core(error) => error.into(),
-            error => Cause::Probe(error).into(),
-        }
-    }
-}
-
-impl From<Usage> for Failure {
-    fn from(usage: Usage) -> Self {
-        Cause::Usage(usage).into()
-    }
+from_errors! {
+    CoreError => Core;
+    FileError => File;
+    spadework_document::Error => Document, spadework_document::Error::File;
+    spadework_report::Error => Page;
+    ProbeError => Probe, ProbeError::Core;
+    Usage => Usage;
 }

@@ -3,20 +3,22 @@
 use std::collections::BTreeSet;
 
 use spadework::{Error as CoreError, Samples};
-use spadework_io::{Labels, load as load_array, load_labels};
+use spadework_io::{Labels, load as load_array, load_ids, load_labels};
 use spadework_probe::{OutputKind, Task, spread};
 
 use crate::data::LabelSource;
 use crate::failure::Failure;
+use crate::notes;
 use crate::observer::Session;
+use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 
 /// What is known to be right of the samples.
 #[derive(Debug)]
-pub(crate) struct Truth {
+struct Truth {
     /// The class of every sample.
-    pub(crate) labels: Option<Labels>,
+    labels: Option<Labels>,
     /// The standard deviation of the numbers that a regressor should predict, where they are fractions.
     target_spread: Option<f64>,
 }
@@ -24,7 +26,7 @@ pub(crate) struct Truth {
 impl Truth {
     /// The labels that a request names, or those that come with the inputs: one per sample. Numbers that are no classes are targets,
     /// where `predicts_numbers` says that the outputs are predicted numbers; `inputs` is the name of the inputs.
-    pub(crate) fn load(
+    fn load(
         source: Option<&LabelSource<'_>>,
         (inputs, with_inputs): (&str, Option<&Labels>),
         samples: usize,
@@ -53,7 +55,7 @@ impl Truth {
     }
 
     /// The standard deviation of the targets; none where labels are words, or all the same.
-    pub(crate) fn target_spread(&self) -> Result<Option<f64>, Failure> {
+    fn target_spread(&self) -> Result<Option<f64>, Failure> {
         let spread = match (&self.labels, self.target_spread) {
             (_, Some(spread)) => Some(spread),
             (Some(labels), None) if !labels.has_names() => {
@@ -63,6 +65,50 @@ impl Truth {
             _ => None,
         };
         Ok(spread.filter(|spread| *spread > 0.0))
+    }
+}
+
+/// What is known of the samples of a run: their labels or targets, and their names.
+#[derive(Debug)]
+pub(crate) struct AboutSamples<'s> {
+    /// The class of every sample.
+    pub(crate) labels: Option<Labels>,
+    /// What the user typed for the labels.
+    pub(crate) labels_name: Option<&'s str>,
+    /// The standard deviation of what a regressor should predict, where labels are numbers.
+    pub(crate) target_spread: Option<f64>,
+    /// The names of the samples.
+    pub(crate) ids: Option<Vec<String>>,
+    /// What the user typed for the names.
+    pub(crate) ids_name: Option<&'s str>,
+}
+
+impl<'s> AboutSamples<'s> {
+    /// The labels of a request; the samples have no names yet.
+    pub(crate) fn of_labels(
+        source: Option<&'s LabelSource<'_>>,
+        input: &SideView<'_>,
+        predicts_numbers: bool,
+    ) -> Result<Self, Failure> {
+        let with_inputs = (input.name(), input.labels());
+        let truth = Truth::load(source, with_inputs, input.manifold().len(), predicts_numbers)?;
+        let target_spread = truth.target_spread()?;
+        let labels = truth.labels;
+        let labels_name = source.and_then(LabelSource::name).filter(|_| labels.is_some());
+        Ok(Self { labels, labels_name, target_spread, ids: None, ids_name: None })
+    }
+
+    /// Gives so many samples the names that a request names, where it does.
+    pub(crate) fn load_ids(
+        &mut self,
+        name: Option<&'s str>,
+        samples: usize,
+        session: &Session<'_>,
+    ) -> Result<(), Failure> {
+        self.ids = name.map(|name| load_ids(name, samples)).transpose()?;
+        self.ids_name = name;
+        notes::about_ids(self.ids.as_deref(), name, session);
+        Ok(())
     }
 }
 

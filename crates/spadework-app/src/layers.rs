@@ -2,6 +2,7 @@
 
 mod activations;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use spadework::SpadeParams;
@@ -61,8 +62,15 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     let (layers, by) = layers_of(request, &model, &inputs, &session)?;
     inputs.check_length()?;
     let Some(samples) = inputs.samples() else { return Err(Usage::UnknownArrays.into()) };
-    let mut activations =
-        Activations::new(&model, &layers, inputs.sample_shape(), samples, run, session.monitor());
+    let mut activations = Activations {
+        model: &model,
+        layers: &layers,
+        sample_shape: inputs.sample_shape(),
+        samples,
+        options: run,
+        monitor: session.monitor(),
+        held: BTreeMap::new(),
+    };
     let scores =
         score_layers(samples, layers.len(), |layer| activations.of(layer), params, session.monitor())?;
     note_graphs(&scores, &layers, &session);
@@ -70,12 +78,12 @@ pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<La
     let file = model_runner::document(&model, last, false, run, by.as_ref());
     let mut document = LayersDocument::new(&scores, &layers, file, samples, params);
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     if scores.layers.iter().all(Result::is_err) {
         return Err(no_scores(request, &layers, scores));
     }
     if let Some(folder) = folder {
-        document.command.clone_from(&request.origin.command);
+        document.made.command.clone_from(&request.origin.command);
         folder.write_document(&document)?;
         write_layers(folder.path(), folder.tables(), &document)?;
         write_nodes(folder.path(), folder.tables(), &scores, &document, inputs.labels())?;
@@ -192,17 +200,22 @@ fn write_nodes(
             Some((format!("score_{}", layer.name), score.as_ref().ok()?.node_scores.scores()))
         })
         .collect();
-    let indices: Vec<i64> = (0..document.samples as i64).collect();
-    let words: Option<Vec<String>> =
-        labels.map(|labels| (0..document.samples).map(|index| labels::text(labels, index)).collect());
+    let indices: Vec<i64> = (0..document.settings.samples as i64).collect();
+    let words: Option<Vec<String>> = labels
+        .map(|labels| (0..document.settings.samples).map(|index| labels::text(labels, index)).collect());
     let mut columns = vec![("index", Column::I64(&indices))];
     columns.extend(words.as_ref().map(|words| ("label", Column::Utf8(words))));
     columns.extend(scored.iter().map(|(name, scores)| (name.as_str(), Column::F64(scores))));
     tables::write(path, "nodes", formats, &columns)?;
     if formats.contains(&TableFormat::Npy) {
-        let rows = (0..document.samples).flat_map(|p| scored.iter().map(move |(_, scores)| scores[p]));
+        let rows =
+            (0..document.settings.samples).flat_map(|p| scored.iter().map(move |(_, scores)| scores[p]));
         let values: Vec<f64> = rows.collect();
-        write_npy(&path.join("node_scores.npy"), &[document.samples, scored.len()], values.as_slice())?;
+        write_npy(
+            &path.join("node_scores.npy"),
+            &[document.settings.samples, scored.len()],
+            values.as_slice(),
+        )?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 
 use spadework::threads::with_threads;
-use spadework::{Samples, Silent};
+use spadework::{Samples, Silent, SpadeParams};
 use spadework_document::score::ModelFileDocument;
 use spadework_io::Dataset;
 use spadework_model::{ByLibrary, Normalization, OnnxModel, OutputPoint, Prepared, RunOptions};
@@ -27,6 +27,16 @@ pub(crate) struct ModelRunner<'a> {
 }
 
 impl<'a> ModelRunner<'a> {
+    /// Runs models on the inputs given.
+    pub(crate) fn new(
+        options: &'a RunOptions,
+        params: &SpadeParams,
+        inputs: Option<&'a SideView<'a>>,
+        session: &'a Session<'a>,
+    ) -> Self {
+        Self { options, threads: params.threads, inputs, session }
+    }
+
     /// The outputs of a model file, and what a result says of it.
     pub(crate) fn run(&self, file: &str) -> Result<(Dataset, ModelFileDocument), Failure> {
         self.model_inputs(file)?;

@@ -4,12 +4,12 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, Manifold, Model, ModelSet, Samples, SpadeParams};
 use spadework_document::comparison::CompareData;
 use spadework_document::score::ModelFileDocument;
-use spadework_io::{Labels, load_ids};
+use spadework_io::Labels;
 use spadework_probe::{OutputKind, Task};
 
-use crate::data::{LabelSource, ModelsData};
+use crate::data::ModelsData;
 use crate::failure::{Failure, Subject};
-use crate::labels::Truth;
+use crate::labels::AboutSamples;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::here;
@@ -33,8 +33,7 @@ impl<'a> ModelOutputs<'a> {
         params: &SpadeParams,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
-        let runner =
-            ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+        let runner = ModelRunner::new(&data.run, params, given.array(), session);
         let models = data
             .models
             .iter()
@@ -69,13 +68,7 @@ pub(crate) struct ModelSides<'s> {
     outputs: Vec<SideView<'s>>,
     files: Vec<Option<&'s ModelFileDocument>>,
     pub(crate) set: ModelSet<'s>,
-    pub(crate) labels: Option<Labels>,
-    labels_name: Option<&'s str>,
-    /// The standard deviation of what regressors should predict, where labels are numbers.
-    pub(crate) target_spread: Option<f64>,
-    /// The names of the samples, and what the user typed for them.
-    pub(crate) ids: Option<Vec<String>>,
-    ids_name: Option<&'s str>,
+    pub(crate) known: AboutSamples<'s>,
 }
 
 impl<'s> ModelSides<'s> {
@@ -95,14 +88,8 @@ impl<'s> ModelSides<'s> {
         // Outputs of all models are of one kind, or else labels are classes.
         let columns = outputs.iter().map(|view| view.samples().map(Samples::dim));
         let columns = columns.reduce(|one, other| if one == other { one } else { None }).flatten();
-        let truth = Truth::load(
-            data.labels.as_ref(),
-            (input.name(), input.labels()),
-            input.manifold().len(),
-            labels::predicts_numbers(data.task, columns),
-        )?;
-        let target_spread = truth.target_spread()?;
-        let labels = truth.labels;
+        let predicts_numbers = labels::predicts_numbers(data.task, columns);
+        let mut known = AboutSamples::of_labels(data.labels.as_ref(), &input, predicts_numbers)?;
         let named = models.models.iter().zip(&outputs).map(|((name, _), view)| {
             let Manifold::Samples(samples) = view.manifold() else {
                 unreachable!("the models of a set have outputs")
@@ -118,10 +105,8 @@ impl<'s> ModelSides<'s> {
                 notes::about_outputs(&model.outputs, &format!("model `{}`: ", model.name), session);
             }
         }
-        let labels_name = data.labels.as_ref().and_then(LabelSource::name).filter(|_| labels.is_some());
-        let ids = data.ids.map(|name| load_ids(name, input.manifold().len())).transpose()?;
-        notes::about_ids(ids.as_deref(), data.ids, session);
-        Ok(Self { input, outputs, files, set, labels, labels_name, target_spread, ids, ids_name: data.ids })
+        known.load_ids(data.ids, input.manifold().len(), session)?;
+        Ok(Self { input, outputs, files, set, known })
     }
 
     /// The file of a model that was run.
@@ -135,7 +120,7 @@ impl<'s> ModelSides<'s> {
     }
 
     pub(crate) fn label_ids(&self) -> Option<&[i64]> {
-        self.labels.as_ref().map(Labels::ids)
+        self.known.labels.as_ref().map(Labels::ids)
     }
 
     /// What the outputs of a model are.
@@ -156,8 +141,9 @@ impl<'s> ModelSides<'s> {
         for (at, model) in self.set.models().iter().enumerate() {
             let (kind, columns) = (self.output_kind(at, task), model.outputs.dim());
             let whose = format!("model `{}`: ", model.name);
-            let checked = labels::check_classes(self.labels.as_ref(), kind, columns, (task, &whose), session);
-            let place = self.labels_name.unwrap_or(self.input.name());
+            let checked =
+                labels::check_classes(self.known.labels.as_ref(), kind, columns, (task, &whose), session);
+            let place = self.known.labels_name.unwrap_or(self.input.name());
             checked.map_err(|failure| failure.about_place(place).about_model(&model.name))?;
         }
         Ok(())
@@ -168,8 +154,8 @@ impl<'s> ModelSides<'s> {
         Some(CompareData {
             inputs: self.input.document()?,
             outputs: order.map(|given| self.outputs[given].document()).collect::<Option<_>>()?,
-            labels: self.labels_name.map(here),
-            ids: self.ids_name.map(here),
+            labels: self.known.labels_name.map(here),
+            ids: self.known.ids_name.map(here),
         })
     }
 }

@@ -63,8 +63,7 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
     let MovedRequest { data, params, .. } = request;
     let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
-    let runner =
-        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), &session);
     let before = Outputs::load(&data.outputs, given.array(), &runner)?;
     let after = Outputs::load(&request.against, given.array(), &runner)?;
     let (before, after) = (before.view()?, after.view()?);
@@ -144,8 +143,7 @@ fn document(
         nodes: indices.iter().map(node).collect(),
         indices,
         seed: request.params.seed,
-        notes: session.notes(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
+        written: session.notes().into(),
     }
 }
 

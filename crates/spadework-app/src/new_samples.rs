@@ -10,6 +10,7 @@ use spadework::scores::{NodeScore, SpectralEmbedding};
 use spadework::{Error as CoreError, PairedSamples, Samples, SpadeParams};
 use spadework_document::new_samples::{NewNodeDocument, NewSamplesDocument, ReferenceDocument, SCHEMA};
 use spadework_document::score::ScoreDocument;
+use spadework_document::{MethodDocument, StoredDocument};
 use spadework_io::output::{Column, write_npy};
 use spadework_io::{Labels, load};
 
@@ -94,8 +95,7 @@ pub fn score_new_samples(
     let NewSamplesRequest { data, params, .. } = request;
     let inputs = Inputs::load(&data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
-    let runner =
-        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), &session);
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     if outputs.model().is_none() {
         notes::about_corruption(inputs.corruption(), &session);
@@ -117,7 +117,7 @@ pub fn score_new_samples(
     note_scores(&known.document, &scores, &session);
     let mut document = document(request, &known.document, &scores, labels.as_ref(), began);
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.written.notes = session.notes();
     let scored = NewlyScored { scores, labels, document };
     if let Some(folder) = folder {
         scored.write(&folder)?;
@@ -158,7 +158,10 @@ impl<'a> KnownModel<'a> {
                 check_fit(document)?;
                 Ok(Self {
                     document: (*document).clone(),
-                    embedding: SpectralEmbedding::from_rows(document.eigenvalues.len(), embedding.to_vec()),
+                    embedding: SpectralEmbedding::from_rows(
+                        document.spectrum.eigenvalues.len(),
+                        embedding.to_vec(),
+                    ),
                     inputs: Array::Rows(inputs),
                     outputs: Array::Rows(outputs),
                 })
@@ -182,15 +185,15 @@ impl<'a> KnownModel<'a> {
         }
         let document = ScoreDocument::read(&folder.join("result.json"))?;
         check_fit(&document).map_err(about)?;
-        let Some(data) = &document.data else { return Err(about(Usage::NoDataOfReference.into())) };
+        let Some(data) = &document.sources.data else { return Err(about(Usage::NoDataOfReference.into())) };
         let embedding = read_embedding(folder, &document)?;
-        let corruption = document.corruption.as_ref();
+        let corruption = document.sources.corruption.as_ref();
         let inputs = stored::array(inputs, &data.inputs, Side::Input, corruption, session)
             .map_err(|failure| failure.with_hint(Hint::WhereReferenceInputs))?;
         let inputs = Array::Dataset(inputs);
         let again = OutputsAgain { inputs: &inputs, threads: request.params.threads, session };
         let outputs = again
-            .load(outputs, &data.outputs, document.model.as_ref())
+            .load(outputs, &data.outputs, document.sources.model.as_ref())
             .map_err(|failure| failure.with_hint(Hint::WhereReferenceOutputs))?;
         Ok(Self { document, embedding, inputs, outputs: Array::Dataset(outputs) })
     }
@@ -206,14 +209,14 @@ impl<'a> KnownModel<'a> {
             .with_input_metric(stored.input_metric)
             .with_output_metric(stored.output_metric)
             .with_standardize(stored.standardize);
-        let eigenvalues = self.document.eigenvalues.clone();
+        let eigenvalues = self.document.spectrum.eigenvalues.clone();
         Ok(Reference::new(samples, eigenvalues, self.embedding.clone(), &params, session.monitor())?)
     }
 }
 
 /// New samples join kNN graphs of unit weights, and are scored by the embedding.
 fn check_fit(document: &ScoreDocument) -> Result<(), Failure> {
-    let ScoreDocument { graph, weights, graphs, full_spectrum, .. } = document;
+    let ScoreDocument { method: MethodDocument { graph, weights, .. }, graphs, full_spectrum, .. } = document;
     let is_plain = *graph == GraphKind::default().to_string() && *weights == Weights::default().to_string();
     let reason = if graphs.input.given || graphs.output.given {
         "its graphs were given, so that it is not known how new samples would join them".to_owned()
@@ -233,7 +236,7 @@ fn read_embedding(folder: &Path, document: &ScoreDocument) -> Result<SpectralEmb
     let path = folder.join("embedding.npy");
     let array = load(&path.display().to_string())
         .map_err(|error| Failure::from(error).with_hint(Hint::MakeReference))?;
-    let expected = [document.samples, document.eigenvalues.len()];
+    let expected = [document.samples, document.spectrum.eigenvalues.len()];
     let samples = array.samples()?;
     match samples.values() {
         Values::F64(values) if array.shape() == expected => {
@@ -323,19 +326,18 @@ fn document(
         samples: scores.quantiles.len(),
         reference: ReferenceDocument {
             result,
-            model_score: reference.model_score,
+            model_score: reference.spectrum.model_score,
             samples: reference.samples,
             neighbors: reference.neighbors.used,
-            eigenpairs: reference.eigenpairs,
+            eigenpairs: reference.method.eigenpairs,
         },
         known: scores.known,
         averaged: scores.averaged,
         far_inputs: scores.far_inputs.len(),
         far_outputs: scores.far_outputs.len(),
         top_nodes: scores.node_scores.top(request.top).into_iter().map(node).collect(),
-        notes: Vec::new(),
+        written: Vec::new().into(),
         total_s: began.elapsed().as_secs_f64(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
     }
 }
 

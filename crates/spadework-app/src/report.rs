@@ -11,6 +11,7 @@ use spadework::pipeline::compare as compare_models;
 use spadework::samples::Side;
 use spadework::threads::with_threads;
 use spadework::{Model, ModelSet, PairedSamples, Samples, evaluate};
+use spadework_document::StoredDocument;
 use spadework_document::comparison::{self, CompareDocument};
 use spadework_document::facts::FactsDocument;
 use spadework_document::layers::{self, LayersDocument};
@@ -64,12 +65,12 @@ pub fn report(request: &ReportRequest<'_>, observer: &dyn Observer) -> Result<()
         comparison::SCHEMA => of_comparison(request, &path, &session),
         sweep::SCHEMA => {
             let document = SweepDocument::read(&path)?;
-            let origin = request.origin(document.command.as_ref());
+            let origin = request.origin(document.made.command.as_ref());
             request.page.write(|| sweep_page(&document, &origin), || sweep_charts(&document))
         }
         layers::SCHEMA => {
             let document = LayersDocument::read(&path)?;
-            let origin = request.origin(document.command.as_ref());
+            let origin = request.origin(document.made.command.as_ref());
             request.page.write(|| layers_page(&document, &origin), || layers_charts(&document))
         }
         other => Err(Failure::from(Usage::NoPageOf { schema: other.to_owned() }).about_file(&path)),
@@ -103,7 +104,7 @@ impl ReportRequest<'_> {
 
 fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> Result<(), Failure> {
     let document = ScoreDocument::read(path)?;
-    let origin = request.origin(document.command.as_ref());
+    let origin = request.origin(document.made.command.as_ref());
     let arrays = match ScoreArrays::read(request, &document, session) {
         Ok(arrays) => arrays,
         Err(failure) => {
@@ -114,15 +115,15 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
     };
     let inputs = SideView::of_array(&arrays.inputs)?;
     let (given, taken) = (arrays.inputs.checked_samples()?, arrays.outputs.checked_samples()?);
-    let params = known(path, document.request.params())?.with_threads(request.threads);
+    let params = known(path, document.made.request.params())?.with_threads(request.threads);
     let pair = PairedSamples::new(given.view(), taken.view())?;
     let report = evaluate(&pair, &params, session.monitor())?;
-    check_same(path, document.model_score, report.model_score.0)?;
+    check_same(path, document.spectrum.model_score, report.model_score.0)?;
     let signals = SampleSignals {
         inputs: Some(&given),
         outputs: Some(&taken),
         labels: arrays.labels.as_ref().map(Labels::ids),
-        task: known(path, document.request.task())?,
+        task: known(path, document.made.request.task())?,
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
@@ -163,28 +164,28 @@ impl ScoreArrays {
         document: &ScoreDocument,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
-        let data = document.data.as_ref().ok_or(Usage::UnknownArrays)?;
-        let corruption = document.corruption.as_ref();
+        let data = document.sources.data.as_ref().ok_or(Usage::UnknownArrays)?;
+        let corruption = document.sources.corruption.as_ref();
         let inputs = stored::array(request.inputs, &data.inputs, Side::Input, corruption, session)?;
         let inputs = Array::Dataset(inputs);
         let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
         let now = request.outputs.first().copied();
-        let outputs = again.load(now, &data.outputs, document.model.as_ref())?;
+        let outputs = again.load(now, &data.outputs, document.sources.model.as_ref())?;
         let labels = stored::labels(data.labels.as_ref(), &inputs)?;
         let ids = stored::ids(data.ids.as_ref(), document.samples)?;
         let probe = document.facts.probe.as_ref().filter(|_| request.page.page.is_some());
         let outputs = Array::Dataset(outputs);
         // A word of another version is refused where the result is made again.
-        let task = document.request.task().unwrap_or_default();
+        let task = document.made.request.task().unwrap_or_default();
         let kind = OutputKind::of(task, &outputs.checked_samples()?, labels.as_ref().map(Labels::ids));
-        let variants = again.broken(probe, document.model.as_ref(), kind)?;
+        let variants = again.broken(probe, document.sources.model.as_ref(), kind)?;
         Ok(Self { inputs, outputs, labels, ids, variants })
     }
 }
 
 fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> Result<(), Failure> {
     let document = CompareDocument::read(path)?;
-    let origin = request.origin(document.command.as_ref());
+    let origin = request.origin(document.made.command.as_ref());
     let charts = || comparison_charts(&document);
     let arrays = match ComparedArrays::read(request, &document, session) {
         Ok(arrays) => arrays,
@@ -196,7 +197,7 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let inputs = SideView::of_array(&arrays.inputs)?;
     let given = arrays.inputs.checked_samples()?;
     let outputs = arrays.outputs.iter().map(Array::checked_samples).collect::<Result<Vec<_>, _>>()?;
-    let params = known(path, document.request.params())?.with_threads(request.threads);
+    let params = known(path, document.made.request.params())?.with_threads(request.threads);
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.view() });
     let set = ModelSet::new(given.view(), models.collect())?;
@@ -204,11 +205,11 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     // In the order of the result, which is that of its ranking.
     comparison.reorder_as_given();
     for (then, now) in document.models.iter().zip(&comparison.models) {
-        check_same(path, then.model_score, now.report.model_score.0)?;
+        check_same(path, then.spectrum.model_score, now.report.model_score.0)?;
     }
     let outputs: Vec<&Samples<'_>> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
     let labels = arrays.labels.as_ref().map(Labels::ids);
-    let task = known(path, document.request.task())?;
+    let task = known(path, document.made.request.task())?;
     let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[], task)?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
@@ -257,7 +258,7 @@ impl ComparedArrays {
         });
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
         let labels = stored::labels(data.labels.as_ref(), &inputs)?;
-        let ids = stored::ids(data.ids.as_ref(), document.samples)?;
+        let ids = stored::ids(data.ids.as_ref(), document.settings.samples)?;
         Ok(Self { inputs, outputs, labels, ids })
     }
 }
@@ -374,13 +375,14 @@ pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) ->
     let document: ScoreDocument = serde_json::from_str(request.document)
         .map_err(|error| Usage::NoDocument { reason: error.to_string() })?;
     let params = document
+        .made
         .request
         .params()
         .map_err(|error| Usage::NoDocument { reason: error.to_string() })?
         .with_threads(request.threads);
     let pair = PairedSamples::new(request.inputs.samples.view(), request.outputs.samples.view())?;
     let report = evaluate(&pair, &params, observer)?;
-    let (then, now) = (document.model_score, report.model_score.0);
+    let (then, now) = (document.spectrum.model_score, report.model_score.0);
     if then != now {
         return Err(Usage::OtherArrays { then, now }.into());
     }

@@ -114,7 +114,7 @@ pub struct Scored {
 impl Scored {
     /// What a reader of the result must know.
     pub fn notes(&self) -> &[Note] {
-        &self.document.notes
+        &self.document.made.notes
     }
 
     pub(crate) fn samples(&self) -> ScoredSamples<'_> {
@@ -188,8 +188,7 @@ pub(crate) fn score_and<A: Addition>(
     let needs_dense = request.extras.interval.then_some("interval");
     let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
     let given = inputs.view()?;
-    let runner =
-        ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session: &session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), &session);
     let reading = Instant::now();
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
@@ -222,13 +221,13 @@ pub(crate) fn score_and<A: Addition>(
     let margins = request.probes.known_margins().or(margins.as_deref());
     let facts = sample_facts(&report, &sides, request, margins)?;
     addition.note(&facts, &session);
-    let mut document = ScoreDocument::new(&report, sides.labels.as_ref(), request.top)?;
-    document.set_facts(&facts, &report.node_scores, sides.labels.as_ref());
-    document.set_ids(sides.ids.as_deref());
-    document.set_label_facts(sides.labels.as_ref(), &facts, margins);
+    let mut document = ScoreDocument::new(&report, sides.known.labels.as_ref(), request.top)?;
+    document.set_facts(&facts, &report.node_scores, sides.known.labels.as_ref());
+    document.set_ids(sides.known.ids.as_deref());
+    document.set_label_facts(sides.known.labels.as_ref(), &facts, margins);
     document.facts.output_change = output_change;
     document.facts.variants = variants.as_ref().map(|variants| variants.document.clone());
-    document.request.task = data.task.to_string();
+    document.made.request.task = data.task.to_string();
     let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
     notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
@@ -237,26 +236,26 @@ pub(crate) fn score_and<A: Addition>(
     }
     add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
     document.name = sides.model_name();
-    document.model = sides.model.cloned();
-    document.corruption = sides.corruption.cloned();
+    document.sources.model = sides.model.cloned();
+    document.sources.corruption = sides.corruption.cloned();
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     document.timings.model_s = running.as_secs_f64();
     document.timings.probes_s = probing.as_secs_f64();
     document.timings.total_s = began.elapsed().as_secs_f64();
 
     // Everything is written.
     if folder.is_some() {
-        document.command.clone_from(&request.origin.command);
+        document.made.command.clone_from(&request.origin.command);
     }
     if folder.is_some() || addition.needs_data() {
-        document.data = sides.document();
+        document.sources.data = sides.document();
     }
     let mut scored = Scored {
         report,
         facts,
-        labels: sides.labels.clone(),
-        ids: sides.ids.clone(),
+        labels: sides.known.labels.clone(),
+        ids: sides.known.ids.clone(),
         probes,
         variants,
         document,
@@ -340,7 +339,7 @@ fn probe(
     let (Some(prober), Some(model)) = (prober, sides.model) else { return Ok(None) };
     match sides.output_kind(request.data.task) {
         None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
-        Some(kind) => prober.run(&model.file, kind, sides.labels.as_ref(), request.top).map(Some),
+        Some(kind) => prober.run(&model.file, kind, sides.known.labels.as_ref(), request.top).map(Some),
     }
 }
 
@@ -361,7 +360,8 @@ fn vary(
         ModelRunner { options: &data.run, threads: params.threads, inputs: Some(&sides.input), session };
     let (prepared, _) = runner.prepare(&model.file)?;
     let monitor = session.monitor();
-    let about = RunFacts { labels: sides.labels.as_ref(), top: request.top, seed: params.seed, monitor };
+    let about =
+        RunFacts { labels: sides.known.labels.as_ref(), top: request.top, seed: params.seed, monitor };
     let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
     with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
         .map(Some)
@@ -379,7 +379,7 @@ fn move_outputs(
     if sides.output_kind(request.data.task) != Some(OutputKind::Numbers) {
         return Ok(None);
     }
-    prober.move_outputs(&model.file, outputs, sides.target_spread, request.top).map(Some)
+    prober.move_outputs(&model.file, outputs, sides.known.target_spread, request.top).map(Some)
 }
 
 /// Accuracy, margins and fragility of the samples.
@@ -426,7 +426,7 @@ fn add_extras(
         let set = ModelSet::from(samples.clone());
         let monitor =
             Resuming::new(session, || format!("{} {}", sides.input.digest(), sides.output.digest()));
-        let found = intervals(&set, &[document.model_score], SUBSAMPLES, &params, &monitor)?;
+        let found = intervals(&set, &[document.spectrum.model_score], SUBSAMPLES, &params, &monitor)?;
         notes::about_subsamples(found.grown, document.neighbors.used, session);
         document.facts.interval = Some(IntervalDocument::of(&found, 0));
     }

@@ -1,5 +1,6 @@
 //! The samples to look at first.
 
+use spadework_document::MadeDocument;
 use spadework_document::facts::NodeDocument;
 use spadework_document::select::{SCHEMA, SelectDocument};
 use spadework_io::output::write_bytes;
@@ -168,7 +169,7 @@ fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
     };
     SelectDocument {
         schema: SCHEMA.to_owned(),
-        model_score: document.model_score,
+        model_score: document.spectrum.model_score,
         samples: document.samples,
         top: indices.len(),
         by: by.word().to_owned(),
@@ -177,9 +178,7 @@ fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
         nodes: indices.iter().map(node).collect(),
         fragility_basis: document.facts.fragility_basis.clone(),
         probe: document.facts.probe.clone(),
-        model: document.model.clone(),
-        request: document.request.clone(),
-        notes: document.notes.clone(),
-        version: document.version.clone(),
+        model: document.sources.model.clone(),
+        made: MadeDocument { command: None, ..document.made.clone() },
     }
 }

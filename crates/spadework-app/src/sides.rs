@@ -11,15 +11,15 @@ use spadework::samples::{Side, Standardize};
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Graph, ManifoldPair, PairedSamples, Samples, SpadeParams};
 use spadework_document::score::{CorruptionDocument, DataDocument, ModelFileDocument, PlaceDocument};
-use spadework_io::{Labels, LoadedGraph, load, load_graph, load_ids, load_sparse};
+use spadework_io::{Labels, LoadedGraph, load, load_graph, load_sparse};
 use spadework_probe::{OutputKind, Task};
 
 use crate::corruption;
 use crate::data::{
-    ArraySource, CorruptionRequest, GraphSource, InputSource, LabelSource, ModelData, OutputSource, is_model,
+    ArraySource, CorruptionRequest, GraphSource, InputSource, ModelData, OutputSource, is_model,
 };
 use crate::failure::{Failure, Subject};
-use crate::labels::Truth;
+use crate::labels::AboutSamples;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::{file_name, here};
@@ -244,14 +244,7 @@ pub(crate) struct Sides<'s> {
     pub(crate) input: SideView<'s>,
     pub(crate) output: SideView<'s>,
     pub(crate) pair: ManifoldPair<'s>,
-    pub(crate) labels: Option<Labels>,
-    /// What the user typed for the labels.
-    labels_name: Option<&'s str>,
-    /// The standard deviation of what a regressor should predict, where labels are numbers.
-    pub(crate) target_spread: Option<f64>,
-    /// The names of the samples, and what the user typed for them.
-    pub(crate) ids: Option<Vec<String>>,
-    ids_name: Option<&'s str>,
+    pub(crate) known: AboutSamples<'s>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<&'s ModelFileDocument>,
     /// What was done to the inputs.
@@ -275,39 +268,20 @@ impl<'s> Sides<'s> {
         let pair = ManifoldPair::new(input.manifold().clone(), output.manifold().clone())
             .map_err(|error| with_files(error, &input, &output))?;
         let columns = output.samples().map(Samples::dim);
-        let truth = Truth::load(
-            data.labels.as_ref(),
-            (input.name(), input.labels()),
-            pair.len(),
-            labels::predicts_numbers(data.task, columns),
-        )?;
-        let target_spread = truth.target_spread()?;
-        let labels = truth.labels;
-        let labels_name = data.labels.as_ref().and_then(LabelSource::name).filter(|_| labels.is_some());
-        let ids = data.ids.map(|name| load_ids(name, pair.len())).transpose()?;
-        notes::about_ids(ids.as_deref(), data.ids, session);
+        let predicts_numbers = labels::predicts_numbers(data.task, columns);
+        let mut known = AboutSamples::of_labels(data.labels.as_ref(), &input, predicts_numbers)?;
+        known.load_ids(data.ids, pair.len(), session)?;
         // A softmax in the model itself has been noted.
         let ends_in_softmax = outputs.model().is_some_and(|model| model.softmax);
         if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
             notes::about_outputs(outputs, "", session);
         }
-        Ok(Self {
-            input,
-            output,
-            pair,
-            labels,
-            labels_name,
-            target_spread,
-            ids,
-            ids_name: data.ids,
-            model: outputs.model(),
-            corruption: inputs.corruption(),
-        })
+        Ok(Self { input, output, pair, known, model: outputs.model(), corruption: inputs.corruption() })
     }
 
     /// The labels' numbers.
     pub(crate) fn label_ids(&self) -> Option<&[i64]> {
-        self.labels.as_ref().map(Labels::ids)
+        self.known.labels.as_ref().map(Labels::ids)
     }
 
     /// What the outputs are; none where they are a graph.
@@ -320,8 +294,9 @@ impl<'s> Sides<'s> {
         let (Some(kind), Some(outputs)) = (self.output_kind(task), self.output.samples()) else {
             return Ok(());
         };
-        let checked = labels::check_classes(self.labels.as_ref(), kind, outputs.dim(), (task, ""), session);
-        let place = self.labels_name.unwrap_or(self.input.name());
+        let checked =
+            labels::check_classes(self.known.labels.as_ref(), kind, outputs.dim(), (task, ""), session);
+        let place = self.known.labels_name.unwrap_or(self.input.name());
         checked.map_err(|failure| failure.about_place(place))
     }
 
@@ -348,7 +323,7 @@ impl<'s> Sides<'s> {
 
     /// Where the labels are, named or with the inputs.
     pub(crate) fn labels_place(&self) -> Option<PlaceDocument> {
-        match (self.labels_name, self.input.labels()) {
+        match (self.known.labels_name, self.input.labels()) {
             (Some(labels), _) => Some(here(labels)),
             (None, Some(_)) => Some(here(self.input.name())),
             (None, None) => None,
@@ -361,8 +336,8 @@ impl<'s> Sides<'s> {
         Some(DataDocument {
             inputs,
             outputs,
-            labels: self.labels_name.map(here),
-            ids: self.ids_name.map(here),
+            labels: self.known.labels_name.map(here),
+            ids: self.known.ids_name.map(here),
         })
     }
 }
@@ -376,7 +351,7 @@ pub(crate) fn with_sides<T>(
 ) -> Result<T, Failure> {
     let inputs = Inputs::load(&data.inputs, data.corruption, params, session)?;
     let given = inputs.view()?;
-    let runner = ModelRunner { options: &data.run, threads: params.threads, inputs: given.array(), session };
+    let runner = ModelRunner::new(&data.run, params, given.array(), session);
     let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
     let sides = Sides::new(data, &inputs, given, &outputs, session)?;
     let made = work(&sides).map_err(|failure| sides.naming_array(failure))?;

@@ -8,6 +8,7 @@ use spadework::pipeline::{ModelGraphs, SolvedSpectrum, graphs_of, scores_of, spe
 use spadework::samples::Side;
 use spadework::scores::SpectralEmbedding;
 use spadework::{Samples, SpadeParams};
+use spadework_document::StoredDocument;
 use spadework_document::eigen::{EigenDocument, SCHEMA};
 use spadework_document::score::ScoreDocument;
 use spadework_document::stages::{GraphStage, Recipe};
@@ -239,16 +240,15 @@ pub fn make_scores(
     let facts = SampleFacts::of(&report, &signals)?;
     let mut document = ScoreDocument::new(&report, labels.as_ref(), request.top)?;
     document.set_facts(&facts, &report.node_scores, labels.as_ref());
-    document.command.clone_from(&request.command);
+    document.made.command.clone_from(&request.command);
     if let Some(stage) = stage {
-        let outputs = stage.data.as_ref().map(|data| data.outputs.array.as_str());
-        document.name = stage.model.as_ref().map(|model| model.file.as_str()).or(outputs).map(file_name);
-        document.model = stage.model;
-        document.corruption = stage.corruption;
-        document.data = stage.data;
+        let outputs = stage.sources.data.as_ref().map(|data| data.outputs.array.as_str());
+        document.name =
+            stage.sources.model.as_ref().map(|model| model.file.as_str()).or(outputs).map(file_name);
+        document.sources = stage.sources;
     }
     document.made_from = Some(recipe);
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     let scored = Scored { report, facts, labels, ids: None, probes: None, variants: None, document };
     folder.write_score(&scored.document, &scored.samples())?;
     folder.commit()?;
@@ -262,15 +262,14 @@ fn arrays_of(
     session: &Session<'_>,
 ) -> Option<(Array<'static>, Array<'static>)> {
     let stage = stage?;
-    let data = stage.data.as_ref()?;
-    let found = stored::array(None, &data.inputs, Side::Input, stage.corruption.as_ref(), session).and_then(
-        |inputs| {
+    let data = stage.sources.data.as_ref()?;
+    let found = stored::array(None, &data.inputs, Side::Input, stage.sources.corruption.as_ref(), session)
+        .and_then(|inputs| {
             let inputs = Array::Dataset(inputs);
             let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
-            let outputs = again.load(None, &data.outputs, stage.model.as_ref())?;
+            let outputs = again.load(None, &data.outputs, stage.sources.model.as_ref())?;
             Ok((inputs, Array::Dataset(outputs)))
-        },
-    );
+        });
     found
         .inspect_err(|failure| {
             let reason = failure.message(session.voice());

@@ -47,7 +47,7 @@ pub struct Swept {
 impl Swept {
     /// What a reader of the result must know.
     pub fn notes(&self) -> &[Note] {
-        &self.document.notes
+        &self.document.made.notes
     }
 }
 
@@ -78,9 +78,9 @@ pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swep
     let files = names.filter_map(|(at, name)| Some((name.clone(), sides.file(at)?.clone())));
     document.files = files.collect();
     spadework_io::check_mapped_files()?;
-    document.notes = session.notes();
+    document.made.notes = session.notes();
     if let Some(folder) = folder {
-        document.command.clone_from(&request.origin.command);
+        document.made.command.clone_from(&request.origin.command);
         write(&folder, &document)?;
         folder.commit()?;
     }
@@ -128,9 +128,9 @@ fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Fail
         cells.iter().map(|(point, ..)| point.used.map_or(f64::NAN, |used| used as f64)).collect();
     let names: Vec<String> = cells.iter().map(|(.., name)| (*name).clone()).collect();
     let (scores, lower, upper) = (
-        score(|score| score.model_score),
-        score(|score| score.enclosure.lower),
-        score(|score| score.enclosure.upper),
+        score(|score| score.spectrum.model_score),
+        score(|score| score.spectrum.enclosure.lower),
+        score(|score| score.spectrum.enclosure.upper),
     );
     let columns = [
         ("neighbors", Column::I64(&neighbors)),

@@ -156,15 +156,7 @@ pub(crate) struct DemoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) ids: IdsArgs,
-    #[command(flatten)]
-    pub(crate) corruption: CorruptionArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) graphs: SaveGraphsArgs,
+    pub(crate) scored: ScoredArgs,
     #[command(flatten)]
     pub(crate) table: TableArgs,
     /// How many of the most fragile samples and edges to show
@@ -185,6 +177,21 @@ pub(crate) struct ScoreArgs {
     /// Print what the run would take (time by stage, memory, search, whether k may grow) and end: a few of the samples are scored
     #[arg(long, help_heading = "Output", conflicts_with = "reference")]
     pub(crate) plan: bool,
+}
+
+/// One model, the names of its samples, and where its result goes.
+#[derive(Debug, Args)]
+pub(crate) struct ScoredArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
+    pub(crate) corruption: CorruptionArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
 }
 
 /// What is scored and how.

@@ -5,26 +5,15 @@ use std::num::NonZeroUsize;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
-use crate::args::{ModelArgs, OutputArgs, one_or_more};
-use crate::args_data::CorruptionArgs;
-use crate::args_graphs::SaveGraphsArgs;
+use crate::args::{ScoredArgs, one_or_more};
 use crate::args_probe::{ProbeArgs, ScriptArgs};
-use crate::args_report::IdsArgs;
 use crate::args_task::TaskArgs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("probe", select_probe))]
 pub(crate) struct SelectArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) ids: IdsArgs,
-    #[command(flatten)]
-    pub(crate) corruption: CorruptionArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) graphs: SaveGraphsArgs,
+    pub(crate) scored: ScoredArgs,
     /// How many samples to select [default: 100, or all where there are fewer]
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub(crate) top: Option<NonZeroUsize>,

@@ -1,17 +1,18 @@
 //! Comparisons as text for people: the order and what it rests on, then everything else.
 
 use spadework_document::RequestDocument;
+use spadework_document::SettingsDocument;
 use spadework_document::comparison::{
     AgreementDocument, CompareDocument, DisagreementDocument, ModelDocument,
 };
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::probe::{ProbeDocument, SpreadOf};
-use spadework_report::attacks_tried;
+use spadework_report::{attacks_tried, grouped};
 
 use crate::render::{corruption, number, number_short, printable, table};
 use crate::render_graphs::is_plain;
 use crate::render_indices::indices_of;
-use crate::render_shares::{difference, grouped, share_alone, share_with_range};
+use crate::render_shares::{difference, share_alone, share_with_range};
 
 /// The whole result of `compare`.
 pub(crate) fn comparison(document: &CompareDocument) -> String {
@@ -33,13 +34,13 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
 }
 
 fn headline(document: &CompareDocument) -> String {
-    let CompareDocument { neighbors, samples, models, .. } = document;
+    let CompareDocument { settings: SettingsDocument { neighbors, samples, .. }, models, .. } = document;
     let used = if neighbors.used == neighbors.requested {
         format!("{} neighbors", neighbors.used)
     } else {
         format!("{} neighbors, {} requested", neighbors.used, neighbors.requested)
     };
-    let made = graphs_made(&document.request);
+    let made = graphs_made(&document.made.request);
     let evidence = match document.ranked_by.as_str() {
         "robust-accuracy" => format!("{} ({})", words(&document.ranked_by), probed(models)),
         // The overlap is counted with the k asked for.
@@ -101,7 +102,11 @@ fn model_table(document: &CompareDocument) -> String {
     ];
     let by_score = by == "model-score";
     let score = |model: &ModelDocument| {
-        Some(if by_score { number(model.model_score) } else { number_short(model.model_score) })
+        Some(if by_score {
+            number(model.spectrum.model_score)
+        } else {
+            number_short(model.spectrum.model_score)
+        })
     };
     let mut columns: Vec<Column<'_>> = shares.into();
     columns.push(("SPADE score", Box::new(score)));
@@ -168,8 +173,8 @@ fn worst_label(model: &ModelDocument) -> Option<String> {
 
 /// The numerical bounds as a relative width: the ends agree with the score to more digits than a table shows.
 fn width(model: &ModelDocument) -> String {
-    let enclosure = &model.enclosure;
-    let width = (enclosure.upper - enclosure.lower) / model.model_score;
+    let enclosure = &model.spectrum.enclosure;
+    let width = (enclosure.upper - enclosure.lower) / model.spectrum.model_score;
     format!("± {width:.0e} ({})", enclosure.method)
 }
 

@@ -18,15 +18,15 @@ pub(crate) fn graph_lines(document: &ScoreDocument) -> String {
     let ScoreDocument { neighbors, graphs, .. } = document;
     let (what, value) = edges_made(*neighbors, graphs.input.edges, graphs.output.edges);
     let mut lines = format!("  {what:<17}  {value}\n");
-    if !is_plain(&document.graph, &document.weights) {
+    if !is_plain(&document.method.graph, &document.method.weights) {
         let details = details(&graphs.input, &graphs.output);
         let details = if details.is_empty() { details } else { format!("; {details}") };
         lines.push_str(&format!(
             "  graph              {}, {} weights{details}\n",
-            document.graph, document.weights
+            document.method.graph, document.method.weights
         ));
     }
-    lines.push_str(&distances_line(&document.request, "  distances          "));
+    lines.push_str(&distances_line(&document.made.request, "  distances          "));
     let sides = [("inputs", &graphs.input), ("outputs", &graphs.output)];
     let searches: Vec<String> = sides
         .into_iter()

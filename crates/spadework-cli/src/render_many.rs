@@ -14,7 +14,7 @@ pub(crate) fn sweep(document: &SweepDocument) -> String {
     header.extend(several.then_some("most robust"));
     header.push("");
     let rows = document.points.iter().map(|point| sweep_row(document, point, several));
-    let made = graphs_made(&document.request);
+    let made = graphs_made(&document.made.request);
     let mut text = format!("model score over k, {} samples{made}\n", document.samples);
     text.push_str(&table(&header, rows));
     text.push_str(&stability(document));
@@ -32,7 +32,7 @@ fn sweep_row(document: &SweepDocument, point: &PointDocument, several: bool) -> 
     if point.scores.is_empty() {
         row.extend(document.models.iter().map(|_| "-".to_owned()));
     }
-    row.extend(point.scores.iter().map(|score| number(score.model_score)));
+    row.extend(point.scores.iter().map(|score| number(score.spectrum.model_score)));
     if several {
         row.push(point.ranking.first().map_or_else(|| "-".to_owned(), |name| printable(name)));
     }
@@ -112,7 +112,7 @@ fn disconnected(document: &SweepDocument) -> String {
         return String::new();
     }
     let values: Vec<String> = document.disconnected.iter().map(usize::to_string).collect();
-    let done = match document.connectivity.as_str() {
+    let done = match document.method.connectivity.as_str() {
         "grow" => "the smallest larger k that connects every graph was used",
         "bridge" => "the shortest edges between the pieces were added",
         _ => "these have no score",

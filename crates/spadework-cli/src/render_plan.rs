@@ -2,9 +2,9 @@
 
 use spadework_app::size;
 use spadework_document::plan::{PlanDocument, PlannedMemory};
+use spadework_report::grouped;
 
 use crate::render::table;
-use crate::render_shares::grouped;
 
 /// The whole plan.
 pub(crate) fn plan(plan: &PlanDocument) -> String {

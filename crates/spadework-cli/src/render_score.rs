@@ -1,6 +1,7 @@
 //! The result of `score` as text for people: the answer, what it rests on and what would say more, then SPADE's numbers.
 
 use spadework::monitor::Stage;
+use spadework_document::SpectrumDocument;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::{FactsDocument, NodeDocument};
 use spadework_document::probe::ProbeDocument;
@@ -9,11 +10,12 @@ use spadework_document::score::{
     ReferencesDocument, ScoreDocument, TimingsDocument,
 };
 use spadework_document::variants::VariantsDocument;
+use spadework_report::grouped;
 
 use crate::render::{bar, corruption, interval, number, number_short, printable, table};
 use crate::render_graphs::{graph_lines, numbers_of};
 use crate::render_indices::{indices, margins};
-use crate::render_shares::{grouped, percent, share_with_range};
+use crate::render_shares::{percent, share_with_range};
 
 /// Samples that are named next to the answer.
 const NAMED: usize = 8;
@@ -43,7 +45,7 @@ pub(crate) fn score(document: &ScoreDocument, scores: &[f64]) -> String {
 /// What is known of the model, the best evidence first.
 pub(crate) fn answer(document: &ScoreDocument) -> String {
     let mut text = title(document);
-    text.push_str(&corruption(document.corruption.as_ref()));
+    text.push_str(&corruption(document.sources.corruption.as_ref()));
     text.push('\n');
     text.push_str(&evidence(&document.facts));
     text.push_str(&verdict(&document.facts));
@@ -204,12 +206,12 @@ fn weakest_samples(document: &ScoreDocument) -> String {
 
 /// The paper's numbers, complete and by their names.
 fn spade(document: &ScoreDocument) -> String {
-    let ScoreDocument { enclosure, facts, .. } = document;
+    let ScoreDocument { spectrum: SpectrumDocument { enclosure, .. }, facts, .. } = document;
     let around = facts.interval.map_or_else(String::new, |around| {
         format!(" ({} – {})", number_short(around.lower), number_short(around.upper))
     });
-    let score = format!("{}{around}", number_short(document.model_score));
-    let spectrum: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
+    let score = format!("{}{around}", number_short(document.spectrum.model_score));
+    let spectrum: Vec<String> = document.spectrum.eigenvalues.iter().map(|value| number(*value)).collect();
     let mut text =
         line("SPADE score", &score, "λ_1; larger is less robust, for models of one kind on the same data");
     text.push_str(&facts.interval.map_or_else(String::new, subsamples));
@@ -261,7 +263,7 @@ fn next_step(document: &ScoreDocument) -> String {
     if document.facts.output_change.is_some() || document.facts.variants.is_some() {
         return String::new();
     }
-    let text = match (&document.facts.probe, &document.model) {
+    let text = match (&document.facts.probe, &document.sources.model) {
         (Some(_), _) => return String::new(),
         (None, Some(_)) => {
             "  No attack was tried. Pass --probe linf:EPS (e.g. linf:8/255) to estimate accuracy under attack.\n"

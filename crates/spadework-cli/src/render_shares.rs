@@ -34,19 +34,6 @@ pub(crate) fn difference(found: &DifferenceDocument) -> String {
     format!("{} ± {} points", points(found.difference, decimals), points(half, decimals))
 }
 
-/// `10,000`.
-pub(crate) fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 fn decimals(share: &ShareDocument) -> usize {
     usize::from(share.upper - share.lower < NARROW)
 }
@@ -91,10 +78,5 @@ mod tests {
         };
         assert_eq!(difference(&of(0.02, -0.012, 0.049)), "2 ± 3 points");
         assert_eq!(difference(&of(-0.001, -0.004, 0.001)), "-0.1 ± 0.3 points");
-    }
-
-    #[test]
-    fn thousands_are_grouped() {
-        assert_eq!([7, 300, 10_000, 1_234_567].map(grouped), ["7", "300", "10,000", "1,234,567"]);
     }
 }

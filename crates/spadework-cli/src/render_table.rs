@@ -5,10 +5,11 @@ use spadework_document::comparison::CompareDocument;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::score::ScoreDocument;
+use spadework_report::grouped;
 
 use crate::args_table::Format;
 use crate::render::{number_short, printable};
-use crate::render_shares::{grouped, share_with_range};
+use crate::render_shares::share_with_range;
 
 /// What a table says of one model.
 struct Row<'a> {
@@ -26,7 +27,7 @@ pub(crate) fn of_score(document: &ScoreDocument, format: Format) -> String {
         rank: None,
         model: document.name.as_deref().map_or_else(|| "model".to_owned(), printable),
         samples: document.samples,
-        model_score: document.model_score,
+        model_score: document.spectrum.model_score,
         facts: &document.facts,
     };
     written(&[row], format)
@@ -40,8 +41,8 @@ pub(crate) fn of_comparison(document: &CompareDocument, format: Format) -> Strin
         .map(|model| Row {
             rank: Some(model.rank),
             model: printable(&model.name),
-            samples: document.samples,
-            model_score: model.model_score,
+            samples: document.settings.samples,
+            model_score: model.spectrum.model_score,
             facts: &model.facts,
         })
         .collect();

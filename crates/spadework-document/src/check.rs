@@ -1,6 +1,7 @@
 //! The outcome of a gate as a document: what `check --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::estimates::{DifferenceDocument, ShareDocument};
 use crate::note::Note;
@@ -64,6 +65,7 @@ pub enum GatedNumber {
 }
 
 /// One limit, and what was found.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateDocument {
     /// The option that set it: `min-robust-accuracy`, `min-survived`, `min-accuracy`, `min-overlap`, `max-score`, `max-drop` or
@@ -76,22 +78,16 @@ pub struct GateDocument {
     /// The smallest share, the largest drop or the largest SPADE score allowed.
     pub limit: f64,
     /// The share that was found, with its interval; none for the SPADE score.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<ShareDocument>,
     /// The SPADE score that was found, where the gate is about it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// The share or the SPADE score of the baseline.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<f64>,
     /// The model less its baseline, with the interval that decides about a drop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<DifferenceDocument>,
     /// Whether both models were compared on the same samples, sample by sample.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paired: Option<bool>,
     /// Why nothing was decided, where it is not for the interval.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 

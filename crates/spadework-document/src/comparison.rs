@@ -2,30 +2,29 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::error::UnknownWord;
-use spadework::pipeline::{ComparedModel, Comparison};
+use spadework::pipeline::{ComparedModel, Comparison, Intervals};
 use spadework::scores::{disparity, label_scores};
 use spadework::{SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
-use crate::Error;
 use crate::estimates::DifferenceDocument;
 use crate::facts::{FactsDocument, NodeDocument};
-use crate::note::Note;
-use crate::request::RequestDocument;
+use crate::parts::{MadeDocument, MethodDocument, SettingsDocument, SpectrumDocument};
 use crate::score::{
-    ArrayDocument, CorruptionDocument, DisparityDocument, EnclosureDocument, GraphDocument, LabelDocument,
-    ModelFileDocument, NeighborsDocument, PlaceDocument, indented_json, read_document,
+    ArrayDocument, CorruptionDocument, DisparityDocument, GraphDocument, IntervalDocument, LabelDocument,
+    ModelFileDocument, NeighborsDocument, PlaceDocument,
 };
+use crate::stored::StoredDocument;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.compare/2";
 
 /// Several models on the same inputs.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompareDocument {
     /// [`SCHEMA`].
@@ -40,46 +39,24 @@ pub struct CompareDocument {
     pub disagreement: Vec<DisagreementDocument>,
     /// How far every two models agree on which samples are fragile.
     pub agreement: Vec<AgreementDocument>,
-    /// Number of samples.
-    pub samples: usize,
-    /// Numbers per input; 0 where a graph was given.
-    pub input_dim: usize,
-    /// k, the same for all models.
-    pub neighbors: NeighborsDocument,
-    /// How the graphs were made.
-    pub graph: String,
-    /// What their edges weigh.
-    pub weights: String,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// r.
-    pub eigenpairs: usize,
-    /// Relative residual asked for.
-    pub tolerance: f64,
-    /// Seed.
-    pub seed: u64,
+    /// Inputs and method, as fields of the document itself.
+    #[serde(flatten)]
+    pub settings: SettingsDocument,
     /// What was done to the inputs before, where that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corruption: Option<CorruptionDocument>,
     /// G_X, which all models share.
     pub input_graph: GraphDocument,
     /// What was compared, in a result that was written to a folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<CompareData>,
-    /// The command that made a result that was written to a folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// The parameters asked for, from which the result can be made again.
-    pub request: RequestDocument,
-    /// What a reader of the result must know.
-    pub notes: Vec<Note>,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
     /// Wall-clock seconds.
     pub timings: CompareTimings,
-    /// Version of the program that wrote it.
-    pub version: String,
 }
 
 /// What was compared.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompareData {
     /// The inputs of all models.
@@ -87,14 +64,13 @@ pub struct CompareData {
     /// The outputs of every model, most robust first.
     pub outputs: Vec<ArrayDocument>,
     /// The labels, where they were named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
     /// The names of the samples, where they were named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<PlaceDocument>,
 }
 
 /// One model of a comparison.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelDocument {
     /// Its name.
@@ -103,16 +79,10 @@ pub struct ModelDocument {
     #[serde(default)]
     pub rank: usize,
     /// The file that was run, where outputs were not given as an array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ModelFileDocument>,
-    /// λ_1; larger is less robust.
-    pub model_score: f64,
-    /// λ_1 ≥ … ≥ λ_r.
-    pub eigenvalues: Vec<f64>,
-    /// Relative residual of each eigenpair.
-    pub residuals: Vec<f64>,
-    /// Bounds of the model score.
-    pub enclosure: EnclosureDocument,
+    /// The model score, as fields of the model itself.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// Numbers beside the score, as fields of the model itself.
     #[serde(flatten)]
     pub facts: FactsDocument,
@@ -123,7 +93,6 @@ pub struct ModelDocument {
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// The worst label, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disparity: Option<DisparityDocument>,
     /// Most fragile samples.
     pub top_nodes: Vec<NodeDocument>,
@@ -132,6 +101,7 @@ pub struct ModelDocument {
 }
 
 /// How far two models agree on which samples are fragile.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgreementDocument {
     /// The model that is ranked first.
@@ -142,18 +112,18 @@ pub struct AgreementDocument {
     #[serde(default)]
     pub apart: bool,
     /// The first less the second by the number they are ranked by, paired on the same samples; none of SPADE scores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<DifferenceDocument>,
     /// How many most fragile samples of each were compared.
     pub top: usize,
     /// The part of them that both share, 0 to 1.
     pub overlap: f64,
     /// Spearman's rank correlation of all node scores; none where all scores of a model are equal.
+    #[serialize_always]
     pub spearman: Option<f64>,
     /// Kendall's rank correlation τ_b of all node scores, likewise.
+    #[serialize_always]
     pub kendall: Option<f64>,
     /// The part of the subsamples in which `a` scores below `b`, where an interval was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subsamples_in_order: Option<f64>,
 }
 
@@ -184,6 +154,10 @@ pub struct CompareTimings {
     pub total_s: f64,
 }
 
+impl StoredDocument for CompareDocument {
+    const SCHEMA: &'static str = SCHEMA;
+}
+
 impl CompareDocument {
     /// Models and the robust accuracies that probes estimate, most robust first, where that is not the order of model scores.
     pub fn order_by_probes(&self) -> Option<Vec<(&str, f64)>> {
@@ -194,6 +168,17 @@ impl CompareDocument {
         let mut ranked = given.clone();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
         (ranked != given).then_some(ranked)
+    }
+
+    /// Says what subsamples have shown of the SPADE scores.
+    pub fn set_intervals(&mut self, found: &Intervals, comparison: &Comparison) {
+        let given = |at: usize| comparison.models[at].given;
+        for (at, model) in self.models.iter_mut().enumerate() {
+            model.facts.interval = Some(IntervalDocument::of(found, given(at)));
+        }
+        for (pair, compared) in self.agreement.iter_mut().zip(&comparison.agreement) {
+            pair.subsamples_in_order = Some(found.part_in_order(given(compared.a), given(compared.b)));
+        }
     }
 
     /// The document of a comparison in its own order, every model with a rank of its own, with the `top` most fragile samples of each model; `facts` are those of the samples by every
@@ -226,41 +211,31 @@ impl CompareDocument {
             ModelDocument::new(at + 1, model, facts, labels, top)
         };
         let models = comparison.models.iter().zip(facts).enumerate().map(model);
+        let settings = SettingsDocument {
+            samples: first.graphs.nodes(),
+            input_dim: diagnostics.input_dim,
+            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
+            method: MethodDocument {
+                connectivity: connection.policy.to_string(),
+                ..(&diagnostics.params).into()
+            },
+        };
         Ok(Self {
             schema: SCHEMA.to_owned(),
             ranked_by: by_model_score(),
             models: models.collect::<Result<_, spadework::Error>>()?,
             disagreement: Vec::new(),
             agreement: agreement.collect(),
-            samples: first.graphs.nodes(),
-            input_dim: diagnostics.input_dim,
-            neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
-            graph: diagnostics.params.graph.to_string(),
-            weights: diagnostics.params.weights.to_string(),
-            connectivity: connection.policy.to_string(),
-            eigenpairs: diagnostics.params.eigenpairs,
-            tolerance: diagnostics.params.tolerance,
-            seed: diagnostics.params.seed,
+            settings,
             corruption: None,
             input_graph: GraphDocument::of_inputs(first),
             data: None,
-            command: None,
-            request: (&diagnostics.params).into(),
-            notes: Vec::new(),
             timings: CompareTimings {
                 neighbors_input_s: comparison.neighbors_input.as_secs_f64(),
                 total_s: comparison.total.as_secs_f64(),
             },
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made: (&diagnostics.params).into(),
         })
-    }
-
-    /// Reads a document that [`CompareDocument::to_json`] wrote.
-    ///
-    /// # Errors
-    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        read_document(path, SCHEMA)
     }
 
     /// The parameters with which the same arrays give the same scores.
@@ -268,15 +243,7 @@ impl CompareDocument {
     /// # Errors
     /// When the document holds a word that this version does not know.
     pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
-        self.request.params()
-    }
-
-    /// The document as indented JSON.
-    ///
-    /// # Panics
-    /// Never: every field can be written.
-    pub fn to_json(&self) -> String {
-        indented_json(self)
+        self.made.request.params()
     }
 }
 
@@ -299,10 +266,7 @@ impl ModelDocument {
             name: model.name.clone(),
             rank,
             file: None,
-            model_score: report.model_score.0,
-            eigenvalues: report.eigenpairs.values().to_vec(),
-            residuals: report.eigenpairs.residuals().to_vec(),
-            enclosure: report.enclosure.into(),
+            spectrum: report.into(),
             facts: numbers,
             output_dim: report.diagnostics.output_dim,
             output_graph: GraphDocument::of_outputs(report),

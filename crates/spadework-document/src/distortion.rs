@@ -5,21 +5,23 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_with::skip_serializing_none;
 use spadework::SpadeReport;
 use spadework::pipeline::{EdgeDistances, MeasuredDistortion, MeasuredPair};
 use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
 
-use crate::note::Note;
-use crate::request::RequestDocument;
-use crate::score::{FullSpectrumDocument, NeighborsDocument, indented_json};
+use crate::parts::MadeDocument;
+use crate::score::{FullSpectrumDocument, NeighborsDocument};
+use crate::stored::indented_json;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.distortion/2";
 
 /// Distances of pairs, boundaries, and the bounds of both.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct DistortionDocument {
     /// [`SCHEMA`].
@@ -65,14 +67,10 @@ pub struct DistortionDocument {
     /// The distance between the graphs as a whole.
     pub riemannian: RiemannianDocument,
     /// Every edge of the input graph, where asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub all_edges: Option<AllEdgesDocument>,
-    /// The parameters asked for, from which the result can be made again.
-    pub request: RequestDocument,
-    /// What a reader of the result must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: &'static str,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
 }
 
 /// Top edges beside random ones, by one notion of distance.
@@ -126,6 +124,7 @@ pub struct DistanceDocument {
 }
 
 /// A pair that was asked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct PairDocument {
     /// One sample.
@@ -133,7 +132,6 @@ pub struct PairDocument {
     /// The other.
     pub q: u32,
     /// Where it is an edge of the input graph.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// By hops.
     pub geodesic: DistanceDocument,
@@ -159,12 +157,12 @@ pub struct CutDocument {
 }
 
 /// One label on either side of a boundary.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct CutLabelDocument {
     /// The label.
     pub label: i64,
     /// Its name, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Samples of it on the smaller side.
     pub inside: usize,
@@ -231,9 +229,7 @@ impl DistortionDocument {
                 all: riemannian.all,
             },
             all_edges: measured.all_edges.as_ref().map(AllEdgesDocument::new),
-            request: (&report.diagnostics.params).into(),
-            notes: Vec::new(),
-            version: env!("CARGO_PKG_VERSION"),
+            made: (&report.diagnostics.params).into(),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Embeddings of the samples as a document: what `embed --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::note::Note;
-use crate::request::RequestDocument;
+use crate::parts::MadeDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.embed/2";
@@ -21,15 +21,13 @@ pub struct EmbedDocument {
     pub seed: u64,
     /// By the input graph, by the output graph, and by both.
     pub embeddings: Vec<EmbeddingDocument>,
-    /// The parameters asked for.
-    pub request: RequestDocument,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: String,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
 }
 
 /// One way of placing the samples.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbeddingDocument {
     /// `input`, `output` or `generalized`.
@@ -39,6 +37,5 @@ pub struct EmbeddingDocument {
     /// Relative residual of each eigenpair.
     pub residuals: Vec<f64>,
     /// One row per sample; left out where they are in a file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coordinates: Option<Vec<Vec<f64>>>,
 }

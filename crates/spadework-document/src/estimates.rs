@@ -1,11 +1,13 @@
 //! Estimates with their confidence intervals, as a part of documents.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework_probe::intervals::{Confidence, Difference, Estimated, wilson};
 
 use crate::probe::ProbeDocument;
 
 /// A share of samples with its 95 % confidence interval.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ShareDocument {
     /// The estimate, from 0 to 1.
@@ -17,28 +19,25 @@ pub struct ShareDocument {
     /// Samples that it was estimated from.
     pub n: usize,
     /// Model evaluations per sample, on average, where the model was probed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queries: Option<u64>,
 }
 
 /// The shares that are known of a model; those that cannot be known are not there.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EstimatesDocument {
     /// Samples that are right.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<ShareDocument>,
     /// Probed samples that are right and would stay right under a stronger attack of the same size (keep their class, without labels).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_accuracy: Option<ShareDocument>,
     /// Probed samples that are right and survived every probe: an upper bound of the robust accuracy on these samples.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survived: Option<ShareDocument>,
     /// Input neighbors that are output neighbors too, with the k asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<ShareDocument>,
 }
 
 /// The first of two models less the second, in shares: positive where the first is more robust.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DifferenceDocument {
     /// The difference.
@@ -53,10 +52,8 @@ pub struct DifferenceDocument {
     /// Samples that both models were given.
     pub n: usize,
     /// McNemar's exact p, where samples are right or wrong: two-sided, or in gates that at least so many samples were lost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// Samples that the baseline has and the model does not, where samples are paired and are right or wrong.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<usize>,
 }
 

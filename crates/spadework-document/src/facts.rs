@@ -1,6 +1,7 @@
 //! What is known of a model beside its score, as a part of documents.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::scores::{NodeScore, NodeScores, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
@@ -13,50 +14,38 @@ use crate::variants::VariantsDocument;
 use spadework_io::Labels;
 
 /// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FactsDocument {
     /// Shares of samples with their confidence intervals: what a verdict rests on.
     #[serde(default)]
     pub estimates: EstimatesDocument,
     /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// How far the score may be off the typical one, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalDocument>,
     /// Scores to hold this one against, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<ReferencesDocument>,
     /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edge_overlap: Option<f64>,
     /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<f64>,
     /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
     /// robust.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roughness: Option<f64>,
     /// The part of the edges that join equal labels, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label_agreement: Option<LabelAgreementDocument>,
     /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margins: Option<MarginsDocument>,
     /// What the fragility of the samples was made of: `node scores`, `margins and slopes` or `margins, slopes and probes`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragility_basis: Option<String>,
     /// Indices, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indices: Option<IndicesDocument>,
     /// What perturbed copies of the samples have shown, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeDocument>,
     /// How far probes have moved the outputs of a regressor, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_change: Option<OutputChangeDocument>,
     /// What variants that a program of the user's made have shown, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<VariantsDocument>,
 }
 
@@ -70,26 +59,22 @@ pub struct LabelAgreementDocument {
 }
 
 /// A sample and its score.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeDocument {
     /// The sample, counted from 0.
     pub index: usize,
     /// Its name, where samples have names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Its score.
     pub score: f64,
     /// Its label, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<i64>,
     /// By how much its class leads, where the outputs have at least two numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
     /// From 0 to 1: the part of the samples that are less fragile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragility: Option<f64>,
     /// The share of its input neighbors that are its output neighbors too; none where it has no input neighbors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overlap: Option<f64>,
 }
 

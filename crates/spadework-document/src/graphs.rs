@@ -1,15 +1,16 @@
 //! One model on graphs made in every way, as a document: what `graphs --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::note::Note;
-use crate::request::RequestDocument;
+use crate::parts::MadeDocument;
 use crate::score::{EnclosureDocument, GraphsDocument, ModelFileDocument};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.graphs/2";
 
 /// A model on graphs made in every way.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionsDocument {
     /// [`SCHEMA`].
@@ -33,14 +34,10 @@ pub struct ConstructionsDocument {
     /// One row for every way, knn with unit weights first.
     pub constructions: Vec<ConstructionDocument>,
     /// The model that was run for the outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFileDocument>,
-    /// The parameters asked for, kind of graph and weights excepted.
-    pub request: RequestDocument,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: String,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
 }
 
 /// One way of making graphs: what came of it, or why nothing did.

@@ -1,6 +1,7 @@
 //! Margins and indices of a scored model, as parts of its document.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::laplacian::Estimate;
 use spadework::pipeline::AverageIndices;
 use spadework::scores::Spread;
@@ -38,6 +39,7 @@ pub struct MarginsDocument {
 }
 
 /// AverageIndices that are found where they are asked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct IndicesDocument {
     /// tr(L_Y⁺L_X)/(n − 1), the mean of all eigenvalues.
@@ -47,10 +49,8 @@ pub struct IndicesDocument {
     /// Their distortion by hops.
     pub geodesic: SpreadDocument,
     /// Their distortion by effective resistance; none where the input graph was given in several pieces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resistance: Option<SpreadDocument>,
     /// Trustworthiness and continuity; none where a side was given as a graph.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighborhoods: Option<NeighborhoodsDocument>,
 }
 

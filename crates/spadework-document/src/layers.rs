@@ -2,16 +2,14 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::pipeline::{LayerScore, LayerScores};
 use spadework::{Samples, SpadeParams};
 
-use crate::Error;
-use crate::note::Note;
-use crate::request::RequestDocument;
-use crate::score::{EnclosureDocument, ModelFileDocument, NeighborsDocument, indented_json, read_document};
+use crate::parts::{MadeDocument, SettingsDocument};
+use crate::score::{EnclosureDocument, ModelFileDocument, NeighborsDocument};
+use crate::stored::StoredDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.layers/2";
@@ -32,6 +30,7 @@ pub struct Layer {
 }
 
 /// Scores over the depth of a network.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayersDocument {
     /// [`SCHEMA`].
@@ -40,40 +39,20 @@ pub struct LayersDocument {
     pub model: ModelFileDocument,
     /// In the order of the file.
     pub layers: Vec<LayerDocument>,
-    /// Number of samples.
-    pub samples: usize,
-    /// Numbers per sample of the inputs.
-    pub input_dim: usize,
-    /// k, the same for all layers.
-    pub neighbors: NeighborsDocument,
-    /// How the graphs were made.
-    pub graph: String,
-    /// What their edges weigh.
-    pub weights: String,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// r.
-    pub eigenpairs: usize,
-    /// Relative residual asked for.
-    pub tolerance: f64,
-    /// Seed.
-    pub seed: u64,
+    /// Inputs and method, as fields of the document itself.
+    #[serde(flatten)]
+    pub settings: SettingsDocument,
     /// The graph of the inputs, the same for all layers.
     pub input_graph: LayersInputGraph,
-    /// The command that made a result that was written to a folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// The parameters asked for, from which the result can be made again.
-    pub request: RequestDocument,
-    /// What a reader of the result must know.
-    pub notes: Vec<Note>,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
     /// Wall-clock seconds.
     pub timings: LayersTimings,
-    /// Version of the program that wrote it.
-    pub version: String,
 }
 
 /// One layer: its score, or why it has none.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerDocument {
     /// Its place among the nodes that depend on the input, from 1.
@@ -87,28 +66,23 @@ pub struct LayerDocument {
     /// Numbers per sample.
     pub dim: usize,
     /// λ_1 of its activations against the inputs.
+    #[serialize_always]
     pub model_score: Option<f64>,
     /// Descending.
     pub eigenvalues: Vec<f64>,
     /// Relative residuals of the eigenpairs.
     pub residuals: Vec<f64>,
     /// Where the score lies for certain, or nearly.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enclosure: Option<EnclosureDocument>,
     /// Edges of the graph of its activations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_edges: Option<usize>,
     /// Components with the neighbours asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub components_found: Option<usize>,
     /// Bridges added to the graph of its activations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bridges: Option<usize>,
     /// Of the scoring, without the making of the activations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
     /// Why it has no score.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
@@ -132,6 +106,10 @@ pub struct LayersTimings {
     pub total_s: f64,
 }
 
+impl StoredDocument for LayersDocument {
+    const SCHEMA: &'static str = SCHEMA;
+}
+
 impl LayersDocument {
     /// The document of scores; `layers` in their order.
     pub fn new(
@@ -143,19 +121,17 @@ impl LayersDocument {
     ) -> Self {
         let first = scores.layers.iter().find_map(|score| score.as_ref().ok());
         let mended = first.map(|score| score.diagnostics.connection.input);
+        let settings = SettingsDocument {
+            samples: inputs.len(),
+            input_dim: inputs.dim(),
+            neighbors: NeighborsDocument { requested: scores.requested, used: scores.used },
+            method: params.into(),
+        };
         Self {
             schema: SCHEMA.to_owned(),
             model,
             layers: layers.iter().zip(&scores.layers).map(|(layer, score)| of_layer(layer, score)).collect(),
-            samples: inputs.len(),
-            input_dim: inputs.dim(),
-            neighbors: NeighborsDocument { requested: scores.requested, used: scores.used },
-            graph: params.graph.to_string(),
-            weights: params.weights.to_string(),
-            connectivity: params.connectivity.to_string(),
-            eigenpairs: params.eigenpairs,
-            tolerance: params.tolerance,
-            seed: params.seed,
+            settings,
             input_graph: LayersInputGraph {
                 edges: first.map_or(0, |score| score.input_edges),
                 components_found: mended.map_or(0, |mended| mended.components_found),
@@ -165,24 +141,8 @@ impl LayersDocument {
                 neighbors_input_s: scores.neighbors_input.as_secs_f64(),
                 total_s: scores.total.as_secs_f64(),
             },
-            command: None,
-            request: params.into(),
-            notes: Vec::new(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made: params.into(),
         }
-    }
-
-    /// Reads `result.json` of a folder made with `layers --out`.
-    ///
-    /// # Errors
-    /// When the file cannot be read or is not such a document.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        read_document(path, SCHEMA)
-    }
-
-    /// The document as text.
-    pub fn to_json(&self) -> String {
-        indented_json(self)
     }
 }
 

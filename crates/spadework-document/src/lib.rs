@@ -24,6 +24,7 @@ pub mod model;
 pub mod moved;
 pub mod new_samples;
 mod note;
+mod parts;
 pub mod plan;
 pub mod predict;
 pub mod probe;
@@ -31,10 +32,15 @@ mod request;
 pub mod score;
 pub mod select;
 pub mod stages;
+mod stored;
 pub mod sweep;
 pub mod train;
 pub mod variants;
 
 pub use error::{Error, Result};
 pub use note::Note;
+pub use parts::{
+    MadeDocument, MethodDocument, SettingsDocument, SourcesDocument, SpectrumDocument, WrittenDocument,
+};
 pub use request::{RequestDocument, solver_named};
+pub use stored::StoredDocument;

@@ -1,14 +1,16 @@
 //! Samples whose neighborhoods changed from one model's outputs to another's: what `select --moved --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::estimates::ShareDocument;
-use crate::note::Note;
+use crate::parts::WrittenDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.moved/1";
 
 /// The samples that moved most, first.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedDocument {
     /// [`SCHEMA`].
@@ -28,28 +30,25 @@ pub struct MovedDocument {
     /// The samples, counted from 0.
     pub indices: Vec<usize>,
     /// Their names, where samples have names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<String>>,
     /// The same with what is known of each.
     pub nodes: Vec<MovedNodeDocument>,
     /// Seed of a search that is approximate.
     pub seed: u64,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: String,
+    /// Notes and version, as fields of the document itself.
+    #[serde(flatten)]
+    pub written: WrittenDocument,
 }
 
 /// A sample and how much of its neighborhood it kept.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedNodeDocument {
     /// The sample, counted from 0.
     pub index: usize,
     /// Its name, where samples have names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// Its label, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<i64>,
     /// The share of its neighbors before that are its neighbors after.
     pub overlap: f64,

@@ -1,8 +1,9 @@
 //! New samples against a scored model, as a document: what `score --reference --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use crate::note::Note;
+use crate::parts::WrittenDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.new-samples/2";
@@ -26,12 +27,11 @@ pub struct NewSamplesDocument {
     pub far_outputs: usize,
     /// Most fragile new samples.
     pub top_nodes: Vec<NewNodeDocument>,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
+    /// Notes and version, as fields of the document itself.
+    #[serde(flatten)]
+    pub written: WrittenDocument,
     /// Wall-clock seconds.
     pub total_s: f64,
-    /// Version of the program that wrote it.
-    pub version: String,
 }
 
 /// The scored model that new samples were measured by.
@@ -50,6 +50,7 @@ pub struct ReferenceDocument {
 }
 
 /// A new sample and its score.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewNodeDocument {
     /// The sample, counted from 0.
@@ -59,6 +60,5 @@ pub struct NewNodeDocument {
     /// Part of the reference samples with a lower score.
     pub quantile: f64,
     /// Its label in words, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! What a score would take: what `score --plan --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.plan/1";
@@ -56,6 +57,7 @@ pub struct PlannedSeconds {
 }
 
 /// Bytes by what they are for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedMemory {
     /// The inputs.
@@ -71,7 +73,6 @@ pub struct PlannedMemory {
     /// All that is there at one time.
     pub total: u64,
     /// What the machine can give now, where the system says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub available: Option<u64>,
 }
 

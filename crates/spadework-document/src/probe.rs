@@ -1,6 +1,7 @@
 //! What probes have shown, as a part of documents.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::Error;
 use spadework::scores::{Spread, largest};
 use spadework_probe::{OutputChange, ProbeSummary, Probed, ProbedOutputs, ProbedSample};
@@ -9,6 +10,7 @@ use spadework_probe::{OutputChange, ProbeSummary, Probed, ProbedOutputs, ProbedS
 const WEAKEST: usize = 8;
 
 /// A probed model.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
@@ -22,20 +24,16 @@ pub struct ProbeDocument {
     /// Seed of everything random.
     pub seed: u64,
     /// The part of the probed samples that are right, where labels and outputs go together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// The part of the probed samples that are right (of any class, without labels) and keep their class on every copy.
     pub held: f64,
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub robust_accuracy: Option<f64>,
     /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<ProbeEstimateDocument>,
     /// The mean part of the margin that is left at the worst copy; larger is more robust.
     pub stability: f64,
     /// The median of margin over root mean square change, of random copies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_ratio: Option<f64>,
     /// Samples that are right and lose their class on a copy.
     #[serde(default)]

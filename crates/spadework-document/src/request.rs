@@ -4,6 +4,7 @@
 //! have been searched otherwise than the other.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::SpadeParams;
 use spadework::eigen::{Certainty, EigenMethod};
 use spadework::error::UnknownWord;
@@ -12,6 +13,7 @@ use spadework::samples::{Metric, Standardize};
 use spadework_probe::Task;
 
 /// Every parameter on which the numbers of a result depend, as it was asked for.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestDocument {
     /// k.
@@ -19,7 +21,6 @@ pub struct RequestDocument {
     /// r.
     pub eigenpairs: usize,
     /// The relative error of edge and node scores, where these are made of all eigenpairs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sketch_error: Option<f64>,
     /// How eigenpairs are found: `auto`, `davidson`, `power` or `dense`.
     pub solver: String,

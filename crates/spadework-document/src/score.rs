@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::eigen::Enclosure;
 use spadework::error::UnknownWord;
 use spadework::graph::SideConnection;
@@ -15,36 +15,31 @@ use spadework::neighbors::Recall;
 use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Timings};
 use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScores, disparity};
 use spadework::{Graph, SpadeParams, SpadeReport};
-use spadework_io::{Error as FileError, Labels};
+use spadework_io::Labels;
 use spadework_probe::SampleFacts;
 use spadework_probe::intervals::wilson;
 
 use crate::Error;
 use crate::estimates::ShareDocument;
 use crate::facts::{FactsDocument, NodeDocument};
-use crate::note::Note;
-use crate::request::RequestDocument;
+use crate::parts::{MadeDocument, MethodDocument, SourcesDocument, SpectrumDocument};
 use crate::stages::Recipe;
+use crate::stored::{StoredDocument, read_json, schema_in};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.score/2";
 
 /// A scored model.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScoreDocument {
     /// [`SCHEMA`].
     pub schema: String,
     /// The model's name: its file, or what was typed for its outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// λ_1; larger is less robust.
-    pub model_score: f64,
-    /// λ_1 ≥ … ≥ λ_r.
-    pub eigenvalues: Vec<f64>,
-    /// Relative residual of each eigenpair.
-    pub residuals: Vec<f64>,
-    /// Bounds of the model score.
-    pub enclosure: EnclosureDocument,
+    /// The model score, as fields of the document itself.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// Number of samples.
     pub samples: usize,
     /// Numbers per input; 0 where a graph was given.
@@ -53,24 +48,14 @@ pub struct ScoreDocument {
     pub output_dim: usize,
     /// k.
     pub neighbors: NeighborsDocument,
-    /// How the graphs are made of their samples.
-    pub graph: String,
-    /// What their edges weigh.
-    pub weights: String,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// r.
-    pub eigenpairs: usize,
+    /// How it was scored, as fields of the document itself.
+    #[serde(flatten)]
+    pub method: MethodDocument,
     /// `davidson`, `power` or `dense`: how the eigenpairs were found; `given` where another program found them.
     #[serde(default)]
     pub solver: String,
     /// How edge and node scores were obtained where they are made of all eigenpairs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_spectrum: Option<FullSpectrumDocument>,
-    /// Relative residual asked for.
-    pub tolerance: f64,
-    /// Seed.
-    pub seed: u64,
     /// Both graphs.
     pub graphs: GraphsDocument,
     /// Numbers beside the score, as fields of the document itself.
@@ -82,35 +67,21 @@ pub struct ScoreDocument {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub label_pairs: Vec<LabelPairDocument>,
     /// The worst label, where there are labels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disparity: Option<DisparityDocument>,
     /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeDocument>,
-    /// What was done to the inputs before, where that was asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corruption: Option<CorruptionDocument>,
-    /// What was scored, in a result that was written to a folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<DataDocument>,
-    /// The model that was run, where outputs were not given as an array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelFileDocument>,
-    /// The command that made a result that was written to a folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    /// What was scored, as fields of the document itself.
+    #[serde(flatten)]
+    pub sources: SourcesDocument,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
     /// What it was made from, where it was made stage by stage.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_from: Option<Recipe>,
-    /// The parameters asked for, from which the result can be made again.
-    pub request: RequestDocument,
-    /// What a reader of the result must know.
-    pub notes: Vec<Note>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
-    /// Version of the program that wrote it.
-    pub version: String,
 }
 
 /// A corruption of images.
@@ -176,6 +147,7 @@ pub struct GraphsDocument {
 }
 
 /// One graph.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphDocument {
     /// Number of edges.
@@ -189,26 +161,23 @@ pub struct GraphDocument {
     /// Samples with so many exact copies that their neighbours are decided by index alone.
     pub decided_by_index: usize,
     /// How its neighbours were searched; none where the graph was given, nor in results from before there was a choice.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchDocument>,
     /// Whether it was given rather than made of samples.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub given: bool,
     /// Principal components that the samples were projected to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<usize>,
     /// The share of the variance that they hold.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<f64>,
     /// Gaussian weights that were raised to the least there is.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub weights_raised: usize,
     /// What a sparsified graph was made of, and how well it stands for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sparsifier: Option<SparsifierDocument>,
 }
 
 /// How neighbours were searched.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchDocument {
     /// `exact` or `approximate`.
@@ -216,7 +185,6 @@ pub struct SearchDocument {
     /// Part of the true neighbours that was found.
     pub recall: f64,
     /// Rows on which that was measured, where it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_rows: Option<usize>,
 }
 
@@ -239,25 +207,22 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// Mean node score of one label.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LabelDocument {
     /// The label.
     pub label: i64,
     /// Its name, where it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Mean node score.
     pub score: f64,
     /// Samples that carry it.
     pub samples: usize,
     /// Those of them that are right, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub right: Option<usize>,
     /// Those of them that were probed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probed: Option<usize>,
     /// Those of the probed ones that are right (of any class, where that is not known) and survived every probe.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survived: Option<usize>,
 }
 
@@ -310,6 +275,7 @@ pub struct ReferencesDocument {
 }
 
 /// What was scored.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataDocument {
     /// The inputs.
@@ -317,42 +283,40 @@ pub struct DataDocument {
     /// The outputs.
     pub outputs: ArrayDocument,
     /// The labels, where they were named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
     /// The names of the samples, where they were named.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<PlaceDocument>,
 }
 
 /// Something that a user named, and where.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceDocument {
     /// What the user typed.
     pub array: String,
     /// The folder in which it was typed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
 }
 
 /// An array as it was named, and how to tell it again.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrayDocument {
     /// What the user typed.
     pub array: String,
     /// The folder in which it was typed, which a relative path starts from; unknown in documents of older versions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Digest of its numbers (see [`digest`](spadework_io::digest)).
     pub digest: String,
 }
 
 /// A model file whose outputs were scored, and how it was run.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelFileDocument {
     /// What the user typed.
     pub file: String,
     /// The folder in which it was typed, which a relative path starts from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Digest of the file's bytes.
     pub digest: String,
@@ -361,13 +325,10 @@ pub struct ModelFileDocument {
     /// Whether it ends in a softmax.
     pub softmax: bool,
     /// The onnxruntime library that ran it, where it was not the built-in engine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onnxruntime: Option<String>,
     /// What the user said of the order of an image's numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<String>,
     /// Means and then deviations by which the inputs were normalised for the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normalize: Option<Vec<f32>>,
 }
 
@@ -418,45 +379,8 @@ pub fn schema_of(path: &Path) -> Result<String, Error> {
     schema_in(&read_json(path, SCHEMA)?, path, SCHEMA)
 }
 
-/// Whether a layout is another version of one that is known.
-pub fn is_other_version(found: &str, schema: &str) -> bool {
-    let name = |schema: &str| schema.rsplit_once('/').map(|(name, _)| name.to_owned());
-    found != schema && name(found) == name(schema)
-}
-
-/// Reads a document of that layout.
-pub(crate) fn read_document<T: DeserializeOwned>(path: &Path, schema: &'static str) -> Result<T, Error> {
-    let malformed = |reason: String| Error::Result { path: path.to_owned(), schema, reason };
-    let document = read_json(path, schema)?;
-    let found = schema_in(&document, path, schema)?;
-    if is_other_version(&found, schema) {
-        return Err(malformed(format!(
-            "its schema is `{found}`, of another version of spadework: make the result again"
-        )));
-    }
-    if found != schema {
-        return Err(malformed(format!("its schema is `{found}`")));
-    }
-    serde_json::from_value(document).map_err(|source| malformed(source.to_string()))
-}
-
-fn schema_in(document: &serde_json::Value, path: &Path, schema: &'static str) -> Result<String, Error> {
-    let found = document.get("schema").and_then(serde_json::Value::as_str);
-    let missing = || Error::Result { path: path.to_owned(), schema, reason: "it has no `schema`".to_owned() };
-    Ok(found.ok_or_else(missing)?.to_owned())
-}
-
-fn read_json(path: &Path, schema: &'static str) -> Result<serde_json::Value, Error> {
-    let bytes = std::fs::read(path).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
-    serde_json::from_slice(&bytes).map_err(|source| {
-        let reason = format!("it is not a JSON document: {source}");
-        Error::Result { path: path.to_owned(), schema, reason }
-    })
-}
-
-/// A document as indented JSON.
-pub(crate) fn indented_json(document: &impl Serialize) -> String {
-    serde_json::to_string_pretty(document).expect("numbers and words can be written as JSON")
+impl StoredDocument for ScoreDocument {
+    const SCHEMA: &'static str = SCHEMA;
 }
 
 impl ScoreDocument {
@@ -475,22 +399,17 @@ impl ScoreDocument {
         Ok(Self {
             schema: SCHEMA.to_owned(),
             name: None,
-            model_score: report.model_score.0,
-            eigenvalues: report.eigenpairs.values().to_vec(),
-            residuals: report.eigenpairs.residuals().to_vec(),
-            enclosure: report.enclosure.into(),
+            spectrum: report.into(),
             samples: report.graphs.nodes(),
             input_dim: diagnostics.input_dim,
             output_dim: diagnostics.output_dim,
             neighbors: NeighborsDocument { requested: connection.requested, used: connection.used },
-            graph: diagnostics.params.graph.to_string(),
-            weights: diagnostics.params.weights.to_string(),
-            connectivity: connection.policy.to_string(),
-            eigenpairs: diagnostics.params.eigenpairs,
+            method: MethodDocument {
+                connectivity: connection.policy.to_string(),
+                ..(&diagnostics.params).into()
+            },
             solver: report.eigenpairs.info().method.to_string(),
             full_spectrum: report.full_spectrum.map(FullSpectrumDocument::from),
-            tolerance: diagnostics.params.tolerance,
-            seed: diagnostics.params.seed,
             graphs: GraphsDocument::new(report),
             facts: FactsDocument::new(report, labels)?,
             disparity: disparity(&label_scores).map(Into::into),
@@ -498,15 +417,10 @@ impl ScoreDocument {
             label_pairs: label_pairs.into_iter().map(Into::into).collect(),
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
             top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
-            corruption: None,
-            data: None,
-            model: None,
-            command: None,
+            sources: SourcesDocument::default(),
             made_from: None,
-            request: (&diagnostics.params).into(),
-            notes: Vec::new(),
             timings: diagnostics.timings.into(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made: (&diagnostics.params).into(),
         })
     }
 
@@ -572,28 +486,12 @@ impl ScoreDocument {
             std::mem::take(&mut self.top_nodes).into_iter().map(|node| node.named(ids)).collect();
     }
 
-    /// Reads a document that [`ScoreDocument::to_json`] wrote.
-    ///
-    /// # Errors
-    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        read_document(path, SCHEMA)
-    }
-
     /// The parameters with which the same arrays give the same scores.
     ///
     /// # Errors
     /// When the document holds a word that this version does not know.
     pub fn params(&self) -> Result<SpadeParams, UnknownWord> {
-        self.request.params()
-    }
-
-    /// The document as indented JSON.
-    ///
-    /// # Panics
-    /// Never: every field can be written.
-    pub fn to_json(&self) -> String {
-        indented_json(self)
+        self.made.request.params()
     }
 }
 

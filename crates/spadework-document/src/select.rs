@@ -1,17 +1,18 @@
 //! Selected samples as a document: what `select --json` prints.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::facts::NodeDocument;
-use crate::note::Note;
+use crate::parts::MadeDocument;
 use crate::probe::ProbeDocument;
-use crate::request::RequestDocument;
 use crate::score::ModelFileDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.select/2";
 
 /// The samples that were selected, most fragile first.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SelectDocument {
     /// [`SCHEMA`].
@@ -27,22 +28,17 @@ pub struct SelectDocument {
     /// The samples, counted from 0.
     pub indices: Vec<usize>,
     /// Their names, where samples have names.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ids: Option<Vec<String>>,
     /// The same with what is known of each.
     pub nodes: Vec<NodeDocument>,
     /// What the fragility is made of.
+    #[serialize_always]
     pub fragility_basis: Option<String>,
     /// What probes have shown, where asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<ProbeDocument>,
     /// The model that was run, where outputs were not given as an array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelFileDocument>,
-    /// The parameters asked for.
-    pub request: RequestDocument,
-    /// What a reader must know.
-    pub notes: Vec<Note>,
-    /// Version of the program that wrote it.
-    pub version: String,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
 }

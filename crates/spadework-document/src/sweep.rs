@@ -2,23 +2,22 @@
 //!
 //! The fields and their names are an interface: they change only with the number in [`SCHEMA`].
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::SpadeParams;
 use spadework::graph::SideConnection;
 use spadework::pipeline::{Sweep, SweepPoint, SweepScore, SweepScores};
+use std::collections::BTreeMap;
 
-use crate::Error;
-use crate::note::Note;
-use crate::request::RequestDocument;
-use crate::score::{EnclosureDocument, ModelFileDocument, SearchDocument, indented_json, read_document};
+use crate::parts::{MadeDocument, MethodDocument, SpectrumDocument};
+use crate::score::{ModelFileDocument, SearchDocument};
+use crate::stored::StoredDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.sweep/2";
 
 /// Scores of models over k.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepDocument {
     /// [`SCHEMA`].
@@ -31,62 +30,42 @@ pub struct SweepDocument {
     /// One point for every k, ascending.
     pub points: Vec<PointDocument>,
     /// The longest range of k over which the models keep their order; only with several models.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stable: Option<StableDocument>,
     /// Every k at which a graph was not connected.
     pub disconnected: Vec<usize>,
     /// Number of samples.
     pub samples: usize,
-    /// How the graphs were made.
-    pub graph: String,
-    /// What their edges weigh.
-    pub weights: String,
+    /// How it was scored, as fields of the document itself.
+    #[serde(flatten)]
+    pub method: MethodDocument,
     /// How the neighbours of the inputs were searched; not there where their graph was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_search: Option<SearchDocument>,
     /// How the neighbours of the outputs of every model were searched.
     pub output_searches: Vec<SearchDocument>,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// r.
-    pub eigenpairs: usize,
-    /// Relative residual asked for.
-    pub tolerance: f64,
-    /// Seed.
-    pub seed: u64,
-    /// The command that made a result that was written to a folder.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// The parameters asked for, k excepted, from which the result can be made again.
-    pub request: RequestDocument,
-    /// What a reader of the result must know.
-    pub notes: Vec<Note>,
+    /// How it came about, as fields of the document itself.
+    #[serde(flatten)]
+    pub made: MadeDocument,
     /// Wall-clock seconds.
     pub timings: SweepTimings,
-    /// Version of the program that wrote it.
-    pub version: String,
 }
 
 /// One k.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointDocument {
     /// k.
     pub neighbors: usize,
     /// Neighbours used; larger where the policy `grow` had to. Not there where this k was refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<usize>,
     /// Components of the input graph with k neighbours, or of the graph given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_components: Option<usize>,
     /// Bridges added to the input graph.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bridges: Option<usize>,
     /// The models in the order given; empty where this k was refused.
     pub scores: Vec<PointScore>,
     /// Names of the models, most robust first.
     pub ranking: Vec<String>,
     /// Why there is no score under the policy `error`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
@@ -95,14 +74,9 @@ pub struct PointDocument {
 pub struct PointScore {
     /// The model's name.
     pub name: String,
-    /// λ_1; larger is less robust.
-    pub model_score: f64,
-    /// λ_1 ≥ … ≥ λ_r.
-    pub eigenvalues: Vec<f64>,
-    /// Relative residual of each eigenpair.
-    pub residuals: Vec<f64>,
-    /// Bounds of the model score.
-    pub enclosure: EnclosureDocument,
+    /// The model score, as fields of the point itself.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// Components of the output graph with k neighbours.
     pub output_components: usize,
     /// Bridges added to the output graph.
@@ -142,6 +116,10 @@ pub struct SweepTimings {
     pub total_s: f64,
 }
 
+impl StoredDocument for SweepDocument {
+    const SCHEMA: &'static str = SCHEMA;
+}
+
 impl SweepDocument {
     /// The document of a sweep of `samples` samples.
     pub fn new(sweep: &Sweep, params: &SpadeParams, samples: usize) -> Self {
@@ -162,22 +140,14 @@ impl SweepDocument {
             stable,
             disconnected: disconnected(sweep),
             samples,
-            graph: params.graph.to_string(),
-            weights: params.weights.to_string(),
+            method: params.into(),
             input_search: sweep.input_recall.map(SearchDocument::from),
             output_searches: sweep.output_recalls.iter().map(|&recall| recall.into()).collect(),
-            connectivity: params.connectivity.to_string(),
-            eigenpairs: params.eigenpairs,
-            tolerance: params.tolerance,
-            seed: params.seed,
-            command: None,
-            request: params.into(),
-            notes: Vec::new(),
             timings: SweepTimings {
                 neighbors_s: sweep.searching.as_secs_f64(),
                 total_s: sweep.total.as_secs_f64(),
             },
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            made: params.into(),
         }
     }
 
@@ -204,22 +174,6 @@ impl SweepDocument {
 
     fn scored(&self) -> impl Iterator<Item = &PointDocument> {
         self.points.iter().filter(|point| !point.ranking.is_empty())
-    }
-
-    /// Reads a document that [`SweepDocument::to_json`] wrote.
-    ///
-    /// # Errors
-    /// When the file cannot be read, is no such document, or has another layout than [`SCHEMA`].
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        read_document(path, SCHEMA)
-    }
-
-    /// The document as indented JSON.
-    ///
-    /// # Panics
-    /// Never: every field can be written.
-    pub fn to_json(&self) -> String {
-        indented_json(self)
     }
 }
 
@@ -257,10 +211,12 @@ impl PointScore {
     fn new(score: &SweepScore, name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            model_score: score.model_score(),
-            eigenvalues: score.eigenvalues.clone(),
-            residuals: score.residuals.clone(),
-            enclosure: score.enclosure.into(),
+            spectrum: SpectrumDocument {
+                model_score: score.model_score(),
+                eigenvalues: score.eigenvalues.clone(),
+                residuals: score.residuals.clone(),
+                enclosure: score.enclosure.into(),
+            },
             output_components: score.output.components_found,
             output_bridges: score.output.bridges,
         }
@@ -270,6 +226,7 @@ impl PointScore {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::RequestDocument;
 
     fn document(rankings: &[&[&str]]) -> SweepDocument {
         let point = |(k, ranking): (usize, &&[&str])| serde_json::json!({"neighbors": k, "scores": [], "ranking": ranking});

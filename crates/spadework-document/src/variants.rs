@@ -1,12 +1,14 @@
 //! What variants that a program of the user's made have shown, as a part of documents.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::Error;
 use spadework_probe::{Varied, VariedSample, VariedSummary};
 
 use crate::estimates::ShareDocument;
 
 /// A model that was run on variants of its samples.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VariantsDocument {
     /// The program that made them, as the user typed it.
@@ -22,7 +24,6 @@ pub struct VariantsDocument {
     /// Seed of everything random.
     pub seed: u64,
     /// The part of the probed samples that are right, where labels and outputs go together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// How likely a variant of a sample keeps its class.
     pub kept: ShareDocument,

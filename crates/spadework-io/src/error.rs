@@ -285,19 +285,15 @@ pub enum Format {
     Cifar,
 }
 
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Format::Npy => "npy",
-            Format::Npz => "npz",
-            Format::Csv => "csv",
-            Format::Parquet => "parquet",
-            Format::Safetensors => "safetensors",
-            Format::Idx => "IDX",
-            Format::Cifar => "CIFAR-10",
-        })
-    }
-}
+spadework::words! { written Format {
+    Npy = "npy",
+    Npz = "npz",
+    Csv = "csv",
+    Parquet = "parquet",
+    Safetensors = "safetensors",
+    Idx = "IDX",
+    Cifar = "CIFAR-10",
+} }
 
 /// Keys or file names in a message: the first few, then how many more.
 #[derive(Debug, Clone, Copy)]

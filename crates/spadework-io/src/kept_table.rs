@@ -17,12 +17,12 @@ pub fn read_column(path: &Path, column: &str) -> Result<Option<Vec<f64>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scratch_file;
 
     #[test]
     fn empty_fields_are_no_numbers() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("nodes.csv");
-        std::fs::write(&path, "index,label,survived\n0,\"a,b\",1\n1,cat,\n2,,0\n").unwrap();
+        let table = "index,label,survived\n0,\"a,b\",1\n1,cat,\n2,,0\n";
+        let (folder, path) = scratch_file("nodes.csv", table);
         let column = |name: &str| read_column(&path, name).unwrap();
         let survived = column("survived").unwrap();
         assert!(survived[0] == 1.0 && survived[1].is_nan() && survived[2] == 0.0, "{survived:?}");

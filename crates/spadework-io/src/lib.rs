@@ -52,6 +52,8 @@ mod source;
 mod sparse_file;
 mod stream;
 mod table;
+#[cfg(test)]
+mod testing;
 
 pub use dataset::Dataset;
 pub use digest::{digest, digest_bytes, digest_pieces, graph_digest, is_digest, outdated_digest};

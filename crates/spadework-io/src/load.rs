@@ -248,14 +248,14 @@ fn by_content(bytes: &[u8]) -> Option<Format> {
 mod tests {
     use super::*;
     use crate::output::write_npy;
+    use crate::testing::scratch_path;
     use spadework::samples::Values;
     use std::borrow::Cow;
     use std::io::Write;
 
     #[test]
     fn maps_large_arrays_and_borrows_from_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.npy");
+        let (_folder, path) = scratch_path("x.npy");
         write_npy(&path, &[2, 3], &[0.0_f32, 1.0, 2.0, 3.0, 4.0, 5.0][..]).unwrap();
         let name = path.display().to_string();
         let mapped = load_mapping_from(&name, 1).unwrap();
@@ -298,8 +298,7 @@ mod tests {
 
     #[test]
     fn ids_are_one_per_sample_with_or_without_a_header() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("ids.txt");
+        let (_folder, path) = scratch_path("ids.txt");
         let name = path.display().to_string();
         std::fs::write(&path, "img_1\nimg 2\n03\n").unwrap();
         assert_eq!(load_ids(&name, 3).unwrap(), ["img_1", "img 2", "03"]);
@@ -315,8 +314,7 @@ mod tests {
 
     #[test]
     fn columns_have_the_names_of_their_header() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.csv");
+        let (_folder, path) = scratch_path("x.csv");
         let columns = |text: &str| {
             std::fs::write(&path, text).unwrap();
             load(&path.display().to_string()).unwrap().columns().map(<[String]>::to_vec)
@@ -359,8 +357,7 @@ mod tests {
 
     #[test]
     fn a_mapped_file_that_must_be_converted_is_owned() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.npy");
+        let (_folder, path) = scratch_path("x.npy");
         write_npy(&path, &[2], &[1_i64, 2][..]).unwrap();
         let converted = load_mapping_from(&path.display().to_string(), 1).unwrap();
         assert!(!converted.is_mapped());
@@ -369,8 +366,7 @@ mod tests {
 
     #[test]
     fn integers_beyond_double_precision_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.npy");
+        let (_folder, path) = scratch_path("x.npy");
         let name = path.display().to_string();
         write_npy(&path, &[2], &[(1_i64 << 53) - 1, 1 - (1 << 53)][..]).unwrap();
         load(&name).unwrap();
@@ -390,8 +386,7 @@ mod tests {
 
     #[test]
     fn a_mapped_file_that_is_not_aligned_is_owned() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.npy");
+        let (_folder, path) = scratch_path("x.npy");
         for blanks in 0..8 {
             let blanks = " ".repeat(blanks);
             let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }}{blanks}");

@@ -160,13 +160,12 @@ fn map(file: &File) -> std::io::Result<Mmap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scratch_file;
     use std::io::Write;
 
     #[test]
     fn a_mapped_file_that_changes_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x");
-        std::fs::write(&path, [7; 100]).unwrap();
+        let (folder, path) = scratch_file("x", [7; 100]);
         let bytes = FileBytes::open(&path, 1).unwrap();
         assert!(bytes.is_mapped());
         check_mapped_files().unwrap();

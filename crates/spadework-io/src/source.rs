@@ -167,12 +167,11 @@ fn folder_and_split<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::scratch_file;
 
     #[test]
     fn a_file_with_colons_goes_first() {
-        let folder = tempfile::tempdir().unwrap();
-        let odd = folder.path().join("mnist:a.npz:key");
-        std::fs::write(&odd, "").unwrap();
+        let (_folder, odd) = scratch_file("mnist:a.npz:key", "");
         let odd = odd.display().to_string();
         assert_eq!(resolve(&odd).unwrap(), Source::File { path: (&odd).into(), key: None });
         let keyed = format!("{odd}:x:y");

@@ -1,7 +1,5 @@
 //! How a row of numbers becomes what a model's input takes: its shape, the order of its axes, normalisation.
 
-use std::fmt;
-
 use super::error::ModelError;
 use super::outline::{Extent, Port, bracketed};
 
@@ -21,14 +19,7 @@ impl Layout {
     }
 }
 
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Layout::ChannelsFirst => "nchw",
-            Layout::ChannelsLast => "nhwc",
-        })
-    }
-}
+spadework::words! { written Layout { ChannelsFirst = "nchw", ChannelsLast = "nhwc" } }
 
 /// What is taken off every number, and what the rest is divided by: one each, or one a channel.
 #[derive(Debug, Clone, PartialEq)]

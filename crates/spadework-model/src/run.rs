@@ -62,7 +62,9 @@ impl<'a> Work<'a, '_> {
         for at in 0..self.batches.len() {
             if let Slot::Done(places) = &*self.slot(at) {
                 done.push(at as u64);
-                places.iter().for_each(|place| values.extend_from_slice(place));
+                for place in places {
+                    values.extend_from_slice(place);
+                }
             }
         }
         let mut state = StateWriter::default();

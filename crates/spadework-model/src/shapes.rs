@@ -44,6 +44,14 @@ pub(super) struct Rewrite {
     pub(super) left_out: &'static [&'static str],
 }
 
+/// A window that moves over its input, with every setting written out.
+fn moving<const N: usize>(kernel: &[usize], settings: [(&'static str, Vec<i64>); N]) -> Rewrite {
+    let kernel = ("kernel_shape", kernel.iter().map(|&extent| extent as i64).collect());
+    let set =
+        std::iter::once(kernel).chain(settings).map(|(name, ints)| (name, Setting::Ints(ints))).collect();
+    Rewrite { identity: false, set, left_out: &["auto_pad"] }
+}
+
 /// The value of an attribute.
 #[derive(Debug, Clone)]
 pub(super) enum Setting {
@@ -423,13 +431,7 @@ impl<'a> Context<'a> {
             }
             extents.push(usize::try_from(extent).map_err(|_| "a size beyond all numbers")?);
         }
-        let kernel = kernel.iter().map(|&extent| extent as i64).collect();
-        let set = vec![
-            ("kernel_shape", Setting::Ints(kernel)),
-            ("strides", Setting::Ints(strides)),
-            ("pads", Setting::Ints(pads)),
-        ];
-        Ok((extents, Rewrite { identity: false, set, left_out: &["auto_pad"] }))
+        Ok((extents, moving(kernel, [("strides", strides), ("pads", pads)])))
     }
 
     fn convolution(&self) -> Outcome<Step> {
@@ -478,14 +480,7 @@ impl<'a> Context<'a> {
             let extent = moved - pads[at] as i128 - pads[count + at] as i128;
             shape.push(usize::try_from(extent).map_err(|_| "a size below zero")?);
         }
-        let kernel = kernel.iter().map(|&extent| extent as i64).collect();
-        let set = vec![
-            ("kernel_shape", Setting::Ints(kernel)),
-            ("strides", Setting::Ints(strides)),
-            ("dilations", Setting::Ints(dilations)),
-            ("pads", Setting::Ints(pads)),
-        ];
-        let rewrite = Rewrite { identity: false, set, left_out: &["auto_pad"] };
+        let rewrite = moving(kernel, [("strides", strides), ("dilations", dilations), ("pads", pads)]);
         Ok(Step { outputs: vec![Value::new(self.input(0)?.element, shape)], rewrite })
     }
 

@@ -178,20 +178,13 @@ fn limit(what: &'static str, limit: usize) -> ModelError {
 }
 
 #[cfg(test)]
+#[path = "../tests/support/bytes.rs"]
+mod bytes;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn field(number: u8, content: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![number << 3 | 2];
-        let mut length = content.len();
-        while length >= 0x80 {
-            bytes.push(length as u8 | 0x80);
-            length >>= 7;
-        }
-        bytes.push(length as u8);
-        bytes.extend(content);
-        bytes
-    }
+    use crate::wire::bytes::field;
 
     fn message(bytes: &[u8]) -> String {
         check(bytes).unwrap_err().to_string()

@@ -1,12 +1,16 @@
 //! Models of other people's making, against what onnxruntime makes of them (`scripts/make_onnx_fixtures.py`), and files that
 //! must be refused.
 
+#[path = "support/bytes.rs"]
+mod bytes;
+
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::field;
 use spadework::checkpoint::{Checkpoints, Work};
 use spadework::{Monitor, Samples, Silent};
 use spadework_io::{Dataset, load};
@@ -473,17 +477,6 @@ fn small_files_that_ask_for_much_are_refused() {
 
 /// A chain of `nodes` rectifiers.
 fn chain(nodes: usize) -> Vec<u8> {
-    fn field(number: u8, content: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![number << 3 | 2];
-        let mut length = content.len();
-        while length >= 0x80 {
-            bytes.push(length as u8 | 0x80);
-            length >>= 7;
-        }
-        bytes.push(length as u8);
-        bytes.extend(content);
-        bytes
-    }
     let value = |at: usize| match at {
         0 => "x".to_owned(),
         at if at == nodes => "y".to_owned(),

@@ -73,6 +73,18 @@ pub enum Error {
     Diverged { epoch: usize, batch: usize },
 }
 
+/// The one of `all` that a word names.
+pub(crate) fn named<T: Copy>(
+    what: &'static str,
+    word: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T> {
+    let found = all.iter().copied().find(|&one| name(one) == word);
+    let known = || all.iter().copied().map(name).collect();
+    found.ok_or_else(|| Error::Unknown { what, got: word.to_owned(), known: known() })
+}
+
 impl Error {
     pub(crate) fn parameter(name: &'static str, expected: &'static str, got: impl std::fmt::Display) -> Self {
         Error::Parameter { name, expected, got: got.to_string() }

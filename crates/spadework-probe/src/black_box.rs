@@ -11,6 +11,11 @@ use crate::error::Error;
 use crate::journal::{Answer, Counts, Finished, Journal, question};
 use crate::margins::leads_of;
 
+/// A model that is run on rows: as many rows of outputs come back, or an error of its own.
+pub trait RunRows<E>: FnMut(&Samples<'_>) -> Result<Samples<'static>, E> {}
+
+impl<E, M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>> RunRows<E> for M {}
+
 /// A model, how often it was run, and how far the work is.
 pub(crate) struct BlackBox<'a, M> {
     model: M,
@@ -95,7 +100,7 @@ impl<'a, M> BlackBox<'a, M> {
         dim: usize,
     ) -> Result<Samples<'static>, E>
     where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+        M: RunRows<E>,
     {
         at_least_two(self.any_outputs(rows, dim)?)
     }
@@ -117,7 +122,7 @@ impl<'a, M> BlackBox<'a, M> {
         dim: usize,
     ) -> Result<Samples<'static>, E>
     where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+        M: RunRows<E>,
     {
         let (count, asked) = (rows.len() / dim, question(&rows));
         let known = self.known(&rows).and_then(|answer| answer.into_outputs(count));
@@ -177,7 +182,7 @@ impl<'a, M> BlackBox<'a, M> {
         samples: &[usize],
     ) -> Result<Vec<f64>, E>
     where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
+        M: RunRows<E>,
     {
         let (count, asked) = (rows.len() / dim, question(&rows));
         if let Some(margins) = self.known(&rows).and_then(|answer| answer.into_margins(count)) {

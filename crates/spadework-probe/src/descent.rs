@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use spadework::Samples;
-
 use crate::batch::{Batch, ProbedSample, STABLE};
-use crate::black_box::BlackBox;
+use crate::black_box::{BlackBox, RunRows};
 use crate::error::Error;
 use crate::resisting::Resisting;
 
@@ -72,16 +70,13 @@ impl Effort {
 /// Searches with a copy of every sample per round. A sample whose margin is gone, or hardly changes any more, needs no more of them; it is
 /// left out, which changes no other sample. What the last three quarters of its copies have taken is kept: it says what more of them
 /// would take.
-pub(crate) fn descend<E: From<Error>, M, S: SampleSearch>(
+pub(crate) fn descend<E: From<Error>, M: RunRows<E>, S: SampleSearch>(
     batch: &Batch,
     searches: Vec<S>,
     rounds: impl Iterator<Item = S::Round>,
     effort: Effort,
     model: &mut BlackBox<'_, M>,
-) -> Result<Vec<ProbedSample>, E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<Vec<ProbedSample>, E> {
     let mut progress = Progress::new(batch, effort);
     let mut left: Vec<(usize, S)> = searches.into_iter().enumerate().collect();
     for (made, round) in rounds.take(effort.probes).enumerate() {

@@ -74,15 +74,11 @@ pub enum FragilityBasis {
     ProbedReach,
 }
 
-impl std::fmt::Display for FragilityBasis {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            FragilityBasis::NodeScores => "node scores",
-            FragilityBasis::Reach => "margins and slopes",
-            FragilityBasis::ProbedReach => "margins, slopes and probes",
-        })
-    }
-}
+spadework::words! { written FragilityBasis {
+    NodeScores = "node scores",
+    Reach = "margins and slopes",
+    ProbedReach = "margins, slopes and probes",
+} }
 
 /// How fragile every sample is compared with the others, from 0 to 1: the part of the samples that are less fragile, those that are
 /// equally so counted half.

@@ -21,14 +21,7 @@ pub enum ProbeNorm {
     L2,
 }
 
-impl fmt::Display for ProbeNorm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ProbeNorm::Linf => "linf",
-            ProbeNorm::L2 => "l2",
-        })
-    }
-}
+spadework::words! { written ProbeNorm { Linf = "linf", L2 = "l2" } }
 
 /// How the perturbed copies of a sample are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

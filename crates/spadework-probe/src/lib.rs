@@ -30,6 +30,7 @@ mod variants;
 
 pub use accuracy::{accuracy, correct, predictions};
 pub use batch::{ProbedSample, Scatter, Variant};
+pub use black_box::RunRows;
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};
 pub use grid::{ChannelOrder, Grid};

@@ -15,14 +15,7 @@ pub enum MarginKind {
     Labeled,
 }
 
-impl std::fmt::Display for MarginKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            MarginKind::Predicted => "predicted",
-            MarginKind::Labeled => "labeled",
-        })
-    }
-}
+spadework::words! { written MarginKind { Predicted = "predicted", Labeled = "labeled" } }
 
 /// The margin of every sample, in the unit of the outputs.
 ///

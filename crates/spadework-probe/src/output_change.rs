@@ -13,7 +13,7 @@ use spadework::monitor::Monitor;
 use spadework::random::{PROBE_COPIES, Purpose, stream_at};
 use spadework::samples::Values;
 
-use crate::black_box::BlackBox;
+use crate::black_box::{BlackBox, RunRows};
 use crate::copies::Range;
 use crate::error::Error;
 use crate::journal::Journal;
@@ -67,16 +67,13 @@ pub struct OutputChange {
 /// assert!((found.samples[0].change * found.spread - 0.4).abs() < 1e-6);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn probe_regressor<E: From<Error>, M>(
+pub fn probe_regressor<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     spread: f64,
     model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
-) -> Result<ProbedOutputs, E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<ProbedOutputs, E> {
     params.check()?;
     monitor.begin(PROBES);
     let chosen = params.chosen(inputs.len());
@@ -111,10 +108,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// The largest change of every sample.
-    fn run<E: From<Error>, M>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E>
-    where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-    {
+    fn run<E: From<Error>, M: RunRows<E>>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E> {
         let start = model.any_outputs(self.rows.to_vec(), self.dim)?;
         let mut rngs: Vec<ChaCha8Rng> = self.indices.iter().map(|&index| self.rng(index)).collect();
         let mut signs: Vec<Vec<bool>> =

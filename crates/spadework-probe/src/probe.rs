@@ -23,7 +23,7 @@ use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
-use crate::black_box::BlackBox;
+use crate::black_box::{BlackBox, RunRows};
 use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
 use crate::descent::Effort;
@@ -63,6 +63,14 @@ pub struct ProbeParams {
     pub seed: u64,
 }
 
+spadework::with_methods! { ProbeParams {
+    with_probes(probes: usize),
+    with_samples(samples: usize),
+    with_precision(precision: Option<f64>),
+    with_grid(grid: Option<Grid>),
+    with_seed(seed: u64),
+} }
+
 impl ProbeParams {
     /// Samples that are probed, where nobody says how many: a share of them is then known to some 1.5 %.
     pub const SAMPLES: usize = 1000;
@@ -77,36 +85,6 @@ impl ProbeParams {
             grid: None,
             seed: 0,
         }
-    }
-
-    /// The same with another [`probes`](Self::probes).
-    #[must_use]
-    pub fn with_probes(self, probes: usize) -> Self {
-        Self { probes, ..self }
-    }
-
-    /// The same with another [`samples`](Self::samples).
-    #[must_use]
-    pub fn with_samples(self, samples: usize) -> Self {
-        Self { samples, ..self }
-    }
-
-    /// The same with another [`precision`](Self::precision).
-    #[must_use]
-    pub fn with_precision(self, precision: Option<f64>) -> Self {
-        Self { precision, ..self }
-    }
-
-    /// The same with another [`grid`](Self::grid).
-    #[must_use]
-    pub fn with_grid(self, grid: Option<Grid>) -> Self {
-        Self { grid, ..self }
-    }
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
     }
 
     /// How often a model is run at most, a sample at a time, for so many inputs.
@@ -153,7 +131,7 @@ impl ProbeParams {
     }
 
     /// What the searches of all samples share; none where copies are random.
-    fn search<E: From<Error>, M>(
+    fn search<E: From<Error>, M: RunRows<E>>(
         &self,
         inputs: &Samples<'_>,
         chosen: &[usize],
@@ -161,10 +139,7 @@ impl ProbeParams {
         clean: &CleanOutputs,
         copies: &Copies,
         model: &mut BlackBox<'_, M>,
-    ) -> Result<Option<Search>, E>
-    where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-    {
+    ) -> Result<Option<Search>, E> {
         match (self.probe.kind(), self.probe.norm()) {
             (ProbeKind::Search, ProbeNorm::Linf) => Ok(Some(Search::Corners)),
             (ProbeKind::Search, ProbeNorm::L2) => {
@@ -355,15 +330,12 @@ fn median(values: &mut [f64]) -> Option<f64> {
 /// assert_eq!(probed.samples.iter().map(|sample| sample.holds()).collect::<Vec<_>>(), [false, true, true]);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn probe_model<E: From<Error>, M>(
+pub fn probe_model<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
-) -> Result<Probed, E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<Probed, E> {
     params.check_for(inputs.dim())?;
     monitor.begin(PROBES);
     let chosen = params.chosen(inputs.len());
@@ -376,16 +348,13 @@ where
 ///
 /// # Errors
 /// As [`probe_model`]. Samples that there are not are left out.
-pub fn broken_variants<E: From<Error>, M>(
+pub fn broken_variants<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     samples: &[usize],
     model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
-) -> Result<Vec<Variant>, E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<Vec<Variant>, E> {
     params.check_for(inputs.dim())?;
     let chosen: BTreeSet<usize> = samples.iter().copied().filter(|&sample| sample < inputs.len()).collect();
     let chosen: Vec<usize> = chosen.into_iter().collect();
@@ -401,7 +370,7 @@ where
 
 /// Probes the samples named, and keeps what broke them where `variants` is there to take it; `guides` are the samples that a search in L2
 /// begins with.
-fn probe_chosen<E: From<Error>, M>(
+fn probe_chosen<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     chosen: &[usize],
     guides: &[usize],
@@ -409,10 +378,7 @@ fn probe_chosen<E: From<Error>, M>(
     params: &ProbeParams,
     monitor: &dyn Monitor,
     variants: Option<BTreeMap<usize, Variant>>,
-) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E> {
     let copies = params.copies(inputs);
     let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (params.probes as u64 + 1);
     let has_journal = variants.is_none();
@@ -456,14 +422,11 @@ struct CleanOutputs {
 }
 
 impl CleanOutputs {
-    fn of<E: From<Error>, M>(
+    fn of<E: From<Error>, M: RunRows<E>>(
         inputs: &Samples<'_>,
         samples: &[usize],
         model: &mut BlackBox<'_, M>,
-    ) -> Result<Self, E>
-    where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-    {
+    ) -> Result<Self, E> {
         let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
         for indices in in_batches(samples, inputs.dim()) {
             let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
@@ -503,15 +466,12 @@ impl CleanOutputs {
 }
 
 /// What random copies do to the margins of a batch.
-fn scatter<E: From<Error>, M>(
+fn scatter<E: From<Error>, M: RunRows<E>>(
     batch: &Batch,
     copies: &Copies,
     probes: usize,
     model: &mut BlackBox<'_, M>,
-) -> Result<Vec<ProbedSample>, E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<Vec<ProbedSample>, E> {
     let mut found = batch.unprobed();
     let (mut squares, mut kept) = (vec![0.0; batch.len()], vec![0_usize; batch.len()]);
     for copy in 0..probes {
@@ -538,15 +498,12 @@ where
 ///
 /// # Errors
 /// [`Error::ProbedManifold`] for a search, whose copies are no cloud around a sample; otherwise as [`probe_model`].
-pub fn probed_manifold<E: From<Error>, M>(
+pub fn probed_manifold<E: From<Error>, M: RunRows<E>>(
     inputs: &Samples<'_>,
     mut model: M,
     params: &ProbeParams,
     monitor: &dyn Monitor,
-) -> Result<(Probed, PairedSamples<'static>), E>
-where
-    M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-{
+) -> Result<(Probed, PairedSamples<'static>), E> {
     if params.probe.kind() == ProbeKind::Search {
         return Err(Error::ProbedManifold.into());
     }

@@ -1,11 +1,10 @@
 //! Copies that learn from each other: a search in the box of L∞ or in the ball of L2, a black box all the while.
 
-use spadework::Samples;
 use spadework::random::{Purpose, stream};
 
 use crate::ball_search::{Ball, BallSearch};
 use crate::batch::{Batch, ProbedSample};
-use crate::black_box::BlackBox;
+use crate::black_box::{BlackBox, RunRows};
 use crate::block_tree::BlockTree;
 use crate::copies::Copies;
 use crate::corner_search::CornerSearch;
@@ -29,16 +28,13 @@ pub(crate) enum Search {
 
 impl Search {
     /// Searches a batch.
-    pub(crate) fn run<E: From<Error>, M>(
+    pub(crate) fn run<E: From<Error>, M: RunRows<E>>(
         &self,
         batch: &Batch,
         copies: &Copies,
         effort: Effort,
         model: &mut BlackBox<'_, M>,
-    ) -> Result<Vec<ProbedSample>, E>
-    where
-        M: FnMut(&Samples<'_>) -> Result<Samples<'static>, E>,
-    {
+    ) -> Result<Vec<ProbedSample>, E> {
         match self {
             Search::Corners => {
                 let mut rng = stream(copies.seed, Purpose::ProbeOrder);

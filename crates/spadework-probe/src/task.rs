@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 
-use spadework::error::{Result, UnknownWord};
+use spadework::error::Result;
 use spadework::samples::{Samples, Values};
 
 /// What a caller says about the outputs.
@@ -28,25 +26,12 @@ impl Task {
     pub const ALL: [Self; 4] = [Self::Auto, Self::Classes, Self::Embedding, Self::Regression];
 }
 
-impl fmt::Display for Task {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Task::Auto => "auto",
-            Task::Classes => "classes",
-            Task::Embedding => "embedding",
-            Task::Regression => "regression",
-        })
-    }
-}
-
-impl FromStr for Task {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> std::result::Result<Self, UnknownWord> {
-        let found = Self::ALL.into_iter().find(|task| task.to_string() == word);
-        found.ok_or(UnknownWord::new("auto, classes, embedding or regression"))
-    }
-}
+spadework::words! { Task {
+    Auto = "auto",
+    Classes = "classes",
+    Embedding = "embedding",
+    Regression = "regression",
+} }
 
 /// What outputs are, once they are there.
 #[derive(Debug, Clone, Copy, PartialEq)]

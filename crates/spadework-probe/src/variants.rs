@@ -43,31 +43,14 @@ impl Default for VariantParams {
     }
 }
 
+spadework::with_methods! { VariantParams {
+    with_variants(variants: usize),
+    with_samples(samples: usize),
+    with_precision(precision: f64),
+    with_seed(seed: u64),
+} }
+
 impl VariantParams {
-    /// The same with another [`variants`](Self::variants).
-    #[must_use]
-    pub fn with_variants(self, variants: usize) -> Self {
-        Self { variants, ..self }
-    }
-
-    /// The same with another [`samples`](Self::samples).
-    #[must_use]
-    pub fn with_samples(self, samples: usize) -> Self {
-        Self { samples, ..self }
-    }
-
-    /// The same with another [`precision`](Self::precision).
-    #[must_use]
-    pub fn with_precision(self, precision: f64) -> Self {
-        Self { precision, ..self }
-    }
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
     /// Whether variants and samples can be counted, and the precision is a share.
     ///
     /// # Errors

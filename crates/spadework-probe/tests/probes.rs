@@ -1,11 +1,9 @@
 //! Probes of models whose margins are known in closed form: of a linear model, a copy x' changes the margin by wᵀ(x' − x).
 
-use std::collections::HashMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+#[path = "../../spadework/tests/support/memory.rs"]
+mod memory;
 
-use spadework::checkpoint::{Checkpoints, Work};
+use memory::Memory;
 use spadework::samples::Values;
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, Silent};
@@ -400,43 +398,6 @@ fn a_run_can_be_stopped() {
     );
 }
 
-/// Keeps every part in memory, and stops after so many.
-#[derive(Default)]
-struct Memory {
-    parts: Mutex<HashMap<String, Vec<u8>>>,
-    stops_after: Option<usize>,
-    kept: AtomicUsize,
-}
-
-impl Monitor for Memory {
-    fn is_cancelled(&self) -> bool {
-        self.stops_after.is_some_and(|most| self.kept.load(Ordering::SeqCst) >= most)
-    }
-
-    fn checkpoints(&self) -> Option<&dyn Checkpoints> {
-        Some(self)
-    }
-}
-
-impl Checkpoints for Memory {
-    fn stored(&self, work: &Work<'_>) -> Option<Vec<u8>> {
-        self.parts.lock().unwrap().get(&work.parameters).cloned()
-    }
-
-    fn is_due(&self) -> bool {
-        true
-    }
-
-    fn is_long(&self, _: Duration) -> bool {
-        true
-    }
-
-    fn keep(&self, work: &Work<'_>, state: &[u8]) {
-        self.parts.lock().unwrap().insert(work.parameters.clone(), state.to_vec());
-        self.kept.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 /// A model that counts the rows it is given.
 fn counting<'a>(
     rows_seen: &'a mut usize,
@@ -459,11 +420,11 @@ fn probes_that_were_interrupted_go_on_where_they_were() {
         let whole = probe_model(&many, counting(&mut all, linear), &params, &Silent).unwrap();
         assert_eq!(all as u64, whole.evaluations);
         for stop in [1, 3, 7] {
-            let mut memory = Memory { stops_after: Some(stop), ..Memory::default() };
+            let mut memory = Memory::stopping_after(stop, 1);
             let mut asked = 0;
             let stopped = probe_model(&many, counting(&mut asked, linear), &params, &memory);
             assert_eq!(stopped.unwrap_err(), Error::Core(CoreError::Cancelled), "{probe} {stop}");
-            memory = Memory { parts: memory.parts, ..Memory::default() };
+            memory = memory.next(None);
             let resumed = probe_model(&many, counting(&mut asked, linear), &params, &memory).unwrap();
             assert_eq!(resumed, whole, "{probe}, stopped after {stop}");
             // The first batch goes through the model again, and so may the round at which it was stopped.
@@ -480,9 +441,9 @@ fn probes_that_were_interrupted_go_on_where_they_were() {
 fn answers_of_another_model_are_forgotten() {
     let inputs = inputs(300);
     let params = params("linf:0.4").with_probes(30);
-    let memory = Memory { stops_after: Some(12), ..Memory::default() };
+    let memory = Memory::stopping_after(12, 1);
     assert!(probe_model(&inputs, linear, &params, &memory).is_err());
-    let memory = Memory { parts: memory.parts, ..Memory::default() };
+    let memory = memory.next(None);
     let other = |rows: &Samples<'_>| {
         let outputs = linear(rows)?;
         let halved: Vec<f64> = outputs.values().all_doubles().iter().map(|value| value / 2.0).collect();
@@ -503,9 +464,9 @@ fn a_probed_regressor_goes_on_where_it_was() {
     let params = params("linf:0.1").with_probes(12).with_samples(count);
     let whole = probe_regressor(&many, unit, sum, &params, &Silent).unwrap();
     for stop in [1, 5, 14, 20] {
-        let memory = Memory { stops_after: Some(stop), ..Memory::default() };
+        let memory = Memory::stopping_after(stop, 1);
         assert!(probe_regressor(&many, unit, sum, &params, &memory).is_err());
-        let memory = Memory { parts: memory.parts, ..Memory::default() };
+        let memory = memory.next(None);
         assert_eq!(probe_regressor(&many, unit, sum, &params, &memory).unwrap(), whole, "{stop}");
     }
 }

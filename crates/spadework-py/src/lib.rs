@@ -20,29 +20,12 @@ mod _native {
     use spadework::kernels::Kernels;
 
     #[pymodule_export]
-    use crate::calls::between::nearest_between;
-    #[pymodule_export]
-    use crate::calls::command::run_command;
-    #[pymodule_export]
-    use crate::calls::compare::compare;
-    #[pymodule_export]
-    use crate::calls::distortion::distortion;
-    #[pymodule_export]
-    use crate::calls::graph::{knn_graph, sparse_knn_graph};
-    #[pymodule_export]
-    use crate::calls::moved::moved;
-    #[pymodule_export]
-    use crate::calls::new_samples::score_new_samples;
-    #[pymodule_export]
-    use crate::calls::onnx::{describe_model, run_model};
-    #[pymodule_export]
-    use crate::calls::page::{page_of_document, page_of_score};
-    #[pymodule_export]
-    use crate::calls::probe::probe_model;
-    #[pymodule_export]
-    use crate::calls::score::{check_gates, score};
-    #[pymodule_export]
-    use crate::calls::sweep::sweep;
+    use crate::calls::{
+        between::nearest_between, command::run_command, compare::compare, distortion::distortion,
+        graph::knn_graph, graph::sparse_knn_graph, moved::moved, new_samples::score_new_samples,
+        onnx::describe_model, onnx::run_model, page::page_of_document, page::page_of_score,
+        probe::probe_model, score::check_gates, score::score, sweep::sweep,
+    };
 
     /// Version of the package.
     #[pymodule_export]

@@ -4,6 +4,7 @@ use askama::Template;
 use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::pipeline::Comparison;
 use spadework::{Monitor, Samples};
+use spadework_document::SpectrumDocument;
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_document::estimates::ShareDocument;
 use spadework_io::Labels;
@@ -99,7 +100,7 @@ impl Measure {
             Some(share) => {
                 format!("{} ({})", percent(share.estimate), written_range(share.lower, share.upper))
             }
-            None => short(model.model_score),
+            None => short(model.spectrum.model_score),
         }
     }
 }
@@ -122,7 +123,7 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
     let overlap = |model: &ModelDocument| model.facts.estimates.overlap.map(share);
     let score = |model: &ModelDocument| {
         let range = model.facts.interval.map(|interval| (interval.lower, interval.upper));
-        Some(Share { value: model.model_score, range })
+        Some(Share { value: model.spectrum.model_score, range })
     };
     let probe = models.iter().find_map(|model| model.facts.probe.as_ref());
     let attack = probe.map_or_else(String::new, |probe| format!(": {}", attack(&probe.probe)));
@@ -206,10 +207,10 @@ fn page(
     ];
     let inputs = origin.inputs.as_ref().or(document.data.as_ref().map(|data| &data.inputs.array));
     let of = inputs.map_or_else(String::new, |inputs| format!(" of {inputs}"));
-    let frame = Frame::new(title, provenance(document, origin), &document.version)
-        .with_subtitle(format!("{} samples{of}", grouped(document.samples)))
+    let frame = Frame::new(title, provenance(document, origin), &document.made.version)
+        .with_subtitle(format!("{} samples{of}", grouped(document.settings.samples)))
         .with_contents(&contents)
-        .with_notes(&document.notes)
+        .with_notes(&document.made.notes)
         .with_explorer(explorer);
     ComparisonPage {
         frame,
@@ -347,7 +348,7 @@ fn disagreement(document: &CompareDocument) -> impl Iterator<Item = String> {
 fn models_table(document: &CompareDocument) -> Table {
     let measure = Measure::of(document);
     let row = |(at, model): (usize, &ModelDocument)| {
-        let ModelDocument { name, model_score, facts, .. } = model;
+        let ModelDocument { name, spectrum: SpectrumDocument { model_score, .. }, facts, .. } = model;
         let interval =
             facts.interval.map(|interval| format!("{} – {}", short(interval.lower), short(interval.upper)));
         let permuted = facts.references.map(|references| TableCell::number(references.permuted));
@@ -402,15 +403,18 @@ fn agreement_table(pairs: &[AgreementDocument]) -> Table {
 
 fn provenance(document: &CompareDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
-        ("version", document.version.clone()),
+        ("version", document.made.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.request)),
+        ("graphs", graphs_made(&document.made.request)),
         (
             "neighbors",
-            format!("{} asked for, {} used", document.neighbors.requested, document.neighbors.used),
+            format!(
+                "{} asked for, {} used",
+                document.settings.neighbors.requested, document.settings.neighbors.used
+            ),
         ),
-        ("eigenpairs", document.eigenpairs.to_string()),
-        ("seed", document.seed.to_string()),
+        ("eigenpairs", document.settings.method.eigenpairs.to_string()),
+        ("seed", document.settings.method.seed.to_string()),
         ("input edges", document.input_graph.edges.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),
     ]);

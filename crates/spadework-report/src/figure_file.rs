@@ -33,15 +33,7 @@ impl FigureFormat {
     pub const ALL: [Self; 3] = [Self::Svg, Self::Png, Self::Pdf];
 }
 
-impl fmt::Display for FigureFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Svg => "svg",
-            Self::Png => "png",
-            Self::Pdf => "pdf",
-        })
-    }
-}
+spadework::words! { written FigureFormat { Svg = "svg", Png = "png", Pdf = "pdf" } }
 
 impl FromStr for FigureFormat {
     type Err = Error;

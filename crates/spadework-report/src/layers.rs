@@ -13,9 +13,9 @@ use crate::provenance::{Fact, Origin, facts, graphs_made};
 /// When the page cannot be filled, which would be our mistake.
 pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String> {
     let title = origin.title.clone().unwrap_or_else(|| format!("Layers of {}", document.model.file));
-    let frame = Frame::new(title, provenance(document, origin), &document.version);
+    let frame = Frame::new(title, provenance(document, origin), &document.made.version);
     filled(&CurvePage {
-        frame: frame.with_notes(&document.notes),
+        frame: frame.with_notes(&document.made.notes),
         verdict: verdict(document),
         limits: Vec::new(),
         charts: layers_charts(document).iter().map(Figure::new).collect(),
@@ -56,7 +56,7 @@ fn verdict(document: &LayersDocument) -> String {
     format!(
         "{} samples, k = {} for all layers. Every layer's activations are scored against the inputs: the score bounds how \
          much the network has stretched the inputs by then.{depth}{highest}{without}",
-        document.samples, document.neighbors.used
+        document.settings.samples, document.settings.neighbors.used
     )
 }
 
@@ -83,12 +83,12 @@ fn layers_table(document: &LayersDocument) -> Table {
 
 fn provenance(document: &LayersDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
-        ("version", document.version.clone()),
+        ("version", document.made.version.clone()),
         ("schema", document.schema.clone()),
         ("model", format!("{}, digest {}", document.model.file, document.model.digest)),
-        ("graphs", graphs_made(&document.request)),
-        ("eigenpairs", document.eigenpairs.to_string()),
-        ("seed", document.seed.to_string()),
+        ("graphs", graphs_made(&document.made.request)),
+        ("eigenpairs", document.settings.method.eigenpairs.to_string()),
+        ("seed", document.settings.method.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),
     ]);
     lines.extend(origin.fact());

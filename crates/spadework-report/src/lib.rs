@@ -43,6 +43,7 @@ pub use page_facts::PageFacts;
 pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
 pub use sweep::{sweep_charts, sweep_page};
+pub use verdict::grouped;
 
 /// Figures of numbers from elsewhere, in the manner of the pages.
 pub mod figures {

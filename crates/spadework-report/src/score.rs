@@ -124,7 +124,7 @@ impl ScorePage {
         };
         let on_page = || charts.iter().filter(|chart| !chart.name.starts_with("embedding"));
         Self {
-            frame: Frame::new(title(document, origin), provenance(document, origin), &document.version),
+            frame: Frame::new(title(document, origin), provenance(document, origin), &document.made.version),
             verdict: Verdict::of(document),
             headlines: headlines(document, permuted),
             hints: Vec::new(),
@@ -159,7 +159,7 @@ impl ScorePage {
             ("numbers", "All numbers", true),
             ("provenance", "Provenance", true),
         ];
-        let frame = self.frame.with_contents(&contents).with_notes(&document.notes);
+        let frame = self.frame.with_contents(&contents).with_notes(&document.made.notes);
         let frame = frame.with_subtitle(subtitle(document, origin)).with_explorer(explorer);
         Self { frame, ..self }
     }
@@ -352,14 +352,15 @@ fn labels_inside(cut: &Cut, labels: &Labels) -> String {
 
 /// The name of the model, unless the reader is given another title.
 fn title(document: &ScoreDocument, origin: &Origin) -> String {
-    let file = document.model.as_ref().map(|model| &model.file);
-    let named = file.or(document.data.as_ref().map(|data| &data.outputs.array)).or(origin.model.as_ref());
+    let file = document.sources.model.as_ref().map(|model| &model.file);
+    let named =
+        file.or(document.sources.data.as_ref().map(|data| &data.outputs.array)).or(origin.model.as_ref());
     let named = named.map(|argument| default_name(argument)).filter(|name| !name.is_empty());
     origin.title.clone().or(named).unwrap_or_else(|| "Robustness of a model".to_owned())
 }
 
 fn subtitle(document: &ScoreDocument, origin: &Origin) -> String {
-    let inputs = origin.inputs.as_ref().or(document.data.as_ref().map(|data| &data.inputs.array));
+    let inputs = origin.inputs.as_ref().or(document.sources.data.as_ref().map(|data| &data.inputs.array));
     let of = inputs.map_or_else(String::new, |inputs| format!(" of {inputs}"));
     let count = |dim: usize, what: &str| match dim {
         0 => format!("a graph {what}"),
@@ -432,7 +433,8 @@ fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> 
         let scores = model.report.node_scores.scores();
         charts.push(histogram("node_scores", "How the node scores are spread", scores));
     }
-    let eigenvalues = details.map_or(document.eigenvalues.as_slice(), |(_, facts, _)| &facts.eigenvalues);
+    let eigenvalues =
+        details.map_or(document.spectrum.eigenvalues.as_slice(), |(_, facts, _)| &facts.eigenvalues);
     let rows: Vec<Estimate> =
         eigenvalues.iter().enumerate().map(|(at, &value)| estimate(format!("λ{}", at + 1), value)).collect();
     charts.push(intervals("spectrum", "The largest eigenvalues; λ1 is the SPADE score", "eigenvalue", &rows));
@@ -476,17 +478,20 @@ fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
 fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
     let timings = &document.timings;
     let mut lines = facts([
-        ("version", document.version.clone()),
+        ("version", document.made.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.request)),
+        ("graphs", graphs_made(&document.made.request)),
         (
             "neighbors",
             format!("{} asked for, {} used", document.neighbors.requested, document.neighbors.used),
         ),
-        ("eigenpairs", format!("{} by {}", document.eigenpairs, document.solver)),
-        ("residuals", joined(document.residuals.iter().map(|residual| format!("{residual:.1e}")))),
-        ("numerical bounds of λ₁", format!("[{}, {}]", document.enclosure.lower, document.enclosure.upper)),
-        ("seed", document.seed.to_string()),
+        ("eigenpairs", format!("{} by {}", document.method.eigenpairs, document.solver)),
+        ("residuals", joined(document.spectrum.residuals.iter().map(|residual| format!("{residual:.1e}")))),
+        (
+            "numerical bounds of λ₁",
+            format!("[{}, {}]", document.spectrum.enclosure.lower, document.spectrum.enclosure.upper),
+        ),
+        ("seed", document.method.seed.to_string()),
         ("edges", format!("{} input, {} output", document.graphs.input.edges, document.graphs.output.edges)),
         (
             "seconds",
@@ -502,7 +507,7 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
             ),
         ),
     ]);
-    if let Some(data) = &document.data {
+    if let Some(data) = &document.sources.data {
         for (name, array) in [("inputs", &data.inputs), ("outputs", &data.outputs)] {
             let value = format!("{}, digest {}", array.array, array.digest);
             lines.push(Fact { name: name.to_owned(), value });

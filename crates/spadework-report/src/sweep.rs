@@ -14,9 +14,9 @@ use crate::verdict::grouped;
 /// When the page cannot be filled, which would be our mistake.
 pub fn sweep_page(document: &SweepDocument, origin: &Origin) -> Result<String> {
     let title = origin.title.clone().unwrap_or_else(|| "SPADE score over k".to_owned());
-    let frame = Frame::new(title, provenance(document, origin), &document.version);
+    let frame = Frame::new(title, provenance(document, origin), &document.made.version);
     filled(&CurvePage {
-        frame: frame.with_notes(&document.notes),
+        frame: frame.with_notes(&document.made.notes),
         verdict: verdict(document),
         limits: limits(document),
         charts: sweep_charts(document).iter().map(Figure::new).collect(),
@@ -31,7 +31,9 @@ pub fn sweep_charts(document: &SweepDocument) -> Vec<Chart> {
         points: document
             .points
             .iter()
-            .map(|point| (point.neighbors as f64, point.scores.get(at).map(|score| score.model_score)))
+            .map(|point| {
+                (point.neighbors as f64, point.scores.get(at).map(|score| score.spectrum.model_score))
+            })
             .collect(),
     };
     let series: Vec<Series> = document.models.iter().enumerate().map(series).collect();
@@ -72,7 +74,8 @@ fn verdict(document: &SweepDocument) -> String {
 
 /// One model: how much its score depends on k.
 fn spread(document: &SweepDocument) -> String {
-    let scores = || document.points.iter().filter_map(|point| Some(point.scores.first()?.model_score));
+    let scores =
+        || document.points.iter().filter_map(|point| Some(point.scores.first()?.spectrum.model_score));
     let (low, high) = (scores().fold(f64::INFINITY, f64::min), scores().fold(0.0, f64::max));
     format!("The SPADE score is between {} and {}, depending on k.", short(low), short(high))
 }
@@ -113,7 +116,7 @@ fn points_table(document: &SweepDocument) -> Table {
                 point.neighbors.into(),
                 point.used.map(TableCell::from).unwrap_or_default(),
                 name.as_str().into(),
-                score.map_or_else(|| "–".into(), |score| TableCell::number(score.model_score)),
+                score.map_or_else(|| "–".into(), |score| TableCell::number(score.spectrum.model_score)),
             ]
         })
     });
@@ -127,11 +130,11 @@ fn points_table(document: &SweepDocument) -> Table {
 
 fn provenance(document: &SweepDocument, origin: &Origin) -> Vec<Fact> {
     let mut lines = facts([
-        ("version", document.version.clone()),
+        ("version", document.made.version.clone()),
         ("schema", document.schema.clone()),
-        ("graphs", graphs_made(&document.request)),
-        ("eigenpairs", document.eigenpairs.to_string()),
-        ("seed", document.seed.to_string()),
+        ("graphs", graphs_made(&document.made.request)),
+        ("eigenpairs", document.method.eigenpairs.to_string()),
+        ("seed", document.method.seed.to_string()),
         ("seconds", format!("{:.3}", document.timings.total_s)),
     ]);
     lines.extend(origin.fact());

@@ -183,7 +183,7 @@ fn unprobed(document: &ScoreDocument) -> String {
         (Some(only), None) | (None, Some(only)) => format!("Not tested against attacks: {only}."),
         (None, None) => format!(
             "Not tested against attacks: the SPADE score is {}, and nothing else is known.",
-            short(document.model_score)
+            short(document.spectrum.model_score)
         ),
     }
 }
@@ -197,7 +197,7 @@ fn limits_without_probes(document: &ScoreDocument) -> Vec<String> {
                 .to_owned(),
         );
     }
-    limits.push(match &document.model {
+    limits.push(match &document.sources.model {
         Some(_) => "To estimate the accuracy under attack, add --probe linf:EPS to the command.".to_owned(),
         None => "No model was run, so this says nothing about a given attack. With an ONNX file: --model FILE --probe linf:EPS."
             .to_owned(),
@@ -278,7 +278,7 @@ fn spade_score(
     let baseline = permuted.map_or_else(String::new, |score| format!("; permuted baseline {}", short(score)));
     Headline {
         name: "SPADE score λ₁".to_owned(),
-        value: short(document.model_score),
+        value: short(document.spectrum.model_score),
         range: range.unwrap_or_default(),
         bar: String::new(),
         note: format!("larger stretches the data more; passing the inputs on scores 1{baseline}"),
@@ -320,8 +320,8 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// 10,000 rather than 10000.
-pub(crate) fn grouped(count: usize) -> String {
+/// `10,000` rather than `10000`.
+pub fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut written = String::new();
     for (at, digit) in digits.chars().enumerate() {

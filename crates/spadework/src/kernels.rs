@@ -7,13 +7,11 @@
 //! Libraries that the crate calls (faer's decompositions) choose for themselves.
 
 use std::cell::Cell;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::OnceLock;
 
 use pulp::Arch;
 
-use crate::error::{Error, Result, UnknownWord};
+use crate::error::{Error, Result};
 
 /// An instruction set that kernels are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,27 +78,7 @@ impl Kernels {
     }
 }
 
-impl fmt::Display for Kernels {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kernels::Avx512 => "avx512",
-            Kernels::Avx2 => "avx2",
-            Kernels::Neon => "neon",
-            Kernels::Scalar => "scalar",
-        })
-    }
-}
-
-impl FromStr for Kernels {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
-        Kernels::ALL
-            .into_iter()
-            .find(|kernels| kernels.to_string() == word)
-            .ok_or(UnknownWord { expected: "avx512, avx2, neon or scalar" })
-    }
-}
+words! { Kernels { Avx512 = "avx512", Avx2 = "avx2", Neon = "neon", Scalar = "scalar" } }
 
 /// What a value of the variable asks for.
 fn read(value: Option<&std::ffi::OsStr>) -> Result<Option<Kernels>> {

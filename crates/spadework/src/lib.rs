@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod macros;
+
 pub mod checkpoint;
 pub mod eigen;
 pub mod error;

@@ -1,7 +1,5 @@
 //! The two sides of a model.
 
-use std::fmt;
-
 /// Which of the two manifolds is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -11,11 +9,4 @@ pub enum Side {
     Output,
 }
 
-impl fmt::Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Side::Input => "input",
-            Side::Output => "output",
-        })
-    }
-}
+words! { written Side { Input = "input", Output = "output" } }

@@ -6,8 +6,8 @@ use serde_json::Value;
 use spadework::graph::generators::{cycle, path};
 use spadework::pipeline::AverageIndices;
 use spadework::scores::Spread;
-use spadework::{Error, Graph, Monitor, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
-use support::{assert_relative, pair};
+use spadework::{Error, Graph, PairedSamples, Samples, Silent, SpadeParams, SpadeReport, evaluate};
+use support::{Stopped, assert_relative, pair};
 
 struct Fixture(Value);
 
@@ -113,12 +113,6 @@ fn threads_do_not_matter_and_seeds_do() {
 
 #[test]
 fn a_caller_can_stop_it() {
-    struct Stop;
-    impl Monitor for Stop {
-        fn is_cancelled(&self) -> bool {
-            true
-        }
-    }
     let (samples, report) = Fixture::read().scored();
-    assert_eq!(AverageIndices::of(&report, Some(&samples), &Stop), Err(Error::Cancelled));
+    assert_eq!(AverageIndices::of(&report, Some(&samples), &Stopped), Err(Error::Cancelled));
 }

@@ -13,7 +13,7 @@ use spadework::monitor::Stage;
 use spadework::neighbors::{BruteForce, ExactSearch, NeighborSearch};
 use spadework::{Error, Graph, Monitor, PairedSamples, Samples, Silent, SpadeParams, evaluate};
 use support::fixtures;
-use support::{paired, smooth_model};
+use support::{Stopped, paired, smooth_model};
 
 /// Enough samples for several blocks of a search and for the iterative method.
 const SAMPLES: usize = 2500;
@@ -53,15 +53,6 @@ impl Monitor for CancelIn {
 
     fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::SeqCst)
-    }
-}
-
-/// Cancelled from the beginning.
-struct Cancelled;
-
-impl Monitor for Cancelled {
-    fn is_cancelled(&self) -> bool {
-        true
     }
 }
 
@@ -113,11 +104,11 @@ fn cancelling_beforehand_costs_no_work() {
     let (inputs, outputs) = smooth_model(SAMPLES, 1);
     let samples = paired(SAMPLES, &inputs, &outputs);
     let began = Instant::now();
-    assert_eq!(evaluate(&samples, &SpadeParams::default(), &Cancelled).unwrap_err(), Error::Cancelled);
+    assert_eq!(evaluate(&samples, &SpadeParams::default(), &Stopped).unwrap_err(), Error::Cancelled);
     // Preparing the rounded copy of 2,500 × 6 numbers takes microseconds; the whole run a good part of a second.
     assert!(began.elapsed() < Duration::from_secs(1));
     for search in [&ExactSearch as &dyn NeighborSearch, &BruteForce] {
-        assert_eq!(search.search(samples.input(), 10, &Cancelled).unwrap_err(), Error::Cancelled);
+        assert_eq!(search.search(samples.input(), 10, &Stopped).unwrap_err(), Error::Cancelled);
     }
 }
 
@@ -236,6 +227,6 @@ fn a_cancelled_run_can_be_repeated() {
     let (inputs, outputs) = smooth_model(400, 2);
     let side = |values: Vec<f64>| Samples::from_f64(400, values.len() / 400, values).unwrap();
     let samples = PairedSamples::new(side(inputs), side(outputs)).unwrap();
-    assert_eq!(evaluate(&samples, &SpadeParams::default(), &Cancelled).unwrap_err(), Error::Cancelled);
+    assert_eq!(evaluate(&samples, &SpadeParams::default(), &Stopped).unwrap_err(), Error::Cancelled);
     assert!(evaluate(&samples, &SpadeParams::default(), &Silent).is_ok());
 }

@@ -15,9 +15,11 @@ use spadework::scores::{
     Cut, DistanceKind, Distances, EdgeScores, LargestDistortion, NodeScores, ReverseScore,
     RiemannianDistance, sparsest_cut,
 };
-use spadework::{Error, Graph, GraphPair, Monitor, Silent, SpadeParams, evaluate};
+use spadework::{Error, Graph, GraphPair, Silent, SpadeParams, evaluate};
 use support::distances::{DistanceFixture, all};
-use support::{assert_all_relative, assert_relative, edge_scores, gaussians, pair, paired, rng, solve};
+use support::{
+    Stopped, assert_all_relative, assert_relative, edge_scores, gaussians, pair, paired, rng, solve,
+};
 
 /// What we promise. The dense inverses are better: on these graphs cond(L) times ε is about 1e-13.
 const DENSE_ERROR: f64 = RESISTANCE_ERROR;
@@ -551,27 +553,21 @@ fn bounds_hold_on_random_graphs() {
 /// Everything that takes long asks whether to stop.
 #[test]
 fn a_caller_can_stop_every_loop() {
-    struct Stop;
-    impl Monitor for Stop {
-        fn is_cancelled(&self) -> bool {
-            true
-        }
-    }
     let graphs = pair(chords(800, 31), chords(800, 47));
     let distances = Distances::new(&graphs, 0).unwrap();
     let pairs = spadework::eigen::dominant_eigenpairs(&graphs, &EigenParams::default()).unwrap();
     let problem = spadework::eigen::EigenProblem::new(&graphs, 0);
     let output = graphs.connected_output();
     let outcomes = [
-        distances.of_pairs(DistanceKind::Geodesic, &[(0, 1)], &Stop).err(),
-        distances.of_pairs(DistanceKind::Resistance, &[(0, 1)], &Stop).err(),
-        distances.of_edges(&rough(), &Stop).err(),
-        distances.largest(&pairs, &edge_scores(&graphs, &pairs), &Stop).err(),
-        EdgeScores::of_full_spectrum(&graphs, &rough(), &Stop).err(),
-        sparsest_cut(&graphs, &pairs, &Stop).err(),
-        problem.dominant_eigenpairs(&power(2, 1e-6), &Stop).err(),
-        problem.all_eigenvalues(&Stop).err(),
-        lowest_modes(output, &EigenParams::default(), &Stop).err(),
+        distances.of_pairs(DistanceKind::Geodesic, &[(0, 1)], &Stopped).err(),
+        distances.of_pairs(DistanceKind::Resistance, &[(0, 1)], &Stopped).err(),
+        distances.of_edges(&rough(), &Stopped).err(),
+        distances.largest(&pairs, &edge_scores(&graphs, &pairs), &Stopped).err(),
+        EdgeScores::of_full_spectrum(&graphs, &rough(), &Stopped).err(),
+        sparsest_cut(&graphs, &pairs, &Stopped).err(),
+        problem.dominant_eigenpairs(&power(2, 1e-6), &Stopped).err(),
+        problem.all_eigenvalues(&Stopped).err(),
+        lowest_modes(output, &EigenParams::default(), &Stopped).err(),
     ];
     for (at, outcome) in outcomes.into_iter().enumerate() {
         assert_eq!(outcome, Some(Error::Cancelled), "{at}");

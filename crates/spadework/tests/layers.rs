@@ -4,8 +4,8 @@ mod support;
 
 use spadework::graph::{Connectivity, Weights};
 use spadework::pipeline::score_layers;
-use spadework::{Error, Model, ModelSet, Monitor, Samples, Silent, SpadeParams, compare};
-use support::{bits, smooth_model};
+use spadework::{Error, Model, ModelSet, Samples, Silent, SpadeParams, compare};
+use support::{Stopped, bits, smooth_model};
 
 const SAMPLES: usize = 500;
 
@@ -89,17 +89,11 @@ fn errors_of_the_caller_and_wishes_to_stop_end_the_run() {
             Mine::Core(error)
         }
     }
-    struct Stop;
-    impl Monitor for Stop {
-        fn is_cancelled(&self) -> bool {
-            true
-        }
-    }
     let (inputs, layers) = layers();
     let inputs = samples(&inputs, 6);
     let params = params(Connectivity::Grow);
     let broken = |layer: usize| if layer == 1 { Err(Mine::File) } else { Ok(samples(&layers[layer], 3)) };
     assert_eq!(score_layers(&inputs, 3, broken, &params, &Silent).unwrap_err(), Mine::File);
     let sound = |layer: usize| Ok::<_, Mine>(samples(&layers[layer], 3));
-    assert_eq!(score_layers(&inputs, 3, sound, &params, &Stop).unwrap_err(), Mine::Core(Error::Cancelled));
+    assert_eq!(score_layers(&inputs, 3, sound, &params, &Stopped).unwrap_err(), Mine::Core(Error::Cancelled));
 }

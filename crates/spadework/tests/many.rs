@@ -19,7 +19,7 @@ use spadework::{
     Error, Graph, ManifoldPair, Model, ModelSet, Monitor, PairedSamples, Samples, Silent, SpadeParams,
     SpadeReport, compare, evaluate,
 };
-use support::{bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
+use support::{Stopped, bits, gaussians, laws, paired, reordered, rng, shuffled, smooth_model};
 
 const SAMPLES: usize = 400;
 
@@ -405,14 +405,6 @@ fn threads_change_nothing() {
         (nodes, compared.agreement, around, permuted.to_bits())
     };
     assert_eq!(of(1), of(2));
-}
-
-struct Stopped;
-
-impl Monitor for Stopped {
-    fn is_cancelled(&self) -> bool {
-        true
-    }
 }
 
 #[test]

@@ -220,16 +220,17 @@ fn cosine_is_euclidean_on_unit_rows() {
     }
 }
 
+/// The same distance on both sides.
+fn by(metric: Metric) -> SpadeParams {
+    SpadeParams::default().with_neighbors(6).with_input_metric(metric).with_output_metric(metric)
+}
+
 /// `evaluate` is what all others are compared with: each searches in a place of its own.
 #[test]
 fn every_way_through_the_pipeline_takes_the_same_distances() {
     let pair = sides(300);
     for metric in METRICS {
-        let params = SpadeParams::default()
-            .with_neighbors(6)
-            .with_input_metric(metric)
-            .with_output_metric(metric)
-            .with_standardize(Standardize::Standard);
+        let params = by(metric).with_standardize(Standardize::Standard);
         let expected = evaluate(&pair, &params, &Silent).unwrap();
         let about = metric.to_string();
         let model = |name: &str| Model { name: name.to_owned(), outputs: pair.output().view() };
@@ -259,11 +260,7 @@ fn every_way_through_the_pipeline_takes_the_same_distances() {
 fn a_known_sample_keeps_its_score_under_every_metric() {
     let pair = sides(300);
     for metric in METRICS {
-        let params = SpadeParams::default()
-            .with_neighbors(6)
-            .with_input_metric(metric)
-            .with_output_metric(metric)
-            .with_standardize(Standardize::Robust);
+        let params = by(metric).with_standardize(Standardize::Robust);
         let report = evaluate(&pair, &params, &Silent).unwrap();
         let used = params.with_neighbors(report.diagnostics.connection.used);
         let eigenvalues = report.eigenpairs.values().to_vec();

@@ -6,7 +6,7 @@
 mod support;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::graph::{Components, Connectivity};
@@ -27,51 +27,39 @@ struct Oracle {
     twenty: [f64; 2],
 }
 
+impl Oracle {
+    const fn new(array: &'static str, ten: [f64; 2], twenty: [f64; 2]) -> Self {
+        Self { array, ten, twenty }
+    }
+}
+
 const LENET5: [Oracle; 5] = [
-    Oracle {
-        array: "lenet5_eps0.0",
-        ten: [41.466_795_34, 37.443_037_24],
-        twenty: [39.468_540_58, 35.864_221_04],
-    },
-    Oracle {
-        array: "lenet5_eps0.1",
-        ten: [40.922_609_18, 30.245_812_82],
-        twenty: [41.535_818_73, 28.650_173_40],
-    },
-    Oracle {
-        array: "lenet5_eps0.2",
-        ten: [40.627_578_60, 25.616_366_01],
-        twenty: [39.586_417_76, 23.062_473_72],
-    },
-    Oracle {
-        array: "lenet5_eps0.3",
-        ten: [37.894_940_09, 22.100_863_65],
-        twenty: [35.688_261_83, 20.304_015_89],
-    },
-    Oracle {
-        array: "lenet5_eps0.4",
-        ten: [34.454_820_13, 18.551_770_56],
-        twenty: [35.671_290_36, 17.671_600_32],
-    },
+    Oracle::new("lenet5_eps0.0", [41.466_795_34, 37.443_037_24], [39.468_540_58, 35.864_221_04]),
+    Oracle::new("lenet5_eps0.1", [40.922_609_18, 30.245_812_82], [41.535_818_73, 28.650_173_40]),
+    Oracle::new("lenet5_eps0.2", [40.627_578_60, 25.616_366_01], [39.586_417_76, 23.062_473_72]),
+    Oracle::new("lenet5_eps0.3", [37.894_940_09, 22.100_863_65], [35.688_261_83, 20.304_015_89]),
+    Oracle::new("lenet5_eps0.4", [34.454_820_13, 18.551_770_56], [35.671_290_36, 17.671_600_32]),
 ];
 
 const RESNET18: [Oracle; 3] = [
-    Oracle {
-        array: "resnet18_l2_eps0.0",
-        ten: [456.962_960_72, 345.499_983_07],
-        twenty: [351.490_275_5, 244.753_094_85],
-    },
-    Oracle {
-        array: "resnet18_l2_eps0.5",
-        ten: [141.899_289_09, 103.648_789_19],
-        twenty: [110.736_040_76, 69.412_019_56],
-    },
-    Oracle {
-        array: "resnet18_l2_eps1.0",
-        ten: [120.933_023_41, 93.880_011_25],
-        twenty: [90.604_539_98, 66.317_144_71],
-    },
+    Oracle::new("resnet18_l2_eps0.0", [456.962_960_72, 345.499_983_07], [351.490_275_5, 244.753_094_85]),
+    Oracle::new("resnet18_l2_eps0.5", [141.899_289_09, 103.648_789_19], [110.736_040_76, 69.412_019_56]),
+    Oracle::new("resnet18_l2_eps1.0", [120.933_023_41, 93.880_011_25], [90.604_539_98, 66.317_144_71]),
 ];
+
+/// The MNIST test images, where they and the logits of LeNet-5 are there.
+fn mnist(test: &str) -> Option<(PathBuf, Samples<'static>)> {
+    let folder = real::folder(test, &[real::MNIST, real::MNIST_LOGITS])?;
+    let images = Samples::from_f32(SAMPLES, MNIST_PIXELS, real::mnist_test(&folder, SAMPLES)).unwrap();
+    Some((folder, images))
+}
+
+/// The CIFAR-10 test images, where they and the logits of ResNet-18 are there.
+fn cifar(test: &str) -> Option<(PathBuf, Samples<'static>)> {
+    let folder = real::folder(test, &[real::CIFAR, real::CIFAR_LOGITS])?;
+    let images = Samples::from_f32(SAMPLES, CIFAR_PIXELS, real::cifar_test(&folder, SAMPLES)).unwrap();
+    Some((folder, images))
+}
 
 fn neighbors(samples: &Samples<'_>, k: usize) -> NeighborLists {
     ExactSearch.search(samples, k, &Silent).unwrap()
@@ -96,23 +84,13 @@ fn assert_agrees_with_oracle(folder: &Path, images: &Samples<'_>, file: &str, mo
 
 #[test]
 fn lenet5_on_mnist_scores_what_the_oracle_says() {
-    let Some(folder) =
-        real::folder("LeNet-5 on MNIST against the oracle", &[real::MNIST, real::MNIST_LOGITS])
-    else {
-        return;
-    };
-    let images = Samples::from_f32(SAMPLES, MNIST_PIXELS, real::mnist_test(&folder, SAMPLES)).unwrap();
+    let Some((folder, images)) = mnist("LeNet-5 on MNIST against the oracle") else { return };
     assert_agrees_with_oracle(&folder, &images, "mnist_test_lenet5.npz", &LENET5);
 }
 
 #[test]
 fn resnet18_on_cifar10_scores_what_the_oracle_says() {
-    let Some(folder) =
-        real::folder("ResNet-18 on CIFAR-10 against the oracle", &[real::CIFAR, real::CIFAR_LOGITS])
-    else {
-        return;
-    };
-    let images = Samples::from_f32(SAMPLES, CIFAR_PIXELS, real::cifar_test(&folder, SAMPLES)).unwrap();
+    let Some((folder, images)) = cifar("ResNet-18 on CIFAR-10 against the oracle") else { return };
     assert_agrees_with_oracle(&folder, &images, "cifar10_test_resnet18.npz", &RESNET18);
 }
 
@@ -154,20 +132,14 @@ fn assert_top_edges_are_distorted_more(
 
 #[test]
 fn top_edges_of_every_lenet5_are_distorted_more_than_random_ones() {
-    let Some(folder) = real::folder("distortion on MNIST", &[real::MNIST, real::MNIST_LOGITS]) else {
-        return;
-    };
-    let images = Samples::from_f32(SAMPLES, MNIST_PIXELS, real::mnist_test(&folder, SAMPLES)).unwrap();
+    let Some((folder, images)) = mnist("distortion on MNIST") else { return };
     let both = [DistanceKind::Geodesic, DistanceKind::Resistance];
     assert_top_edges_are_distorted_more(&folder, &images, ("mnist_test_lenet5.npz", &LENET5), &both);
 }
 
 #[test]
 fn top_edges_of_every_resnet18_are_distorted_more_than_random_ones() {
-    let Some(folder) = real::folder("distortion on CIFAR-10", &[real::CIFAR, real::CIFAR_LOGITS]) else {
-        return;
-    };
-    let images = Samples::from_f32(SAMPLES, CIFAR_PIXELS, real::cifar_test(&folder, SAMPLES)).unwrap();
+    let Some((folder, images)) = cifar("distortion on CIFAR-10") else { return };
     // By resistance this does not hold for the two that were trained against attacks: a few images are neighbors of very
     // many others, and the resistance of their edges says how many rather than how far (docs/distances.md).
     let models: (&str, &[Oracle]) = ("cifar10_test_resnet18.npz", &RESNET18);
@@ -178,8 +150,7 @@ fn top_edges_of_every_resnet18_are_distorted_more_than_random_ones() {
 /// 4.022538546527556, of samples 2245 and 8903. The search finds it among some hundred candidates.
 #[test]
 fn the_search_finds_the_largest_distortion_of_all_pairs_on_mnist() {
-    let Some(folder) = real::folder("γ_max on MNIST", &[real::MNIST, real::MNIST_LOGITS]) else { return };
-    let images = Samples::from_f32(SAMPLES, MNIST_PIXELS, real::mnist_test(&folder, SAMPLES)).unwrap();
+    let Some((folder, images)) = mnist("γ_max on MNIST") else { return };
     let logits = real::logits(&folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
     let logits = Samples::from_f32(SAMPLES, CLASSES, logits).unwrap();
     let graph = |samples: &Samples<'_>| Graph::from_neighbors(&neighbors(samples, 10), 10);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use spadework_document::StoredDocument;
 use spadework_document::score::ScoreDocument;
 use spadework_io::read_column;
 
@@ -37,7 +38,7 @@ impl Baseline {
 
     /// Whether it was made of the same inputs, so that samples can be compared one by one.
     pub(super) fn has_samples_of(&self, document: &ScoreDocument) -> bool {
-        let inputs = |document: &ScoreDocument| Some(document.data.as_ref()?.inputs.digest.clone());
+        let inputs = |document: &ScoreDocument| Some(document.sources.data.as_ref()?.inputs.digest.clone());
         self.document.samples == document.samples
             && inputs(document).is_some_and(|digest| inputs(&self.document) == Some(digest))
     }
@@ -49,11 +50,11 @@ impl Baseline {
             ("numbers per input", theirs.input_dim, document.input_dim),
             ("neighbors", theirs.neighbors.requested, document.neighbors.requested),
         ];
-        let [their_distances, our_distances] = [theirs, document].map(|of| of.request.distances());
+        let [their_distances, our_distances] = [theirs, document].map(|of| of.made.request.distances());
         let words = [
             ("distances", &their_distances, &our_distances),
-            ("kind of graph", &theirs.graph, &document.graph),
-            ("weights", &theirs.weights, &document.weights),
+            ("kind of graph", &theirs.method.graph, &document.method.graph),
+            ("weights", &theirs.method.weights, &document.method.weights),
         ];
         let counts = counts.into_iter().find_map(|(fact, theirs, ours)| differs(fact, &theirs, &ours));
         let words = || words.into_iter().find_map(|(fact, theirs, ours)| differs(fact, theirs, ours));
@@ -90,7 +91,7 @@ fn differs<T: PartialEq + std::fmt::Display>(fact: &str, theirs: &T, ours: &T) -
 
 /// What was done to the inputs.
 fn corruption_of(document: &ScoreDocument) -> String {
-    document.corruption.as_ref().map_or_else(
+    document.sources.corruption.as_ref().map_or_else(
         || "none".to_owned(),
         |corruption| format!("{}:{}, seed {}", corruption.kind, corruption.severity, corruption.seed),
     )
@@ -106,7 +107,7 @@ fn probe_of(document: &ScoreDocument) -> Option<String> {
 fn connected_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
     let bridges = |d: &ScoreDocument| d.graphs.input.bridges + d.graphs.output.bridges;
     let is_changed = |d: &ScoreDocument| d.neighbors.used > d.neighbors.requested || bridges(d) > 0;
-    let (theirs, ours) = (&baseline.connectivity, &document.connectivity);
+    let (theirs, ours) = (&baseline.method.connectivity, &document.method.connectivity);
     if theirs != ours && (is_changed(baseline) || is_changed(document)) {
         return differs("connectivity policy", theirs, ours);
     }

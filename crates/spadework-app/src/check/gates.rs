@@ -81,7 +81,7 @@ impl Gates<'_> {
     /// The gate of the largest SPADE score. It is the score of these samples and no estimate, so it is never undecided.
     fn largest_score(&self) -> Option<GateDocument> {
         let limit = self.limits.max_score?;
-        let score = self.scored.document.model_score;
+        let score = self.scored.document.spectrum.model_score;
         let outcome = if score <= limit { Outcome::Pass } else { Outcome::Fail };
         let gate = empty("max-score", GatedNumber::ModelScore, outcome, limit);
         Some(GateDocument { score: Some(score), ..gate })
@@ -182,14 +182,14 @@ impl Drops<'_> {
     /// The gate of a SPADE score that has grown, where there is a limit.
     fn regression(&self) -> Result<Option<GateDocument>, Failure> {
         let Some(part) = self.request.max_regression else { return Ok(None) };
-        let (baseline, score) = (&self.baseline.document, self.scored.document.model_score);
+        let (baseline, score) = (&self.baseline.document, self.scored.document.spectrum.model_score);
         self.baseline.check_score_comparable(&self.scored.document)?;
-        let limit = baseline.model_score * (1.0 + part);
+        let limit = baseline.spectrum.model_score * (1.0 + part);
         // Two runs of the same data agree to the residual, not to the last digit.
-        let is_kept = score <= limit * (1.0 + baseline.tolerance.min(1e-6));
+        let is_kept = score <= limit * (1.0 + baseline.method.tolerance.min(1e-6));
         let outcome = if is_kept { Outcome::Pass } else { Outcome::Fail };
         let gate = empty("max-regression", GatedNumber::ModelScore, outcome, limit);
-        Ok(Some(GateDocument { score: Some(score), baseline: Some(baseline.model_score), ..gate }))
+        Ok(Some(GateDocument { score: Some(score), baseline: Some(baseline.spectrum.model_score), ..gate }))
     }
 
     /// Samples that survived under the baseline (are right, where not both were probed) and do not any more, most fragile first.

@@ -114,7 +114,7 @@ fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged, voice: 
         gates,
         new_failures,
         notes,
-        model_score: scored.document.model_score,
+        model_score: scored.document.spectrum.model_score,
         result: scored.document.clone(),
     }
 }

@@ -2,6 +2,7 @@
 
 use spadework_document::check::{CheckDocument, GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{DifferenceDocument, ShareDocument};
+use spadework_report::grouped;
 
 use crate::wording::Voice;
 
@@ -192,19 +193,6 @@ fn digits(value: f64) -> String {
 fn plain_digits(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// `10,000`.
-fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// With a capital letter and a full stop.

@@ -91,27 +91,17 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 /// Makes activations as they are asked for.
 pub(super) struct Activations<'a> {
-    model: &'a OnnxModel,
-    layers: &'a [Layer],
-    sample_shape: &'a [usize],
-    samples: &'a Samples<'a>,
-    options: &'a RunOptions,
-    monitor: &'a dyn Monitor,
-    held: BTreeMap<usize, Dataset>,
+    pub(super) model: &'a OnnxModel,
+    pub(super) layers: &'a [Layer],
+    pub(super) sample_shape: &'a [usize],
+    pub(super) samples: &'a Samples<'a>,
+    pub(super) options: &'a RunOptions,
+    pub(super) monitor: &'a dyn Monitor,
+    /// Those that were made beside one that was asked for.
+    pub(super) held: BTreeMap<usize, Dataset>,
 }
 
-impl<'a> Activations<'a> {
-    pub(super) fn new(
-        model: &'a OnnxModel,
-        layers: &'a [Layer],
-        sample_shape: &'a [usize],
-        samples: &'a Samples<'a>,
-        options: &'a RunOptions,
-        monitor: &'a dyn Monitor,
-    ) -> Self {
-        Self { model, layers, sample_shape, samples, options, monitor, held: BTreeMap::new() }
-    }
-
+impl Activations<'_> {
     /// The activations of a layer, which are handed over and no longer held.
     pub(super) fn of(&mut self, layer: usize) -> Result<Samples<'static>, Failure> {
         if !self.held.contains_key(&layer) {

@@ -292,9 +292,9 @@ impl Keeper for Store<'_> {
         let mut stage = GraphStage::new(self.graph_recipe(sides, params).clone(), &made.diagnostics);
         // What a user makes step by step must say what later steps need; what `score` keeps for itself is asked again.
         if self.earlier != Earlier::TakeOrReplace {
-            stage.data = sides.document();
-            stage.model = sides.model.cloned();
-            stage.corruption = sides.corruption.cloned();
+            stage.sources.data = sides.document();
+            stage.sources.model = sides.model.cloned();
+            stage.sources.corruption = sides.corruption.cloned();
             stage.labels = sides.labels_place();
         }
         write_graphs(&self.path, &made.graphs, &stage)?;

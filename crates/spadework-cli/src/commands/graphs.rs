@@ -81,7 +81,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
         document.output_dim,
         document.neighbors,
         document.connectivity,
-        distances_line(&document.request, "distances: "),
+        distances_line(&document.made.request, "distances: "),
         table(&header, lines),
         document.neighbors,
     )

@@ -44,10 +44,10 @@ fn to_text(document: &LayersDocument) -> String {
     format!(
         "model       {}\nsamples     {}, {} numbers in\nneighbors   {} for all layers\n{}\n{}",
         document.model.file,
-        document.samples,
-        document.input_dim,
-        document.neighbors.used,
-        distances_line(&document.request, "distances   "),
+        document.settings.samples,
+        document.settings.input_dim,
+        document.settings.neighbors.used,
+        distances_line(&document.made.request, "distances   "),
         table(&heading, rows)
     )
 }

@@ -13,21 +13,21 @@ use crate::render::{counted, number, table};
 
 pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
     let ReferenceArgs { reference_inputs, reference_outputs, .. } = &args.reference;
-    let formats = args.output.formats(None);
+    let formats = args.scored.output.formats(None);
     let request = NewSamplesRequest {
-        data: args.model.data(&args.corruption),
+        data: args.scored.model.data(&args.scored.corruption),
         reference: ReferenceSource::Folder {
             path: result,
             inputs: reference_inputs.as_deref(),
             outputs: reference_outputs.as_deref(),
         },
-        params: args.model.params(),
+        params: args.scored.model.params(),
         top: args.top,
-        folder: args.output.folder(&formats),
+        folder: args.scored.output.folder(&formats),
     };
-    let scored = score_new_samples(&request, &Console::new(&args.output).monitor())?;
+    let scored = score_new_samples(&request, &Console::new(&args.scored.output).monitor())?;
     let document = &scored.document;
-    Console::data(&if args.output.json { json(document) } else { to_text(document) })
+    Console::data(&if args.scored.output.json { json(document) } else { to_text(document) })
 }
 
 fn to_text(document: &NewSamplesDocument) -> String {

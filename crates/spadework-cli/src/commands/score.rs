@@ -12,23 +12,27 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     if let Some(reference) = &args.reference.reference {
         return new_samples::run(args, reference);
     }
-    let formats = args.output.formats(Some(&args.graphs));
+    let formats = args.scored.output.formats(Some(&args.scored.graphs));
     let mut request = ScoreRequest {
         extras: args.certainty.extras(),
         probes: args.probe.probes_or(&args.script),
         page: args.page.request(),
-        ..args.model.score(&args.corruption, args.output.folder(&formats), args.top)
+        ..args.scored.model.score(&args.scored.corruption, args.scored.output.folder(&formats), args.top)
     }
-    .with_ids(args.ids.ids.as_deref());
+    .with_ids(args.scored.ids.ids.as_deref());
     request.data.task = args.task.task.into();
     if args.plan {
-        let document = plan(&request, &Console::new(&args.output).monitor())?;
-        return Console::data(&if args.output.json { json(&document) } else { render_plan::plan(&document) });
+        let document = plan(&request, &Console::new(&args.scored.output).monitor())?;
+        return Console::data(&if args.scored.output.json {
+            json(&document)
+        } else {
+            render_plan::plan(&document)
+        });
     }
-    let scored = score(&request, &Console::new(&args.output).monitor())?;
+    let scored = score(&request, &Console::new(&args.scored.output).monitor())?;
     let document = &scored.document;
     Console::data(&match args.table.table {
-        _ if args.output.json => json(document),
+        _ if args.scored.output.json => json(document),
         Some(format) => render_table::of_score(document, format),
         None => render_score::score(document, scored.report.node_scores.scores()),
     })

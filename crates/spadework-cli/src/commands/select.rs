@@ -12,15 +12,15 @@ use crate::console::Console;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
-    let formats = args.output.formats(Some(&args.graphs));
-    let folder = args.output.folder(&formats);
-    let (top, console) = (args.top.map(NonZeroUsize::get), Console::new(&args.output));
-    let ids = args.ids.ids.as_deref();
+    let formats = args.scored.output.formats(Some(&args.scored.graphs));
+    let folder = args.scored.output.folder(&formats);
+    let (top, console) = (args.top.map(NonZeroUsize::get), Console::new(&args.scored.output));
+    let ids = args.scored.ids.ids.as_deref();
     if let Some(against) = &args.against {
         let request = MovedRequest {
-            data: ModelData { ids, ..args.model.data(&args.corruption) },
+            data: ModelData { ids, ..args.scored.model.data(&args.scored.corruption) },
             against: OutputSource::Array(ArraySource::Named(against)),
-            params: args.model.params(),
+            params: args.scored.model.params(),
             top,
             folder,
         };
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
         let listed = listed(&found.indices, document.ids.as_deref());
         return Console::data(&printed(args, listed, &found.table, || json(document)));
     }
-    let mut score = args.model.score(&args.corruption, folder, 0).with_ids(ids);
+    let mut score = args.scored.model.score(&args.scored.corruption, folder, 0).with_ids(ids);
     score.data.task = args.task.task.into();
     let request = SelectRequest {
         score: ScoreRequest { probes: args.probe.probes_or(&args.script), ..score },
@@ -51,7 +51,7 @@ fn listed(indices: &[usize], ids: Option<&[String]>) -> String {
 
 /// What goes to stdout: the document, the table, or the list.
 fn printed(args: &SelectArgs, listed: String, table: &str, json: impl FnOnce() -> String) -> String {
-    if args.output.json {
+    if args.scored.output.json {
         json()
     } else if args.scores {
         table.to_owned()

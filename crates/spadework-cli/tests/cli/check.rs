@@ -1,10 +1,8 @@
 //! `spadework check`: the gate.
 
-use std::path::Path;
-
 use serde_json::Value;
 
-use crate::support::arrays::{Random, csv, floats};
+use crate::support::arrays::{Random, csv};
 use crate::support::{Outcome, Scene, listing};
 
 fn check(scene: &Scene, outputs: &str, rules: &str) -> Outcome {
@@ -232,21 +230,11 @@ fn gates_are_written_for_other_programs() {
     check_classifier(&scene, "y", "--min-accuracy 95% --junit x.csv/gates.xml").refuses(2, &["x.csv"]);
 }
 
-/// 200 rows of four numbers, and a model with three outputs.
-fn probed() -> Scene {
-    let scene = Scene::empty();
-    scene.write("x.npy", floats(4, &Random::new(3).points(800)));
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx/mlp.onnx");
-    scene.write("mlp.onnx", std::fs::read(fixture).unwrap());
-    scene
-}
-
 const PROBED: &str = "--inputs x.npy --model mlp.onnx --probes 20 --quiet";
 
 #[test]
 fn what_probes_leave_is_gated() {
-    let scene = probed();
+    let scene = Scene::with_network();
     let run = |rules: &str| scene.run(&format!("check {PROBED} {rules}"));
     // A millionth of the data breaks nothing: 200 of 200, at least 98.1 %.
     let json = run("--probe linf:1e-6 --min-robust-accuracy 98% --min-survived 0.5 --json").json();
@@ -287,7 +275,8 @@ fn limits_need_what_they_are_about() {
         .refuses(2, &["--probe", "needs --model"]);
     check(&scene, "y.npy", "--min-accuracy 60%")
         .refuses(2, &["--min-accuracy needs labels", "hint: pass --labels"]);
-    let noise = probed().run(&format!("check {PROBED} --probe linf:0.1:pixel --min-robust-accuracy 60%"));
+    let noise = Scene::with_network()
+        .run(&format!("check {PROBED} --probe linf:0.1:pixel --min-robust-accuracy 60%"));
     noise.refuses(2, &["--min-robust-accuracy", "`search`"]);
 }
 

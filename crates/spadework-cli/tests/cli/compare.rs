@@ -1,7 +1,7 @@
 //! `spadework compare`: many models on one input graph.
 
 use crate::support::arrays::{Random, floats, npz};
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene, listing, score_in_interval};
 
 fn compare(scene: &Scene, options: &str) -> Outcome {
     scene.run(&format!("compare --inputs x.npy {options}"))
@@ -144,9 +144,7 @@ fn certainty_stands_beside_every_model() {
     let scene = Scene::with_model();
     let json = compare(&scene, &format!("{TWO} --json --interval --references")).json();
     for model in json["models"].as_array().unwrap() {
-        let score = model["model_score"].as_f64().unwrap();
-        let ends = ["lower", "upper"].map(|end| model["interval"][end].as_f64().unwrap());
-        assert!(ends[0] < score && score < ends[1]);
+        let score = score_in_interval(model);
         assert_eq!(
             (&model["interval"]["level"], &model["interval"]["subsample"]),
             (&0.95.into(), &150.into())
@@ -196,15 +194,18 @@ fn tables_are_written() {
     assert_eq!(json["schema"], "spadework.compare/2");
 }
 
+/// Names of the models, most robust first.
+fn names(scene: &Scene, options: &str) -> Vec<String> {
+    let json = compare(scene, &format!("{options} --json")).json();
+    json["models"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn names_come_from_files_and_keys() {
     let scene = Scene::with_model();
     let array = |file: &str| std::fs::read(scene.path().join(file)).unwrap();
     scene.write("both.npz", npz(&[("first", array("y.npy")), ("second", array("worse.npy"))]));
-    let names = |options: &str| -> Vec<String> {
-        let json = compare(&scene, &format!("{options} --json")).json();
-        json["models"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()
-    };
+    let names = |options: &str| names(&scene, options);
     assert_eq!(names("--outputs y.npy --outputs worse.npy"), ["y", "worse"]);
     assert_eq!(names("--outputs both.npz:first --outputs both.npz:second"), ["first", "second"]);
     assert_eq!(names("--outputs a=both.npz:first --outputs b:c=both.npz:second"), ["a", "b:c"]);
@@ -249,22 +250,9 @@ fn wrong_models_are_named() {
     compare(&scene, &format!("{TWO} -k 150 --interval")).refuses(2, &["half of the samples", "150"]);
 }
 
-/// Every fiftieth output of one model is far away from the others.
-fn scene_in_pieces() -> Scene {
-    let scene = Scene::with_model();
-    let outputs: Vec<f32> = Random::new(5)
-        .points(900)
-        .iter()
-        .enumerate()
-        .map(|(at, value)| if (at / 3).is_multiple_of(50) { value + 40.0 } else { *value })
-        .collect();
-    scene.write("pieces.npy", floats(3, &outputs));
-    scene
-}
-
 #[test]
 fn one_k_connects_all_and_is_told() {
-    let scene = scene_in_pieces();
+    let scene = Scene::with_pieces();
     let call = "--outputs a=y.npy --outputs far=pieces.npy -k 5";
     let json: serde_json::Value =
         serde_json::from_str(&compare(&scene, &format!("{call} --json")).notes(&["5 neighbors", "`far`"]))
@@ -348,10 +336,7 @@ fn an_archive_stands_for_all_its_arrays() {
     let array = |file: &str| std::fs::read(scene.path().join(file)).unwrap();
     scene.write("both.npz", npz(&[("second", array("worse.npy")), ("first", array("y.npy"))]));
     scene.write("one.npz", npz(&[("only", array("y.npy"))]));
-    let names = |options: &str| -> Vec<String> {
-        let json = compare(&scene, &format!("{options} --json")).json();
-        json["models"].as_array().unwrap().iter().map(|m| m["name"].as_str().unwrap().to_owned()).collect()
-    };
+    let names = |options: &str| names(&scene, options);
     assert_eq!(names("both.npz"), ["first", "second"]);
     assert_eq!(names("--outputs both.npz"), ["first", "second"]);
     assert_eq!(names("run=both.npz"), ["run.first", "run.second"]);

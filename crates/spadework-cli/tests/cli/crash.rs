@@ -133,8 +133,8 @@ fn parts(scene: &Scene, folder: &str) -> Vec<String> {
         return Vec::new();
     };
     let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
-    let names = entries.filter_map(|entry| name(entry.ok()?)).filter(|name| name.ends_with(".part"));
-    names.filter_map(|name| Some(name.split_once('-')?.0.to_owned())).collect()
+    let names = entries.filter_map(|entry| name(entry.ok()?));
+    names.filter_map(|name| Some(name.strip_suffix(".part")?.split_once('-')?.0.to_owned())).collect()
 }
 
 #[test]

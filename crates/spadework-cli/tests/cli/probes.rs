@@ -1,7 +1,5 @@
 //! `--probe`: perturbed copies through a model. What the numbers must be is tested in the core, on models in closed form.
 
-use std::path::Path;
-
 use serde_json::Value;
 use spadework_document::comparison::CompareDocument;
 
@@ -10,23 +8,13 @@ use crate::support::arrays::{Random, floats};
 
 const INPUTS: &str = "score --inputs x.npy --model mlp.onnx --quiet";
 
-/// 200 rows of four numbers, and a model with three outputs.
-fn scene() -> Scene {
-    let scene = Scene::empty();
-    scene.write("x.npy", floats(4, &Random::new(3).points(800)));
-    let fixture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx/mlp.onnx");
-    scene.write("mlp.onnx", std::fs::read(fixture).unwrap());
-    scene
-}
-
 fn probed(scene: &Scene, options: &str) -> Value {
     scene.run(&format!("{INPUTS} --json --probe {options}")).json()["probe"].clone()
 }
 
 #[test]
 fn a_larger_radius_leaves_less_of_the_margins() {
-    let scene = scene();
+    let scene = Scene::with_network();
     let left = |radius: &str| {
         let probe = probed(&scene, &format!("linf:{radius} --probes 40"));
         let number = |name: &str| probe[name].as_f64().unwrap();
@@ -43,7 +31,7 @@ fn a_larger_radius_leaves_less_of_the_margins() {
 
 #[test]
 fn the_document_says_what_was_done_and_what_it_cost() {
-    let scene = scene();
+    let scene = Scene::with_network();
     let search = probed(&scene, "linf:0.1 --probe-samples 50 --seed 3");
     assert_eq!((&search["probe"], &search["probes"]), (&"linf:0.1:search".into(), &800.into()));
     assert_eq!((&search["samples"], &search["seed"]), (&50.into(), &3.into()));
@@ -83,7 +71,7 @@ fn the_document_says_what_was_done_and_what_it_cost() {
 /// Labels that are what the model says, but for every fifth sample.
 #[test]
 fn labels_say_what_is_right() {
-    let scene = scene();
+    let scene = Scene::with_network();
     // Far out, the model has another answer for some, and copies come across.
     let far: Vec<f32> = Random::new(3).points(800).iter().map(|number| 60.0 * number - 30.0).collect();
     scene.write("x.npy", floats(4, &far));
@@ -139,7 +127,7 @@ fn labels_say_what_is_right() {
 
 #[test]
 fn samples_are_selected_by_probed_fragility() {
-    let scene = scene();
+    let scene = Scene::with_network();
     let call = "--inputs x.npy --model mlp.onnx --quiet";
     let probe = "--probe linf:0.5 --probes 30 --probe-samples 150";
     let json = scene.run(&format!("select {call} --by fragility {probe} --top 5 --json")).json();
@@ -185,7 +173,7 @@ fn samples_are_selected_by_probed_fragility() {
 
 #[test]
 fn the_result_does_not_depend_on_threads() {
-    let scene = scene();
+    let scene = Scene::with_network();
     for kind in ["search", "pixel", "block", "smooth"] {
         let on = |threads: usize| probed(&scene, &format!("linf:0.2:{kind} --probes 30 --threads {threads}"));
         assert_eq!(on(1), on(3), "{kind}");
@@ -194,7 +182,7 @@ fn the_result_does_not_depend_on_threads() {
 
 #[test]
 fn samples_have_columns_and_those_that_were_not_probed_empty_ones() {
-    let scene = scene();
+    let scene = Scene::with_network();
     scene
         .run(&format!("{INPUTS} --probe linf:0.1:pixel --probe-samples 30 --out result --tables csv,parquet"))
         .prints();
@@ -214,7 +202,7 @@ fn samples_have_columns_and_those_that_were_not_probed_empty_ones() {
 
 #[test]
 fn models_are_probed_beside_each_other_and_arrays_are_not() {
-    let scene = scene();
+    let scene = Scene::with_network();
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     let call = "compare --inputs x.npy --model a=mlp.onnx --outputs b=y.npy --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
@@ -243,7 +231,7 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
 /// Probes may rank models otherwise than their scores do, and then that is told.
 #[test]
 fn another_order_by_probes_is_found() {
-    let scene = scene();
+    let scene = Scene::with_network();
     let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --quiet --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).prints();
     assert!(
@@ -276,7 +264,7 @@ fn another_order_by_probes_is_found() {
 
 #[test]
 fn what_cannot_be_probed_is_refused() {
-    let scene = scene();
+    let scene = Scene::with_network();
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     scene
         .run("score --inputs x.npy --outputs y.npy --probe linf:0.1")

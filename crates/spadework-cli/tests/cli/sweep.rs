@@ -1,6 +1,5 @@
 //! `spadework sweep`: the score over k.
 
-use crate::support::arrays::{Random, floats};
 use crate::support::{Outcome, Scene, listing};
 
 fn sweep(scene: &Scene, options: &str) -> Outcome {
@@ -85,15 +84,8 @@ fn says_where_the_ranking_is_stable() {
 
 #[test]
 fn tells_what_was_done_to_disconnected_graphs() {
-    let scene = Scene::with_model();
-    let far: Vec<f32> = Random::new(5)
-        .points(900)
-        .iter()
-        .enumerate()
-        .map(|(at, value)| if (at / 3).is_multiple_of(50) { value + 40.0 } else { *value })
-        .collect();
-    scene.write("far.npy", floats(3, &far));
-    let call = "--outputs far.npy -k 4,40";
+    let scene = Scene::with_pieces();
+    let call = "--outputs pieces.npy -k 4,40";
     let grown = sweep(&scene, call).prints();
     assert!(grown.contains("k grown to"), "{grown}");
     assert!(grown.contains("disconnected at k = 4; the smallest larger k"), "{grown}");
@@ -107,8 +99,8 @@ fn tells_what_was_done_to_disconnected_graphs() {
     let json = sweep(&scene, &format!("{call} --connectivity error --json")).json();
     assert_eq!(json["disconnected"], serde_json::json!([4]));
     assert!(json["points"][0]["refused"].as_str().unwrap().contains("components"));
-    sweep(&scene, "--outputs far.npy -k 4,5 --connectivity error")
-        .refuses(3, &["model `far`", "5 neighbors", "hint: "]);
+    sweep(&scene, "--outputs pieces.npy -k 4,5 --connectivity error")
+        .refuses(3, &["model `pieces`", "5 neighbors", "hint: "]);
 }
 
 #[test]

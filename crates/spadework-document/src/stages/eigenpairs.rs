@@ -1,6 +1,7 @@
 //! The eigenpairs of two graphs.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::eigen::{EigenInfo, EigenMethod, Enclosure, EnclosureMethod};
 use spadework::pipeline::SolvedSpectrum;
 
@@ -10,6 +11,7 @@ use crate::score::EnclosureDocument;
 const STAGE: &str = "eigen";
 
 /// How eigenpairs were found: the document inside their file.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EigenStage {
     /// [`SCHEMA`].
@@ -29,7 +31,6 @@ pub struct EigenStage {
     #[serde(default)]
     pub seed: u64,
     /// Bounds of λ_1; missing where another program found the pairs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enclosure: Option<EnclosureDocument>,
     /// Wall-clock seconds that the pairs took.
     #[serde(default)]

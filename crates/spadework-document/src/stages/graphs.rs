@@ -1,20 +1,21 @@
 //! The graphs of both sides, made together: `grow` takes one k for both.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 use spadework::error::UnknownWord;
 use spadework::graph::{Connection, SideConnection};
 use spadework::neighbors::Recall;
 use spadework::pipeline::{Construction, Diagnostics, SparsifierInfo, Timings};
 
 use super::{Recipe, SCHEMA, StageDocument, duration};
+use crate::parts::SourcesDocument;
 use crate::request::RequestDocument;
-use crate::score::{
-    CorruptionDocument, DataDocument, ModelFileDocument, NeighborsDocument, PlaceDocument, TimingsDocument,
-};
+use crate::score::{NeighborsDocument, PlaceDocument, TimingsDocument};
 
 const STAGE: &str = "graph";
 
 /// How both graphs were made: the document inside each of the two files.
+#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphStage {
     /// [`SCHEMA`].
@@ -31,17 +32,10 @@ pub struct GraphStage {
     pub input: SideFacts,
     /// The output side.
     pub output: SideFacts,
-    /// The arrays, where both sides are arrays.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<DataDocument>,
-    /// The model that was run for the outputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<ModelFileDocument>,
-    /// What was done to the inputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub corruption: Option<CorruptionDocument>,
+    /// What was scored, as fields of the document itself.
+    #[serde(flatten)]
+    pub sources: SourcesDocument,
     /// Where the labels of the samples are, whether they were named or came with the inputs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<PlaceDocument>,
     /// Wall-clock seconds; those of later stages are 0.
     pub timings: TimingsDocument,
@@ -52,10 +46,30 @@ pub struct GraphStage {
 pub struct SideFacts {
     /// Numbers per sample; 0 where a graph was given.
     pub dim: usize,
+    /// How it was connected.
+    #[serde(flatten)]
+    pub connection: ConnectionFacts,
+    /// How it was made of its samples.
+    #[serde(flatten)]
+    pub construction: ConstructionFacts,
+    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    pub decided_by_index: usize,
+    /// How many of the true neighbours were found where that was measured; all where it is missing.
+    pub recall: Option<RecallFacts>,
+}
+
+/// [`SideConnection`] as fields of a side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionFacts {
     /// Components with the neighbours asked for.
     pub components_found: usize,
     /// Edges added to join them.
     pub bridges: usize,
+}
+
+/// [`Construction`] as fields of a side.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ConstructionFacts {
     /// Whether the graph was given.
     pub given: bool,
     /// Principal components that the samples were projected to.
@@ -66,10 +80,6 @@ pub struct SideFacts {
     pub weights_raised: usize,
     /// What a sparsified graph was made of.
     pub sparsifier: Option<SparsifierFacts>,
-    /// Samples with so many exact copies that their neighbours are decided by index alone.
-    pub decided_by_index: usize,
-    /// How many of the true neighbours were found where that was measured; all where it is missing.
-    pub recall: Option<RecallFacts>,
 }
 
 /// A sparsified graph beside the whole.
@@ -103,23 +113,17 @@ impl GraphStage {
     /// caller's to tell.
     pub fn new(made_from: Recipe, diagnostics: &Diagnostics) -> Self {
         let Diagnostics { params, connection, .. } = diagnostics;
-        let side = |dim, mended: SideConnection, made: Construction, decided_by_index, recall| SideFacts {
-            dim,
-            components_found: mended.components_found,
-            bridges: mended.bridges,
-            given: made.given,
-            dimensions: made.dimensions,
-            explained: made.explained,
-            weights_raised: made.weights_raised,
-            sparsifier: made.sparsifier.map(|SparsifierInfo { edges_before, largest, least, .. }| {
-                SparsifierFacts { edges_before, largest, least }
-            }),
-            decided_by_index,
-            recall: match recall {
-                Recall::Exact => None,
-                Recall::Sampled { rows, found, of } => Some(RecallFacts { rows, found, of }),
-            },
-        };
+        let side =
+            |dim, connection: SideConnection, made: Construction, decided_by_index, recall| SideFacts {
+                dim,
+                connection: connection.into(),
+                construction: made.into(),
+                decided_by_index,
+                recall: match recall {
+                    Recall::Exact => None,
+                    Recall::Sampled { rows, found, of } => Some(RecallFacts { rows, found, of }),
+                },
+            };
         Self {
             schema: SCHEMA.to_owned(),
             stage: STAGE.to_owned(),
@@ -140,9 +144,7 @@ impl GraphStage {
                 diagnostics.outputs_decided_by_index,
                 diagnostics.output_recall,
             ),
-            data: None,
-            model: None,
-            corruption: None,
+            sources: SourcesDocument::default(),
             labels: None,
             timings: diagnostics.timings.into(),
         }
@@ -158,15 +160,15 @@ impl GraphStage {
         let mut connection = Connection::default();
         connection.policy = params.connectivity;
         (connection.requested, connection.used) = (requested, used);
-        (connection.input, connection.output) = (self.input.connection(), self.output.connection());
+        (connection.input, connection.output) = (self.input.connection.into(), self.output.connection.into());
         let mut timings = Timings::default();
         timings.neighbors_input = duration(self.timings.neighbors_input_s);
         timings.neighbors_output = duration(self.timings.neighbors_output_s);
         timings.graphs = duration(self.timings.graphs_s);
         let mut diagnostics = Diagnostics::default();
         (diagnostics.input_dim, diagnostics.output_dim) = (self.input.dim, self.output.dim);
-        diagnostics.input_graph = self.input.construction();
-        diagnostics.output_graph = self.output.construction();
+        diagnostics.input_graph = self.input.construction.into();
+        diagnostics.output_graph = self.output.construction.into();
         diagnostics.connection = connection;
         diagnostics.inputs_decided_by_index = self.input.decided_by_index;
         diagnostics.outputs_decided_by_index = self.output.decided_by_index;
@@ -177,23 +179,47 @@ impl GraphStage {
     }
 }
 
-impl SideFacts {
-    fn connection(&self) -> SideConnection {
-        SideConnection::new(self.components_found, self.bridges)
+impl From<SideConnection> for ConnectionFacts {
+    fn from(connection: SideConnection) -> Self {
+        Self { components_found: connection.components_found, bridges: connection.bridges }
     }
+}
 
-    fn construction(&self) -> Construction {
-        let mut construction = Construction::default();
-        construction.given = self.given;
-        construction.dimensions = self.dimensions;
-        construction.explained = self.explained;
-        construction.weights_raised = self.weights_raised;
-        construction.sparsifier = self.sparsifier.map(|SparsifierFacts { edges_before, largest, least }| {
+impl From<ConnectionFacts> for SideConnection {
+    fn from(facts: ConnectionFacts) -> Self {
+        Self::new(facts.components_found, facts.bridges)
+    }
+}
+
+impl From<Construction> for ConstructionFacts {
+    fn from(made: Construction) -> Self {
+        Self {
+            given: made.given,
+            dimensions: made.dimensions,
+            explained: made.explained,
+            weights_raised: made.weights_raised,
+            sparsifier: made.sparsifier.map(|SparsifierInfo { edges_before, largest, least, .. }| {
+                SparsifierFacts { edges_before, largest, least }
+            }),
+        }
+    }
+}
+
+impl From<ConstructionFacts> for Construction {
+    fn from(facts: ConstructionFacts) -> Self {
+        let mut construction = Self::default();
+        construction.given = facts.given;
+        construction.dimensions = facts.dimensions;
+        construction.explained = facts.explained;
+        construction.weights_raised = facts.weights_raised;
+        construction.sparsifier = facts.sparsifier.map(|SparsifierFacts { edges_before, largest, least }| {
             SparsifierInfo::new(edges_before, largest, least)
         });
         construction
     }
+}
 
+impl SideFacts {
     fn recall(&self) -> Recall {
         match self.recall {
             None => Recall::Exact,

@@ -6,6 +6,7 @@ use burn_tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::error::named;
 use crate::random::{euclidean_ball, symmetric, taxicab_ball};
 use crate::{Error, Result};
 
@@ -58,12 +59,7 @@ impl FromStr for Norm {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "l1" => Ok(Norm::L1),
-            "l2" => Ok(Norm::L2),
-            "linf" => Ok(Norm::Linf),
-            _ => Err(Error::Unknown { what: "norm", got: text.to_owned(), known: vec!["linf", "l2", "l1"] }),
-        }
+        named("norm", text, &[Norm::Linf, Norm::L2, Norm::L1], Self::name)
     }
 }
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use burn_tensor::{Device, Int, Tensor, TensorData, activation};
 use serde::{Deserialize, Serialize};
 
+use crate::error::named;
 use crate::{Error, Result};
 
 /// The loss that an attack climbs.
@@ -19,8 +20,8 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// The words that are understood.
-    pub const NAMES: [&'static str; 2] = ["cross-entropy", "margin"];
+    /// All losses.
+    pub const ALL: [Self; 2] = [Self::CrossEntropy, Self::Margin];
 
     /// The word that is typed for it.
     pub fn name(self) -> &'static str {
@@ -35,11 +36,7 @@ impl FromStr for Objective {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "cross-entropy" => Ok(Objective::CrossEntropy),
-            "margin" => Ok(Objective::Margin),
-            _ => Err(Error::Unknown { what: "loss", got: text.to_owned(), known: Self::NAMES.to_vec() }),
-        }
+        named("loss", text, &Self::ALL, Self::name)
     }
 }
 

@@ -8,6 +8,7 @@ use spadework::random::MOST_ROUNDS;
 
 use super::{Augmentation, OptimizerKind, Schedule};
 use crate::attack::Climb;
+use crate::error::named;
 use crate::{Error, Result};
 
 /// Which samples are defended, and how hard.
@@ -28,8 +29,19 @@ pub enum Method {
 }
 
 impl Method {
-    /// The words that are understood.
-    pub const NAMES: [&'static str; 5] = ["standard", "pgd", "random", "spade", "gairat"];
+    /// All methods.
+    pub const ALL: [Self; 5] = [Self::Standard, Self::Pgd, Self::Random, Self::Spade, Self::Gairat];
+
+    /// The word that is typed for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Standard => "standard",
+            Method::Pgd => "pgd",
+            Method::Random => "random",
+            Method::Spade => "spade",
+            Method::Gairat => "gairat",
+        }
+    }
 
     /// Whether some samples get another ε than others.
     pub fn is_mixed(self) -> bool {
@@ -39,13 +51,7 @@ impl Method {
 
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Method::Standard => "standard",
-            Method::Pgd => "pgd",
-            Method::Random => "random",
-            Method::Spade => "spade",
-            Method::Gairat => "gairat",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -53,20 +59,7 @@ impl FromStr for Method {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Ok(match text {
-            "standard" => Method::Standard,
-            "pgd" => Method::Pgd,
-            "random" => Method::Random,
-            "spade" => Method::Spade,
-            "gairat" => Method::Gairat,
-            _ => {
-                return Err(Error::Unknown {
-                    what: "method",
-                    got: text.to_owned(),
-                    known: Self::NAMES.to_vec(),
-                });
-            }
-        })
+        named("method", text, &Self::ALL, Self::name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attacks: where they may go, what they must not touch, and whether their gradients are right.
 
-use crate::support::digits;
+use crate::support::{digits, linear};
 use spadework::Silent;
 use spadework_nn::attack::{AttackParams, Budget, Climb, Norm, Objective, attack};
 use spadework_nn::network::{NetworkBuilder, Operation};
@@ -128,12 +128,8 @@ fn points_stay_in_their_ball_and_in_the_box() {
 /// A linear classifier breaks at ε = margin / dual norm of the difference of its rows, exactly.
 #[test]
 fn a_linear_classifier_breaks_where_algebra_says() {
-    let weight = vec![1.0_f32, -2.0, 0.5, -1.0, 1.0, 1.5];
-    let mut builder = NetworkBuilder::new(&[3]).unwrap();
-    builder
-        .then("fc", Operation::Linear, vec![(vec![2, 3], weight.clone()), (vec![2], vec![0.1, 0.0])])
-        .unwrap();
-    let model = frozen(&builder.finish().unwrap());
+    let (network, weight) = linear();
+    let model = frozen(&network);
     let sample = vec![0.6_f32, 0.3, 0.5];
     let outputs = model.outputs(&sample).unwrap();
     let label = usize::from(outputs[1] > outputs[0]);

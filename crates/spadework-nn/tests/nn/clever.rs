@@ -1,5 +1,6 @@
 //! CLEVER scores: the fit against SciPy, the whole against networks whose Lipschitz constant is known.
 
+use crate::support::linear;
 use serde::Deserialize;
 use spadework::Silent;
 use spadework_nn::attack::Norm;
@@ -48,12 +49,8 @@ fn fits_are_those_of_scipy() {
 /// Two outputs that are linear: the gradient is the same everywhere, and the score is the exact distance to the boundary.
 #[test]
 fn scores_of_linear_networks_are_distances() {
-    let weight = vec![1.0_f32, -2.0, 0.5, -1.0, 1.0, 1.5];
-    let mut builder = NetworkBuilder::new(&[3]).unwrap();
-    builder
-        .then("fc", Operation::Linear, vec![(vec![2, 3], weight.clone()), (vec![2], vec![0.1, 0.0])])
-        .unwrap();
-    let model = Frozen::new(&builder.finish().unwrap(), &Compute::cpu());
+    let (network, weight) = linear();
+    let model = Frozen::new(&network, &Compute::cpu());
     let sample = [0.6_f32, 0.3, 0.5];
     let outputs = model.outputs(&sample).unwrap();
     let lead = f64::from((outputs[0] - outputs[1]).abs());
@@ -74,6 +71,11 @@ fn scores_of_linear_networks_are_distances() {
     }
 }
 
+/// Points of small batches in a small ball.
+fn small_batches() -> CleverParams {
+    CleverParams { radius: 0.5, samples: 64, seed: 3, ..CleverParams::default() }
+}
+
 /// A network with curved outputs, and a sample for it.
 fn model_of_five_classes() -> (Frozen, Vec<f32>) {
     let network = "tanh:20x2".parse::<Architecture>().unwrap().build(&[8], 5, None, 3).unwrap();
@@ -83,8 +85,7 @@ fn model_of_five_classes() -> (Frozen, Vec<f32>) {
 #[test]
 fn untargeted_scores_are_the_smallest_targeted_ones() {
     let (model, sample) = model_of_five_classes();
-    let params =
-        CleverParams { radius: 0.5, batches: 40, samples: 64, pool: 40, seed: 3, ..CleverParams::default() };
+    let params = CleverParams { batches: 40, pool: 40, ..small_batches() };
     let whole = clever(&model, &sample, 2, &params, &Silent).unwrap();
     assert_eq!(whole.targets.len(), 4);
     assert_eq!(whole.gradients, 4 * 40 * 64);
@@ -108,8 +109,7 @@ fn untargeted_scores_are_the_smallest_targeted_ones() {
 #[test]
 fn fits_that_are_not_like_their_maxima_are_set_aside() {
     let (model, sample) = model_of_five_classes();
-    let params =
-        CleverParams { radius: 0.5, batches: 400, samples: 64, pool: 4, seed: 3, ..CleverParams::default() };
+    let params = CleverParams { batches: 400, pool: 4, ..small_batches() };
     let score = clever(&model, &sample, 2, &params, &Silent).unwrap();
     for target in &score.targets {
         assert_eq!(target.estimate, Estimate::Maximum, "{target:?}");

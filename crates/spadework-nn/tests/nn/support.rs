@@ -1,9 +1,12 @@
 //! Data that several tests use.
 
-use std::io::Write;
-use std::path::PathBuf;
+use spadework_nn::network::{NetworkBuilder, Operation};
+use spadework_nn::{Examples, Network};
 
-use spadework_nn::Examples;
+#[path = "../../../spadework/tests/support/data_folder.rs"]
+mod data_folder;
+
+pub(crate) use data_folder::folder;
 
 /// The UCI digits: 1,797 images of 8 x 8 pixels, as values in [0, 1].
 pub(crate) fn digits() -> Examples {
@@ -21,21 +24,11 @@ pub(crate) fn split(examples: &Examples) -> (Examples, Examples) {
     (examples.select(&train), examples.select(&test))
 }
 
-/// The folder of data sets, if it holds the files that a test needs; where it does not, says so and lets the test pass.
-pub(crate) fn folder(test: &str, files: &[&str]) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("SPADEWORK_DATA").map(PathBuf::from) else {
-        skipped(&format!("set SPADEWORK_DATA to the folder of data sets to run {test}"));
-        return None;
-    };
-    assert!(folder.is_dir(), "SPADEWORK_DATA names {}, which is no folder", folder.display());
-    if let Some(missing) = files.iter().find(|file| !folder.join(file).exists()) {
-        skipped(&format!("{test} needs {missing} in the folder of SPADEWORK_DATA"));
-        return None;
-    }
-    Some(folder)
-}
-
-/// Written past the test harness, which hides what passing tests print with the macros.
-fn skipped(reason: &str) {
-    std::io::stderr().write_all(format!("skipped: {reason}\n").as_bytes()).expect("standard error is open");
+/// Two linear outputs of three numbers, and their weights: what attacks and scores must find is known in closed form.
+pub(crate) fn linear() -> (Network, Vec<f32>) {
+    let weight = vec![1.0_f32, -2.0, 0.5, -1.0, 1.0, 1.5];
+    let mut builder = NetworkBuilder::new(&[3]).unwrap();
+    let parameters = vec![(vec![2, 3], weight.clone()), (vec![2], vec![0.1, 0.0])];
+    builder.then("fc", Operation::Linear, parameters).unwrap();
+    (builder.finish().unwrap(), weight)
 }

@@ -132,17 +132,7 @@ class Comparison(Paged, Mapping[str, Report]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Comparison:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Returns
-        -------
-        Comparison
-        """
+        """Read the file that `save` wrote."""
         document, arrays = _files.load(path, SCHEMA)
         shared = {name: arrays[name] for name in _SHARED if name in arrays}
         reports = {}

@@ -467,34 +467,13 @@ class Report:
         return _plots.embedding(self, ax, options)
 
     def plot_labels(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the label scores as bars.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-        **options
-            Passed on to ``Axes.bar``.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the label scores as bars, as `plot_embedding` draws; options are those of ``Axes.bar``."""
         return _plots.labels(self, ax, options)
 
     def plot_spectrum(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the eigenvalues that were computed, largest first, and the enclosure of the first.
 
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-        **options
-            Passed on to ``Axes.plot``.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
+        As `plot_embedding` draws; options are those of ``Axes.plot``.
         """
         return _plots.spectrum(self, ax, options)
 

@@ -98,19 +98,7 @@ class Sweep(Paged):
         return pandas.DataFrame(rows)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the model scores over k, a line a model.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
-        **options
-            Passed on to ``Axes.plot``.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the model scores over k, a line per model, into ``ax`` or a new figure; options are those of ``Axes.plot``."""
         return _plots.sweep(self, ax, options)
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ use pyo3::types::{PyDict, PyList};
 use spadework_app::{
     CompareRequest, LabelSource, ModelsData, OutputSource, PageRequest, compare as compare_models,
 };
+use spadework_document::StoredDocument;
 use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_model::RunOptions;

@@ -94,12 +94,12 @@ pub(crate) fn page_of_score<'py>(
         Ok((score_page(&model, &facts, &origin)?, report.model_score.0))
     })
     .and_then(|(page, score)| {
-        if score == document.model_score {
+        if score == document.spectrum.model_score {
             return Ok(page);
         }
         Err(PyValueError::new_err(format!(
             "inputs and outputs must be those of the report, whose model score is {}, got {score}",
-            document.model_score
+            document.spectrum.model_score
         )))
     })
 }

@@ -12,6 +12,7 @@ use spadework_app::{
     Limits, ModelData, OutputSource, PageRequest, Probes, Rows as AppRows, ScoreRequest, Scored, Voice,
     check, gate_lines, json, score as score_model,
 };
+use spadework_document::StoredDocument;
 use spadework_io::LoadedGraph;
 use spadework_probe::SampleFacts;
 use spadework_report::Origin;

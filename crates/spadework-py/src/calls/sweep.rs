@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use spadework_app::{PageRequest, SweepRequest, sweep as sweep_models};
+use spadework_document::StoredDocument;
 use spadework_probe::Task;
 use spadework_report::Origin;
 

@@ -24,7 +24,7 @@ use super::{
     EigenInfo, EigenMethod, EigenParams, GeneralizedEigenpairs, MEASURED_PART, Pencil, RitzPair,
     condition_at_least, guarded_panels,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::laplacian::CgParams;
 use crate::laplacian::panel::{
     Panel, Square, WIDTH, add_products, center, dots, gram, multiply, negated, random, scale_add, zeros,
@@ -95,13 +95,7 @@ pub(super) fn eigenpairs(
     let condition = condition_at_least(problem, &best);
     // A basis that is still smaller than r says nothing of the last pairs.
     residuals.resize(params.eigenpairs, f64::INFINITY);
-    Err(Error::NotConverged {
-        what: "the eigenpairs",
-        iterations: params.max_iterations,
-        residuals,
-        tolerance: params.tolerance,
-        condition,
-    })
+    Err(params.not_converged("the eigenpairs", residuals, condition))
 }
 
 /// The pairs with residuals measured without cancellation, where all that are wanted pass then.

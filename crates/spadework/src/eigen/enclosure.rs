@@ -90,15 +90,7 @@ impl Enclosure {
     }
 }
 
-impl std::fmt::Display for EnclosureMethod {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            EnclosureMethod::Dense => "dense",
-            EnclosureMethod::Residual => "residual",
-            EnclosureMethod::Inertia => "inertia",
-        })
-    }
-}
+words! { written EnclosureMethod { Dense = "dense", Residual = "residual", Inertia = "inertia" } }
 
 /// λ_1 from below: the Rayleigh quotient less what rounding may have added to it.
 pub(super) fn lower_end(problem: &EigenProblem<'_>, pairs: &GeneralizedEigenpairs) -> f64 {
@@ -240,15 +232,7 @@ impl<'p, 'g> Deflated<'p, 'g> {
 
     fn solve(&self, b: &Panel) -> Result<Panel> {
         let (mut x, info) = self.problem.solver.solve_panel(b, &SOLVE);
-        if !info.converged(&SOLVE) {
-            return Err(Error::NotConverged {
-                what: "a solve with the output Laplacian",
-                iterations: info.iterations,
-                residuals: vec![info.residual],
-                tolerance: SOLVE.tolerance,
-                condition: None,
-            });
-        }
+        info.check("a solve with the output Laplacian", &SOLVE)?;
         self.project(&mut x);
         Ok(x)
     }

@@ -40,35 +40,19 @@ pub struct EigenParams {
     pub method: EigenMethod,
 }
 
+with_methods! { EigenParams {
+    with_eigenpairs(eigenpairs: usize),
+    with_tolerance(tolerance: f64),
+    with_max_iterations(max_iterations: usize),
+    with_seed(seed: u64),
+    with_method(method: EigenMethod),
+} }
+
 impl EigenParams {
-    /// The same with another [`eigenpairs`](Self::eigenpairs).
-    #[must_use]
-    pub fn with_eigenpairs(self, eigenpairs: usize) -> Self {
-        Self { eigenpairs, ..self }
-    }
-
-    /// The same with another [`tolerance`](Self::tolerance).
-    #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Self {
-        Self { tolerance, ..self }
-    }
-
-    /// The same with another [`max_iterations`](Self::max_iterations).
-    #[must_use]
-    pub fn with_max_iterations(self, max_iterations: usize) -> Self {
-        Self { max_iterations, ..self }
-    }
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// The same with another [`method`](Self::method).
-    #[must_use]
-    pub fn with_method(self, method: EigenMethod) -> Self {
-        Self { method, ..self }
+    /// The error of an iteration that has come to its end.
+    fn not_converged(&self, what: &'static str, residuals: Vec<f64>, condition: Option<f64>) -> Error {
+        let (iterations, tolerance) = (self.max_iterations, self.tolerance);
+        Error::NotConverged { what, iterations, residuals, tolerance, condition }
     }
 }
 
@@ -94,17 +78,13 @@ pub enum EigenMethod {
     Given,
 }
 
-impl std::fmt::Display for EigenMethod {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            EigenMethod::Auto => "auto",
-            EigenMethod::Dense => "dense",
-            EigenMethod::Davidson => "davidson",
-            EigenMethod::Power => "power",
-            EigenMethod::Given => "given",
-        })
-    }
-}
+words! { written EigenMethod {
+    Auto = "auto",
+    Dense = "dense",
+    Davidson = "davidson",
+    Power = "power",
+    Given = "given",
+} }
 
 /// λ_1 ≥ … ≥ λ_r > 0 with their vectors.
 ///

@@ -62,16 +62,8 @@ pub(super) fn eigenpairs(
         }
         block = PowerBlock::new(problem, block.advanced(corrections))?;
     }
-    Err(Error::NotConverged {
-        what: "the power iteration",
-        iterations: params.max_iterations,
-        residuals: reached,
-        tolerance: params.tolerance,
-        condition: condition_at_least(
-            problem,
-            &block.vectors[0].iter().map(|row| row[0]).collect::<Vec<_>>(),
-        ),
-    })
+    let last: Vec<f64> = block.vectors[0].iter().map(|row| row[0]).collect();
+    Err(params.not_converged("the power iteration", reached, condition_at_least(problem, &last)))
 }
 
 /// L_Y-orthonormal Ritz vectors with their values, largest first.
@@ -119,16 +111,8 @@ impl<'p> PowerBlock<'p> {
         let correction = |(panel, vectors): (usize, &Panel)| {
             let residual = self.problem.residual(vectors, self.values_of(panel));
             let (correction, info) = self.problem.solver().solve_panel(&residual, &SOLVE);
-            if info.converged(&SOLVE) {
-                return Ok(correction);
-            }
-            Err(Error::NotConverged {
-                what: "a solve with the output Laplacian",
-                iterations: info.iterations,
-                residuals: vec![info.residual],
-                tolerance: SOLVE.tolerance,
-                condition: None,
-            })
+            info.check("a solve with the output Laplacian", &SOLVE)?;
+            Ok(correction)
         };
         self.vectors.iter().enumerate().map(correction).collect()
     }

@@ -145,26 +145,7 @@ impl FromStr for GraphKind {
     }
 }
 
-impl fmt::Display for Weights {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Weights::Unit => "unit",
-            Weights::Gaussian => "gaussian",
-        })
-    }
-}
-
-impl FromStr for Weights {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
-        match word {
-            "unit" => Ok(Weights::Unit),
-            "gaussian" => Ok(Weights::Gaussian),
-            _ => Err(UnknownWord::new("unit or gaussian")),
-        }
-    }
-}
+words! { Weights { Unit = "unit", Gaussian = "gaussian" } }
 
 #[cfg(test)]
 mod tests {

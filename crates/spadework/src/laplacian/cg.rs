@@ -2,6 +2,7 @@
 
 use super::panel::{Panel, WIDTH, center, dots, scale_add, zeros};
 use super::{ApproximateCholesky, Laplacian};
+use crate::error::{Error, Result};
 
 /// Parameters of a solve.
 #[derive(Debug, Clone, Copy)]
@@ -13,19 +14,10 @@ pub struct CgParams {
     pub max_iterations: usize,
 }
 
-impl CgParams {
-    /// The same with another [`tolerance`](Self::tolerance).
-    #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Self {
-        Self { tolerance, ..self }
-    }
-
-    /// The same with another [`max_iterations`](Self::max_iterations).
-    #[must_use]
-    pub fn with_max_iterations(self, max_iterations: usize) -> Self {
-        Self { max_iterations, ..self }
-    }
-}
+with_methods! { CgParams {
+    with_tolerance(tolerance: f64),
+    with_max_iterations(max_iterations: usize),
+} }
 
 impl Default for CgParams {
     fn default() -> Self {
@@ -47,6 +39,15 @@ impl CgInfo {
     /// Whether every right-hand side reached the tolerance.
     pub fn converged(&self, params: &CgParams) -> bool {
         self.residual <= params.tolerance
+    }
+
+    /// An error where one did not; `what` was solved.
+    pub(crate) fn check(&self, what: &'static str, params: &CgParams) -> Result<()> {
+        if self.converged(params) {
+            return Ok(());
+        }
+        let (iterations, residuals) = (self.iterations, vec![self.residual]);
+        Err(Error::NotConverged { what, iterations, residuals, tolerance: params.tolerance, condition: None })
     }
 }
 

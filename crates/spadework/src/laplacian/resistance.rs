@@ -72,29 +72,17 @@ impl Default for SketchParams {
     }
 }
 
+with_methods! { SketchParams {
+    with_error(error: f64),
+    with_failure(failure: f64),
+    with_seed(seed: u64),
+} }
+
 impl SketchParams {
     /// Smallest ε: the number of rows grows with 1/ε².
     pub const LEAST_ERROR: f64 = 0.02;
     /// Largest ε that means something.
     pub const MOST_ERROR: f64 = 0.9;
-
-    /// The same with another [`error`](Self::error).
-    #[must_use]
-    pub fn with_error(self, error: f64) -> Self {
-        Self { error, ..self }
-    }
-
-    /// The same with another [`failure`](Self::failure).
-    #[must_use]
-    pub fn with_failure(self, failure: f64) -> Self {
-        Self { failure, ..self }
-    }
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
 
     /// Checks both numbers.
     ///
@@ -320,14 +308,6 @@ pub(crate) fn inverse_columns(
 /// L⁺b; not converging is an error.
 pub(super) fn solved(solver: &LaplacianSolver<'_>, b: &Panel, params: &CgParams) -> Result<Panel> {
     let (x, info) = solver.solve_panel(b, params);
-    if info.converged(params) {
-        return Ok(x);
-    }
-    Err(Error::NotConverged {
-        what: "a solve with a Laplacian",
-        iterations: info.iterations,
-        residuals: vec![info.residual],
-        tolerance: params.tolerance,
-        condition: None,
-    })
+    info.check("a solve with a Laplacian", params)?;
+    Ok(x)
 }

@@ -1,6 +1,6 @@
 //! Exact wherever that is affordable.
 
-use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch, check_neighbors};
+use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::neighbors::SearchMethod;
@@ -19,21 +19,14 @@ pub struct AutomaticSearch {
     pub most_core_seconds: f64,
 }
 
+with_methods! { AutomaticSearch {
+    with_seed(seed: u64),
+    with_most_core_seconds(most_core_seconds: f64),
+} }
+
 impl AutomaticSearch {
     /// What an exact search may cost by default.
     pub const MOST_CORE_SECONDS: f64 = ExactSearch::AFFORDABLE_CORE_SECONDS;
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// The same with another [`most_core_seconds`](Self::most_core_seconds).
-    #[must_use]
-    pub fn with_most_core_seconds(self, most_core_seconds: f64) -> Self {
-        Self { most_core_seconds, ..self }
-    }
 }
 
 impl Default for AutomaticSearch {
@@ -43,13 +36,7 @@ impl Default for AutomaticSearch {
 }
 
 impl NeighborSearch for AutomaticSearch {
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
-        check_neighbors(neighbors, samples.len())?;
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         let within = self.most_core_seconds;
         if let Some(lists) = ExactSearch::search_within(samples, neighbors, within, monitor)? {
             return Ok(lists);

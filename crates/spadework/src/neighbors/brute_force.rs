@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{NeighborLists, NeighborSearch, RowSource, check_neighbors, ordered, squared_by, with_rows};
+use super::{NeighborLists, NeighborSearch, RowSource, ordered, squared_by, with_rows};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::samples::{Norm, Samples};
@@ -15,13 +15,7 @@ use crate::samples::{Norm, Samples};
 pub struct BruteForce;
 
 impl NeighborSearch for BruteForce {
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
-        check_neighbors(neighbors, samples.len())?;
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         let norm = samples.norm();
         with_rows!(samples, rows => search(rows, norm, neighbors, monitor))
     }

@@ -182,8 +182,21 @@ pub trait NeighborSearch: Sync {
     ///
     /// # Errors
     /// When `neighbors` is 0 or not smaller than the number of samples, or when the monitor stops the run.
-    fn search(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor)
-    -> Result<NeighborLists>;
+    fn search(
+        &self,
+        samples: &Samples<'_>,
+        neighbors: usize,
+        monitor: &dyn Monitor,
+    ) -> Result<NeighborLists> {
+        check_neighbors(neighbors, samples.len())?;
+        self.find(samples, neighbors, monitor)
+    }
+
+    /// The same where `neighbors` is known to be at least 1 and smaller than the number of samples.
+    ///
+    /// # Errors
+    /// When the monitor stops the run.
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists>;
 }
 
 /// 1 ≤ k < n.

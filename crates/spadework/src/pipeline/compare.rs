@@ -32,6 +32,17 @@ pub struct Comparison {
     pub total: Duration,
 }
 
+impl Comparison {
+    /// The scores of the models in the order in which these were given.
+    pub fn scores_as_given(&self) -> Vec<f64> {
+        let mut scores = vec![0.0; self.models.len()];
+        for model in &self.models {
+            scores[model.given] = model.report.model_score.0;
+        }
+        scores
+    }
+}
+
 /// One model of a comparison.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

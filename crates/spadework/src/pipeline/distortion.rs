@@ -28,25 +28,11 @@ pub struct DistortionParams {
     pub all_edges: Option<f64>,
 }
 
-impl DistortionParams {
-    /// The same with another [`top`](Self::top).
-    #[must_use]
-    pub fn with_top(self, top: Option<usize>) -> Self {
-        Self { top, ..self }
-    }
-
-    /// The same with another [`pairs`](Self::pairs).
-    #[must_use]
-    pub fn with_pairs(self, pairs: Vec<(u32, u32)>) -> Self {
-        Self { pairs, ..self }
-    }
-
-    /// The same with another [`all_edges`](Self::all_edges).
-    #[must_use]
-    pub fn with_all_edges(self, all_edges: Option<f64>) -> Self {
-        Self { all_edges, ..self }
-    }
-}
+with_methods! { DistortionParams {
+    with_top(top: Option<usize>),
+    with_pairs(pairs: Vec<(u32, u32)>),
+    with_all_edges(all_edges: Option<f64>),
+} }
 
 /// Everything that was measured.
 #[derive(Debug, Clone)]
@@ -97,15 +83,7 @@ pub enum PairGroup {
     Asked,
 }
 
-impl std::fmt::Display for PairGroup {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            PairGroup::Top => "top",
-            PairGroup::Random => "random",
-            PairGroup::Asked => "asked",
-        })
-    }
-}
+words! { written PairGroup { Top = "top", Random = "random", Asked = "asked" } }
 
 /// Distances of every edge of the input graph.
 #[derive(Debug, Clone)]

@@ -89,101 +89,29 @@ impl Default for SpadeParams {
     }
 }
 
+with_methods! { SpadeParams {
+    with_neighbors(neighbors: usize),
+    with_eigenpairs(eigenpairs: usize),
+    with_spectrum(spectrum: Spectrum),
+    with_solver(solver: EigenMethod),
+    with_input_metric(input_metric: Metric),
+    with_output_metric(output_metric: Metric),
+    with_standardize(standardize: Standardize),
+    with_search(search: SearchMethod),
+    with_graph(graph: GraphKind),
+    with_weights(weights: Weights),
+    with_connectivity(connectivity: Connectivity),
+    with_tolerance(tolerance: f64),
+    with_certainty(certainty: Certainty),
+    with_seed(seed: u64),
+    with_threads(threads: Option<NonZeroUsize>),
+} }
+
 impl SpadeParams {
     /// Smallest tolerance that double precision reaches reliably.
     pub const LEAST_TOLERANCE: f64 = 1e-11;
     /// Largest tolerance: looser iterations have been seen to settle on a wrong eigenvalue.
     pub const MOST_TOLERANCE: f64 = 1e-3;
-
-    /// The same with another [`neighbors`](Self::neighbors).
-    #[must_use]
-    pub fn with_neighbors(self, neighbors: usize) -> Self {
-        Self { neighbors, ..self }
-    }
-
-    /// The same with another [`eigenpairs`](Self::eigenpairs).
-    #[must_use]
-    pub fn with_eigenpairs(self, eigenpairs: usize) -> Self {
-        Self { eigenpairs, ..self }
-    }
-
-    /// The same with another [`spectrum`](Self::spectrum).
-    #[must_use]
-    pub fn with_spectrum(self, spectrum: Spectrum) -> Self {
-        Self { spectrum, ..self }
-    }
-
-    /// The same with another [`solver`](Self::solver).
-    #[must_use]
-    pub fn with_solver(self, solver: EigenMethod) -> Self {
-        Self { solver, ..self }
-    }
-
-    /// The same with another [`input_metric`](Self::input_metric).
-    #[must_use]
-    pub fn with_input_metric(self, input_metric: Metric) -> Self {
-        Self { input_metric, ..self }
-    }
-
-    /// The same with another [`output_metric`](Self::output_metric).
-    #[must_use]
-    pub fn with_output_metric(self, output_metric: Metric) -> Self {
-        Self { output_metric, ..self }
-    }
-
-    /// The same with another [`standardize`](Self::standardize).
-    #[must_use]
-    pub fn with_standardize(self, standardize: Standardize) -> Self {
-        Self { standardize, ..self }
-    }
-
-    /// The same with another [`search`](Self::search).
-    #[must_use]
-    pub fn with_search(self, search: SearchMethod) -> Self {
-        Self { search, ..self }
-    }
-
-    /// The same with another [`graph`](Self::graph).
-    #[must_use]
-    pub fn with_graph(self, graph: GraphKind) -> Self {
-        Self { graph, ..self }
-    }
-
-    /// The same with another [`weights`](Self::weights).
-    #[must_use]
-    pub fn with_weights(self, weights: Weights) -> Self {
-        Self { weights, ..self }
-    }
-
-    /// The same with another [`connectivity`](Self::connectivity).
-    #[must_use]
-    pub fn with_connectivity(self, connectivity: Connectivity) -> Self {
-        Self { connectivity, ..self }
-    }
-
-    /// The same with another [`tolerance`](Self::tolerance).
-    #[must_use]
-    pub fn with_tolerance(self, tolerance: f64) -> Self {
-        Self { tolerance, ..self }
-    }
-
-    /// The same with another [`certainty`](Self::certainty).
-    #[must_use]
-    pub fn with_certainty(self, certainty: Certainty) -> Self {
-        Self { certainty, ..self }
-    }
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// The same with another [`threads`](Self::threads).
-    #[must_use]
-    pub fn with_threads(self, threads: Option<NonZeroUsize>) -> Self {
-        Self { threads, ..self }
-    }
 
     /// How distances on one side are taken.
     pub fn geometry(&self, side: Side) -> Geometry {

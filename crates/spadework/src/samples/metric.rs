@@ -1,10 +1,5 @@
 //! The choices of how distances on one side are taken, in words.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::error::UnknownWord;
-
 /// The distance between two samples of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Metric {
@@ -20,30 +15,12 @@ pub enum Metric {
     Chebyshev,
 }
 
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Metric::Euclidean => "euclidean",
-            Metric::Cosine => "cosine",
-            Metric::Manhattan => "manhattan",
-            Metric::Chebyshev => "chebyshev",
-        })
-    }
-}
-
-impl FromStr for Metric {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
-        match word {
-            "euclidean" => Ok(Metric::Euclidean),
-            "cosine" => Ok(Metric::Cosine),
-            "manhattan" => Ok(Metric::Manhattan),
-            "chebyshev" => Ok(Metric::Chebyshev),
-            _ => Err(UnknownWord::new("euclidean, cosine, manhattan or chebyshev")),
-        }
-    }
-}
+words! { Metric {
+    Euclidean = "euclidean",
+    Cosine = "cosine",
+    Manhattan = "manhattan",
+    Chebyshev = "chebyshev",
+} }
 
 /// What is done to the columns of the inputs before distances are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -57,28 +34,7 @@ pub enum Standardize {
     Robust,
 }
 
-impl fmt::Display for Standardize {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Standardize::None => "none",
-            Standardize::Standard => "standard",
-            Standardize::Robust => "robust",
-        })
-    }
-}
-
-impl FromStr for Standardize {
-    type Err = UnknownWord;
-
-    fn from_str(word: &str) -> std::result::Result<Self, Self::Err> {
-        match word {
-            "none" => Ok(Standardize::None),
-            "standard" => Ok(Standardize::Standard),
-            "robust" => Ok(Standardize::Robust),
-            _ => Err(UnknownWord::new("none, standard or robust")),
-        }
-    }
-}
+words! { Standardize { None = "none", Standard = "standard", Robust = "robust" } }
 
 /// The norm of differences that searches of some samples go by; all that is left of a [`Metric`] once rows are in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

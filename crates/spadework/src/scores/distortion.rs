@@ -25,14 +25,7 @@ pub enum DistanceKind {
     Resistance,
 }
 
-impl std::fmt::Display for DistanceKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            DistanceKind::Geodesic => "geodesic",
-            DistanceKind::Resistance => "resistance",
-        })
-    }
-}
+words! { written DistanceKind { Geodesic = "geodesic", Resistance = "resistance" } }
 
 /// The distance between two samples on both sides.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,10 @@
 //! What several test files share.
 #![allow(dead_code, reason = "each test file is a crate of its own and uses its part")]
 
+pub(crate) mod data_folder;
 pub(crate) mod distances;
 pub(crate) mod fixtures;
+pub(crate) mod memory;
 pub(crate) mod real;
 pub(crate) mod resistance;
 
@@ -12,7 +14,16 @@ use rand_chacha::ChaCha8Rng;
 use spadework::eigen::{EigenMethod, EigenParams, GeneralizedEigenpairs, dominant_eigenpairs};
 use spadework::graph::ConnectedGraph;
 use spadework::scores::{EdgeScores, NodeScores, SpectralEmbedding};
-use spadework::{Graph, GraphPair, PairedSamples, Samples};
+use spadework::{Graph, GraphPair, Monitor, PairedSamples, Samples};
+
+/// Asks to stop from the beginning.
+pub(crate) struct Stopped;
+
+impl Monitor for Stopped {
+    fn is_cancelled(&self) -> bool {
+        true
+    }
+}
 
 /// Proptest with a fixed seed, so that the suite cannot fail by chance on somebody else's change. Another one is
 /// explored by setting `PROPTEST_RNG_SEED`.

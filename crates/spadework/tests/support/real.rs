@@ -1,10 +1,13 @@
 //! Real images and logits, from the folder in `SPADEWORK_DATA`.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 
 use flate2::read::{DeflateDecoder, GzDecoder};
+
+#[allow(unused_imports, reason = "not every test that shares these files reads real data")]
+pub(crate) use super::data_folder::folder;
 
 /// Files in the folder.
 pub(crate) const MNIST: &str = "mnist/t10k-images-idx3-ubyte.gz";
@@ -19,26 +22,6 @@ pub(crate) const MNIST_PIXELS: usize = 28 * 28;
 pub(crate) const CIFAR_PIXELS: usize = 3 * 32 * 32;
 /// Classes of both data sets.
 pub(crate) const CLASSES: usize = 10;
-
-/// The folder of data sets, if it holds the files that a test needs; where it does not, says so and lets the test pass.
-pub(crate) fn folder(test: &str, files: &[&str]) -> Option<PathBuf> {
-    let Some(folder) = std::env::var_os("SPADEWORK_DATA").map(PathBuf::from) else {
-        skipped(&format!("set SPADEWORK_DATA to the folder of data sets to run {test}"));
-        return None;
-    };
-    // A folder that is not there is a mistyped one, and must not pass for one without the files.
-    assert!(folder.is_dir(), "SPADEWORK_DATA names {}, which is no folder", folder.display());
-    if let Some(missing) = files.iter().find(|file| !folder.join(file).exists()) {
-        skipped(&format!("{test} needs {missing} in the folder of SPADEWORK_DATA"));
-        return None;
-    }
-    Some(folder)
-}
-
-/// Written past the test harness, which hides what passing tests print with the macros.
-fn skipped(reason: &str) {
-    std::io::stderr().write_all(format!("skipped: {reason}\n").as_bytes()).expect("standard error is open");
-}
 
 /// The first MNIST test images, pixels divided by 255.
 pub(crate) fn mnist_test(folder: &Path, images: usize) -> Vec<f32> {

@@ -6,3 +6,11 @@ mod scene;
 
 pub(crate) use outcome::Outcome;
 pub(crate) use scene::{Scene, listing};
+
+/// The score of a result or of a model, which lies in its interval.
+pub(crate) fn score_in_interval(json: &serde_json::Value) -> f64 {
+    let score = json["model_score"].as_f64().unwrap();
+    let ends = ["lower", "upper"].map(|end| json["interval"][end].as_f64().unwrap());
+    assert!(ends[0] < score && score < ends[1], "{score} in {ends:?}");
+    score
+}

@@ -55,6 +55,26 @@ impl Scene {
         scene
     }
 
+    /// `x.npy` of 200 rows of four numbers, and `mlp.onnx`, a model with three outputs for them.
+    pub(crate) fn with_network() -> Self {
+        let scene = Self::empty();
+        scene.write("x.npy", floats(4, &Random::new(3).points(800)));
+        let fixture =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../spadework-model/tests/fixtures/onnx/mlp.onnx");
+        scene.write("mlp.onnx", fs::read(fixture).unwrap());
+        scene
+    }
+
+    /// [`Scene::with_model`] and `pieces.npy`, outputs of which every fiftieth is far away from the others.
+    pub(crate) fn with_pieces() -> Self {
+        let scene = Self::with_model();
+        let far =
+            |(at, value): (usize, &f32)| if (at / 3).is_multiple_of(50) { value + 40.0 } else { *value };
+        let outputs: Vec<f32> = Random::new(5).points(900).iter().enumerate().map(far).collect();
+        scene.write("pieces.npy", floats(3, &outputs));
+        scene
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -28,8 +28,8 @@ use rayon::prelude::*;
 
 use super::exact::lanes::{Lanes, LanesTask, dispatch};
 use super::{
-    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, RowSource, check_neighbors, ordered,
-    squared_distance, with_rows,
+    Element, ExactSearch, NeighborLists, NeighborSearch, Recall, RowSource, ordered, squared_distance,
+    with_rows,
 };
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
@@ -66,21 +66,14 @@ pub struct ApproximateSearch {
     pub recall: f64,
 }
 
+with_methods! { ApproximateSearch {
+    with_seed(seed: u64),
+    with_recall(recall: f64),
+} }
+
 impl ApproximateSearch {
     /// Recall that is aimed at by default.
     pub const RECALL: f64 = 0.999;
-
-    /// The same with another [`seed`](Self::seed).
-    #[must_use]
-    pub fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
-    }
-
-    /// The same with another [`recall`](Self::recall).
-    #[must_use]
-    pub fn with_recall(self, recall: f64) -> Self {
-        Self { recall, ..self }
-    }
 }
 
 impl Default for ApproximateSearch {
@@ -92,12 +85,7 @@ impl Default for ApproximateSearch {
 impl NeighborSearch for ApproximateSearch {
     /// Lists whose [`NeighborLists::recall`] says what was reached; exact ones where the samples are few, or where the recall
     /// cannot be reached and the exact search is affordable.
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         let lists = self.search_alone(samples, neighbors, monitor)?;
         if lists.recall().share() >= self.recall {
             return Ok(lists);
@@ -117,7 +105,6 @@ impl ApproximateSearch {
         neighbors: usize,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
-        check_neighbors(neighbors, samples.len())?;
         let few = samples.len() < FEWEST_SAMPLES.max(FEWEST_SAMPLES_PER_NEIGHBOR * neighbors);
         // The trees and the descent know Euclidean distances only.
         if few || samples.norm() != Norm::Euclidean {

@@ -75,12 +75,7 @@ const MOST_DIMENSIONS: usize = 1 << 20;
 pub struct ExactSearch;
 
 impl NeighborSearch for ExactSearch {
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         Ok(found(Self::search_within(samples, neighbors, f64::INFINITY, monitor)?))
     }
 }
@@ -140,12 +135,7 @@ fn found(lists: Option<NeighborLists>) -> NeighborLists {
 pub struct ProductSearch;
 
 impl NeighborSearch for ProductSearch {
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         Ok(found(Self::search_within(samples, neighbors, f64::INFINITY, monitor)?))
     }
 }

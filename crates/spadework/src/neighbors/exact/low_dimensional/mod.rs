@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::between::search_every_pair;
-use crate::neighbors::{NeighborLists, NeighborSearch, Recall, check_neighbors};
+use crate::neighbors::{NeighborLists, NeighborSearch, Recall};
 use crate::samples::{Norm, Samples};
 use nearest::{index_of, squared_distance_of};
 use query::{Effort, TreeQuery};
@@ -55,13 +55,7 @@ const PROBES: usize = 16;
 pub struct TreeSearch;
 
 impl NeighborSearch for TreeSearch {
-    fn search(
-        &self,
-        samples: &Samples<'_>,
-        neighbors: usize,
-        monitor: &dyn Monitor,
-    ) -> Result<NeighborLists> {
-        check_neighbors(neighbors, samples.len())?;
+    fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
         if samples.norm() != Norm::Euclidean {
             return search_every_pair(samples, neighbors, monitor);
         }

@@ -1,0 +1,129 @@
+//! Fields that several documents share. Each document has them as fields of its own.
+
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use spadework::{SpadeParams, SpadeReport};
+
+use crate::note::Note;
+use crate::request::RequestDocument;
+use crate::score::{
+    CorruptionDocument, DataDocument, EnclosureDocument, ModelFileDocument, NeighborsDocument,
+};
+
+/// The model score and what it was read off.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpectrumDocument {
+    /// λ_1; larger is less robust.
+    pub model_score: f64,
+    /// λ_1 ≥ … ≥ λ_r.
+    pub eigenvalues: Vec<f64>,
+    /// Relative residual of each eigenpair.
+    pub residuals: Vec<f64>,
+    /// Bounds of the model score.
+    pub enclosure: EnclosureDocument,
+}
+
+/// The inputs and the method that several models, or the layers of one, were scored by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SettingsDocument {
+    /// Number of samples.
+    pub samples: usize,
+    /// Numbers per input; 0 where a graph was given.
+    pub input_dim: usize,
+    /// k, the same for all.
+    pub neighbors: NeighborsDocument,
+    /// How they were scored, as fields of the document itself.
+    #[serde(flatten)]
+    pub method: MethodDocument,
+}
+
+/// Graphs and eigenpairs, k excepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MethodDocument {
+    /// How the graphs are made of their samples.
+    pub graph: String,
+    /// What their edges weigh.
+    pub weights: String,
+    /// Connectivity policy.
+    pub connectivity: String,
+    /// r.
+    pub eigenpairs: usize,
+    /// Relative residual asked for.
+    pub tolerance: f64,
+    /// Seed.
+    pub seed: u64,
+}
+
+/// What a result was made of, where it was read from files or made on the way.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SourcesDocument {
+    /// The arrays, in a result that was written to a folder and whose sides are both arrays.
+    pub data: Option<DataDocument>,
+    /// The model that was run, where outputs were not given as an array.
+    pub model: Option<ModelFileDocument>,
+    /// What was done to the inputs before, where that was asked for.
+    pub corruption: Option<CorruptionDocument>,
+}
+
+/// How a result came about.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MadeDocument {
+    /// The command that made a result that was written to a folder.
+    pub command: Option<String>,
+    /// The parameters asked for, from which the result can be made again.
+    pub request: RequestDocument,
+    /// What a reader of the result must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// What a reader must know, in documents that are not made again from a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WrittenDocument {
+    /// What a reader must know.
+    pub notes: Vec<Note>,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+impl From<Vec<Note>> for WrittenDocument {
+    /// By this version.
+    fn from(notes: Vec<Note>) -> Self {
+        Self { notes, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
+impl From<&SpadeReport> for SpectrumDocument {
+    fn from(report: &SpadeReport) -> Self {
+        Self {
+            model_score: report.model_score.0,
+            eigenvalues: report.eigenpairs.values().to_vec(),
+            residuals: report.eigenpairs.residuals().to_vec(),
+            enclosure: report.enclosure.into(),
+        }
+    }
+}
+
+impl From<&SpadeParams> for MethodDocument {
+    fn from(params: &SpadeParams) -> Self {
+        Self {
+            graph: params.graph.to_string(),
+            weights: params.weights.to_string(),
+            connectivity: params.connectivity.to_string(),
+            eigenpairs: params.eigenpairs,
+            tolerance: params.tolerance,
+            seed: params.seed,
+        }
+    }
+}
+
+impl From<&SpadeParams> for MadeDocument {
+    /// By this version, with nothing to note yet.
+    fn from(params: &SpadeParams) -> Self {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { command: None, request: params.into(), notes: Vec::new(), version }
+    }
+}
