@@ -14,6 +14,8 @@ use crate::wording::NoteCode;
 const LOOKED_AT: usize = 1 << 20;
 /// Numbers per sample from which whole numbers up to 255 are probably pixels.
 const FEWEST_PIXELS: usize = 16;
+/// Spreads that rounding may make, as a part of the largest number.
+const ROUNDING: f64 = 1e-12;
 /// Columns whose spreads differ by more than this decide about distances alone.
 const MOST_UNEQUAL: f64 = 100.0;
 /// Columns of a table, at most; samples with more numbers are images, sounds or embeddings.
@@ -54,8 +56,9 @@ fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
         return;
     }
     let spreads = standard_deviations(samples);
-    // A constant column moves no distance.
-    let moving = || spreads.iter().copied().enumerate().filter(|(_, spread)| *spread > 0.0);
+    // A column that is constant, or would be but for rounding, moves no distance.
+    let rounding = ROUNDING * lowest.abs().max(largest.abs());
+    let moving = || spreads.iter().copied().enumerate().filter(|(_, spread)| *spread > rounding);
     let by_spread = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1);
     let (Some((narrow, least)), Some((wide, most))) =
         (moving().min_by(by_spread), moving().max_by(by_spread))

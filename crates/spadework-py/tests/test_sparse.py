@@ -58,8 +58,8 @@ def test_graphs_are_those_of_dense_rows_to_the_last_bit(tfidf, metric, form):
 
 
 def test_scores_are_those_of_dense_rows(tfidf):
-    rng = np.random.default_rng(0)
-    outputs = rng.normal(size=(tfidf.shape[0], 3))
+    weights = np.random.default_rng(0).normal(size=(tfidf.shape[1], 3))
+    outputs = tfidf @ weights
     options = {"input_metric": "cosine", "neighbors": 12, "verbose": False}
     found = spadework.score(tfidf, outputs, **options)
     graph = spadework.knn_graph(tfidf.toarray(), neighbors=12, metric="cosine", search="exact")
@@ -70,7 +70,7 @@ def test_scores_are_those_of_dense_rows(tfidf):
     assert any("sparse rows are joined to their 12 nearest by cosine distance" in note for note in found.notes)
     compared = spadework.compare(tfidf, {"a": outputs, "b": -outputs[:, ::-1]}, **options)
     assert compared["a"].model_score == pytest.approx(found.model_score, rel=1e-9)
-    assert found.model_score == spadework.score(tfidf, lambda rows: outputs, **options).model_score
+    assert found.model_score == spadework.score(tfidf, lambda rows: rows @ weights, **options).model_score
 
 
 def test_the_command_reads_what_scipy_saves(tfidf, tmp_path):

@@ -40,7 +40,8 @@ def check_alone(model: Callable[[Any], Any], inputs: Any, outputs: Any, name: st
 
 def _alone(model: Callable[[Any], Any], inputs: Any, sample: int, total: int, name: str) -> Any:
     """The outputs of one sample; None where the model does not take it by itself, nor a batch of nothing else."""
-    for batch in (lambda: _one(inputs, sample), lambda: inputs[[sample] * total]):
+    batches: tuple[Callable[[], Any], ...] = (lambda: _one(inputs, sample), lambda: inputs[[sample] * total])
+    for batch in batches:
         try:
             return as_rows(model(batch()), name)[0]
         except Exception:  # a model of a fixed batch size, or inputs that cannot be indexed like that
