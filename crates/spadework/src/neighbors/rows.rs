@@ -4,10 +4,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::{Element, squared_by};
-use crate::samples::{Samples, Values};
+use crate::kernels::arch;
+use crate::samples::{Norm, Samples, Values};
 
 /// Rows that are looked at one by one or in blocks: samples, or what was made of them.
 pub(crate) trait RowSource: Copy + Send + Sync {
@@ -161,5 +163,22 @@ pub(crate) use with_both_rows;
 
 /// ‖x_p − x_q‖² of two samples, as the searches have it.
 pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
-    with_rows!(samples, rows => squared_by(samples.norm(), &rows.row(p), &rows.row(q)))
+    let norm = samples.norm();
+    with_rows!(samples, rows => arch().dispatch(SquaredBy { norm, a: &rows.row(p), b: &rows.row(q) }))
+}
+
+/// One distance, in the widest registers that there are; long rows take long.
+struct SquaredBy<'a, T> {
+    norm: Norm,
+    a: &'a [T],
+    b: &'a [T],
+}
+
+impl<T: Element> WithSimd for SquaredBy<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f64 {
+        squared_by(self.norm, self.a, self.b)
+    }
 }
