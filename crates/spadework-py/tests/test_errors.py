@@ -36,7 +36,7 @@ def with_value(value, row=7, column=2):
         (GOOD.astype(complex), GOOD, "inputs: elements must be real numbers, got complex128"),
         (np.zeros(50, "M8[s]"), GOOD, "inputs: elements must be real numbers"),
         (np.ma.masked_greater(GOOD, 0), GOOD, "inputs: every value must be present"),
-        (GOOD, scipy.sparse.csr_array(GOOD), "outputs: samples must be dense, got a sparse matrix"),
+        (GOOD, scipy.sparse.csr_array(GOOD), "outputs: samples must be dense here, got a sparse matrix"),
         (None, GOOD, "exactly one of `inputs` and `input_graph` must be given"),
     ],
 )
