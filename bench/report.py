@@ -114,7 +114,7 @@ def gpu_neighbors():
     """What `bench/torch_neighbors.py --out` wrote."""
     document = json.loads(GPU_NEIGHBORS.read_text())
     lines = ["", "## Nearest neighbors on a GPU, k = 10", ""]
-    lines += [f"Made by `python bench/torch_neighbors.py --out docs/benchmarks-gpu.json`; {document['device']}, PyTorch {document['torch']}."]
+    lines += [f"Measured by the functions of `bench/torch_neighbors.py`, which makes the table again with `--out docs/benchmarks-gpu.json`; {document['device']}, PyTorch {document['torch']}."]
     lines += ["`spadework.torch.knn_graph` is exact; the loop computes distances in single precision by products and takes the k smallest,"]
     lines += ["so that rounding decides some neighbors. Seconds by the clock, best of several; tensors are on the GPU, kernels are compiled."]
     lines += ["", "| data | Spadework, s | loop in PyTorch, s | times ours | rows where both agree | equals the CPU's graph |"]

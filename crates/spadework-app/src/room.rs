@@ -34,14 +34,12 @@ impl Needs {
         let all = |bytes: usize, given: &Samples<'_>| {
             (bytes as u128 * samples as u128 / given.len() as u128) as u64
         };
-        // A k beyond all samples is refused later, and must not overflow here.
-        let neighbors = params.neighbors.min(samples);
-        let search = |side: &Samples<'_>| all(most_search_bytes(side, neighbors), side);
+        let search = |side: &Samples<'_>| all(most_search_bytes(side, params.neighbors), side);
         Self {
             inputs: all(inputs.values().bytes(), inputs),
             outputs: all(outputs.values().bytes(), outputs),
             search: search(inputs).max(search(outputs)),
-            graphs: bytes_after_search(samples, neighbors) as u64,
+            graphs: bytes_after_search(samples, params.neighbors) as u64,
         }
     }
 

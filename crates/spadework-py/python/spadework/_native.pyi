@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,12 @@ __all__ = [
 
 VERSION: Final[str]
 
+#: Labels with their words, and probes: their samples, margins and document.
+_KnownOfSamples: TypeAlias = tuple[
+    tuple[npt.NDArray[np.int64], list[str] | None] | None,
+    tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None,
+]
+
 def describe_model(path: str) -> dict[str, Any]: ...
 def run_model(
     path: str,
@@ -49,10 +55,7 @@ def probe_model(
 def score(
     input: Any,
     output: Any,
-    known: tuple[
-        tuple[npt.NDArray[np.int64], list[str] | None] | None,
-        tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None,
-    ],
+    known: _KnownOfSamples,
     settings: Settings,
     extras: dict[str, bool],
     progress: Callable[[str, int, int], None] | None,
@@ -60,10 +63,7 @@ def score(
 def check_gates(
     input: Any,
     output: Any,
-    known: tuple[
-        tuple[npt.NDArray[np.int64], list[str] | None] | None,
-        tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None,
-    ],
+    known: _KnownOfSamples,
     settings: Settings,
     gates: dict[str, Any],
     progress: Callable[[str, int, int], None] | None,

@@ -164,10 +164,15 @@ pub(crate) use with_both_rows;
 /// ‖x_p − x_q‖² of two samples, as the searches have it.
 pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
     let norm = samples.norm();
-    with_rows!(samples, rows => arch().dispatch(SquaredBy { norm, a: &rows.row(p), b: &rows.row(q) }))
+    with_rows!(samples, rows => squared_in_widest(norm, &rows.row(p), &rows.row(q)))
 }
 
-/// One distance, in the widest registers that there are; long rows take long.
+/// [`squared_by`] in the widest registers that there are: long rows take long, and callers that are not compiled for an instruction
+/// set would take several times as long.
+pub(crate) fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
+    arch().dispatch(SquaredBy { norm, a, b })
+}
+
 struct SquaredBy<'a, T> {
     norm: Norm,
     a: &'a [T],

@@ -14,7 +14,8 @@ use super::plan::pair_nanoseconds;
 use super::{DOUBLE_SLACK, RowSource};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::{Element, NeighborLists, squared_distance};
+use crate::neighbors::{Element, NeighborLists, squared_distance, squared_in_widest};
+use crate::samples::Norm;
 
 /// Columns compared at once at most, and their numbers, unless a single leaf has more: they stay in the nearer caches.
 const TILE_COLUMNS: usize = 1024;
@@ -117,7 +118,7 @@ impl<R: RowSource> Tiles<R> {
     pub(super) fn into_lists(self) -> NeighborLists {
         let rows = self.rows;
         let distance =
-            |p: u32, q: u32| dispatch(PairDistance { a: &rows.row(p as usize), b: &rows.row(q as usize) });
+            |p: u32, q: u32| squared_in_widest(Norm::Euclidean, &rows.row(p as usize), &rows.row(q as usize));
         self.best.into_lists(self.leaves.order(), distance)
     }
 
@@ -305,21 +306,6 @@ impl<R: RowSource> Tiles<R> {
         for (sum, p, q) in pairs {
             self.offer(p, q, R::Item::bounds(sum, dim), sides);
         }
-    }
-}
-
-/// The squared distance of two rows, compiled for each instruction set.
-struct PairDistance<'a, T> {
-    a: &'a [T],
-    b: &'a [T],
-}
-
-impl<T: Element> LanesTask for PairDistance<'_, T> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> f64 {
-        squared_distance(self.a, self.b)
     }
 }
 
