@@ -111,7 +111,7 @@ fn samples_of<'v, 's>(side: &'v SideView<'s>, which: Side) -> Result<&'v Samples
 fn tried_rows(samples: &Samples<'_>, neighbors: usize) -> Vec<u32> {
     let of_bytes = MOST_TRIED_BYTES / (samples.values().bytes() / samples.len()).max(1);
     // Half of them must have neighbors too.
-    let fewest = FEWEST_TRIED.max(4 * neighbors);
+    let fewest = FEWEST_TRIED.max(neighbors.saturating_mul(4));
     let count = of_bytes.min(MOST_TRIED).max(fewest).min(samples.len());
     (0..count).map(|at| (at * samples.len() / count) as u32).collect()
 }

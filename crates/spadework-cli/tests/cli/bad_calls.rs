@@ -8,6 +8,7 @@ fn neighbors_must_fit_the_samples() {
     scene.score("-k 0").refuses(2, &["neighbors", "at least 1", "got 0"]);
     scene.score("-k 300").refuses(2, &["neighbors", "(300)", "got 300", "hint: "]);
     scene.score("--neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
+    scene.score("--plan --neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
 }
 
 #[test]
