@@ -3,20 +3,14 @@
 use crate::support::{Outcome, Scene};
 
 #[test]
-fn neighbors_must_fit_the_samples() {
+fn neighbors_and_eigenpairs_must_fit_the_samples() {
     let scene = Scene::with_model();
-    scene.score("-k 0").refuses(2, &["neighbors", "at least 1", "got 0"]);
-    scene.score("-k 300").refuses(2, &["neighbors", "(300)", "got 300", "hint: "]);
-    scene.score("--neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
+    for (short, name) in [("-k", "neighbors"), ("-r", "eigenpairs")] {
+        scene.score(&format!("{short} 0")).refuses(2, &[name, "at least 1", "got 0"]);
+        scene.score(&format!("{short} 300")).refuses(2, &[name, "(300)", "got 300", "hint: "]);
+        scene.score(&format!("--{name} 18446744073709551615")).refuses(2, &[name, "(300)"]);
+    }
     scene.score("--plan --neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
-}
-
-#[test]
-fn eigenpairs_must_fit_the_samples() {
-    let scene = Scene::with_model();
-    scene.score("-r 0").refuses(2, &["eigenpairs", "at least 1", "got 0"]);
-    scene.score("-r 300").refuses(2, &["eigenpairs", "(300)", "got 300", "hint: "]);
-    scene.score("--eigenpairs 18446744073709551615").refuses(2, &["eigenpairs", "(300)"]);
 }
 
 #[test]
