@@ -89,8 +89,7 @@ impl Compared {
 pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<Compared, Failure> {
     let began = Instant::now();
     request.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     let CompareRequest { data, params, .. } = request;
@@ -286,10 +285,18 @@ fn probe(
         if kind == OutputKind::Numbers {
             return Ok(None);
         }
-        let probes = prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top);
-        probes.map(Some).map_err(|failure| failure.about_model(&model.name))
+        prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top).map(Some)
     };
-    comparison.models.iter().map(probes).collect()
+    of_every_model(comparison, probes)
+}
+
+/// What is found of every model, in the order of the comparison.
+fn of_every_model<T>(
+    comparison: &Comparison,
+    found: impl Fn(&ComparedModel) -> Result<Option<T>, Failure>,
+) -> Result<Vec<Option<T>>, Failure> {
+    let named = |model: &ComparedModel| found(model).map_err(|failure| failure.about_model(&model.name));
+    comparison.models.iter().map(named).collect()
 }
 
 /// How far the outputs of every regressor that is a file can be moved, in the order of the comparison, where asked for.
@@ -305,10 +312,9 @@ fn move_outputs(
             return Ok(None);
         };
         let outputs = &sides.set.models()[model.given].outputs;
-        let found = prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top);
-        found.map(Some).map_err(|failure| failure.about_model(&model.name))
+        prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top).map(Some)
     };
-    comparison.models.iter().map(change).collect()
+    of_every_model(comparison, change)
 }
 
 /// SPADE scores of subsamples, where intervals were asked for: some hundred comparisons of half of the samples.

@@ -209,13 +209,17 @@ fn to_csv(document: &ConstructionsDocument) -> String {
                     scores.neighbors_used.to_string(),
                     input.edges.to_string(),
                     output.edges.to_string(),
-                    input.components_found.to_string(),
-                    output.components_found.to_string(),
-                    input.bridges.to_string(),
-                    output.bridges.to_string(),
-                    input.dimensions.map(|dimensions| dimensions.to_string()).unwrap_or_default(),
-                    optional(input.sparsifier.map(|sparsifier| sparsifier.kappa)),
-                    optional(output.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    input.connection.components_found.to_string(),
+                    output.connection.components_found.to_string(),
+                    input.connection.bridges.to_string(),
+                    output.connection.bridges.to_string(),
+                    input
+                        .construction
+                        .dimensions
+                        .map(|dimensions| dimensions.to_string())
+                        .unwrap_or_default(),
+                    optional(input.construction.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    optional(output.construction.sparsifier.map(|sparsifier| sparsifier.kappa)),
                     optional(scores.kendall_tau),
                     optional(scores.top_overlap),
                 ];

@@ -53,8 +53,7 @@ pub struct LayersRequest<'a> {
 pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<LayersDocument, Failure> {
     let LayersRequest { params, run, .. } = request;
     params.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer);
     let model = OnnxModel::open(request.model)?;
     let array = Array::Dataset(load(request.inputs)?);
@@ -167,10 +166,10 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
 
 fn write_layers(path: &Path, formats: &[TableFormat], document: &LayersDocument) -> Result<(), Failure> {
     let layers = &document.layers;
-    let depths: Vec<i64> = layers.iter().map(|layer| layer.depth as i64).collect();
-    let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
-    let operators: Vec<String> = layers.iter().map(|layer| layer.operator.clone()).collect();
-    let dims: Vec<i64> = layers.iter().map(|layer| layer.dim as i64).collect();
+    let depths: Vec<i64> = layers.iter().map(|layer| layer.layer.depth as i64).collect();
+    let names: Vec<String> = layers.iter().map(|layer| layer.layer.name.clone()).collect();
+    let operators: Vec<String> = layers.iter().map(|layer| layer.layer.operator.clone()).collect();
+    let dims: Vec<i64> = layers.iter().map(|layer| layer.layer.dim as i64).collect();
     let scores: Vec<f64> = layers.iter().map(|layer| layer.model_score.unwrap_or(f64::NAN)).collect();
     let errors: Vec<String> = layers.iter().map(|layer| layer.error.clone().unwrap_or_default()).collect();
     let columns = [
@@ -197,7 +196,7 @@ fn write_nodes(
         .iter()
         .zip(&scores.layers)
         .filter_map(|(layer, score)| {
-            Some((format!("score_{}", layer.name), score.as_ref().ok()?.node_scores.scores()))
+            Some((format!("score_{}", layer.layer.name), score.as_ref().ok()?.node_scores.scores()))
         })
         .collect();
     let indices: Vec<i64> = (0..document.settings.samples as i64).collect();

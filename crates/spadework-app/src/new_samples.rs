@@ -218,7 +218,7 @@ impl<'a> KnownModel<'a> {
 fn check_fit(document: &ScoreDocument) -> Result<(), Failure> {
     let ScoreDocument { method: MethodDocument { graph, weights, .. }, graphs, full_spectrum, .. } = document;
     let is_plain = *graph == GraphKind::default().to_string() && *weights == Weights::default().to_string();
-    let reason = if graphs.input.given || graphs.output.given {
+    let reason = if graphs.input.construction.given || graphs.output.construction.given {
         "its graphs were given, so that it is not known how new samples would join them".to_owned()
     } else if !is_plain {
         format!(
@@ -292,7 +292,7 @@ fn note_scores(reference: &ScoreDocument, scores: &NewScores, session: &Session<
             );
         }
     }
-    if reference.graphs.input.bridges + reference.graphs.output.bridges > 0 {
+    if reference.graphs.bridges() > 0 {
         let whose = match session.voice() {
             Voice::Command => "the reference",
             Voice::Python => "the fitted graphs",

@@ -5,12 +5,15 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use spadework::pipeline::SpadeReport;
-use spadework_document::score::ScoreDocument;
+use spadework::scores::LabelPairScore;
+use spadework_document::score::{LabelDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_probe::{Probed, SampleFacts, Varied};
 
 use crate::failure::Failure;
+use crate::labels::word;
+use crate::pages::PageRequest;
 use crate::tables::{self, TableFormat, csv_field};
 use crate::{json, labels, probing, script};
 
@@ -60,6 +63,16 @@ impl<'a> ResultFolder<'a> {
         Ok(Self { folder: OutputDir::create(request.path)?, request })
     }
 
+    /// Opens the places where a result goes, before anything is read.
+    pub(crate) fn open(
+        request: Option<FolderRequest<'a>>,
+        page: &PageRequest<'_>,
+    ) -> Result<Option<Self>, Failure> {
+        let folder = request.map(Self::create).transpose()?;
+        page.check()?;
+        Ok(folder)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -90,8 +103,8 @@ impl<'a> ResultFolder<'a> {
         self.write_document(document)?;
         self.write_embedding(scored.report)?;
         if let Some(labels) = scored.labels {
-            tables::write_labels(self.path(), self.tables(), labels, &document.label_scores)?;
-            tables::write_label_pairs(self.path(), self.tables(), labels, &document.label_pairs)?;
+            self.write_labels(labels, &document.label_scores)?;
+            self.write_label_pairs(labels, &document.label_pairs)?;
         }
         for format in self.tables() {
             match format {
@@ -106,6 +119,34 @@ impl<'a> ResultFolder<'a> {
             write_graph(&file("output"), scored.report.graphs.output())?;
         }
         Ok(())
+    }
+
+    /// labels: label, score, samples.
+    fn write_labels(&self, labels: &Labels, scores: &[LabelDocument]) -> Result<(), Failure> {
+        let words: Vec<String> = scores.iter().map(|score| word(labels, score.label)).collect();
+        let means: Vec<f64> = scores.iter().map(|score| score.score).collect();
+        let samples: Vec<i64> = scores.iter().map(|score| score.samples as i64).collect();
+        let columns = [
+            ("label", Column::Utf8(&words)),
+            ("score", Column::F64(&means)),
+            ("samples", Column::I64(&samples)),
+        ];
+        tables::write(self.path(), "labels", self.tables(), &columns)
+    }
+
+    /// label_pairs: a, b, score, edges.
+    fn write_label_pairs(&self, labels: &Labels, pairs: &[LabelPairScore]) -> Result<(), Failure> {
+        let a: Vec<String> = pairs.iter().map(|pair| word(labels, pair.a)).collect();
+        let b: Vec<String> = pairs.iter().map(|pair| word(labels, pair.b)).collect();
+        let means: Vec<f64> = pairs.iter().map(|pair| pair.score).collect();
+        let edges: Vec<i64> = pairs.iter().map(|pair| pair.edges as i64).collect();
+        let columns = [
+            ("a", Column::Utf8(&a)),
+            ("b", Column::Utf8(&b)),
+            ("score", Column::F64(&means)),
+            ("edges", Column::I64(&edges)),
+        ];
+        tables::write(self.path(), "label_pairs", self.tables(), &columns)
     }
 
     fn write_csv(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {

@@ -179,8 +179,7 @@ pub(crate) fn score_and<A: Addition>(
     let began = Instant::now();
     // What can be refused is refused before anything is read.
     request.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     // Arrays are read, checked and paired once.

@@ -57,8 +57,7 @@ impl Swept {
 /// When the request makes no sense, its files cannot be read or written, or no k has an answer.
 pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swept, Failure> {
     request.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer);
 
     let SweepRequest { data, params, neighbors, .. } = request;

@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use spadework_document::score::{LabelDocument, LabelPairDocument};
-use spadework_io::Labels;
 use spadework_io::output::{Column, write_bytes, write_parquet};
 
 use crate::failure::Failure;
-use crate::labels::word;
 
 /// Formats of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,39 +85,4 @@ fn field(column: &Column<'_>, row: usize) -> String {
         // A kind that this program does not write.
         _ => String::new(),
     }
-}
-
-/// labels: label, score, samples.
-pub(crate) fn write_labels(
-    folder: &Path,
-    formats: &[TableFormat],
-    labels: &Labels,
-    scores: &[LabelDocument],
-) -> Result<(), Failure> {
-    let words: Vec<String> = scores.iter().map(|score| word(labels, score.label)).collect();
-    let means: Vec<f64> = scores.iter().map(|score| score.score).collect();
-    let samples: Vec<i64> = scores.iter().map(|score| score.samples as i64).collect();
-    let columns =
-        [("label", Column::Utf8(&words)), ("score", Column::F64(&means)), ("samples", Column::I64(&samples))];
-    write(folder, "labels", formats, &columns)
-}
-
-/// label_pairs: a, b, score, edges.
-pub(crate) fn write_label_pairs(
-    folder: &Path,
-    formats: &[TableFormat],
-    labels: &Labels,
-    pairs: &[LabelPairDocument],
-) -> Result<(), Failure> {
-    let a: Vec<String> = pairs.iter().map(|pair| word(labels, pair.a)).collect();
-    let b: Vec<String> = pairs.iter().map(|pair| word(labels, pair.b)).collect();
-    let means: Vec<f64> = pairs.iter().map(|pair| pair.score).collect();
-    let edges: Vec<i64> = pairs.iter().map(|pair| pair.edges as i64).collect();
-    let columns = [
-        ("a", Column::Utf8(&a)),
-        ("b", Column::Utf8(&b)),
-        ("score", Column::F64(&means)),
-        ("edges", Column::I64(&edges)),
-    ];
-    write(folder, "label_pairs", formats, &columns)
 }

@@ -65,7 +65,6 @@ pub enum GatedNumber {
 }
 
 /// One limit, and what was found.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateDocument {
     /// The option that set it: `min-robust-accuracy`, `min-survived`, `min-accuracy`, `min-overlap`, `max-score`, `max-drop` or
@@ -77,6 +76,15 @@ pub struct GateDocument {
     pub outcome: Outcome,
     /// The smallest share, the largest drop or the largest SPADE score allowed.
     pub limit: f64,
+    /// What it rests on, as fields of the gate itself.
+    #[serde(flatten)]
+    pub found: GateFindings,
+}
+
+/// The numbers that a gate rests on.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GateFindings {
     /// The share that was found, with its interval; none for the SPADE score.
     pub share: Option<ShareDocument>,
     /// The SPADE score that was found, where the gate is about it.

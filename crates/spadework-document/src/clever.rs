@@ -5,9 +5,9 @@ use serde::Serialize;
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.clever/1";
 
-/// CLEVER scores of some samples.
+/// CLEVER scores of some samples. Parameters are written as the estimator has them (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CleverDocument<'a> {
+pub struct CleverDocument<'a, CleverParams: Serialize> {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// The network.
@@ -16,20 +16,9 @@ pub struct CleverDocument<'a> {
     pub inputs: &'a str,
     /// How the samples were chosen: `top`, `random` or `ids`.
     pub chosen: &'static str,
-    /// `linf`, `l2` or `l1`.
-    pub norm: &'static str,
-    /// Radius of the ball around a sample.
-    pub radius: f32,
-    /// Number of batches.
-    pub batches: usize,
-    /// Points per batch.
-    pub samples: usize,
-    /// Points in the pool, in batches.
-    pub pool: usize,
-    /// The class that scores are about; null for the nearest.
-    pub target: Option<usize>,
-    /// Seed.
-    pub seed: u64,
+    /// How they were estimated, as fields of the document itself.
+    #[serde(flatten)]
+    pub params: &'a CleverParams,
     /// Mean score.
     pub mean: f64,
     /// Smallest score.

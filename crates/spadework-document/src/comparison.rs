@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use spadework::error::UnknownWord;
 use spadework::pipeline::{ComparedModel, Comparison, Intervals};
-use spadework::scores::{disparity, label_scores};
+use spadework::scores::{Disparity, disparity, label_scores};
 use spadework::{SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
@@ -14,8 +14,8 @@ use crate::estimates::DifferenceDocument;
 use crate::facts::{FactsDocument, NodeDocument};
 use crate::parts::{MadeDocument, MethodDocument, SettingsDocument, SpectrumDocument};
 use crate::score::{
-    ArrayDocument, CorruptionDocument, DisparityDocument, GraphDocument, IntervalDocument, LabelDocument,
-    ModelFileDocument, NeighborsDocument, PlaceDocument,
+    ArrayDocument, CorruptionDocument, GraphDocument, IntervalDocument, LabelDocument, ModelFileDocument,
+    NeighborsDocument, PlaceDocument,
 };
 use crate::stored::StoredDocument;
 use spadework_io::Labels;
@@ -93,7 +93,7 @@ pub struct ModelDocument {
     /// Mean node score of every label; empty where no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// The worst label, where there are labels.
-    pub disparity: Option<DisparityDocument>,
+    pub disparity: Option<Disparity>,
     /// Most fragile samples.
     pub top_nodes: Vec<NodeDocument>,
     /// Wall-clock seconds, without what all models share.
@@ -270,7 +270,7 @@ impl ModelDocument {
             facts: numbers,
             output_dim: report.diagnostics.output_dim,
             output_graph: GraphDocument::of_outputs(report),
-            disparity: disparity(&label_scores).map(Into::into),
+            disparity: disparity(&label_scores),
             label_scores: LabelDocument::named(label_scores, labels),
             top_nodes: NodeDocument::most_fragile(&report.node_scores, labels, facts, top),
             total_s: report.diagnostics.timings.total.as_secs_f64(),

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use spadework::SpadeReport;
+use spadework::laplacian::SketchInfo;
 use spadework::pipeline::{EdgeDistances, MeasuredDistortion, MeasuredPair};
 use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
 
 use crate::parts::MadeDocument;
-use crate::score::{FullSpectrumDocument, NeighborsDocument};
+use crate::score::NeighborsDocument;
 use crate::stored::indented_json;
 use spadework_io::Labels;
 
@@ -191,7 +192,7 @@ pub struct AllEdgesDocument {
     /// Mean distortion by resistance.
     pub mean_resistance_distortion: f64,
     /// How accurate the resistances are.
-    pub resistances: FullSpectrumDocument,
+    pub resistances: SketchInfo,
 }
 
 impl DistortionDocument {
@@ -314,7 +315,7 @@ impl AllEdgesDocument {
             mean_geodesic_distortion: edges.hops.iter().map(|&hops| f64::from(hops)).sum::<f64>()
                 / count as f64,
             mean_resistance_distortion: ratios / count as f64,
-            resistances: edges.info.into(),
+            resistances: edges.info,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use spadework::pipeline::AverageIndices;
 use spadework::scores::{NodeScore, NodeScores, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
 use crate::estimates::{EstimatesDocument, ShareDocument};
-use crate::indices::{IndicesDocument, MarginsDocument};
+use crate::indices::MarginsDocument;
 use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
 use crate::variants::VariantsDocument;
@@ -40,7 +41,7 @@ pub struct FactsDocument {
     /// What the fragility of the samples was made of: `node scores`, `margins and slopes` or `margins, slopes and probes`.
     pub fragility_basis: Option<String>,
     /// Indices, where asked for.
-    pub indices: Option<IndicesDocument>,
+    pub indices: Option<AverageIndices>,
     /// What perturbed copies of the samples have shown, where asked for.
     pub probe: Option<ProbeDocument>,
     /// How far probes have moved the outputs of a regressor, where asked for.
@@ -58,18 +59,27 @@ pub struct LabelAgreementDocument {
     pub output: f64,
 }
 
-/// A sample and its score.
+/// Which sample it is.
 #[skip_serializing_none]
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NodeDocument {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleDocument {
     /// The sample, counted from 0.
     pub index: usize,
     /// Its name, where samples have names.
     pub id: Option<String>,
-    /// Its score.
-    pub score: f64,
     /// Its label, where there are labels.
     pub label: Option<i64>,
+}
+
+/// A sample and its score.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeDocument {
+    /// Which sample, as fields of the document itself.
+    #[serde(flatten)]
+    pub sample: SampleDocument,
+    /// Its score.
+    pub score: f64,
     /// By how much its class leads, where the outputs have at least two numbers.
     pub margin: Option<f64>,
     /// From 0 to 1: the part of the samples that are less fragile.
@@ -108,25 +118,35 @@ impl FactsDocument {
     }
 }
 
+impl SampleDocument {
+    /// One of the samples that have these names and labels.
+    pub fn new(index: usize, ids: Option<&[String]>, labels: Option<&Labels>) -> Self {
+        let id = ids.map(|ids| ids[index].clone());
+        Self { index, id, label: labels.map(|labels| labels.ids()[index]) }
+    }
+}
+
 impl NodeDocument {
     /// A sample of its score and its label.
     pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
-        let label = labels.map(|labels| labels.ids()[node.index]);
         let NodeScore { index, score, .. } = node;
-        Self { index, id: None, score, label, margin: None, fragility: None, overlap: None }
+        let sample = SampleDocument::new(index, None, labels);
+        Self { sample, score, margin: None, fragility: None, overlap: None }
     }
 
     /// The same with its name, of the names of all samples.
     #[must_use]
     pub fn named(self, ids: Option<&[String]>) -> Self {
-        Self { id: ids.map(|ids| ids[self.index].clone()), ..self }
+        let id = ids.map(|ids| ids[self.sample.index].clone());
+        Self { sample: SampleDocument { id, ..self.sample }, ..self }
     }
 
     /// Puts its margin, its fragility and its overlap next to the score.
     pub fn set_facts(&mut self, facts: &SampleFacts) {
-        self.margin = facts.margins.as_ref().map(|margins| margins.values()[self.index]);
-        self.fragility = Some(facts.fragility.values()[self.index]);
-        self.overlap = Some(facts.overlap.samples().shares()[self.index]).filter(|share| !share.is_nan());
+        let index = self.sample.index;
+        self.margin = facts.margins.as_ref().map(|margins| margins.values()[index]);
+        self.fragility = Some(facts.fragility.values()[index]);
+        self.overlap = Some(facts.overlap.samples().shares()[index]).filter(|share| !share.is_nan());
     }
 
     /// The `top` most fragile samples with everything that is known of them.

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use spadework::graph::SideConnection;
 use spadework::pipeline::{LayerScore, LayerScores};
 use spadework::{Samples, SpadeParams};
 
@@ -15,7 +16,7 @@ use crate::stored::StoredDocument;
 pub const SCHEMA: &str = "spadework.layers/2";
 
 /// A layer of a network.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// Its place among the nodes that depend on the input, from 1.
     pub depth: usize,
@@ -55,16 +56,9 @@ pub struct LayersDocument {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerDocument {
-    /// Its place among the nodes that depend on the input, from 1.
-    pub depth: usize,
-    /// The node's name.
-    pub name: String,
-    /// What the node does.
-    pub operator: String,
-    /// The value that it makes.
-    pub value: String,
-    /// Numbers per sample.
-    pub dim: usize,
+    /// Which one, as fields of the document itself.
+    #[serde(flatten)]
+    pub layer: Layer,
     /// λ_1 of its activations against the inputs.
     #[serialize_always]
     pub model_score: Option<f64>,
@@ -91,10 +85,9 @@ pub struct LayerDocument {
 pub struct LayersInputGraph {
     /// Its edges.
     pub edges: usize,
-    /// Components with the neighbours asked for.
-    pub components_found: usize,
-    /// Bridges added to it.
-    pub bridges: usize,
+    /// How it was connected, as fields of the document itself.
+    #[serde(flatten)]
+    pub connection: SideConnection,
 }
 
 /// Wall-clock seconds.
@@ -134,8 +127,7 @@ impl LayersDocument {
             settings,
             input_graph: LayersInputGraph {
                 edges: first.map_or(0, |score| score.input_edges),
-                components_found: mended.map_or(0, |mended| mended.components_found),
-                bridges: mended.map_or(0, |mended| mended.bridges),
+                connection: mended.unwrap_or(SideConnection::new(0, 0)),
             },
             timings: LayersTimings {
                 neighbors_input_s: scores.neighbors_input.as_secs_f64(),
@@ -150,11 +142,7 @@ fn of_layer(layer: &Layer, score: &spadework::Result<LayerScore>) -> LayerDocume
     let scored = score.as_ref().ok();
     let output = scored.map(|score| score.diagnostics.connection.output);
     LayerDocument {
-        depth: layer.depth,
-        name: layer.name.clone(),
-        operator: layer.operator.clone(),
-        value: layer.value.clone(),
-        dim: layer.dim,
+        layer: layer.clone(),
         model_score: scored.map(|score| score.model_score.0),
         eigenvalues: scored.map(|score| score.eigenvalues.clone()).unwrap_or_default(),
         residuals: scored.map(|score| score.residuals.clone()).unwrap_or_default(),

@@ -40,7 +40,8 @@ pub mod variants;
 pub use error::{Error, Result};
 pub use note::Note;
 pub use parts::{
-    MadeDocument, MethodDocument, SettingsDocument, SourcesDocument, SpectrumDocument, WrittenDocument,
+    MadeDocument, MethodDocument, SelectionDocument, SettingsDocument, SourcesDocument, SpectrumDocument,
+    WrittenDocument,
 };
 pub use request::{RequestDocument, solver_named};
 pub use stored::StoredDocument;

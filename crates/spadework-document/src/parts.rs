@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use spadework::eigen::Enclosure;
 use spadework::{SpadeParams, SpadeReport};
 
 use crate::note::Note;
@@ -54,6 +55,18 @@ pub struct MethodDocument {
     pub seed: u64,
 }
 
+/// Which samples were selected.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelectionDocument {
+    /// How many were selected.
+    pub top: usize,
+    /// The samples, counted from 0.
+    pub indices: Vec<usize>,
+    /// Their names, where samples have names.
+    pub ids: Option<Vec<String>>,
+}
+
 /// What a result was made of, where it was read from files or made on the way.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -89,6 +102,14 @@ pub struct WrittenDocument {
     pub version: String,
 }
 
+impl SelectionDocument {
+    /// Samples in their order; `ids` are the names of all samples.
+    pub fn new(indices: &[usize], ids: Option<&[String]>) -> Self {
+        let named = |ids: &[String]| indices.iter().map(|&index| ids[index].clone()).collect();
+        Self { top: indices.len(), indices: indices.to_vec(), ids: ids.map(named) }
+    }
+}
+
 impl From<Vec<Note>> for WrittenDocument {
     /// By this version.
     fn from(notes: Vec<Note>) -> Self {
@@ -96,13 +117,27 @@ impl From<Vec<Note>> for WrittenDocument {
     }
 }
 
+impl SpectrumDocument {
+    /// Eigenvalues from the largest on, with their residuals.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn new(eigenvalues: &[f64], residuals: &[f64], enclosure: Enclosure) -> Self {
+        Self {
+            model_score: eigenvalues[0],
+            eigenvalues: eigenvalues.to_vec(),
+            residuals: residuals.to_vec(),
+            enclosure: enclosure.into(),
+        }
+    }
+}
+
 impl From<&SpadeReport> for SpectrumDocument {
     fn from(report: &SpadeReport) -> Self {
+        let SpadeReport { eigenpairs, enclosure, .. } = report;
         Self {
             model_score: report.model_score.0,
-            eigenvalues: report.eigenpairs.values().to_vec(),
-            residuals: report.eigenpairs.residuals().to_vec(),
-            enclosure: report.enclosure.into(),
+            ..Self::new(eigenpairs.values(), eigenpairs.residuals(), *enclosure)
         }
     }
 }

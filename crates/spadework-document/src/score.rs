@@ -12,7 +12,7 @@ use spadework::error::UnknownWord;
 use spadework::graph::SideConnection;
 use spadework::laplacian::SketchInfo;
 use spadework::neighbors::Recall;
-use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Timings};
+use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, Timings};
 use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScores, disparity};
 use spadework::{Graph, SpadeParams, SpadeReport};
 use spadework_io::Labels;
@@ -55,7 +55,7 @@ pub struct ScoreDocument {
     #[serde(default)]
     pub solver: String,
     /// How edge and node scores were obtained where they are made of all eigenpairs.
-    pub full_spectrum: Option<FullSpectrumDocument>,
+    pub full_spectrum: Option<SketchInfo>,
     /// Both graphs.
     pub graphs: GraphsDocument,
     /// Numbers beside the score, as fields of the document itself.
@@ -65,13 +65,13 @@ pub struct ScoreDocument {
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub label_pairs: Vec<LabelPairDocument>,
+    pub label_pairs: Vec<LabelPairScore>,
     /// The worst label, where there are labels.
-    pub disparity: Option<DisparityDocument>,
+    pub disparity: Option<Disparity>,
     /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
-    pub top_edges: Vec<EdgeDocument>,
+    pub top_edges: Vec<EdgeScore>,
     /// What was scored, as fields of the document itself.
     #[serde(flatten)]
     pub sources: SourcesDocument,
@@ -110,24 +110,6 @@ pub struct EnclosureDocument {
     pub probability: f64,
 }
 
-/// Scores of the full spectrum.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FullSpectrumDocument {
-    /// Rows of the random projection; none where every score was computed by solves.
-    pub rows: Option<usize>,
-    /// Relative error of every edge and node score.
-    pub error: f64,
-    /// Probability with which all of them keep it.
-    pub probability: f64,
-}
-
-impl From<SketchInfo> for FullSpectrumDocument {
-    fn from(info: SketchInfo) -> Self {
-        let SketchInfo { rows, error, probability, .. } = info;
-        Self { rows, error, probability }
-    }
-}
-
 /// Neighbours per sample; 0 where both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighborsDocument {
@@ -154,26 +136,16 @@ pub struct GraphDocument {
     pub edges: usize,
     /// Number of components of the graph that was scored; 1, but for an input graph that was given in pieces.
     pub components: usize,
-    /// Components with the neighbours asked for, before the policy did its work.
-    pub components_found: usize,
-    /// Edges that the policy `bridge` added.
-    pub bridges: usize,
+    /// How it was connected, as fields of the graph itself.
+    #[serde(flatten)]
+    pub connection: SideConnection,
     /// Samples with so many exact copies that their neighbours are decided by index alone.
     pub decided_by_index: usize,
     /// How its neighbours were searched; none where the graph was given, nor in results from before there was a choice.
     pub search: Option<SearchDocument>,
-    /// Whether it was given rather than made of samples.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub given: bool,
-    /// Principal components that the samples were projected to.
-    pub dimensions: Option<usize>,
-    /// The share of the variance that they hold.
-    pub explained: Option<f64>,
-    /// Gaussian weights that were raised to the least there is.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub weights_raised: usize,
-    /// What a sparsified graph was made of, and how well it stands for it.
-    pub sparsifier: Option<SparsifierDocument>,
+    /// How it was made of its samples, as fields of the graph itself.
+    #[serde(flatten)]
+    pub construction: Construction,
 }
 
 /// How neighbours were searched.
@@ -186,24 +158,6 @@ pub struct SearchDocument {
     pub recall: f64,
     /// Rows on which that was measured, where it was.
     pub measured_rows: Option<usize>,
-}
-
-/// A sparsified graph beside the whole.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SparsifierDocument {
-    /// Edges of the whole.
-    pub edges_before: usize,
-    /// κ(L_G, L_S) = λ_max/λ_min.
-    pub kappa: f64,
-    /// λ_max of L_G v = λ L_S v.
-    pub largest: f64,
-    /// λ_min of it.
-    pub least: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 /// Mean node score of one label.
@@ -224,28 +178,6 @@ pub struct LabelDocument {
     pub probed: Option<usize>,
     /// Those of the probed ones that are right (of any class, where that is not known) and survived every probe.
     pub survived: Option<usize>,
-}
-
-/// Mean score of the input edges between two labels, or within one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LabelPairDocument {
-    /// The lower label.
-    pub a: i64,
-    /// The upper label, or the same.
-    pub b: i64,
-    /// Mean edge score.
-    pub score: f64,
-    /// Number of edges.
-    pub edges: usize,
-}
-
-/// How unevenly fragility is spread over the labels.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DisparityDocument {
-    /// The label of largest score.
-    pub worst: i64,
-    /// Its score as a multiple of the mean label score.
-    pub ratio: f64,
 }
 
 /// A subsampling interval of the model score.
@@ -332,17 +264,6 @@ pub struct ModelFileDocument {
     pub normalize: Option<Vec<f32>>,
 }
 
-/// An edge of the input graph and its score.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct EdgeDocument {
-    /// One end.
-    pub p: u32,
-    /// The other end.
-    pub q: u32,
-    /// Its score.
-    pub score: f64,
-}
-
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TimingsDocument {
@@ -395,7 +316,6 @@ impl ScoreDocument {
         let label_scores = ids.map_or(Ok(Vec::new()), |ids| report.label_scores(ids))?;
         let label_pairs = ids.map_or(Ok(Vec::new()), |ids| report.label_pair_scores(ids))?;
         let node = |node| NodeDocument::new(node, labels);
-        let edge = |EdgeScore { p, q, score, .. }| EdgeDocument { p, q, score };
         Ok(Self {
             schema: SCHEMA.to_owned(),
             name: None,
@@ -409,14 +329,14 @@ impl ScoreDocument {
                 ..(&diagnostics.params).into()
             },
             solver: report.eigenpairs.info().method.to_string(),
-            full_spectrum: report.full_spectrum.map(FullSpectrumDocument::from),
+            full_spectrum: report.full_spectrum,
             graphs: GraphsDocument::new(report),
             facts: FactsDocument::new(report, labels)?,
-            disparity: disparity(&label_scores).map(Into::into),
+            disparity: disparity(&label_scores),
             label_scores: LabelDocument::named(label_scores, labels),
-            label_pairs: label_pairs.into_iter().map(Into::into).collect(),
+            label_pairs,
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
-            top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
+            top_edges: report.edge_scores.top(top),
             sources: SourcesDocument::default(),
             made_from: None,
             timings: diagnostics.timings.into(),
@@ -499,6 +419,11 @@ impl GraphsDocument {
     fn new(report: &SpadeReport) -> Self {
         Self { input: GraphDocument::of_inputs(report), output: GraphDocument::of_outputs(report) }
     }
+
+    /// Edges that the policy `bridge` added to both.
+    pub fn bridges(&self) -> usize {
+        self.input.connection.bridges + self.output.connection.bridges
+    }
 }
 
 impl LabelDocument {
@@ -566,15 +491,10 @@ impl GraphDocument {
         Self {
             edges: graph.edge_count(),
             components: if made.given { mended.components_found } else { 1 },
-            components_found: mended.components_found,
-            bridges: mended.bridges,
+            connection: mended,
             decided_by_index,
             search: (!made.given).then(|| recall.into()),
-            given: made.given,
-            dimensions: made.dimensions,
-            explained: made.explained,
-            weights_raised: made.weights_raised,
-            sparsifier: made.sparsifier.map(SparsifierDocument::from),
+            construction: made,
         }
     }
 }
@@ -586,13 +506,6 @@ impl From<Recall> for SearchDocument {
             Recall::Sampled { rows, .. } => ("approximate", Some(rows)),
         };
         Self { method: method.to_owned(), recall: recall.share(), measured_rows }
-    }
-}
-
-impl From<SparsifierInfo> for SparsifierDocument {
-    fn from(info: SparsifierInfo) -> Self {
-        let SparsifierInfo { edges_before, largest, least, .. } = info;
-        Self { edges_before, kappa: info.condition(), largest, least }
     }
 }
 
@@ -608,20 +521,6 @@ impl IntervalDocument {
             repetitions: intervals.scores.len(),
             grown: intervals.grown,
         }
-    }
-}
-
-impl From<LabelPairScore> for LabelPairDocument {
-    fn from(pair: LabelPairScore) -> Self {
-        let LabelPairScore { a, b, score, edges, .. } = pair;
-        Self { a, b, score, edges }
-    }
-}
-
-impl From<Disparity> for DisparityDocument {
-    fn from(disparity: Disparity) -> Self {
-        let Disparity { worst, ratio, .. } = disparity;
-        Self { worst, ratio }
     }
 }
 

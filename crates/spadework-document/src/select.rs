@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::facts::NodeDocument;
-use crate::parts::MadeDocument;
+use crate::parts::{MadeDocument, SelectionDocument};
 use crate::probe::ProbeDocument;
 use crate::score::ModelFileDocument;
 
@@ -21,14 +21,11 @@ pub struct SelectDocument {
     pub model_score: f64,
     /// Number of samples.
     pub samples: usize,
-    /// How many were selected.
-    pub top: usize,
     /// By what they are ranked: `fragility`, `margin`, `overlap` or `node`.
     pub by: String,
-    /// The samples, counted from 0.
-    pub indices: Vec<usize>,
-    /// Their names, where samples have names.
-    pub ids: Option<Vec<String>>,
+    /// Which samples were selected, as fields of the document itself.
+    #[serde(flatten)]
+    pub selection: SelectionDocument,
     /// The same with what is known of each.
     pub nodes: Vec<NodeDocument>,
     /// What the fragility is made of.

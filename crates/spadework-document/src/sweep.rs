@@ -211,12 +211,7 @@ impl PointScore {
     fn new(score: &SweepScore, name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            spectrum: SpectrumDocument {
-                model_score: score.model_score(),
-                eigenvalues: score.eigenvalues.clone(),
-                residuals: score.residuals.clone(),
-                enclosure: score.enclosure.into(),
-            },
+            spectrum: SpectrumDocument::new(&score.eigenvalues, &score.residuals, score.enclosure),
             output_components: score.output.components_found,
             output_bridges: score.output.bridges,
         }

@@ -36,16 +36,9 @@ pub struct RunDocument {
     pub folder: Option<String>,
     /// The architecture, or the file of a network to go on with.
     pub model: String,
-    /// The training inputs, as the user named them.
-    pub data: String,
-    /// Their labels, where they were named.
-    pub labels: Option<String>,
-    /// The test inputs.
-    pub test: Option<String>,
-    /// Their labels.
-    pub test_labels: Option<String>,
-    /// How many samples were used, where not all.
-    pub limit: Option<NonZeroUsize>,
+    /// What it is trained and tested on, as fields of the document itself.
+    #[serde(flatten)]
+    pub examples: RunData,
     /// Whether inputs are normalized by the mean and deviation of the training inputs.
     pub normalize: bool,
     /// The network that scored the samples.
@@ -56,4 +49,19 @@ pub struct RunDocument {
     pub node_scores: Option<String>,
     /// Version of the program that wrote it.
     pub version: String,
+}
+
+/// What a network is trained and tested on, as the user named it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunData {
+    /// The training inputs.
+    pub data: String,
+    /// Their labels, where they were named.
+    pub labels: Option<String>,
+    /// The test inputs.
+    pub test: Option<String>,
+    /// Their labels.
+    pub test_labels: Option<String>,
+    /// How many samples were used, where not all.
+    pub limit: Option<NonZeroUsize>,
 }

@@ -23,7 +23,7 @@ use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
-use crate::black_box::{BlackBox, RunRows};
+use crate::black_box::{BlackBox, RunRows, at_least_two};
 use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
 use crate::descent::Effort;
@@ -429,7 +429,7 @@ impl CleanOutputs {
     ) -> Result<Self, E> {
         let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
         for indices in in_batches(samples, inputs.dim()) {
-            let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
+            let outputs = at_least_two(model.outputs(gathered(inputs, indices), inputs.dim())?)?;
             let classes = predictions(&outputs);
             clean.dim = outputs.dim();
             clean.margins.extend(leads_of(&outputs, classes.iter().copied()));

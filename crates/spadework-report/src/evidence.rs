@@ -2,9 +2,9 @@
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
+use spadework::scores::Spread;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
-use spadework_document::indices::SpreadDocument;
 use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
 use spadework_document::variants::{FlippedDocument, VariantsDocument};
 
@@ -99,7 +99,7 @@ const NUMBERS: [Number; 14] = [
         name: "median margin",
         of: |facts| {
             let margins = facts.margins.as_ref().filter(|margins| margins.kind == "labeled")?;
-            let SpreadDocument { median, p5, .. } = margins.spread;
+            let Spread { median, p5, .. } = margins.spread;
             Some(format!("{}; 5 % below {}", short(median), short(p5)).into())
         },
         evidence: "Depends on the scale of the outputs and does not rank networks; within one network it predicts well which samples break.",

@@ -32,7 +32,7 @@ use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_probe::{FragilityBasis, SampleFacts, Variant};
 
-pub use charts::Chart;
+pub use charts::{Chart, escape};
 pub use comparison::{
     ComparedModels, attacks_tried, comparison_charts, comparison_page, comparison_page_of_document,
 };

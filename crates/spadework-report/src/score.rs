@@ -1,10 +1,10 @@
 //! The page of one scored model.
 
 use askama::Template;
-use spadework::scores::Cut;
+use spadework::scores::{Cut, LabelPairScore};
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::NodeDocument;
-use spadework_document::score::{LabelDocument, LabelPairDocument, ScoreDocument};
+use spadework_document::score::{LabelDocument, ScoreDocument};
 use spadework_io::{Labels, default_name};
 
 use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatter, short};
@@ -380,8 +380,8 @@ fn nodes_table(document: &ScoreDocument, sample: &dyn Fn(usize) -> String) -> Ta
         let number = |value: Option<f64>| value.map(TableCell::number).unwrap_or_default();
         vec![
             (rank + 1).into(),
-            sample(node.index).into(),
-            node.label.map(name).unwrap_or_default().into(),
+            sample(node.sample.index).into(),
+            node.sample.label.map(name).unwrap_or_default().into(),
             number(node.fragility),
             number(node.margin),
             TableCell::number(node.score),
@@ -460,7 +460,7 @@ fn label_charts(labels: &[LabelDocument]) -> Vec<Chart> {
     survived.into_iter().chain(right).collect()
 }
 
-fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
+fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairScore]) -> Chart {
     let mut ids: Vec<&LabelDocument> = labels.iter().collect();
     ids.sort_by_key(|label| label.label);
     let position = |id: i64| ids.iter().position(|label| label.label == id);

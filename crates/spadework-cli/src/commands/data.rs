@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use spadework_document::data::{
-    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument,
-    KnownFileDocument, SCHEMA, SetDocument,
+    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument, SCHEMA,
 };
-use spadework_io::catalog::{CheckedSet, FileState, KNOWN_SETS, KnownSet, check_folder};
+use spadework_io::catalog::{CheckedSet, FileState, KNOWN_SETS, check_folder};
 
 use crate::args_data::DataArgs;
 use crate::console::Console;
@@ -21,27 +20,7 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
 }
 
 fn listed() -> DataListDocument {
-    let set = |set: &KnownSet| SetDocument {
-        name: set.name,
-        title: set.title,
-        argument: set.argument,
-        samples: set.samples,
-        shape: set.shape,
-        classes: set.classes,
-        size: set.size,
-        homepage: set.homepage,
-        license: set.license,
-        files: set
-            .files
-            .iter()
-            .map(|file| KnownFileDocument { name: file.name, bytes: file.bytes, sha256: file.sha256 })
-            .collect(),
-    };
-    DataListDocument {
-        schema: SCHEMA,
-        sets: KNOWN_SETS.iter().map(set).collect(),
-        version: env!("CARGO_PKG_VERSION"),
-    }
+    DataListDocument { schema: SCHEMA, sets: &KNOWN_SETS, version: env!("CARGO_PKG_VERSION") }
 }
 
 fn list_to_text() -> String {

@@ -55,7 +55,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
                     scores.neighbors_used.to_string(),
                     input.edges.to_string(),
                     output.edges.to_string(),
-                    format!("{}, {}", input.components_found, output.components_found),
+                    format!("{}, {}", input.connection.components_found, output.connection.components_found),
                     correlation(scores.kendall_tau),
                     scores
                         .top_overlap

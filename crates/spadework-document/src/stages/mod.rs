@@ -4,7 +4,7 @@ mod eigenpairs;
 mod graphs;
 
 pub use eigenpairs::EigenStage;
-pub use graphs::{ConnectionFacts, ConstructionFacts, GraphStage, RecallFacts, SideFacts, SparsifierFacts};
+pub use graphs::{GraphStage, RecallFacts, SideFacts};
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use burn_tensor::Tensor;
 use rand::RngExt;
+use serde::Serialize;
 use spadework::Monitor;
 use spadework::monitor::Stage;
 
@@ -33,9 +34,9 @@ const CHUNK: usize = 256;
 pub const LEAST_P_VALUE: f64 = 0.001;
 
 /// How CLEVER scores are estimated.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CleverParams {
-    /// The norm that perturbations are measured in.
+    /// The norm that perturbations are measured in: `linf`, `l2` or `l1`.
     pub norm: Norm,
     /// The radius of the ball; no score is larger.
     pub radius: f32,
@@ -43,9 +44,9 @@ pub struct CleverParams {
     pub batches: usize,
     /// Points of a batch.
     pub samples: usize,
-    /// Points of the pool, as a multiple of `samples`.
+    /// Points of the pool that batches are drawn from, as a multiple of `samples`.
     pub pool: usize,
-    /// The class to reach; by default the one that is nearest by score.
+    /// The class to reach; null for the one that is nearest by score.
     pub target: Option<usize>,
     /// Seed of the points and batches.
     pub seed: u64,

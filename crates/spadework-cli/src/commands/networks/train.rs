@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use spadework_app::working_folder;
-use spadework_document::train::{RUN_SCHEMA, RunDocument, SCHEMA, TrainDocument};
+use spadework_document::train::{RUN_SCHEMA, RunData, RunDocument, SCHEMA, TrainDocument};
 use spadework_io::output::write_bytes;
 use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
@@ -43,7 +43,7 @@ fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failu
         let message = format!("{}: holds a run already", folder.display());
         return Err(Failure::usage(message).with_hint("go on with it by --resume DIR, or give another --out"));
     }
-    let data = load(&run.data)?;
+    let data = load(&run.examples.data)?;
     let network = network(&run, &data, args.seed)?;
     let inputs = Inputs::load(&run, &data, &network, compute)?;
     if args.method == MethodName::Spade && inputs.node_scores.is_none() && inputs.scorer.is_none() {
@@ -78,7 +78,7 @@ fn go_on(
     machine: &MachineArgs,
     compute: &Compute,
 ) -> Result<(), Failure> {
-    let data = load(&run.data)?;
+    let data = load(&run.examples.data)?;
     // The file that a run began with may be gone since.
     if !begins_with_a_file(run) {
         let expected = network(run, &data, checkpoint.params().seed)?;
@@ -159,10 +159,13 @@ impl Inputs {
         network: &Network,
         compute: &Compute,
     ) -> Result<Self, Failure> {
-        let examples = first(examples_of(data, run.labels.as_deref(), LABELS_HINT, network)?, run.limit);
-        let test = match &run.test {
+        let examples = first(
+            examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, network)?,
+            run.examples.limit,
+        );
+        let test = match &run.examples.test {
             Some(argument) => {
-                let (data, labels) = (load(argument)?, run.test_labels.as_deref());
+                let (data, labels) = (load(argument)?, run.examples.test_labels.as_deref());
                 Some(examples_of(&data, labels, "give them with --test-labels", network)?)
             }
             None => None,
@@ -203,11 +206,13 @@ fn run_of(args: &TrainArgs) -> Result<RunDocument, Failure> {
         command: command_line(),
         folder: working_folder(),
         model: model.clone(),
-        data,
-        labels: args.labels.clone(),
-        test,
-        test_labels: args.test_labels.clone(),
-        limit: args.limit,
+        examples: RunData {
+            data,
+            labels: args.labels.clone(),
+            test,
+            test_labels: args.test_labels.clone(),
+            limit: args.limit,
+        },
         normalize: args.normalize_by_data,
         scorer: args.scorer.clone(),
         teacher: args.teacher.clone(),
@@ -233,14 +238,15 @@ fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Fail
         return Ok(Network::load(Path::new(&run.model))?);
     }
     let architecture: Architecture = run.model.parse()?;
-    let labels = match &run.labels {
+    let labels = match &run.examples.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => data.labels().cloned(),
     };
     let labels = labels.ok_or_else(|| {
-        Failure::from(spadework_nn::Error::NoLabels { name: run.data.clone() }).with_hint(LABELS_HINT)
+        Failure::from(spadework_nn::Error::NoLabels { name: run.examples.data.clone() })
+            .with_hint(LABELS_HINT)
     })?;
-    let outputs = outputs_for(&labels, run.labels.as_deref().unwrap_or(&run.data))?;
+    let outputs = outputs_for(&labels, run.examples.labels.as_deref().unwrap_or(&run.examples.data))?;
     let shape = image_shape(data)?;
     let normalization =
         if run.normalize { Some(Normalization::of(&to_floats(&data.samples()?), &shape)) } else { None };
@@ -354,7 +360,7 @@ fn heading(trainer: &Trainer<'_>, run: &RunDocument) -> String {
     let mut text = format!(
         "{} on {} ({} samples), {} training\n\n  epoch      rate      loss  accuracy      test   seconds\n",
         run.model,
-        run.data,
+        run.examples.data,
         trainer.examples().len(),
         trainer.params().method,
     );
