@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.clever/1";
+pub const SCHEMA: &str = "spadework.clever/2";
 
 /// CLEVER scores of some samples. Parameters are written as the estimator has them (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,8 +29,6 @@ pub struct CleverDocument<'a, CleverParams: Serialize> {
     pub gradients: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Wall-clock seconds per sample.
-    pub seconds_per_sample: f64,
     /// One entry per sample.
     pub scores: Vec<CleverSampleDocument>,
     /// Version of the program that wrote it.

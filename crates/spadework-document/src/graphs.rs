@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::parts::MadeDocument;
-use crate::score::{EnclosureDocument, GraphsDocument, ModelFileDocument};
+use crate::parts::{MadeDocument, SpectrumDocument};
+use crate::score::{GraphsDocument, ModelFileDocument};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.graphs/2";
+pub const SCHEMA: &str = "spadework.graphs/3";
 
 /// A model on graphs made in every way.
 #[skip_serializing_none]
@@ -23,12 +23,6 @@ pub struct ConstructionsDocument {
     pub output_dim: usize,
     /// k.
     pub neighbors: usize,
-    /// r.
-    pub eigenpairs: usize,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// Seed.
-    pub seed: u64,
     /// Samples compared by `top_overlap`.
     pub top: usize,
     /// One row for every way, knn with unit weights first.
@@ -70,10 +64,9 @@ pub enum Outcome {
 /// The scores of one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionScores {
-    /// λ_1; larger is less robust.
-    pub model_score: f64,
-    /// Bounds of the model score.
-    pub enclosure: EnclosureDocument,
+    /// The model score, as fields of the way itself.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// k that was used.
     pub neighbors_used: usize,
     /// Both graphs.
