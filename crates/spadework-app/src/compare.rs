@@ -355,7 +355,7 @@ fn add_extras(
     }
     if extras.indices {
         for (model, compared) in document.models.iter_mut().zip(&comparison.models) {
-            model.facts.indices = Some(compared.indices(&sides.set, monitor)?.into());
+            model.facts.indices = Some(compared.indices(&sides.set, monitor)?);
         }
     }
     Ok(())

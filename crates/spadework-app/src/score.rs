@@ -431,7 +431,7 @@ fn add_extras(
     }
     if extras.indices {
         let found = AverageIndices::of(report, samples.as_ref(), monitor)?;
-        document.facts.indices = Some(found.into());
+        document.facts.indices = Some(found);
     }
     Ok(())
 }

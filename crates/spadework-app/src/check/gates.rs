@@ -121,14 +121,14 @@ impl Drops<'_> {
         let limit = self.request.max_drop;
         let found =
             GateFindings { share: Some(share), baseline: Some(theirs.estimate), ..Default::default() };
-        let (outcome, found) = match self.overlaps_differ().filter(|_| number == GatedNumber::Overlap) {
-            Some(reason) => (Outcome::Undecided, GateFindings { reason: Some(reason), ..found }),
-            None => {
-                let Compared { difference, is_paired } = self.compared(number, &share, &theirs)?;
-                let outcome = outcome_of(difference.drops_at_most(limit));
-                let (difference, paired) = (Some(difference.into()), Some(is_paired));
-                (outcome, GateFindings { difference, paired, ..found })
-            }
+        let incomparable = self.overlaps_differ().filter(|_| number == GatedNumber::Overlap);
+        let (outcome, found) = if let Some(reason) = incomparable {
+            (Outcome::Undecided, GateFindings { reason: Some(reason), ..found })
+        } else {
+            let Compared { difference, is_paired } = self.compared(number, &share, &theirs)?;
+            let outcome = outcome_of(difference.drops_at_most(limit));
+            let (difference, paired) = (Some(difference.into()), Some(is_paired));
+            (outcome, GateFindings { difference, paired, ..found })
         };
         Ok(Some(GateDocument { gate: "max-drop".to_owned(), number, outcome, limit, found }))
     }
