@@ -251,7 +251,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models. {}",
+                "{} neighbors leave graphs disconnected ({graphs}); {} neighbors connect every graph and are used for all models. {}",
                 connection.requested,
                 connection.used,
                 notes::grown_means(connection.requested, connection.used, session)
@@ -260,7 +260,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     } else {
         session.note(
             NoteCode::Bridges,
-            format!("bridges join what {} neighbors leave in pieces ({graphs})", connection.requested),
+            format!("bridges connect the graphs that {} neighbors leave disconnected ({graphs})", connection.requested),
         );
     }
 }

@@ -127,7 +127,7 @@ fn a_drop_is_found_sample_by_sample() {
         "−12 points",
         "the baseline's 95 %, at most −2 allowed",
         "p < 0.001",
-        "lost now",
+        "not for this model",
     ] {
         assert!(text.contains(part), "expected `{part}` in {text}");
     }
@@ -259,7 +259,7 @@ fn what_probes_leave_is_gated() {
     assert_eq!(gate(&json, "max-drop", "robust-accuracy")["paired"], true);
     assert_eq!(gate(&json, "max-drop", "survived")["outcome"], "pass");
     run("--probe linf:1e-5 --baseline base")
-        .refuses(2, &["base", "the same probe (linf:0.00001:search with 20 copies)"]);
+        .refuses(2, &["base", "the same probe (linf:0.00001:search with 20 probes)"]);
     let text = run("--probe linf:1e-6 --baseline plain").prints();
     assert!(text.contains("This model was probed and the baseline was not"), "{text}");
     let text = scene.run("check --inputs x.npy --model mlp.onnx -q --baseline base").prints();

@@ -269,7 +269,7 @@ fn one_k_connects_all_and_is_told() {
     compare(&scene, &format!("{call} --connectivity bridge")).notes(&["bridges", "`far`"]);
 }
 
-/// The same outputs twice cannot be told apart by anything; a model that tears neighbors apart can.
+/// The same outputs twice cannot be distinguished by anything; a model that tears neighbors apart can.
 #[test]
 fn equal_models_share_a_rank() {
     let scene = Scene::with_model();
@@ -285,7 +285,7 @@ fn equal_models_share_a_rank() {
     }
     let text = compare(&scene, three).prints();
     assert!(
-        text.contains("Rank 1 is shared: good and same cannot be told apart (difference 0 ± 0 points)."),
+        text.contains("Rank 1 is shared: good and same cannot be distinguished (difference 0 ± 0 points)."),
         "{text}"
     );
     let json = compare(&scene, &format!("{three} --json")).json();

@@ -50,7 +50,7 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert!(noise.get("robust_accuracy").is_none());
     let text = scene
         .run("score --inputs x.npy --model mlp.onnx --probe linf:0.1 --probes 9 --probe-samples 20")
-        .notes(&["up to 200 times: 20 of 200 samples with 9 copies each"]);
+        .notes(&["up to 200 times: 20 of 200 samples with 9 probes each"]);
     for line in [
         "mlp.onnx on 200 samples, ",
         "  robust accuracy    ",
@@ -240,7 +240,7 @@ fn another_order_by_probes_is_found() {
         ),
         "{text}"
     );
-    assert!(text.contains("Rank 1 is shared: a and b cannot be told apart"), "{text}");
+    assert!(text.contains("Rank 1 is shared: a and b cannot be distinguished"), "{text}");
     let json = scene.read_json("result/result.json");
     assert_eq!((&json["ranked_by"], &json["models"][1]["rank"]), (&"robust-accuracy".into(), &1.into()));
     let known = &json["models"][0]["estimates"];

@@ -71,7 +71,7 @@ class Comparison(Paged, Mapping[str, Report]):
 
     @property
     def ranks(self) -> dict[str, int]:
-        """Rank of every model, most robust first; models that cannot be told apart share one."""
+        """Rank of every model, most robust first; models that cannot be distinguished share one."""
         return {model["name"]: int(model["rank"]) for model in self.document["models"]}
 
     @property

@@ -206,7 +206,7 @@ fn text(document: &CleverDocument<'_>) -> String {
         rows,
     ));
     text.push_str(&format!(
-        "\ntime  {:.2} s, {:.2} s a sample, {} gradients\n",
+        "\ntime  {:.2} s, {:.2} s per sample, {} gradients\n",
         document.seconds, document.seconds_per_sample, document.gradients
     ));
     text

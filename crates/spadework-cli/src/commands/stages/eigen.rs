@@ -27,7 +27,7 @@ fn to_text(staged: &StagedEigenpairs) -> String {
     let document = &staged.document;
     let values: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
     format!(
-        "model score   {}   (larger is less robust)\nenclosure     {}\neigenvalues   {}\neigenpairs    in {}\n",
+        "SPADE score   {}   (larger is less robust)\nbounds        {}\neigenvalues   {}\neigenpairs    in {}\n",
         values[0],
         interval(document.enclosure.lower, document.enclosure.upper),
         values.join("  "),
