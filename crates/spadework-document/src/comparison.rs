@@ -21,7 +21,7 @@ use crate::stored::StoredDocument;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.compare/2";
+pub const SCHEMA: &str = "spadework.compare/3";
 
 /// Several models on the same inputs.
 #[skip_serializing_none]

@@ -125,11 +125,11 @@ fn a_baseline_must_be_made_the_same_way() {
         .refuses(2, &["same kind of graph (sparse:density=3), got knn", "hint: "]);
     check("--weights gaussian").refuses(2, &["same weights (gaussian), got unit"]);
     // A document of another version is refused in one line that names both versions.
-    let old = scene.read("r/result.json").replace("spadework.score/2", "spadework.score/1");
+    let old = scene.read("r/result.json").replace("spadework.score/3", "spadework.score/1");
     scene.write("r/result.json", old);
     check("").refuses(
         2,
-        &["r/result.json: expected a result.json with schema `spadework.score/2`", "spadework.score/1"],
+        &["r/result.json: expected a result.json with schema `spadework.score/3`", "spadework.score/1"],
     );
 }
 

@@ -18,9 +18,9 @@ fn a_larger_radius_leaves_less_of_the_margins() {
     let left = |radius: &str| {
         let probe = probed(&scene, &format!("linf:{radius} --probes 40"));
         let number = |name: &str| probe[name].as_f64().unwrap();
-        assert!(number("robust_accuracy") <= number("held"), "{probe}");
+        assert!(number("robust_accuracy") <= number("survived"), "{probe}");
         assert!((0.0..=1.0).contains(&number("stability")), "{probe}");
-        (number("held"), number("stability"))
+        (number("survived"), number("stability"))
     };
     // A millionth moves a margin by about as much.
     assert!(left("1e-6").1 > 0.999);
@@ -94,7 +94,7 @@ fn labels_say_what_is_right() {
     let probe = &json["probe"];
     assert_eq!((&json["accuracy"], &probe["accuracy"]), (&0.8.into(), &0.8.into()));
     let changed = probe["changed"].as_u64().unwrap();
-    assert_eq!(((0.8 - probe["held"].as_f64().unwrap()) * 200.0).round() as u64, changed);
+    assert_eq!(((0.8 - probe["survived"].as_f64().unwrap()) * 200.0).round() as u64, changed);
     let listed = probe["top_changed"].as_array().unwrap();
     assert_eq!(listed.len() as u64, changed.min(3));
     let margins: Vec<f64> = listed.iter().map(|sample| sample["margin"].as_f64().unwrap()).collect();
