@@ -250,7 +250,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models. {}",
+                "{} neighbors leave graphs disconnected ({graphs}); {} neighbors connect every graph and are used for all models. {}",
                 connection.requested,
                 connection.used,
                 notes::grown_means(connection.requested, connection.used, session)
@@ -259,7 +259,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     } else {
         session.note(
             NoteCode::Bridges,
-            format!("bridges join what {} neighbors leave in pieces ({graphs})", connection.requested),
+            format!("bridges connect the graphs that {} neighbors leave disconnected ({graphs})", connection.requested),
         );
     }
 }
@@ -467,14 +467,14 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
     let lower = of(|model| model.spectrum.enclosure.lower);
     let upper = of(|model| model.spectrum.enclosure.upper);
     let accuracies = of(|model| model.facts.accuracy.unwrap_or(f64::NAN));
-    let overlaps = of(|model| model.facts.edge_overlap.unwrap_or(f64::NAN));
+    let overlaps = of(|model| model.facts.overlap.unwrap_or(f64::NAN));
     let interval_lower = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.lower));
     let interval_upper = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.upper));
     let permuted = of(|model| model.facts.references.map_or(f64::NAN, |references| references.permuted));
     let robust =
         of(|model| model.facts.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
     let stability = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
-    let held = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
+    let survived = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.survived));
     let end = |value: fn(&ModelDocument) -> Option<f64>| -> Vec<f64> {
         document.models.iter().map(|model| value(model).unwrap_or(f64::NAN)).collect()
     };
@@ -489,17 +489,17 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         ("enclosure_lower", Column::F64(&lower)),
         ("enclosure_upper", Column::F64(&upper)),
         ("accuracy", Column::F64(&accuracies)),
-        ("edge_overlap", Column::F64(&overlaps)),
+        ("overlap", Column::F64(&overlaps)),
         ("interval_lower", Column::F64(&interval_lower)),
         ("interval_upper", Column::F64(&interval_upper)),
         ("permuted", Column::F64(&permuted)),
         ("robust_accuracy", Column::F64(&robust)),
-        ("held", Column::F64(&held)),
+        ("survived", Column::F64(&survived)),
         ("stability", Column::F64(&stability)),
         ("robust_accuracy_lower", Column::F64(&robust_lower)),
         ("robust_accuracy_upper", Column::F64(&robust_upper)),
-        ("edge_overlap_lower", Column::F64(&overlap_lower)),
-        ("edge_overlap_upper", Column::F64(&overlap_upper)),
+        ("overlap_lower", Column::F64(&overlap_lower)),
+        ("overlap_upper", Column::F64(&overlap_upper)),
     ];
     tables::write(path, "models", formats, &columns)
 }

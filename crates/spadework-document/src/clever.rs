@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.clever/1";
+pub const SCHEMA: &str = "spadework.clever/2";
 
 /// CLEVER scores of some samples. Parameters are written as the estimator has them (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,7 +51,7 @@ pub struct CleverSampleDocument {
     /// The nearest other class.
     pub target: usize,
     /// Margin over that class.
-    pub lead: f64,
+    pub margin: f64,
     /// Estimated Lipschitz constant of the margin.
     pub lipschitz: f64,
     /// The largest gradient norm seen.

@@ -21,7 +21,7 @@ use crate::stored::StoredDocument;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.compare/2";
+pub const SCHEMA: &str = "spadework.compare/3";
 
 /// Several models on the same inputs.
 #[skip_serializing_none]
@@ -75,7 +75,7 @@ pub struct CompareData {
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
-    /// One more than the number of models that are more robust for certain: models that cannot be told apart share it.
+    /// One more than the number of models that are more robust for certain: models that cannot be distinguished share it.
     #[serde(default)]
     pub rank: usize,
     /// The file that was run, where outputs were not given as an array.

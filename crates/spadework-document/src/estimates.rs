@@ -104,6 +104,6 @@ impl EstimatesDocument {
             queries: Some(found.queries.round() as u64),
         });
         self.robust_accuracy = estimated.or_else(|| probe.robust_accuracy.and_then(share));
-        self.survived = share(probe.held);
+        self.survived = share(probe.survived);
     }
 }

@@ -28,7 +28,7 @@ pub struct FactsDocument {
     /// Scores to hold this one against, where asked for.
     pub references: Option<ReferencesDocument>,
     /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
-    pub edge_overlap: Option<f64>,
+    pub overlap: Option<f64>,
     /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
     pub agreement: Option<f64>,
     /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
@@ -92,7 +92,7 @@ impl FactsDocument {
     /// What a report and labels say by themselves.
     pub(crate) fn new(report: &SpadeReport, labels: Option<&Labels>) -> Result<Self, spadework::Error> {
         Ok(Self {
-            edge_overlap: Some(edge_overlap(&report.graphs)),
+            overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             ..Self::default()
         })
@@ -102,7 +102,7 @@ impl FactsDocument {
     pub(crate) fn set_facts(&mut self, facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
         let overlap = facts.overlap.estimate();
-        self.edge_overlap = Some(overlap.estimate);
+        self.overlap = Some(overlap.estimate);
         self.estimates.accuracy = facts.accuracy.and_then(|part| ShareDocument::of_part(part, overlap.n));
         self.estimates.overlap = Some(overlap.into());
         self.agreement = facts.smoothness.map(|smooth| smooth.agreement);

@@ -26,7 +26,7 @@ pub struct ProbeDocument {
     /// The part of the probed samples that are right, where labels and outputs go together.
     pub accuracy: Option<f64>,
     /// The part of the probed samples that are right (of any class, without labels) and keep their class on every copy.
-    pub held: f64,
+    pub survived: f64,
     /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
     pub robust_accuracy: Option<f64>,
     /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
@@ -83,7 +83,7 @@ impl ProbeDocument {
     /// # Errors
     /// When there is not one label per sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
-        let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
+        let ProbeSummary { accuracy, survived, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
         let queries = probed.evaluations as f64 / probed.samples.len() as f64;
         let estimate = estimated.map(|found| ProbeEstimateDocument {
@@ -106,7 +106,7 @@ impl ProbeDocument {
             evaluations: probed.evaluations,
             seed: probed.params.seed,
             accuracy,
-            held,
+            survived,
             robust_accuracy,
             estimate,
             stability,

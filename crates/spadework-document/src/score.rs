@@ -27,7 +27,7 @@ use crate::stages::Recipe;
 use crate::stored::{StoredDocument, read_json, schema_in};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.score/2";
+pub const SCHEMA: &str = "spadework.score/3";
 
 /// A scored model.
 #[skip_serializing_none]

@@ -9,7 +9,7 @@ use crate::probe::ProbeDocument;
 use crate::score::ModelFileDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.select/2";
+pub const SCHEMA: &str = "spadework.select/3";
 
 /// The samples that were selected, most fragile first.
 #[skip_serializing_none]

@@ -280,7 +280,7 @@ fn verdict(document: &CompareDocument) -> String {
     let first = format!("“{}” is the most robust of {} models", best.name, models.len());
     let first = match alike.as_slice() {
         [] => first,
-        names => format!("{first}, and cannot be told apart from {}", names.join(", ")),
+        names => format!("{first}, and cannot be distinguished from {}", names.join(", ")),
     };
     format!(
         "{first}: {} by {}. Last is “{}” with {}.",
@@ -319,7 +319,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
     let doubtful: Vec<String> = doubtful.map(|pair| format!("“{}” and “{}”", pair.a, pair.b)).collect();
     if !doubtful.is_empty() {
         limits.push(format!(
-            "The SPADE scores of {} cannot be told apart by half of the samples.",
+            "The SPADE scores of {} cannot be distinguished by half of the samples.",
             doubtful.join("; ")
         ));
     }

@@ -243,7 +243,7 @@ impl<'a> Store<'a> {
         }
         self.session.mention(
             NoteCode::BoundsFoundNow,
-            format!("{}: bounds of the model score are found now", file.display()),
+            format!("{}: bounds of the SPADE score are computed now", file.display()),
         );
         let spectrum = spectrum_around(graphs, pairs, &params, self.session.monitor())
             .map_err(|error| about(Failure::from(error)))?;
@@ -256,7 +256,7 @@ impl<'a> Store<'a> {
             return Err(reason);
         }
         let reason = reason.message(self.session.voice());
-        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is made again"));
+        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is replaced"));
         remove(files);
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Keeper for Store<'_> {
         let Some(found) = self.graphs_of_recipe(self.graph_recipe(sides, params))? else { return Ok(None) };
         self.session.mention(
             NoteCode::StageTaken,
-            format!("{}: the graphs are there and are not made again", self.path.display()),
+            format!("{}: the graphs already exist and are not computed again", self.path.display()),
         );
         if let Some(stage) = found.stage {
             let _ = self.graph_stage.set(stage);
@@ -330,7 +330,7 @@ impl Keeper for Store<'_> {
         let Some(spectrum) = found.stage.and_then(|stage| stage.spectrum(pairs)) else { return Ok(None) };
         self.session.mention(
             NoteCode::StageTaken,
-            format!("{}: the eigenpairs are there and are not found again", file.display()),
+            format!("{}: the eigenpairs already exist and are not computed again", file.display()),
         );
         Ok(Some(spectrum))
     }

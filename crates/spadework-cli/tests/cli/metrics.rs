@@ -201,5 +201,5 @@ fn bad_input_is_named() {
     scene.write("edges.csv", (0..39).map(|p| format!("{p},{}\n", p + 1)).collect::<String>());
     scene
         .run("score --input-graph edges.csv --outputs out.npy --input-metric cosine")
-        .refuses(2, &["--input-metric", "distances between inputs", "graph is given"]);
+        .refuses(2, &["--input-metric", "the distance between inputs", "graph is given"]);
 }

@@ -191,7 +191,7 @@ def score(
 
 
 def answers(outputs: Any, inputs: Any) -> Any:
-    """The outputs, or what a model that is given in their place says."""
+    """The outputs, or what a model that is given instead says."""
     if not callable(outputs) or hasattr(outputs, "__array__") or hasattr(outputs, "__dlpack__"):
         return outputs
     if inputs is None:
@@ -216,16 +216,16 @@ def known_probes(
 
 def check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval: bool) -> None:
     if input_graph is not None and chosen["graph"].startswith("pca"):
-        raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given in their place')
+        raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given instead')
     of_inputs = (chosen["input_metric"], chosen["standardize"]) != ("euclidean", "none")
     if input_graph is not None and of_inputs:
         raise ValueError(
-            "`input_metric` and `standardize` are about distances between inputs, but `input_graph` is given in their place"
+            "`input_metric` and `standardize` are about distances between inputs, but `input_graph` is given instead"
         )
     if output_graph is not None and chosen["output_metric"] != "euclidean":
-        raise ValueError("`output_metric` is about distances between outputs, but `output_graph` is given in their place")
+        raise ValueError("`output_metric` is about distances between outputs, but `output_graph` is given instead")
     if interval and (input_graph is not None or output_graph is not None):
-        raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
+        raise ValueError("`interval` needs the samples of both sides, but one side is given as a graph")
 
 
 def _check_interval(inputs: Any, interval: bool) -> None:
@@ -326,7 +326,7 @@ def compare(
         Also find 95 % intervals of the SPADE scores, and how often half-samples rank two models the same way.
     rank_by : {"auto", "overlap", "model-score"}, default="auto"
         What the models are ranked by. Of arrays alone the neighborhood overlap follows robustness best, and "auto" takes it.
-        Models that cannot be told apart share a rank (`Comparison.ranks`).
+        Models that cannot be distinguished share a rank (`Comparison.ranks`).
     neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
 sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.

@@ -44,7 +44,7 @@ class Probed:
     accuracy: float | None
     #: The part of the probed samples that are right (of any class, without labels) and keep their class on every
     #: copy: an upper bound of the accuracy under the strongest attack of this size, on these samples.
-    held: float
+    survived: float
     #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
     #: times as many copies and these took as much again as the last three quarters have; None of noise.
     robust_accuracy: float | None
@@ -143,7 +143,7 @@ def probe(
         be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model also an estimator with ``predict_proba`` or
         ``predict``.
     labels : array-like of shape (n,), optional
-        The class of every sample as the position of its output. Samples that are wrong are then not held.
+        The class of every sample as the position of its output. Samples that are wrong then do not count as survived.
     probes : int, optional
         Copies of a sample, at most; by default 800 of a search, 8 of noise, 100 by ``perturb``.
     samples : int, default=1000
@@ -228,7 +228,7 @@ def probe(
         inputs=len(rows),
         evaluations=document["evaluations"],
         accuracy=document.get("accuracy"),
-        held=document["held"],
+        survived=document["survived"],
         robust_accuracy=document.get("robust_accuracy"),
         robust_accuracy_interval=_interval(document.get("estimate")),
         stability=document["stability"],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-SCHEMA = "spadework.score/2"
+SCHEMA = "spadework.score/3"
 #: Samples and edges that a document names unless told otherwise.
 TOP = 10
 
@@ -159,9 +159,9 @@ class Report:
         return self.document.get("accuracy")
 
     @property
-    def edge_overlap(self) -> float | None:
-        """Part of the input edges that are output edges too; larger is more robust."""
-        return self.document.get("edge_overlap")
+    def neighborhood_overlap(self) -> float | None:
+        """Share of the input edges that are output edges too; larger is more robust."""
+        return self.document.get("overlap")
 
     @property
     def agreement(self) -> float | None:
@@ -283,7 +283,7 @@ class Report:
         return pandas.DataFrame(columns)
 
     def to_dict(self, top: int = TOP) -> dict[str, Any]:
-        """The result as ``spadework score --json`` prints it, schema ``spadework.score/2``.
+        """The result as ``spadework score --json`` prints it, schema ``spadework.score/3``.
 
         Parameters
         ----------

@@ -40,8 +40,8 @@ fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failu
     let run = run_of(args)?;
     let mut params = params(args)?;
     if folder.join(CHECKPOINT_FILE).exists() {
-        let message = format!("{}: holds a run already", folder.display());
-        return Err(Failure::usage(message).with_hint("go on with it by --resume DIR, or give another --out"));
+        let message = format!("{}: already contains a run", folder.display());
+        return Err(Failure::usage(message).with_hint("continue it with --resume DIR, or pass another --out"));
     }
     let data = load(&run.examples.data)?;
     let network = network(&run, &data, args.seed)?;
@@ -122,7 +122,7 @@ fn train(
     })?;
     if ending == Ending::Stopped {
         save(&trainer)?;
-        console.note(&format!("stopped and saved; `spadework train --resume {}` goes on", folder.display()));
+        console.note(&format!("stopped and saved; continue with `spadework train --resume {}`", folder.display()));
         return Err(Failure::usage("stopped"));
     }
     let network = trainer.network();
@@ -280,7 +280,7 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     let used = |option: &str, given: bool, mixed: bool| {
         let useless = given && (if mixed { !method.is_mixed() } else { method == Method::Standard });
         if useless {
-            Err(Failure::usage(format!("{option} is of no use to --method {method}")))
+            Err(Failure::usage(format!("{option} has no effect with --method {method}")))
         } else {
             Ok(())
         }
@@ -291,7 +291,7 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     used("--rescore", args.rescore.is_some(), true)?;
     let guided = args.node_scores.is_some() || args.scorer.is_some();
     if guided && method != Method::Spade {
-        return Err(Failure::usage(format!("--node-scores and --scorer are of no use to --method {method}")));
+        return Err(Failure::usage(format!("--node-scores and --scorer have no effect with --method {method}")));
     }
     let epsilon = if method == Method::Standard { 0.0 } else { needed("--eps", args.eps)? };
     let small_epsilon = if method.is_mixed() { needed("--small-eps", args.small_eps)? } else { 0.0 };
