@@ -32,13 +32,13 @@ pub struct AttackDocument<'a> {
     pub epsilon: [f32; 2],
     /// Steps per start.
     pub steps: usize,
-    /// Length of a step; null where it follows from the size and the steps.
+    /// Length of a step; null if it follows from the size and the steps.
     pub step_size: Option<f32>,
     /// Number of starts.
     pub restarts: usize,
     /// Whether starts are random.
     pub random_start: bool,
-    /// Seed.
+    /// Seed of everything random.
     pub seed: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
