@@ -70,7 +70,7 @@ pub struct PlannedMemory {
     pub search: u64,
     /// Graphs, eigenvectors and scores.
     pub graphs: u64,
-    /// All that is there at one time.
+    /// The peak: everything in memory at one time.
     pub total: u64,
     /// What the machine can give now, where the system says so.
     pub available: Option<u64>,

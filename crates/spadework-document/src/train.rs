@@ -25,7 +25,7 @@ pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     pub epochs: &'a [Epoch],
 }
 
-/// What a run was started with, so that it can go on: everything but what the checkpoint holds.
+/// What a run was started with, so that it can resume: everything except the content of the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
     /// [`RUN_SCHEMA`].

@@ -67,7 +67,7 @@ pub struct Enclosure {
     pub upper: f64,
     /// How the upper end was obtained.
     pub method: EnclosureMethod,
-    /// Probability with which the upper end holds; 1 where nothing was left to chance.
+    /// Probability that the upper bound holds; 1 if nothing is random.
     pub probability: f64,
 }
 
