@@ -1,4 +1,4 @@
-"""What a reader of a result must know beside its numbers.
+"""What a reader of a result must know in addition to its numbers.
 
 Documents bring their notes along, the same ones that the command line tells. Here they become warnings. Only what a model of the
 caller's own says is looked at here.
