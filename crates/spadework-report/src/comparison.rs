@@ -82,7 +82,7 @@ impl Measure {
 
     fn name(self) -> &'static str {
         match self {
-            Self::RobustAccuracy => "estimated accuracy under attack",
+            Self::RobustAccuracy => "estimated robust accuracy",
             Self::Overlap => "neighborhood overlap",
             Self::Score => "SPADE score, smallest first",
         }
@@ -136,13 +136,13 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         let found = model.facts.output_change.as_ref()?;
         Some(Share { value: found.median, range: None })
     };
-    let under_attack = format!("Estimated accuracy under attack{attack}");
+    let under_attack = format!("Estimated robust accuracy{attack}");
     [
-        chart("robust_accuracy", &under_attack, "per cent", &models, &robust),
-        chart("survived", "Survived every probe, an upper bound", "per cent", &models, &survived),
+        chart("robust_accuracy", &under_attack, "percent", &models, &robust),
+        chart("survived", "Survived every probe, an upper bound", "percent", &models, &survived),
         chart("change_of_output", &moved, "standard deviations", &models, &change),
-        chart("accuracy", "Accuracy without attack", "per cent", &models, &accuracy),
-        chart("overlap", "Neighborhood overlap; larger is more robust", "per cent", &models, &overlap),
+        chart("accuracy", "Accuracy without attack", "percent", &models, &accuracy),
+        chart("overlap", "Neighborhood overlap; larger is more robust", "percent", &models, &overlap),
         chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
     ]
     .into_iter()

@@ -134,7 +134,7 @@ fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
             percent(probe.survived)
         ));
     }
-    limits.push("It holds for this kind and size of change, on samples like these.".to_owned());
+    limits.push("This is true for this kind and size of change, on samples like these.".to_owned());
     limits
 }
 
@@ -161,7 +161,7 @@ fn limits_of_changes(change: &OutputChangeDocument) -> Vec<String> {
             short(change.spread)
         ),
         "Each change is the largest that the search found: an attack can move the predictions at least as far.".to_owned(),
-        "It holds for this kind and size of change, on samples like these.".to_owned(),
+        "This is true for this kind and size of change, on samples like these.".to_owned(),
     ]
 }
 
@@ -281,7 +281,7 @@ fn spade_score(
         value: short(document.spectrum.model_score),
         range: range.unwrap_or_default(),
         bar: String::new(),
-        note: format!("larger stretches the data more; passing the inputs on scores 1{baseline}"),
+        note: format!("larger stretches the data more; the identity scores 1{baseline}"),
         is_minor,
     }
 }
