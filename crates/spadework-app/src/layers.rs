@@ -20,7 +20,7 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::result_folder::{FolderRequest, ResultFolder};
 use crate::side_view::{Array, SideView};
-use crate::tables::{self, TableFormat};
+use crate::tables::{self, TableFormat, TableOf};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 use crate::{labels, notes, printable};
@@ -165,22 +165,14 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
 }
 
 fn write_layers(path: &Path, formats: &[TableFormat], document: &LayersDocument) -> Result<(), Failure> {
-    let layers = &document.layers;
-    let depths: Vec<i64> = layers.iter().map(|layer| layer.layer.depth as i64).collect();
-    let names: Vec<String> = layers.iter().map(|layer| layer.layer.name.clone()).collect();
-    let operators: Vec<String> = layers.iter().map(|layer| layer.layer.operator.clone()).collect();
-    let dims: Vec<i64> = layers.iter().map(|layer| layer.layer.dim as i64).collect();
-    let scores: Vec<f64> = layers.iter().map(|layer| layer.model_score.unwrap_or(f64::NAN)).collect();
-    let errors: Vec<String> = layers.iter().map(|layer| layer.error.clone().unwrap_or_default()).collect();
-    let columns = [
-        ("depth", Column::I64(&depths)),
-        ("name", Column::Utf8(&names)),
-        ("operator", Column::Utf8(&operators)),
-        ("numbers", Column::I64(&dims)),
-        ("model_score", Column::F64(&scores)),
-        ("error", Column::Utf8(&errors)),
-    ];
-    tables::write(path, "layers", formats, &columns)
+    TableOf::rows(&document.layers)
+        .counts("depth", |layer| layer.layer.depth)
+        .words("name", |layer| layer.layer.name.clone())
+        .words("operator", |layer| layer.layer.operator.clone())
+        .counts("numbers", |layer| layer.layer.dim)
+        .numbers("model_score", |layer| layer.model_score)
+        .words("error", |layer| layer.error.clone().unwrap_or_default())
+        .write(path, "layers", formats)
 }
 
 /// A sample per row, the score in every layer a column; layers without a score have none.

@@ -20,9 +20,9 @@ use spadework_document::sweep::{self, SweepDocument};
 use spadework_io::{Labels, load, load_ids};
 use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_charts,
-    comparison_page, comparison_page_of_document, layers_charts, layers_page, score_charts,
-    score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
+    ComparedModels, InputArray, Origin, PageFacts, PageSamples, SampleColumns, ScoredModel,
+    comparison_charts, comparison_page, comparison_page_of_document, layers_charts, layers_page,
+    score_charts, score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
 };
 
 use crate::data::Rows;
@@ -132,11 +132,11 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
     let model = ScoredModel {
         document: &document,
         report: &report,
-        labels: arrays.labels.as_ref(),
-        inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
         outputs: Some(&taken),
         columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..kept.or_found(&facts) },
-        shown: Shown {
+        samples: PageSamples {
+            labels: arrays.labels.as_ref(),
+            inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
             ids: arrays.ids.as_deref(),
             columns: inputs.columns(),
             pictures: request.page.pictures,
@@ -218,15 +218,15 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let models = ComparedModels {
         document: &document,
         comparison: &comparison,
-        labels: arrays.labels.as_ref(),
-        inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
         outputs: &outputs,
         columns: &columns,
-        shown: Shown {
+        samples: PageSamples {
+            labels: arrays.labels.as_ref(),
+            inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
             ids: arrays.ids.as_deref(),
             columns: inputs.columns(),
             pictures: request.page.pictures,
-            ..Shown::default()
+            ..PageSamples::default()
         },
     };
     with_threads(request.threads, || {
@@ -389,11 +389,13 @@ pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) ->
     let model = ScoredModel {
         document: &document,
         report: &report,
-        labels: request.labels.as_ref(),
-        inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
         outputs: Some(&request.outputs.samples),
         columns: request.columns,
-        shown: Shown::default(),
+        samples: PageSamples {
+            labels: request.labels.as_ref(),
+            inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
+            ..PageSamples::default()
+        },
     };
     let origin = Origin { title: request.title.clone(), ..Origin::default() };
     with_threads(request.threads, || {

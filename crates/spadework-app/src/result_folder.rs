@@ -14,7 +14,7 @@ use spadework_probe::{Probed, SampleFacts, Varied};
 use crate::failure::Failure;
 use crate::labels::word;
 use crate::pages::PageRequest;
-use crate::tables::{self, TableFormat, csv_field};
+use crate::tables::{TableFormat, TableOf, csv_field};
 use crate::{json, labels, probing, script};
 
 /// A folder for a result.
@@ -121,32 +121,21 @@ impl<'a> ResultFolder<'a> {
         Ok(())
     }
 
-    /// labels: label, score, samples.
     fn write_labels(&self, labels: &Labels, scores: &[LabelDocument]) -> Result<(), Failure> {
-        let words: Vec<String> = scores.iter().map(|score| word(labels, score.label)).collect();
-        let means: Vec<f64> = scores.iter().map(|score| score.score).collect();
-        let samples: Vec<i64> = scores.iter().map(|score| score.samples as i64).collect();
-        let columns = [
-            ("label", Column::Utf8(&words)),
-            ("score", Column::F64(&means)),
-            ("samples", Column::I64(&samples)),
-        ];
-        tables::write(self.path(), "labels", self.tables(), &columns)
+        TableOf::rows(scores)
+            .words("label", |score| word(labels, score.label))
+            .numbers("score", |score| score.score)
+            .counts("samples", |score| score.samples)
+            .write(self.path(), "labels", self.tables())
     }
 
-    /// label_pairs: a, b, score, edges.
     fn write_label_pairs(&self, labels: &Labels, pairs: &[LabelPairScore]) -> Result<(), Failure> {
-        let a: Vec<String> = pairs.iter().map(|pair| word(labels, pair.a)).collect();
-        let b: Vec<String> = pairs.iter().map(|pair| word(labels, pair.b)).collect();
-        let means: Vec<f64> = pairs.iter().map(|pair| pair.score).collect();
-        let edges: Vec<i64> = pairs.iter().map(|pair| pair.edges as i64).collect();
-        let columns = [
-            ("a", Column::Utf8(&a)),
-            ("b", Column::Utf8(&b)),
-            ("score", Column::F64(&means)),
-            ("edges", Column::I64(&edges)),
-        ];
-        tables::write(self.path(), "label_pairs", self.tables(), &columns)
+        TableOf::rows(pairs)
+            .words("a", |pair| word(labels, pair.a))
+            .words("b", |pair| word(labels, pair.b))
+            .numbers("score", |pair| pair.score)
+            .counts("edges", |pair| pair.edges)
+            .write(self.path(), "label_pairs", self.tables())
     }
 
     fn write_csv(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {

@@ -28,6 +28,61 @@ impl TableFormat {
     }
 }
 
+/// A table made of rows of something, column by column.
+pub(crate) struct TableOf<'a, T> {
+    rows: &'a [T],
+    columns: Vec<(&'static str, OwnedColumn)>,
+}
+
+enum OwnedColumn {
+    Counts(Vec<i64>),
+    Numbers(Vec<f64>),
+    Words(Vec<String>),
+}
+
+impl OwnedColumn {
+    fn view(&self) -> Column<'_> {
+        match self {
+            OwnedColumn::Counts(counts) => Column::I64(counts),
+            OwnedColumn::Numbers(numbers) => Column::F64(numbers),
+            OwnedColumn::Words(words) => Column::Utf8(words),
+        }
+    }
+}
+
+impl<'a, T> TableOf<'a, T> {
+    pub(crate) fn rows(rows: &'a [T]) -> Self {
+        Self { rows, columns: Vec::new() }
+    }
+
+    pub(crate) fn counts(self, name: &'static str, of: impl Fn(&T) -> usize) -> Self {
+        let counts = self.rows.iter().map(|row| of(row) as i64).collect();
+        self.with(name, OwnedColumn::Counts(counts))
+    }
+
+    /// Numbers, some of which may not be there.
+    pub(crate) fn numbers<N: Into<Option<f64>>>(self, name: &'static str, of: impl Fn(&T) -> N) -> Self {
+        let numbers = self.rows.iter().map(|row| of(row).into().unwrap_or(f64::NAN)).collect();
+        self.with(name, OwnedColumn::Numbers(numbers))
+    }
+
+    pub(crate) fn words(self, name: &'static str, of: impl Fn(&T) -> String) -> Self {
+        let words = self.rows.iter().map(of).collect();
+        self.with(name, OwnedColumn::Words(words))
+    }
+
+    fn with(mut self, name: &'static str, column: OwnedColumn) -> Self {
+        self.columns.push((name, column));
+        self
+    }
+
+    /// Writes it, as [`write`] does.
+    pub(crate) fn write(self, folder: &Path, name: &str, formats: &[TableFormat]) -> Result<(), Failure> {
+        let columns: Vec<_> = self.columns.iter().map(|(name, column)| (*name, column.view())).collect();
+        write(folder, name, formats, &columns)
+    }
+}
+
 /// Writes named columns of one length as CSV and Parquet, where those are among the formats. A number that is not there
 /// (NaN) is an empty field of CSV.
 pub(crate) fn write(

@@ -4,7 +4,7 @@ use spadework::laplacian::Estimate;
 use spadework::pipeline::AverageIndices;
 use spadework::scores::Spread;
 use spadework_document::comparison::ModelDocument;
-use spadework_document::indices::MarginsDocument;
+use spadework_document::margins::MarginsDocument;
 
 use crate::render::{number_short, printable, table};
 

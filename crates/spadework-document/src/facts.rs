@@ -8,7 +8,7 @@ use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
 use crate::estimates::{EstimatesDocument, ShareDocument};
-use crate::indices::MarginsDocument;
+use crate::margins::MarginsDocument;
 use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
 use crate::variants::VariantsDocument;

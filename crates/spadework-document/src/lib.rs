@@ -18,8 +18,9 @@ mod error;
 pub mod estimates;
 pub mod facts;
 pub mod graphs;
-pub mod indices;
+
 pub mod layers;
+pub mod margins;
 pub mod model;
 pub mod moved;
 pub mod new_samples;
