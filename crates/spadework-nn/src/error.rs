@@ -85,6 +85,14 @@ pub(crate) fn named<T: Copy>(
     found.ok_or_else(|| Error::Unknown { what, got: word.to_owned(), known: known() })
 }
 
+/// Refuses counts of zero.
+pub(crate) fn check_counts(counts: &[(&'static str, usize)]) -> Result<()> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        Some((name, count)) => Err(Error::parameter(name, "at least 1", count)),
+        None => Ok(()),
+    }
+}
+
 impl Error {
     pub(crate) fn parameter(name: &'static str, expected: &'static str, got: impl std::fmt::Display) -> Self {
         Error::Parameter { name, expected, got: got.to_string() }

@@ -104,6 +104,8 @@ purposes! {
     Budget: Streams::InRounds { purpose: 5 },
     /// Points of a ball and batches of them, for CLEVER scores.
     Ball: Streams::InRounds { purpose: 6 },
+    /// Moves of the Square attack, by sample.
+    Squares: Streams::InRounds { purpose: 7 },
 }
 
 /// Copies of one sample that have streams of their own.

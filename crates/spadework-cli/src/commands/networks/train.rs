@@ -159,19 +159,20 @@ impl Inputs {
         network: &Network,
         compute: &Compute,
     ) -> Result<Self, Failure> {
+        let takes = (network.input_shape(), network.outputs());
         let examples = first(
-            examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, network)?,
+            examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, takes)?,
             run.examples.limit,
         );
         let test = match &run.examples.test {
             Some(argument) => {
                 let (data, labels) = (load(argument)?, run.examples.test_labels.as_deref());
-                Some(examples_of(&data, labels, "give them with --test-labels", network)?)
+                Some(examples_of(&data, labels, "give them with --test-labels", takes)?)
             }
             None => None,
         };
         let frozen = |path: &Option<PathBuf>| -> Result<Option<Frozen>, Failure> {
-            path.as_ref().map(|path| Ok(Frozen::new(&Network::load(path)?, compute))).transpose()
+            path.as_ref().map(|path| Ok(Frozen::load(path, compute)?)).transpose()
         };
         let node_scores = match &run.node_scores {
             Some(argument) => Some(one_each(argument, examples.len())?.into_iter().map(f64::from).collect()),
