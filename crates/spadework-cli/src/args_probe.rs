@@ -16,8 +16,8 @@ pub(crate) struct ProbeArgs {
     ///
     /// A norm, a radius and, after another colon, a kind: search (the default) lets every probe learn from the previous ones, by signs of ever
     /// smaller blocks of numbers in linf and by an estimate of the gradient in l2; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
-    /// lowest frequencies. Needs --model. Copies stay between 0 and 1 where all inputs do, and between the least and the
-    /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 801,000 times for 1000
+    /// lowest frequencies. Needs --model. Probes stay between 0 and 1 if all inputs do, and otherwise between the smallest and
+    /// the largest number of the inputs. The model is run once per probe and sample: up to 801,000 times for 1000
     /// samples and the 800 probes of a search, fewer if samples break early or stop changing; 9,000 times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
@@ -42,7 +42,7 @@ pub(crate) struct ScriptArgs {
     ///
     /// An executable file. `SCRIPT VARIANT SEED` reads the samples as one .npy array from its standard input and writes an array of the
     /// same shape to its standard output: variant VARIANT, counted from 0, by the random numbers of SEED. It is started up to 100
-    /// times (--probes), with up to 1000 samples each (--probe-samples), and less often where more variants would move the share of
+    /// times (--probes), with up to 1000 samples each (--probe-samples), and less often if more variants would change the share of
     /// samples that keep their class by at most 0.5 % (--precision). Needs --model.
     #[arg(long, value_name = "SCRIPT", group = "probing")]
     pub(crate) probe_with: Option<PathBuf>,
