@@ -107,7 +107,8 @@ fn given_graphs_must_fit_and_make_sense() {
     run("--input-graph pieces.csv --outputs y.npy --graph pca:2").refuses(2, &["--graph pca:"]);
     run("--input-graph loop.csv --output-graph loop.csv --graph mutual")
         .refuses(2, &["both graphs are given"]);
-    let notes = ["loop.csv: 1 entry on the diagonal is not an edge", "loop.csv: 1 entry of weight 0 is not an edge"];
+    let notes =
+        ["loop.csv: 1 entry on the diagonal is not an edge", "loop.csv: 1 entry of weight 0 is not an edge"];
     run("--input-graph loop.csv --output-graph loop.csv -r 1").notes(&notes);
     // An input graph in pieces is well posed.
     run("--input-graph pieces.csv --outputs y.npy -r 1").notes(&["298 components"]);

@@ -171,10 +171,9 @@ fn bad_input_is_named() {
     rows[30..33].fill(0.0);
     scene.write("zero.npy", floats(3, &rows));
     scene.write("out.npy", floats(2, &Random::new(3).points(80)));
-    scene.run("score --inputs zero.npy --outputs out.npy --input-metric cosine").refuses(
-        2,
-        &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "with --input-metric"],
-    );
+    scene
+        .run("score --inputs zero.npy --outputs out.npy --input-metric cosine")
+        .refuses(2, &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "with --input-metric"]);
     scene
         .run("score --inputs out.npy --outputs zero.npy --output-metric cosine")
         .refuses(2, &["2 of the outputs", "row 3, 10"]);
