@@ -259,7 +259,10 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     } else {
         session.note(
             NoteCode::Bridges,
-            format!("bridges connect the graphs that {} neighbors leave disconnected ({graphs})", connection.requested),
+            format!(
+                "bridges connect the graphs that {} neighbors leave disconnected ({graphs})",
+                connection.requested
+            ),
         );
     }
 }

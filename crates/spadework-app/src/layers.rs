@@ -159,7 +159,10 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
     if bridged > 0 {
         session.note(
             NoteCode::Bridges,
-            format!("bridges connect the graphs that {} neighbors leave disconnected in {bridged} layers", scores.requested),
+            format!(
+                "bridges connect the graphs that {} neighbors leave disconnected in {bridged} layers",
+                scores.requested
+            ),
         );
     }
 }

@@ -207,7 +207,9 @@ impl Hint {
             Hint::Disconnected => "try --connectivity grow or bridge, or more --neighbors",
             Hint::GrownInVain => "try --connectivity bridge, or with cknn a larger DELTA",
             Hint::GrownTooFar => "try --connectivity bridge, or with cknn a smaller DELTA",
-            Hint::GivenDisconnected => "pass --outputs instead of --output-graph; --connectivity can then connect the graph",
+            Hint::GivenDisconnected => {
+                "pass --outputs instead of --output-graph; --connectivity can then connect the graph"
+            }
             Hint::MissedEigenvalue => "try another --seed or a smaller --tolerance",
             Hint::PowerNotConverged => "try --solver davidson",
             Hint::NotConverged => "try a larger --tolerance or another --seed",
@@ -236,7 +238,9 @@ impl Hint {
             Hint::OtherOutput => {
                 "choose another value with --output-name; if the model mixes the samples of a batch, try --batch-size 1"
             }
-            Hint::ChannelLayout => "pass --input-layout nchw or nhwc if the array does not show where its channels are",
+            Hint::ChannelLayout => {
+                "pass --input-layout nchw or nhwc if the array does not show where its channels are"
+            }
             Hint::ImageShape => "pass the shape of the images, e.g. --shape 3x32x32",
             Hint::ListLayers => "`spadework model FILE` lists the layers",
             Hint::NameModels => "name each model: --outputs NAME=ARRAY, --model NAME=FILE",
@@ -272,7 +276,9 @@ impl Hint {
             Hint::GrownTooFar => "try connectivity=\"bridge\"",
             Hint::ZeroRows => "choose another distance with `input_metric` or `output_metric`",
             Hint::NoSpread => "try standardize=True",
-            Hint::GivenDisconnected => "pass outputs instead of the graph; `connectivity` can then connect them",
+            Hint::GivenDisconnected => {
+                "pass outputs instead of the graph; `connectivity` can then connect them"
+            }
             Hint::MissedEigenvalue => "try another seed or a smaller tolerance",
             Hint::PowerNotConverged => "try solver=\"davidson\"",
             Hint::NotConverged => "try a larger tolerance or another seed",

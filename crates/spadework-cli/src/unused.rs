@@ -63,10 +63,9 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     let without =
         |&&(option, graph, _): &&(&str, &str, &str)| is_typed(matches, option) && is_typed(matches, graph);
     match DISTANCES.iter().find(without) {
-        Some((option, _, side)) => refused(
-            option,
-            &format!("sets the distance between {side}, but a graph is given instead"),
-        ),
+        Some((option, _, side)) => {
+            refused(option, &format!("sets the distance between {side}, but a graph is given instead"))
+        }
         None => Ok(()),
     }
 }

@@ -158,9 +158,7 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     assert!(scene.refused("train --model mlp --data x.npy --out out").contains("x.npy: labels are needed"));
     assert!(scene.refused("train --resume absent").contains("absent/run.json: cannot be read"));
     assert!(
-        scene
-            .refused("train --resume absent --epochs 3")
-            .contains("--epochs was set when the run began")
+        scene.refused("train --resume absent --epochs 3").contains("--epochs was set when the run began")
     );
 
     scene.json(&format!("train --model mlp:4 {DATA} --epochs 1 --out net"));

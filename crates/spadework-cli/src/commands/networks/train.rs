@@ -122,7 +122,10 @@ fn train(
     })?;
     if ending == Ending::Stopped {
         save(&trainer)?;
-        console.note(&format!("stopped and saved; continue with `spadework train --resume {}`", folder.display()));
+        console.note(&format!(
+            "stopped and saved; continue with `spadework train --resume {}`",
+            folder.display()
+        ));
         return Err(Failure::usage("stopped"));
     }
     let network = trainer.network();
@@ -292,7 +295,9 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     used("--rescore", args.rescore.is_some(), true)?;
     let guided = args.node_scores.is_some() || args.scorer.is_some();
     if guided && method != Method::Spade {
-        return Err(Failure::usage(format!("--node-scores and --scorer have no effect with --method {method}")));
+        return Err(Failure::usage(format!(
+            "--node-scores and --scorer have no effect with --method {method}"
+        )));
     }
     let epsilon = if method == Method::Standard { 0.0 } else { needed("--eps", args.eps)? };
     let small_epsilon = if method.is_mixed() { needed("--small-eps", args.small_eps)? } else { 0.0 };
