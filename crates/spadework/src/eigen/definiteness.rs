@@ -93,11 +93,13 @@ impl<'d, 'p, 'g> Complement<'d, 'p, 'g> {
         let taken_off = |panel: usize| -> Square {
             std::array::from_fn(|i| {
                 let row = panel * WIDTH + i;
-                std::array::from_fn(|lane| match row < count {
-                    true => -(0..count)
+                if row >= count {
+                    return [0.0; WIDTH];
+                }
+                std::array::from_fn(|lane| {
+                    -(0..count)
                         .map(|j| self.inverse[(row, j)] * overlaps[j / WIDTH][j % WIDTH][lane])
-                        .sum::<f64>(),
-                    false => 0.0,
+                        .sum::<f64>()
                 })
             })
         };
@@ -171,7 +173,8 @@ impl<'c, 'd, 'p, 'g> Iteration<'c, 'd, 'p, 'g> {
         scale_add(&mut self.product, [self.bound; WIDTH], &self.input_product, [-1.0; WIDTH]);
         let curvature = dots(&self.direction, &self.product);
         let open: [bool; WIDTH] = std::array::from_fn(|lane| self.shortest[lane] > enough);
-        if (0..WIDTH).any(|lane| open[lane] && !(curvature[lane] > 0.0)) {
+        // A curvature that is not a number shows nothing either.
+        if (0..WIDTH).any(|lane| open[lane] && (curvature[lane] <= 0.0 || curvature[lane].is_nan())) {
             return false;
         }
         let back =

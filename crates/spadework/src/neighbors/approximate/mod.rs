@@ -127,13 +127,12 @@ impl ApproximateSearch {
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         let short = ShortDistance::new(rows);
-        let (truth, mut reached) = match parts.stored(rows.len(), neighbors) {
-            Some(stored) => stored,
-            None => {
-                let truth = Truth::of_some_rows(rows, short.as_ref(), neighbors, self.seed, monitor)?;
-                parts.keep_truth_if_due(&truth);
-                (truth, None)
-            }
+        let (truth, mut reached) = if let Some(stored) = parts.stored(rows.len(), neighbors) {
+            stored
+        } else {
+            let truth = Truth::of_some_rows(rows, short.as_ref(), neighbors, self.seed, monitor)?;
+            parts.keep_truth_if_due(&truth);
+            (truth, None)
         };
         let is_beyond_short = reached.as_ref().is_some_and(|at| at.step.compared_by == ComparedBy::Full);
         let resolves = |distance: &ShortDistance| distance.resolves(rows.dim(), truth.squared_radii());
