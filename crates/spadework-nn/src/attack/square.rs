@@ -127,12 +127,12 @@ impl Frame {
         self.channels * self.height * self.width
     }
 
-    /// A random window that covers about this share of the pixels, at least `least` wide.
-    fn window(self, share: f64, least: usize, rng: &mut ChaCha8Rng) -> Window {
+    /// A random window that covers about this share of the pixels; in L2, where windows have a middle, of an odd side from 3 on.
+    fn window(self, share: f64, norm: Norm, rng: &mut ChaCha8Rng) -> Window {
         let pixels = share * (self.height * self.width) as f64;
         let side = if self.height == 1 { pixels } else { pixels.sqrt() };
-        // An odd side in L2, where windows have a middle.
-        let side = (side.round() as usize).max(least);
+        let side = side.round() as usize;
+        let side = if norm == Norm::Linf { side.max(1) } else { side.max(3) | 1 };
         let (height, width) = (side.min(self.height), side.min(self.width));
         Window {
             top: rng.random_range(0..=self.height - height),
@@ -241,7 +241,7 @@ impl Search {
         let mut moved: Vec<f32> =
             self.best.iter().zip(&self.center).map(|(best, center)| best - center).collect();
         if norm == Norm::Linf {
-            let window = frame.window(share, 1, &mut self.rng);
+            let window = frame.window(share, norm, &mut self.rng);
             for channel in 0..frame.channels {
                 let step = 2.0 * self.radius * self.sign();
                 for place in frame.places(channel, window) {
@@ -250,7 +250,7 @@ impl Search {
             }
             return self.moved_by(&moved);
         }
-        let window = frame.window(share, 3, &mut self.rng);
+        let window = frame.window(share, norm, &mut self.rng);
         let other = Window {
             top: self.rng.random_range(0..=frame.height - window.height),
             left: self.rng.random_range(0..=frame.width - window.width),

@@ -8,7 +8,7 @@ use super::value::{AXES, Floats, Integers, Value, broadcast};
 use crate::onnx::problem::Outcome;
 use crate::onnx::wire::{BOOL, INT32, INT64};
 
-/// Add, Sub, Mul, Div, Pow and Equal.
+/// Add, Sub, Mul, Div, Pow, and of integers Mod and Equal.
 pub(super) fn binary(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     let (first, second) = (inputs.value(0)?, inputs.value(1)?);
     combine(inputs, first, second)
@@ -68,6 +68,11 @@ fn integers(inputs: &Inputs<'_>, a: &Integers, b: &Integers, shape: Vec<usize>) 
         "Sub" => a.checked_sub(b),
         "Mul" => a.checked_mul(b),
         "Div" => a.checked_div(b),
+        // The sign of the divisor, as in Python; with `fmod` that of the dividend, as in C.
+        "Mod" if inputs.node.integer("fmod", 0) != 0 => a.checked_rem(b),
+        "Mod" => {
+            a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+        }
         "Min" => Some(a.min(b)),
         "Max" => Some(a.max(b)),
         "Equal" => Some(i64::from(a == b)),

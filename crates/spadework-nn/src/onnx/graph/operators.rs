@@ -11,7 +11,7 @@ use crate::onnx::problem::{Outcome, refuse};
 const OPERATORS: &str = "Conv, Gemm, MatMul, BatchNormalization, LayerNormalization, MaxPool, AveragePool, GlobalAveragePool, \
                          GlobalMaxPool, ReduceMean, ReduceSum, Relu, LeakyRelu, PRelu, Elu, Clip, Sigmoid, HardSigmoid, HardSwish, \
                          Tanh, Softplus, Softmax, LogSoftmax, Erf, Gelu, Exp, Log, Sqrt, Reciprocal, Neg, Abs, Sign, Add, Sub, Mul, \
-                         Div, Pow, Min, Max, Sum, Equal, Where, Transpose, Reshape, Flatten, Squeeze, Unsqueeze, Slice, Split, \
+                         Div, Pow, Min, Max, Sum, Mod, Equal, Where, Transpose, Reshape, Flatten, Squeeze, Unsqueeze, Slice, Split, \
                          Concat, Gather, Pad, Expand, Shape, ConstantOfShape, Cast, Identity, Dropout and Constant";
 
 /// The values that a node gives.
@@ -20,7 +20,7 @@ pub(super) fn apply(node: &Node, inputs: Vec<Option<Value>>, setting: &Setting) 
     let inputs = &mut inputs;
     let one = match node.operator.as_str() {
         "Split" => return shape::split(inputs),
-        "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Equal" => arithmetic::binary(inputs),
+        "Add" | "Sub" | "Mul" | "Div" | "Pow" | "Mod" | "Equal" => arithmetic::binary(inputs),
         "Min" | "Max" | "Sum" => arithmetic::fold(inputs),
         "Where" => arithmetic::choose(inputs),
         "ReduceMean" | "ReduceSum" => arithmetic::reduce(inputs),

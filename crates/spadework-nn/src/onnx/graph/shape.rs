@@ -9,18 +9,45 @@ use super::value::{AXES, Floats, Integers, Value, broadcast, product};
 use crate::onnx::problem::Outcome;
 
 pub(super) fn transpose(inputs: &mut Inputs<'_>) -> Outcome<Value> {
-    let floats = inputs.floats(0)?;
-    let rank = floats.rank;
+    let value = inputs.value(0)?;
+    let rank = value.shape().len();
     let reversed: Vec<i64> = (0..rank as i64).rev().collect();
     let order = inputs.axes(&inputs.node.integers("perm", &reversed), rank)?;
     if (0..rank).any(|axis| !order.contains(&axis)) || order.len() != rank {
         return inputs.refuse("must name every axis once");
     }
-    let mut axes: [usize; AXES] = std::array::from_fn(|axis| axis);
-    for (to, &from) in order.iter().enumerate() {
-        axes[AXES - rank + to] = AXES - rank + from;
+    match value {
+        Value::Integers(integers) => {
+            let shape: Vec<usize> = order.iter().map(|&axis| integers.shape[axis]).collect();
+            let strides = strides(&integers.shape);
+            let place = |places: &[usize]| {
+                order.iter().zip(places).map(|(&axis, at)| at * strides[axis]).sum::<usize>()
+            };
+            let values = all_places(&shape).map(|places| integers.values[place(&places)]).collect();
+            Ok(Integers { shape, values }.into())
+        }
+        Value::Floats(floats) => {
+            let mut axes: [usize; AXES] = std::array::from_fn(|axis| axis);
+            for (to, &from) in order.iter().enumerate() {
+                axes[AXES - rank + to] = AXES - rank + from;
+            }
+            Ok(floats.map(|x| x.permute(axes)).into())
+        }
     }
-    Ok(floats.map(|x| x.permute(axes)).into())
+}
+
+/// How far apart neighbors along each axis lie.
+fn strides(shape: &[usize]) -> Vec<usize> {
+    (0..shape.len()).map(|axis| shape[axis + 1..].iter().product()).collect()
+}
+
+/// The places of a small array, in order.
+fn all_places(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    let strides = strides(shape);
+    let count: usize = shape.iter().product();
+    let shape = shape.to_vec();
+    (0..count)
+        .map(move |at| strides.iter().zip(&shape).map(|(stride, extent)| at / stride % extent).collect())
 }
 
 pub(super) fn reshape(inputs: &mut Inputs<'_>) -> Outcome<Value> {
@@ -143,15 +170,23 @@ fn taken(value: Value, axis: usize, places: &Integers) -> Option<Value> {
         shape[..axis].iter().chain(&places.shape).chain(&shape[axis + 1..]).copied().collect();
     product(&new)?;
     match value {
-        Value::Integers(integers) if shape.len() == 1 => {
-            let at = |&place: &i64| {
-                let place = if place < 0 { place + shape[0] as i64 } else { place };
-                usize::try_from(place).ok().and_then(|place| integers.values.get(place)).copied()
+        Value::Integers(integers) => {
+            let old = strides(&shape);
+            let along = places.shape.len();
+            let extent = shape[axis] as i64;
+            let value = |at: Vec<usize>| {
+                let chosen: usize =
+                    at[axis..axis + along].iter().zip(strides(&places.shape)).map(|(a, s)| a * s).sum();
+                let chosen = places.values[chosen];
+                let chosen = usize::try_from(if chosen < 0 { chosen + extent } else { chosen }).ok()?;
+                let outside = at[..axis].iter().chain(&at[axis + along..]);
+                let others = old[..axis].iter().chain(&old[axis + 1..]);
+                let rest: usize = outside.zip(others).map(|(at, stride)| at * stride).sum();
+                (chosen < shape[axis]).then(|| integers.values[rest + chosen * old[axis]])
             };
-            let values = places.values.iter().map(at).collect::<Option<_>>()?;
+            let values = all_places(&new).map(value).collect::<Option<_>>()?;
             Some(Integers { shape: new, values }.into())
         }
-        Value::Integers(_) => None,
         Value::Floats(floats) => {
             let along = floats.axis(axis);
             let first = *places.values.first()?;
@@ -271,10 +306,14 @@ pub(super) fn expand(inputs: &mut Inputs<'_>) -> Outcome<Value> {
 
 pub(super) fn shape(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     let shape = inputs.value(0)?.shape();
-    if ["start", "end"].iter().any(|name| inputs.node.attributes.contains_key(*name)) {
-        return inputs.refuse("must give the whole shape");
-    }
-    Ok(Integers::list(shape.into_iter().map(|extent| extent as i64).collect()).into())
+    let rank = shape.len() as i64;
+    let end = |name: &str, default: i64| {
+        let at = inputs.node.integer(name, default);
+        (if at < 0 { at.saturating_add(rank) } else { at }).clamp(0, rank) as usize
+    };
+    let (start, end) = (end("start", 0), end("end", rank));
+    let part = shape.get(start..end).unwrap_or_default();
+    Ok(Integers::list(part.iter().map(|&extent| extent as i64).collect()).into())
 }
 
 pub(super) fn constant_of_shape(inputs: &mut Inputs<'_>, setting: &Setting) -> Outcome<Value> {

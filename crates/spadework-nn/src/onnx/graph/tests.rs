@@ -84,6 +84,27 @@ fn attention_is_that_of_the_formula() {
     }
 }
 
+/// The pads of PyTorch's older exporter: pairs from the last axis on, turned around by integers of two axes; and parts of shapes.
+#[test]
+fn integers_are_moved_like_numbers() {
+    let nodes = vec![
+        node("Reshape", "c0 c1", "pairs", vec![]),
+        node("Slice", "pairs c2 c3 c4 c5", "backwards", vec![]),
+        node("Transpose", "backwards", "turned", vec![numbers("perm", &[1, 0])]),
+        node("Reshape", "turned c6", "pads", vec![]),
+        node("Pad", "x pads", "p", vec![]),
+        node("Shape", "p", "n", vec![number("start", 0), number("end", 1)]),
+        node("Mod", "c7 c8", "rest", vec![]),
+        node("Concat", "n rest", "shape", vec![number("axis", 0)]),
+        node("Reshape", "p shape", "y", vec![]),
+    ];
+    // One number after each row, two before the rows; −7 modulo 16 is 9.
+    let constants =
+        [&[0, 1, 2, 0, 0, 0][..], &[-1, 2], &[-1], &[i64::MIN], &[0], &[-1], &[-1], &[-7], &[16]].map(list);
+    let model = frozen(&[0, 1, 2], nodes, constants.to_vec());
+    assert_eq!(model.outputs(&[5.0, 6.0]).unwrap(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 6.0, 0.0]);
+}
+
 /// Smooth operators: the gradient of a weighted sum of outputs against differences of five points.
 #[test]
 fn gradients_of_operators_agree_with_differences() {
