@@ -60,9 +60,6 @@ pub fn graphs(
             input_dim: pair.input().dim(),
             output_dim: pair.output().dim(),
             neighbors: plain.neighbors,
-            eigenpairs: plain.eigenpairs,
-            connectivity: plain.connectivity.to_string(),
-            seed: plain.seed,
             top: request.top.min(pair.len()),
             constructions: constructions(request, &pair, &session)?,
             model: sides.model.cloned(),
@@ -185,8 +182,7 @@ fn scores(
     let agreement = reference
         .map(|reference| agreement(reference.node_scores.scores(), report.node_scores.scores(), top));
     Ok(ConstructionScores {
-        model_score: spectrum.model_score,
-        enclosure: spectrum.enclosure,
+        spectrum,
         neighbors_used: neighbors.used,
         graphs,
         kendall_tau: agreement.and_then(|agreement| agreement.kendall),
@@ -205,7 +201,7 @@ fn to_csv(document: &ConstructionsDocument) -> String {
             Outcome::Scored(scores) => {
                 let (input, output) = (&scores.graphs.input, &scores.graphs.output);
                 let cells = [
-                    scores.model_score.to_string(),
+                    scores.spectrum.model_score.to_string(),
                     scores.neighbors_used.to_string(),
                     input.edges.to_string(),
                     output.edges.to_string(),

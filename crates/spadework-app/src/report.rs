@@ -135,18 +135,31 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         outputs: Some(&taken),
         columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..kept.or_found(&facts) },
         samples: PageSamples {
-            labels: arrays.labels.as_ref(),
-            inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
-            ids: arrays.ids.as_deref(),
-            columns: inputs.columns(),
-            pictures: request.page.pictures,
             variants: &arrays.variants,
+            ..page_samples(request, &inputs, &given, (arrays.labels.as_ref(), arrays.ids.as_deref()))
         },
     };
     with_threads(request.threads, || {
         let facts = PageFacts::of(&model, session.monitor())?;
         request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
     })
+}
+
+/// Samples that were read again, with their labels and names.
+fn page_samples<'a>(
+    request: &ReportRequest<'_>,
+    inputs: &'a SideView<'_>,
+    samples: &'a Samples<'a>,
+    (labels, ids): (Option<&'a Labels>, Option<&'a [String]>),
+) -> PageSamples<'a> {
+    PageSamples {
+        labels,
+        inputs: Some(InputArray { samples, shape: inputs.shape() }),
+        ids,
+        columns: inputs.columns(),
+        pictures: request.page.pictures,
+        ..PageSamples::default()
+    }
 }
 
 /// The arrays of a scored model.
@@ -220,14 +233,7 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
         comparison: &comparison,
         outputs: &outputs,
         columns: &columns,
-        samples: PageSamples {
-            labels: arrays.labels.as_ref(),
-            inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
-            ids: arrays.ids.as_deref(),
-            columns: inputs.columns(),
-            pictures: request.page.pictures,
-            ..PageSamples::default()
-        },
+        samples: page_samples(request, &inputs, &given, (arrays.labels.as_ref(), arrays.ids.as_deref())),
     };
     with_threads(request.threads, || {
         request.page.write(|| comparison_page(&models, &origin, session.monitor()), charts)

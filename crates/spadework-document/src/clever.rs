@@ -29,8 +29,6 @@ pub struct CleverDocument<'a, CleverParams: Serialize> {
     pub gradients: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Wall-clock seconds per sample.
-    pub seconds_per_sample: f64,
     /// One entry per sample.
     pub scores: Vec<CleverSampleDocument>,
     /// Version of the program that wrote it.

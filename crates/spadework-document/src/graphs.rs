@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::parts::MadeDocument;
-use crate::score::{EnclosureDocument, GraphsDocument, ModelFileDocument};
+use crate::parts::{MadeDocument, SpectrumDocument};
+use crate::score::{GraphsDocument, ModelFileDocument};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.graphs/2";
+pub const SCHEMA: &str = "spadework.graphs/3";
 
-/// A SPADE scored on graphs of every kind.
+/// SPADE scores of one model on graphs of every kind.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionsDocument {
@@ -23,12 +23,6 @@ pub struct ConstructionsDocument {
     pub output_dim: usize,
     /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// Number of eigenpairs, r.
-    pub eigenpairs: usize,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// Seed of everything random.
-    pub seed: u64,
     /// Samples compared by `top_overlap`.
     pub top: usize,
     /// One row per kind of graph, knn with unit weights first.
@@ -70,10 +64,9 @@ pub enum Outcome {
 /// Scores on one kind of graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionScores {
-    /// SPADE score λ_1; larger is less robust.
-    pub model_score: f64,
-    /// Numerical bounds of the SPADE score.
-    pub enclosure: EnclosureDocument,
+    /// Eigenvalues with their residuals and the SPADE score with its numerical bounds.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// k that was used.
     pub neighbors_used: usize,
     /// Both graphs.

@@ -41,12 +41,9 @@ pub struct RunDocument {
     pub examples: RunData,
     /// Whether inputs are normalized by the mean and deviation of the training inputs.
     pub normalize: bool,
-    /// The network that scored the samples.
-    pub scorer: Option<PathBuf>,
-    /// The network that was imitated.
-    pub teacher: Option<PathBuf>,
-    /// The file of node scores.
-    pub node_scores: Option<String>,
+    /// What guides the training, as fields of the document itself.
+    #[serde(flatten)]
+    pub guides: RunGuides,
     /// Version of the program that wrote it.
     pub version: String,
 }
@@ -64,4 +61,15 @@ pub struct RunData {
     pub test_labels: Option<String>,
     /// How many samples were used, where not all.
     pub limit: Option<NonZeroUsize>,
+}
+
+/// What guides the training of a network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunGuides {
+    /// The network that scored the samples.
+    pub scorer: Option<PathBuf>,
+    /// The network that was imitated.
+    pub teacher: Option<PathBuf>,
+    /// The file of node scores.
+    pub node_scores: Option<String>,
 }

@@ -232,17 +232,15 @@ impl ProbeStory {
                 TableCell::number(sample.probe_margin),
             ]
         };
-        Self {
-            summary,
-            title: "Samples that have another class on a variant, most often first",
-            changed: Table {
-                name: "changed",
-                caption: "Samples that have another class on a variant, most often first".to_owned(),
-                header: vec!["sample", "variants", "margin", "margin on the worst variant"],
-                rows: found.top_changed.iter().map(row).collect(),
-            },
-            samples: found.top_changed.iter().map(|sample| sample.index).collect(),
-        }
+        let title = "Samples that have another class on a variant, most often first";
+        let changed = Table {
+            name: "changed",
+            caption: title.to_owned(),
+            header: vec!["sample", "variants", "margin", "margin on the worst variant"],
+            rows: found.top_changed.iter().map(row).collect(),
+        };
+        let samples = found.top_changed.iter().map(|sample| sample.index).collect();
+        Self { summary, title, changed, samples }
     }
 
     fn of_classes(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {

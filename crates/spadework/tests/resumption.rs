@@ -66,7 +66,7 @@ fn long_searches_that_were_interrupted_give_the_same_lists() {
     ];
     for (name, search, count, dim, stops) in cases {
         let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() + at as f64 / 1e7).sin();
-        let values = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
+        let values: Vec<f64> = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
         let samples = Samples::from_f64(count, dim, values).unwrap();
         let whole = search.search(&samples, 10, &spadework::Silent).unwrap();
         for &stop in stops {

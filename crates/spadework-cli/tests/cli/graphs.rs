@@ -139,7 +139,7 @@ fn the_table_has_every_construction() {
     let scene = Scene::with_model();
     let arguments = "graphs --inputs x.npy --outputs y.npy -q";
     let json = scene.run(&format!("{arguments} --json --out g")).json();
-    assert_eq!(json["schema"], "spadework.graphs/2");
+    assert_eq!(json["schema"], "spadework.graphs/3");
     let rows = json["constructions"].as_array().unwrap();
     assert_eq!(rows.len(), 10);
     let plain = scene.score("--json").json();

@@ -127,7 +127,6 @@ fn document<'a>(
         mean_of_correct: mean(correct.collect()),
         gradients,
         seconds,
-        seconds_per_sample: seconds / scores.len() as f64,
         scores,
         version: env!("CARGO_PKG_VERSION"),
     }
@@ -201,7 +200,9 @@ fn text(document: &CleverDocument<'_, CleverParams>) -> String {
     ));
     text.push_str(&format!(
         "\ntime  {:.2} s, {:.2} s per sample, {} gradients\n",
-        document.seconds, document.seconds_per_sample, document.gradients
+        document.seconds,
+        document.seconds / samples as f64,
+        document.gradients
     ));
     text
 }

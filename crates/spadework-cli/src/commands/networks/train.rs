@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use spadework_app::working_folder;
-use spadework_document::train::{RUN_SCHEMA, RunData, RunDocument, SCHEMA, TrainDocument};
+use spadework_document::train::{RUN_SCHEMA, RunData, RunDocument, RunGuides, SCHEMA, TrainDocument};
 use spadework_io::output::write_bytes;
 use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
@@ -175,11 +175,17 @@ impl Inputs {
         let frozen = |path: &Option<PathBuf>| -> Result<Option<Frozen>, Failure> {
             path.as_ref().map(|path| Ok(Frozen::load(path, compute)?)).transpose()
         };
-        let node_scores = match &run.node_scores {
+        let node_scores = match &run.guides.node_scores {
             Some(argument) => Some(one_each(argument, examples.len())?.into_iter().map(f64::from).collect()),
             None => None,
         };
-        Ok(Self { examples, test, scorer: frozen(&run.scorer)?, teacher: frozen(&run.teacher)?, node_scores })
+        Ok(Self {
+            examples,
+            test,
+            scorer: frozen(&run.guides.scorer)?,
+            teacher: frozen(&run.guides.teacher)?,
+            node_scores,
+        })
     }
 
     fn guides(&self) -> Guides<'_> {
@@ -216,9 +222,11 @@ fn run_of(args: &TrainArgs) -> Result<RunDocument, Failure> {
             limit: args.limit,
         },
         normalize: args.normalize_by_data,
-        scorer: args.scorer.clone(),
-        teacher: args.teacher.clone(),
-        node_scores: args.node_scores.clone(),
+        guides: RunGuides {
+            scorer: args.scorer.clone(),
+            teacher: args.teacher.clone(),
+            node_scores: args.node_scores.clone(),
+        },
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }
