@@ -163,10 +163,8 @@ impl Inputs {
         compute: &Compute,
     ) -> Result<Self, Failure> {
         let takes = (network.input_shape(), network.outputs());
-        let examples = first(
-            examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, takes)?,
-            run.examples.limit,
-        );
+        let examples =
+            first(examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, takes)?, run.examples.limit);
         let test = match &run.examples.test {
             Some(argument) => {
                 let (data, labels) = (load(argument)?, run.examples.test_labels.as_deref());
