@@ -1,7 +1,7 @@
 //! The two sides of a model, loaded and checked once.
 //!
 //! [`Inputs::load`] reads the inputs, [`Inputs::view`] checks their numbers, [`Outputs::load`] reads the outputs or runs the model
-//! for them, and [`Sides::new`] checks those and pairs the sides. Whoever needs an array, its name, its shape or its digest later
+//! for them, and [`Sides::new`] checks those and pairs the sides. Code that needs an array, its name, its shape or its digest later
 //! asks the [`SideView`], so that nothing is read, checked or digested twice.
 
 use spadework::graph::{GraphKind, Weights};

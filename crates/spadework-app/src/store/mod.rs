@@ -68,7 +68,7 @@ pub(crate) struct Store<'a> {
     _lock: FolderLock,
 }
 
-/// Graphs of a folder, whoever made them.
+/// Graphs of a folder, whichever program made them.
 pub(crate) struct FoundGraphs {
     pub(crate) graphs: ModelGraphs,
     /// How they were made; none where another program made them.
@@ -185,7 +185,7 @@ impl<'a> Store<'a> {
         reasons.next().map_or(Ok(()), |reason| self.put_aside(files, reason))
     }
 
-    /// The graphs of the folder, whoever made them.
+    /// The graphs of the folder, whichever program made them.
     pub(crate) fn any_graphs(&self) -> Result<FoundGraphs, Failure> {
         let Some(found) = read_graphs(&self.path)? else {
             let [input, output] = graph_files(&self.path);
@@ -211,7 +211,7 @@ impl<'a> Store<'a> {
         Ok(FoundGraphs { graphs, stage: Some(stage) })
     }
 
-    /// The eigenpairs of the folder, whoever found them, with the parameters they were found by. Where they come without
+    /// The eigenpairs of the folder, whichever program computed them, with the parameters they were found by. Where they come without
     /// bounds, these are found now, which proves what another program did.
     pub(crate) fn any_spectrum(
         &self,

@@ -1,4 +1,4 @@
-//! `kill -9` at moments drawn by a seed: what was whole is taken up, what was not is never taken for whole.
+//! `kill -9` at moments drawn by a seed: complete files are used again, incomplete ones never are.
 
 use std::process::Stdio;
 use std::thread::sleep;
@@ -181,7 +181,7 @@ fn a_killed_call_continues_within_a_stage_and_gives_the_same() {
     }
 }
 
-/// A call that asks for something else begins anew.
+/// A different call starts over.
 #[test]
 fn parts_of_another_call_are_not_taken() {
     let scene = probed_work();
