@@ -250,7 +250,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models. {}",
+                "{} neighbors leave graphs disconnected ({graphs}); {} neighbors connect every graph and are used for all models. {}",
                 connection.requested,
                 connection.used,
                 notes::grown_means(connection.requested, connection.used, session)
@@ -259,7 +259,10 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     } else {
         session.note(
             NoteCode::Bridges,
-            format!("bridges join what {} neighbors leave in pieces ({graphs})", connection.requested),
+            format!(
+                "bridges connect the graphs that {} neighbors leave disconnected ({graphs})",
+                connection.requested
+            ),
         );
     }
 }
@@ -469,12 +472,12 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         .numbers("enclosure_lower", |model| model.spectrum.enclosure.lower)
         .numbers("enclosure_upper", |model| model.spectrum.enclosure.upper)
         .numbers("accuracy", |model| model.facts.accuracy)
-        .numbers("edge_overlap", |model| model.facts.edge_overlap)
+        .numbers("overlap", |model| model.facts.overlap)
         .numbers("interval_lower", |model| model.facts.interval.map(|interval| interval.lower))
         .numbers("interval_upper", |model| model.facts.interval.map(|interval| interval.upper))
         .numbers("permuted", |model| model.facts.references.map(|references| references.permuted))
         .numbers("robust_accuracy", robust)
-        .numbers("held", |model| probe(model, |probe| probe.held))
+        .numbers("survived", |model| probe(model, |probe| probe.survived))
         .numbers("stability", |model| probe(model, |probe| probe.stability))
         .numbers("robust_accuracy_lower", |model| {
             model.facts.estimates.robust_accuracy.map(|share| share.lower)
@@ -482,8 +485,8 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         .numbers("robust_accuracy_upper", |model| {
             model.facts.estimates.robust_accuracy.map(|share| share.upper)
         })
-        .numbers("edge_overlap_lower", |model| model.facts.estimates.overlap.map(|share| share.lower))
-        .numbers("edge_overlap_upper", |model| model.facts.estimates.overlap.map(|share| share.upper))
+        .numbers("overlap_lower", |model| model.facts.estimates.overlap.map(|share| share.lower))
+        .numbers("overlap_upper", |model| model.facts.estimates.overlap.map(|share| share.upper))
         .write(path, "models", formats)
 }
 

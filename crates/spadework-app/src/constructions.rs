@@ -164,7 +164,7 @@ impl Remarks {
             session.note(
                 NoteCode::WeightsRaised,
                 format!(
-                    "weights below {0:e} are taken as {0:e} ({1})",
+                    "weights below {0:e} are raised to {0:e} ({1})",
                     Weights::LEAST,
                     self.raised.join("; ")
                 ),

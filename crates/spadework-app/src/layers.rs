@@ -106,7 +106,7 @@ fn layers_of(
     if prepared.moves_channels() {
         session.note(
             NoteCode::ChannelsMoved,
-            format!("{}: the channels of the inputs are moved to where the model wants them", model.name()),
+            format!("{}: the channels of the inputs are moved to where the model expects them", model.name()),
         );
     }
     let with_dims = candidates.into_iter().zip(prepared.dims());
@@ -116,7 +116,7 @@ fn layers_of(
             left.iter().map(|(layer, _)| format!("`{}`", printable(&layer.name))).collect();
         session.note(
             NoteCode::LayersLeftOut,
-            format!("left out, since they do not make one row per sample: {}", names.join(", ")),
+            format!("skipped, because they do not have one row per sample: {}", names.join(", ")),
         );
     }
     let layers: Vec<Layer> =
@@ -150,7 +150,7 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces; {} neighbors connect every graph and are used for all layers",
+                "{} neighbors leave graphs disconnected; {} neighbors connect every graph and are used for all layers",
                 scores.requested, scores.used
             ),
         );
@@ -159,7 +159,10 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
     if bridged > 0 {
         session.note(
             NoteCode::Bridges,
-            format!("bridges join what {} neighbors leave in pieces in {bridged} layers", scores.requested),
+            format!(
+                "bridges connect the graphs that {} neighbors leave disconnected in {bridged} layers",
+                scores.requested
+            ),
         );
     }
 }

@@ -198,7 +198,7 @@ pub fn make_scores(
         let Earlier { path, document } = earlier;
         session.mention(
             NoteCode::StageTaken,
-            format!("{}: the scores are there and are not made again", path.display()),
+            format!("{}: the scores already exist and are not computed again", path.display()),
         );
         return Ok(StagedScores::Kept(Box::new(document)));
     }
@@ -255,7 +255,7 @@ fn arrays_of(
             let reason = failure.message(session.voice());
             session.note(
                 NoteCode::ArraysNotFound,
-                format!("the samples are not found again, and there are no margins without them: {reason}"),
+                format!("the samples were not found, and there are no margins without them: {reason}"),
             );
         })
         .ok()

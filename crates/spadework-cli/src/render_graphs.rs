@@ -102,7 +102,7 @@ fn details(input: &GraphDocument, output: &GraphDocument) -> String {
     for (side, graph) in [("input", input), ("output", output)] {
         if let Some(sparsifier) = graph.construction.sparsifier {
             let kappa = number(sparsifier.kappa);
-            parts.push(format!("{side} kappa {kappa} beside {} edges", sparsifier.edges_before));
+            parts.push(format!("{side} kappa {kappa} relative to {} edges", sparsifier.edges_before));
         }
     }
     parts.join(", ")

@@ -363,7 +363,7 @@ fn node_table(document: &ScoreDocument) -> String {
     header.extend(with_margins.then_some("margin"));
     header.extend(basis.map(|_| "fragility"));
     let meaning = basis.map_or_else(String::new, |basis| {
-        format!("  fragility: the part of the samples that are less fragile, by {basis}\n")
+        format!("  fragility: the share of the samples that are less fragile, by {basis}\n")
     });
     table(&header, rows) + &meaning
 }

@@ -23,7 +23,7 @@ pub struct CleverDocument<'a, CleverParams: Serialize> {
     pub mean: f64,
     /// Smallest score.
     pub minimum: f64,
-    /// Mean score of the samples that are classified correctly; null where there are none.
+    /// Mean score of the samples that are classified correctly; null if there are none.
     pub mean_of_correct: Option<f64>,
     /// Gradients that were computed.
     pub gradients: usize,
@@ -44,23 +44,23 @@ pub struct CleverSampleDocument {
     pub label: usize,
     /// The class that the network predicts.
     pub class: usize,
-    /// Estimated distance that it can be moved before its class may change; larger is more robust.
+    /// CLEVER score: estimated distance that the sample can move before its class may change; larger is more robust.
     pub score: f64,
     /// The nearest other class.
     pub target: usize,
     /// Margin over that class.
-    pub lead: f64,
+    pub margin: f64,
     /// Estimated Lipschitz constant of the margin.
     pub lipschitz: f64,
     /// The largest gradient norm seen.
     pub largest: f64,
     /// `weibull`, or `maximum` where there was no fit.
     pub estimate: &'static str,
-    /// Shape of the Weibull fit; null where there was none.
+    /// Shape of the Weibull fit; null if there was none.
     pub shape: Option<f64>,
-    /// Kolmogorov-Smirnov distance of the fit; null where there was none.
+    /// Kolmogorov-Smirnov distance of the fit; null if there was none.
     pub distance: Option<f64>,
-    /// Its p value; null where there was no fit.
+    /// Its p value; null if there was no fit.
     pub p_value: Option<f64>,
     /// Wall-clock seconds.
     pub seconds: f64,

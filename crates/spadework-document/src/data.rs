@@ -26,7 +26,7 @@ pub struct DataCheckDocument {
     pub schema: &'static str,
     /// The folder.
     pub folder: String,
-    /// Whether every data set that is there is complete.
+    /// Whether every data set that was found is complete.
     pub passed: bool,
     /// Every data set that was found.
     pub sets: Vec<CheckedSetDocument>,

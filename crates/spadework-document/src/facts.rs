@@ -14,43 +14,43 @@ use crate::score::{IntervalDocument, ReferencesDocument};
 use crate::variants::VariantsDocument;
 use spadework_io::Labels;
 
-/// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
+/// Numbers about a model other than its score; numbers that were not requested or cannot be known are absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FactsDocument {
     /// Shares of samples with their confidence intervals: what a verdict rests on.
     #[serde(default)]
     pub estimates: EstimatesDocument,
-    /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
+    /// Share of the samples whose largest output is that of their label, if the labels are classes of the outputs.
     pub accuracy: Option<f64>,
-    /// How far the score may be off the typical one, where asked for.
+    /// 95 % confidence interval of the SPADE score, from half-samples, if requested.
     pub interval: Option<IntervalDocument>,
-    /// Scores to hold this one against, where asked for.
+    /// Scores to compare with, if requested: the permuted baseline and the identity.
     pub references: Option<ReferencesDocument>,
-    /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
-    pub edge_overlap: Option<f64>,
+    /// Neighborhood overlap: the share of input edges that are output edges too, with the requested k; larger is more robust.
+    pub overlap: Option<f64>,
     /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
     pub agreement: Option<f64>,
     /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
     /// robust.
     pub roughness: Option<f64>,
-    /// The part of the edges that join equal labels, where there are labels.
+    /// Share of the edges that join equal labels, if there are labels.
     pub label_agreement: Option<LabelAgreementDocument>,
-    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
+    /// Margins of the samples, if the outputs have at least two numbers.
     pub margins: Option<MarginsDocument>,
-    /// What the fragility of the samples was made of: `node scores`, `margins and slopes` or `margins, slopes and probes`.
+    /// What the fragility uses: `node scores`, `margins and slopes` or `margins, slopes and probes`.
     pub fragility_basis: Option<String>,
-    /// Indices, where asked for.
+    /// More indices, if requested.
     pub indices: Option<AverageIndices>,
-    /// What perturbed copies of the samples have shown, where asked for.
+    /// Results of the probes, if requested.
     pub probe: Option<ProbeDocument>,
-    /// How far probes have moved the outputs of a regressor, where asked for.
+    /// How far probes changed the outputs of a regressor, if requested.
     pub output_change: Option<OutputChangeDocument>,
-    /// What variants that a program of the user's made have shown, where asked for.
+    /// Results of the variants of `--probe-with`, if requested.
     pub variants: Option<VariantsDocument>,
 }
 
-/// The part of the edges that join equal labels.
+/// Share of the edges that join equal labels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LabelAgreementDocument {
     /// Of the input graph.
@@ -65,9 +65,9 @@ pub struct LabelAgreementDocument {
 pub struct SampleDocument {
     /// The sample, counted from 0.
     pub index: usize,
-    /// Its name, where samples have names.
+    /// Its name, if samples have names.
     pub id: Option<String>,
-    /// Its label, where there are labels.
+    /// Its label, if there are labels.
     pub label: Option<i64>,
 }
 
@@ -80,11 +80,11 @@ pub struct NodeDocument {
     pub sample: SampleDocument,
     /// Its score.
     pub score: f64,
-    /// By how much its class leads, where the outputs have at least two numbers.
+    /// Its margin, if the outputs have at least two numbers.
     pub margin: Option<f64>,
-    /// From 0 to 1: the part of the samples that are less fragile.
+    /// From 0 to 1: the share of the samples that are less fragile.
     pub fragility: Option<f64>,
-    /// The share of its input neighbors that are its output neighbors too; none where it has no input neighbors.
+    /// The share of its input neighbors that are its output neighbors too; absent if it has no input neighbors.
     pub overlap: Option<f64>,
 }
 
@@ -92,7 +92,7 @@ impl FactsDocument {
     /// What a report and labels say by themselves.
     pub(crate) fn new(report: &SpadeReport, labels: Option<&Labels>) -> Result<Self, spadework::Error> {
         Ok(Self {
-            edge_overlap: Some(edge_overlap(&report.graphs)),
+            overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             ..Self::default()
         })
@@ -102,7 +102,7 @@ impl FactsDocument {
     pub(crate) fn set_facts(&mut self, facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
         let overlap = facts.overlap.estimate();
-        self.edge_overlap = Some(overlap.estimate);
+        self.overlap = Some(overlap.estimate);
         self.estimates.accuracy = facts.accuracy.and_then(|part| ShareDocument::of_part(part, overlap.n));
         self.estimates.overlap = Some(overlap.into());
         self.agreement = facts.smoothness.map(|smooth| smooth.agreement);

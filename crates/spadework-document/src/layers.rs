@@ -20,11 +20,11 @@ pub const SCHEMA: &str = "spadework.layers/2";
 pub struct Layer {
     /// Its place among the nodes that depend on the input, from 1.
     pub depth: usize,
-    /// The node's name, or that of its value where it has none.
+    /// The node's name, or the name of its value if it has none.
     pub name: String,
-    /// What the node does.
+    /// Operator of the node.
     pub operator: String,
-    /// The value that it makes.
+    /// The value that it returns.
     pub value: String,
     /// Numbers per sample.
     pub dim: usize,
@@ -45,7 +45,7 @@ pub struct LayersDocument {
     pub settings: SettingsDocument,
     /// The graph of the inputs, the same for all layers.
     pub input_graph: LayersInputGraph,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
     /// Wall-clock seconds.
@@ -62,19 +62,19 @@ pub struct LayerDocument {
     /// λ_1 of its activations against the inputs.
     #[serialize_always]
     pub model_score: Option<f64>,
-    /// Descending.
+    /// Eigenvalues, descending.
     pub eigenvalues: Vec<f64>,
     /// Relative residuals of the eigenpairs.
     pub residuals: Vec<f64>,
-    /// Where the score lies for certain, or nearly.
+    /// Numerical bounds of the score.
     pub enclosure: Option<EnclosureDocument>,
     /// Edges of the graph of its activations.
     pub output_edges: Option<usize>,
-    /// Components with the neighbours asked for.
+    /// Components with the requested neighbors.
     pub components_found: Option<usize>,
     /// Bridges added to the graph of its activations.
     pub bridges: Option<usize>,
-    /// Of the scoring, without the making of the activations.
+    /// Wall-clock seconds of scoring, without computing the activations.
     pub seconds: Option<f64>,
     /// Why it has no score.
     pub error: Option<String>,

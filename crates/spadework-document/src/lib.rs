@@ -1,6 +1,6 @@
 //! Results as documents: what `--json` prints and a folder of results holds.
 //!
-//! One module per document, plain data for serde with versioned layouts (`spadework.score/2`, …). The fields and their names are
+//! One module per document, plain data for serde with versioned layouts (`spadework.score/3`, …). The fields and their names are
 //! an interface: they change only with the number in the name of the layout. A document says what was asked for
 //! ([`RequestDocument`], from which a result is made again), what was done, what came out, and what a reader must know of it
 //! ([`Note`]). [`stages`] are the documents inside the files between the stages of a score.

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use spadework::scores::Spread;
 use spadework_probe::Margins;
 
-/// By how much a classifier's decisions lead.
+/// Margins of a classifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MarginsDocument {
-    /// `labeled`: the output of a sample's label less the largest other. `predicted`: the largest output less the second.
+    /// `labeled`: the output of a sample's label minus the largest other output. `predicted`: the largest output minus the second largest.
     pub kind: String,
-    /// How they are spread.
+    /// Their distribution.
     #[serde(flatten)]
     pub spread: Spread,
 }

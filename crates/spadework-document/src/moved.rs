@@ -9,7 +9,7 @@ use crate::parts::{SelectionDocument, WrittenDocument};
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.moved/1";
 
-/// The samples that moved most, first.
+/// The samples whose neighbors changed most, first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedDocument {
     /// [`SCHEMA`].
@@ -27,7 +27,7 @@ pub struct MovedDocument {
     /// Which samples were selected, as fields of the document itself.
     #[serde(flatten)]
     pub selection: SelectionDocument,
-    /// The same with what is known of each.
+    /// The same samples with their numbers.
     pub nodes: Vec<MovedNodeDocument>,
     /// Seed of a search that is approximate.
     pub seed: u64,
@@ -36,7 +36,7 @@ pub struct MovedDocument {
     pub written: WrittenDocument,
 }
 
-/// A sample and how much of its neighborhood it kept.
+/// A sample and the share of its neighbors that it kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedNodeDocument {
     /// Which sample, as fields of the document itself.

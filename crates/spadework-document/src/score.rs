@@ -27,7 +27,7 @@ use crate::stages::Recipe;
 use crate::stored::{StoredDocument, read_json, schema_in};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.score/2";
+pub const SCHEMA: &str = "spadework.score/3";
 
 /// A scored model.
 #[skip_serializing_none]
@@ -37,16 +37,16 @@ pub struct ScoreDocument {
     pub schema: String,
     /// The model's name: its file, or what was typed for its outputs.
     pub name: Option<String>,
-    /// The model score, as fields of the document itself.
+    /// The SPADE score, as fields of the document itself.
     #[serde(flatten)]
     pub spectrum: SpectrumDocument,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input; 0 where a graph was given.
+    /// Numbers per input; 0 if a graph was given.
     pub input_dim: usize,
-    /// Numbers per output; 0 where a graph was given.
+    /// Numbers per output; 0 if a graph was given.
     pub output_dim: usize,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: NeighborsDocument,
     /// How it was scored, as fields of the document itself.
     #[serde(flatten)]
@@ -58,15 +58,15 @@ pub struct ScoreDocument {
     pub full_spectrum: Option<SketchInfo>,
     /// Both graphs.
     pub graphs: GraphsDocument,
-    /// Numbers beside the score, as fields of the document itself.
+    /// Other numbers about the model, as fields of the document itself.
     #[serde(flatten)]
     pub facts: FactsDocument,
-    /// Mean node score of every label; empty where no labels were given.
+    /// Mean node score of every label; empty if no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub label_pairs: Vec<LabelPairScore>,
-    /// The worst label, where there are labels.
+    /// The worst label, if there are labels.
     pub disparity: Option<Disparity>,
     /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
@@ -75,7 +75,7 @@ pub struct ScoreDocument {
     /// What was scored, as fields of the document itself.
     #[serde(flatten)]
     pub sources: SourcesDocument,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
     /// What it was made from, where it was made stage by stage.
@@ -97,25 +97,25 @@ pub struct CorruptionDocument {
     pub shape: String,
 }
 
-/// Bounds of the model score.
+/// Numerical bounds of the SPADE score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EnclosureDocument {
-    /// Lower end.
+    /// Lower bound.
     pub lower: f64,
-    /// Upper end.
+    /// Upper bound.
     pub upper: f64,
     /// `residual`, `inertia` or `dense`.
     pub method: String,
-    /// Probability with which the upper end holds; 1 where nothing was left to chance.
+    /// Probability that the upper bound holds; 1 if it is proved or computed without randomness.
     pub probability: f64,
 }
 
-/// Neighbours per sample; 0 where both graphs were given.
+/// Neighbors per sample; 0 if both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighborsDocument {
-    /// As asked for.
+    /// As requested.
     pub requested: usize,
-    /// As used; larger where the policy `grow` had to.
+    /// As used; larger if the policy `grow` increased it.
     pub used: usize,
 }
 
@@ -134,29 +134,29 @@ pub struct GraphsDocument {
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
-    /// Number of components of the graph that was scored; 1, but for an input graph that was given in pieces.
+    /// Number of components of the scored graph; 1, except for a disconnected input graph that was given.
     pub components: usize,
     /// How it was connected, as fields of the graph itself.
     #[serde(flatten)]
     pub connection: SideConnection,
-    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
-    /// How its neighbours were searched; none where the graph was given, nor in results from before there was a choice.
+    /// How its neighbors were searched; absent if the graph was given.
     pub search: Option<SearchDocument>,
     /// How it was made of its samples, as fields of the graph itself.
     #[serde(flatten)]
     pub construction: Construction,
 }
 
-/// How neighbours were searched.
+/// How neighbors were searched.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchDocument {
     /// `exact` or `approximate`.
     pub method: String,
-    /// Part of the true neighbours that was found.
+    /// Recall: share of the true neighbors that were found.
     pub recall: f64,
-    /// Rows on which that was measured, where it was.
+    /// Rows on which it was measured, if it was.
     pub measured_rows: Option<usize>,
 }
 
@@ -166,7 +166,7 @@ pub struct SearchDocument {
 pub struct LabelDocument {
     /// The label.
     pub label: i64,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Mean node score.
     pub score: f64,
@@ -180,12 +180,12 @@ pub struct LabelDocument {
     pub survived: Option<usize>,
 }
 
-/// A subsampling interval of the model score.
+/// A confidence interval of the SPADE score, from half-samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct IntervalDocument {
-    /// Lower end.
+    /// Lower end of the interval.
     pub lower: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub upper: f64,
     /// Nominal level.
     pub level: f64,
@@ -193,11 +193,11 @@ pub struct IntervalDocument {
     pub subsample: usize,
     /// Number of subsamples.
     pub repetitions: usize,
-    /// Subsamples that needed more neighbours to be connected.
+    /// Subsamples that needed more neighbors to be connected.
     pub grown: usize,
 }
 
-/// Scores to hold a model score against.
+/// Scores to compare a SPADE score with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReferencesDocument {
     /// The score of a model that returns its input: always 1.
@@ -214,9 +214,9 @@ pub struct DataDocument {
     pub inputs: ArrayDocument,
     /// The outputs.
     pub outputs: ArrayDocument,
-    /// The labels, where they were named.
+    /// The labels, if they were named.
     pub labels: Option<PlaceDocument>,
-    /// The names of the samples, where they were named.
+    /// The names of the samples, if they were named.
     pub ids: Option<PlaceDocument>,
 }
 
@@ -267,15 +267,15 @@ pub struct ModelFileDocument {
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TimingsDocument {
-    /// Neighbours among the inputs.
+    /// Neighbors among the inputs.
     pub neighbors_input_s: f64,
-    /// Neighbours among the outputs.
+    /// Neighbors among the outputs.
     pub neighbors_output_s: f64,
     /// Graphs and their connection.
     pub graphs_s: f64,
     /// Eigenpairs.
     pub eigen_s: f64,
-    /// Upper bound of the model score.
+    /// Upper bound of the SPADE score.
     pub enclosure_s: f64,
     /// Scores.
     pub scores_s: f64,
@@ -441,7 +441,7 @@ impl LabelDocument {
         scores.into_iter().map(named).collect()
     }
 
-    /// Its name, where it has one, its number otherwise.
+    /// Its name, if it has one, its number otherwise.
     pub fn text(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.label.to_string())
     }

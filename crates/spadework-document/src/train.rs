@@ -10,7 +10,7 @@ pub const SCHEMA: &str = "spadework.train/1";
 /// Name and version of the layout of what a run was started with.
 pub const RUN_SCHEMA: &str = "spadework.run/1";
 
-/// A finished run. Parameters and epochs are written as the trainer has them (`spadework-nn`).
+/// A finished training run. Parameters and epochs are those of the trainer (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     /// [`SCHEMA`].
@@ -25,7 +25,7 @@ pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     pub epochs: &'a [Epoch],
 }
 
-/// What a run was started with, so that it can go on: everything but what the checkpoint holds.
+/// What a run was started with, so that it can resume: everything except the content of the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
     /// [`RUN_SCHEMA`].
@@ -53,7 +53,7 @@ pub struct RunDocument {
 pub struct RunData {
     /// The training inputs.
     pub data: String,
-    /// Their labels, where they were named.
+    /// Their labels, if they were named.
     pub labels: Option<String>,
     /// The test inputs.
     pub test: Option<String>,

@@ -39,7 +39,7 @@ pub struct KnownSet {
     pub homepage: &'static str,
     /// Its license.
     pub license: &'static str,
-    /// Its files; none where there are no checksums.
+    /// Its files; empty if there are no checksums.
     pub files: &'static [KnownFile],
 }
 
@@ -49,9 +49,9 @@ pub struct KnownSet {
 pub struct KnownFile {
     /// Its name, unpacked.
     pub name: &'static str,
-    /// Size of what it holds, in bytes.
+    /// Size of its content, in bytes.
     pub bytes: u64,
-    /// SHA-256 checksum of what it holds, in hexadecimal digits.
+    /// SHA-256 checksum of its content, in hexadecimal digits.
     pub sha256: &'static str,
 }
 

@@ -320,7 +320,7 @@ fn what_cannot_be_run_is_named() {
     assert_eq!(refusal("no_rows"), "output `y` must have one row for each of 128 samples, got shape []");
     assert_eq!(
         refusal("missing_external"),
-        "tensor `w1` is kept in the file `gone.bin` beside the model, which cannot be read: No such file or directory (os error 2)"
+        "tensor `w1` is kept in the file `gone.bin` next to the model, which cannot be read: No such file or directory (os error 2)"
     );
     assert!(refusal("outside_external").ends_with("it must lie in the folder of the model"));
     assert_eq!(refusal("no_such_output"), "output `y` does not depend on an input");

@@ -77,7 +77,7 @@ impl Measure {
 
     fn name(self) -> &'static str {
         match self {
-            Self::RobustAccuracy => "estimated accuracy under attack",
+            Self::RobustAccuracy => "estimated robust accuracy",
             Self::Overlap => "neighborhood overlap",
             Self::Score => "SPADE score, smallest first",
         }
@@ -131,13 +131,13 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         let found = model.facts.output_change.as_ref()?;
         Some(Share { value: found.median, range: None })
     };
-    let under_attack = format!("Estimated accuracy under attack{attack}");
+    let under_attack = format!("Estimated robust accuracy{attack}");
     [
-        chart("robust_accuracy", &under_attack, "per cent", &models, &robust),
-        chart("survived", "Survived every probe, an upper bound", "per cent", &models, &survived),
+        chart("robust_accuracy", &under_attack, "percent", &models, &robust),
+        chart("survived", "Survived every probe, an upper bound", "percent", &models, &survived),
         chart("change_of_output", &moved, "standard deviations", &models, &change),
-        chart("accuracy", "Accuracy without attack", "per cent", &models, &accuracy),
-        chart("overlap", "Neighborhood overlap; larger is more robust", "per cent", &models, &overlap),
+        chart("accuracy", "Accuracy without attack", "percent", &models, &accuracy),
+        chart("overlap", "Neighborhood overlap; larger is more robust", "percent", &models, &overlap),
         chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
     ]
     .into_iter()
@@ -275,7 +275,7 @@ fn verdict(document: &CompareDocument) -> String {
     let first = format!("“{}” is the most robust of {} models", best.name, models.len());
     let first = match alike.as_slice() {
         [] => first,
-        names => format!("{first}, and cannot be told apart from {}", names.join(", ")),
+        names => format!("{first}, and cannot be distinguished from {}", names.join(", ")),
     };
     format!(
         "{first}: {} by {}. Last is “{}” with {}.",
@@ -314,7 +314,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
     let doubtful: Vec<String> = doubtful.map(|pair| format!("“{}” and “{}”", pair.a, pair.b)).collect();
     if !doubtful.is_empty() {
         limits.push(format!(
-            "The SPADE scores of {} cannot be told apart by half of the samples.",
+            "The SPADE scores of {} cannot be distinguished by half of the samples.",
             doubtful.join("; ")
         ));
     }

@@ -37,7 +37,7 @@ const NUMBERS: [Number; 14] = [
     },
     Number {
         name: "survived",
-        of: |facts| facts.probe.as_ref().map(|probe| TableCell::share(probe.held)),
+        of: |facts| facts.probe.as_ref().map(|probe| TableCell::share(probe.survived)),
         evidence: "An upper bound of what the strongest attack of this size leaves.",
         ranks: true,
     },
@@ -61,7 +61,7 @@ const NUMBERS: [Number; 14] = [
     },
     Number {
         name: "neighborhood overlap",
-        of: |facts| facts.edge_overlap.map(TableCell::share),
+        of: |facts| facts.overlap.map(TableCell::share),
         evidence: "Larger is more robust: between different networks it follows larger attacks more closely than the SPADE score.",
         ranks: true,
     },
@@ -261,7 +261,7 @@ impl ProbeStory {
             grouped(*probes),
             grouped(*evaluations as usize),
             attack(&probe.probe),
-            percent(probe.held),
+            percent(probe.survived),
             counted(*changed, "sample"),
             if *changed == 1 { "s" } else { "" },
         );
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn only_what_is_known_is_told() {
-        let facts = FactsDocument { edge_overlap: Some(0.25), ..FactsDocument::default() };
+        let facts = FactsDocument { overlap: Some(0.25), ..FactsDocument::default() };
         let table = numbers_table(&facts);
         assert_eq!(table.rows.len(), 1);
         assert_eq!([&table.rows[0][0].text, &table.rows[0][1].text], ["neighborhood overlap", "25.0 %"]);

@@ -453,7 +453,7 @@ fn label_charts(labels: &[LabelDocument]) -> Vec<Chart> {
     let survived = shares(labels, LabelDocument::survived_share);
     let right = shares(labels, LabelDocument::accuracy);
     let chart =
-        |name, title, rows: Vec<Estimate>| intervals(name, title, "per cent, with 95 % intervals", &rows);
+        |name, title, rows: Vec<Estimate>| intervals(name, title, "percent, with 95 % intervals", &rows);
     let survived =
         survived.map(|rows| chart("label_survived", "Samples that survive every probe, by label", rows));
     let right = right.map(|rows| chart("label_accuracy", "Accuracy by label", rows));

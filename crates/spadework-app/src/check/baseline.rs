@@ -99,7 +99,7 @@ fn corruption_of(document: &ScoreDocument) -> String {
 
 /// How the model was probed.
 fn probe_of(document: &ScoreDocument) -> Option<String> {
-    document.facts.probe.as_ref().map(|probe| format!("{} with {} copies", probe.probe, probe.probes))
+    document.facts.probe.as_ref().map(|probe| format!("{} with {} probes", probe.probe, probe.probes))
 }
 
 /// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had

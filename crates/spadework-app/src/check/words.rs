@@ -50,7 +50,7 @@ pub(super) fn new_failures(document: &CheckDocument) -> Option<String> {
         return None;
     }
     let names: Vec<String> = document.new_failures.iter().map(|index| format!("#{index}")).collect();
-    Some(format!("Held by the baseline and lost now, most fragile first: {}", names.join(" ")))
+    Some(format!("Correct for the baseline and not for this model, most fragile first: {}", names.join(" ")))
 }
 
 /// What a gate is about.

@@ -29,12 +29,12 @@ fn list_to_text() -> String {
     );
     for set in &KNOWN_SETS {
         text.push_str(&format!(
-            "\n{}\n  --inputs {}\n  {} images of {}, {} classes; {}\n  {}\n  licence: {}\n",
+            "\n{}\n  --inputs {}\n  {} images of {}, {} classes; {}\n  {}\n  license: {}\n",
             set.title, set.argument, set.samples, set.shape, set.classes, set.size, set.homepage, set.license
         ));
     }
     text.push_str(
-        "\nImages of your own (PNG, JPEG; one size), a folder a class\n  --inputs images:DIR\n\n\
+        "\nImages of your own (PNG, JPEG; one size), one folder per class\n  --inputs images:DIR\n\n\
          `spadework data DIR` checks the files in a folder.\n",
     );
     text

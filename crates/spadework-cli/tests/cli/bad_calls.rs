@@ -28,11 +28,11 @@ fn options_without_effect_are_refused() {
     let run = |call: &str, option: &str| {
         scene.run(&format!("{call} --inputs x.npy --outputs y.npy")).refuses(2, &[option]);
     };
-    run("embed --certify", "--certify is no option of `spadework embed`");
-    run("embed --sketch-error 0.2", "--sketch-error is no option");
-    run("embed -r 3", "--eigenpairs is no option");
-    run("sweep --sketch-error 0.2", "--sketch-error is no option");
-    run("distortion --certify", "--certify is no option");
+    run("embed --certify", "--certify is not an option of `spadework embed`");
+    run("embed --sketch-error 0.2", "--sketch-error is not an option");
+    run("embed -r 3", "--eigenpairs is not an option");
+    run("sweep --sketch-error 0.2", "--sketch-error is not an option");
+    run("distortion --certify", "--certify is not an option");
     run("distortion --sketch-error 0.2", "needs --eigenpairs all or --all-edges");
     for command in ["score", "select", "check --max-score 9", "compare"] {
         run(&format!("{command} --sketch-error 0.1"), "--sketch-error is the error of a sketch");

@@ -24,9 +24,9 @@ pub struct GraphStage {
     pub stage: String,
     /// What they were made from.
     pub made_from: Recipe,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: NeighborsDocument,
-    /// The parameters asked for; those of later stages are not used.
+    /// The parameters requested; those of later stages are not used.
     pub request: RequestDocument,
     /// The input side.
     pub input: SideFacts,
@@ -44,7 +44,7 @@ pub struct GraphStage {
 /// What it took to make one graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SideFacts {
-    /// Numbers per sample; 0 where a graph was given.
+    /// Numbers per sample; 0 if a graph was given.
     pub dim: usize,
     /// How it was connected.
     #[serde(flatten)]
@@ -52,20 +52,20 @@ pub struct SideFacts {
     /// How it was made of its samples.
     #[serde(flatten)]
     pub construction: Construction,
-    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
-    /// How many of the true neighbours were found where that was measured; all where it is missing.
+    /// How many of the true neighbors were found where that was measured; all where it is missing.
     pub recall: Option<RecallFacts>,
 }
 
-/// What an approximate search found of the true neighbours of some rows.
+/// What an approximate search found of the true neighbors of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallFacts {
     /// Rows that were compared.
     pub rows: usize,
-    /// True neighbours found.
+    /// True neighbors found.
     pub found: usize,
-    /// True neighbours.
+    /// True neighbors.
     pub of: usize,
 }
 

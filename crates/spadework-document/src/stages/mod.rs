@@ -53,14 +53,14 @@ impl Recipe {
     }
 }
 
-/// One thing in which a stage that is there differs from the one asked for.
+/// One thing in which a stage that is there differs from the one requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What differs.
     pub name: String,
     /// What the file was made with.
     pub was: String,
-    /// What was asked for.
+    /// What was requested.
     pub wanted: String,
 }
 

@@ -41,7 +41,7 @@ pub struct Connection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SideConnection {
-    /// Components with the neighbors asked for.
+    /// Components with the requested neighbors.
     pub components_found: usize,
     /// Edges that the policy `bridge` added.
     pub bridges: usize,

@@ -116,11 +116,11 @@ impl SketchParams {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SketchInfo {
-    /// Rows of the random projection; none where every number was computed by solves.
+    /// Rows of the random projection; absent if every number was computed by solves.
     pub rows: Option<usize>,
     /// Relative error of every number.
     pub error: f64,
-    /// Probability with which all of them keep it; 1 where nothing was left to chance.
+    /// Probability that all of them are within this error; 1 if nothing is random.
     pub probability: f64,
 }
 

@@ -21,7 +21,7 @@ use crate::scaling::scaled;
 /// Accuracy of the solves; an error of κ·10⁻¹⁰ is left.
 const SOLVE: CgParams = CgParams { tolerance: 1e-5, max_iterations: 1000 };
 
-/// An estimate and what chance leaves open.
+/// An estimate with its standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Estimate {

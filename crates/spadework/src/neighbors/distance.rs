@@ -183,17 +183,17 @@ fn integer_largest_modulus(a: &[u8], b: &[u8]) -> u8 {
 /// summation and with it the last bits.
 pub(crate) const LANES: usize = 8;
 
-/// ‖a − b‖² in double precision.
+/// ‖a − b‖² in double precision, of rows that may be kept in different precisions.
 ///
 /// Differences, squares and sums are rounded one by one in a fixed order (no fused multiply-add), so the value does not
 /// depend on the machine.
 #[inline(always)]
-pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
+pub(crate) fn squared_distance<A: Element, B: Element>(a: &[A], b: &[B]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
     let mut lanes = [0.0_f64; LANES];
     let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for (a, b) in a_chunks.iter().zip(b_chunks) {
-        add_squares(&mut lanes, a.map(T::to_f64), b.map(T::to_f64));
+        add_squares(&mut lanes, a.map(A::to_f64), b.map(B::to_f64));
     }
     // A square of zero changes no sum, and whole chunks are what vectorises.
     add_squares(&mut lanes, padded(a_rest), padded(b_rest));

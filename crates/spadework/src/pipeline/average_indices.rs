@@ -32,10 +32,10 @@ pub struct AverageIndices {
     pub edges: usize,
     /// Distortion γ of these edges by hops: hops at the output, since there is one at the input.
     pub geodesic: Spread,
-    /// Distortion γ of these edges by effective resistance; none where the input graph was given in several pieces.
+    /// Distortion γ of these edges by effective resistance; absent if a disconnected input graph was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resistance: Option<Spread>,
-    /// Trustworthiness and continuity; none where a side was given as a graph, or k is half the number of samples or more.
+    /// Trustworthiness and continuity; absent if a side was given as a graph, or if k is half the number of samples or more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighborhoods: Option<Neighborhoods>,
 }

@@ -135,10 +135,10 @@ pub struct Construction {
     /// Principal components the samples were projected to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<usize>,
-    /// The share of the variance that they hold.
+    /// Share of the variance that they explain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explained: Option<f64>,
-    /// Gaussian weights that were raised to the least there is.
+    /// Gaussian weights that were raised to the smallest allowed weight.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub weights_raised: usize,
     /// What a sparsified graph was made of, and how well it stands for it.

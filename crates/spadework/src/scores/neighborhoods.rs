@@ -26,9 +26,9 @@ use crate::samples::{PairedSamples, Samples};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Neighborhoods {
-    /// How near the neighbors at the output have been at the input.
+    /// How near the output neighbors are at the input.
     pub trustworthiness: f64,
-    /// How near the neighbors at the input are at the output.
+    /// How near the input neighbors are at the output.
     pub continuity: f64,
     /// Samples whose neighbors were ranked.
     pub rows: usize,

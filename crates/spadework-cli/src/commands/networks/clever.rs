@@ -92,7 +92,7 @@ fn sample_document(index: usize, label: usize, score: &CleverScore, batches: usi
         class: score.class,
         score: weakest.score,
         target: weakest.target,
-        lead: weakest.lead,
+        margin: weakest.margin,
         lipschitz: weakest.lipschitz,
         largest: weakest.largest,
         estimate: if fitted.is_some() { "weibull" } else { "maximum" },
@@ -139,7 +139,7 @@ fn table(scores: &[CleverSampleDocument]) -> String {
         "class",
         "score",
         "target",
-        "lead",
+        "margin",
         "lipschitz",
         "largest",
         "estimate",
@@ -155,7 +155,7 @@ fn table(scores: &[CleverSampleDocument]) -> String {
             &sample.class,
             &sample.score,
             &sample.target,
-            &sample.lead,
+            &sample.margin,
             &sample.lipschitz,
             &sample.largest,
             &sample.estimate,
@@ -199,7 +199,7 @@ fn text(document: &CleverDocument<'_, CleverParams>) -> String {
         rows,
     ));
     text.push_str(&format!(
-        "\ntime  {:.2} s, {:.2} s a sample, {} gradients\n",
+        "\ntime  {:.2} s, {:.2} s per sample, {} gradients\n",
         document.seconds,
         document.seconds / samples as f64,
         document.gradients

@@ -40,8 +40,8 @@ fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failu
     let run = run_of(args)?;
     let mut params = params(args)?;
     if folder.join(CHECKPOINT_FILE).exists() {
-        let message = format!("{}: holds a run already", folder.display());
-        return Err(Failure::usage(message).with_hint("go on with it by --resume DIR, or give another --out"));
+        let message = format!("{}: already contains a run", folder.display());
+        return Err(Failure::usage(message).with_hint("continue it with --resume DIR, or pass another --out"));
     }
     let data = load(&run.examples.data)?;
     let network = network(&run, &data, args.seed)?;
@@ -122,7 +122,10 @@ fn train(
     })?;
     if ending == Ending::Stopped {
         save(&trainer)?;
-        console.note(&format!("stopped and saved; `spadework train --resume {}` goes on", folder.display()));
+        console.note(&format!(
+            "stopped and saved; continue with `spadework train --resume {}`",
+            folder.display()
+        ));
         return Err(Failure::usage("stopped"));
     }
     let network = trainer.network();
@@ -159,19 +162,18 @@ impl Inputs {
         network: &Network,
         compute: &Compute,
     ) -> Result<Self, Failure> {
-        let examples = first(
-            examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, network)?,
-            run.examples.limit,
-        );
+        let takes = (network.input_shape(), network.outputs());
+        let examples =
+            first(examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, takes)?, run.examples.limit);
         let test = match &run.examples.test {
             Some(argument) => {
                 let (data, labels) = (load(argument)?, run.examples.test_labels.as_deref());
-                Some(examples_of(&data, labels, "give them with --test-labels", network)?)
+                Some(examples_of(&data, labels, "give them with --test-labels", takes)?)
             }
             None => None,
         };
         let frozen = |path: &Option<PathBuf>| -> Result<Option<Frozen>, Failure> {
-            path.as_ref().map(|path| Ok(Frozen::new(&Network::load(path)?, compute))).transpose()
+            path.as_ref().map(|path| Ok(Frozen::load(path, compute)?)).transpose()
         };
         let node_scores = match &run.guides.node_scores {
             Some(argument) => Some(one_each(argument, examples.len())?.into_iter().map(f64::from).collect()),
@@ -288,7 +290,7 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     let used = |option: &str, given: bool, mixed: bool| {
         let useless = given && (if mixed { !method.is_mixed() } else { method == Method::Standard });
         if useless {
-            Err(Failure::usage(format!("{option} is of no use to --method {method}")))
+            Err(Failure::usage(format!("{option} has no effect with --method {method}")))
         } else {
             Ok(())
         }
@@ -299,7 +301,9 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     used("--rescore", args.rescore.is_some(), true)?;
     let guided = args.node_scores.is_some() || args.scorer.is_some();
     if guided && method != Method::Spade {
-        return Err(Failure::usage(format!("--node-scores and --scorer are of no use to --method {method}")));
+        return Err(Failure::usage(format!(
+            "--node-scores and --scorer have no effect with --method {method}"
+        )));
     }
     let epsilon = if method == Method::Standard { 0.0 } else { needed("--eps", args.eps)? };
     let small_epsilon = if method.is_mixed() { needed("--small-eps", args.small_eps)? } else { 0.0 };

@@ -29,7 +29,7 @@ fn to_text(staged: &StagedEigenpairs) -> String {
     let document = &staged.document;
     let values: Vec<String> = document.spectrum.eigenvalues.iter().map(|value| number(*value)).collect();
     format!(
-        "model score   {}   (larger is less robust)\nenclosure     {}\neigenvalues   {}\neigenpairs    in {}\n",
+        "SPADE score   {}   (larger is less robust)\nbounds        {}\neigenvalues   {}\neigenpairs    in {}\n",
         values[0],
         interval(document.spectrum.enclosure.lower, document.spectrum.enclosure.upper),
         values.join("  "),
