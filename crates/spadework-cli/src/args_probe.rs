@@ -17,11 +17,11 @@ pub(crate) struct ProbeArgs {
     /// A norm, a radius and, after another colon, a kind: search (the default) lets every copy learn from those before, by signs of ever
     /// smaller blocks of numbers in linf and by an estimate of the gradient in l2; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
     /// lowest frequencies. Needs --model. Copies stay between 0 and 1 where all inputs do, and between the least and the
-    /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 801,000 times for 1000
-    /// samples and the 800 copies of a search, less where samples are lost early or do not change any more; 9,000 times for noise.
+    /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 257,000 times for 1000
+    /// samples and the 256 copies of a search, less where samples are lost early or do not change any more; 9,000 times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
-    /// With --probe: copies of a sample, at most [default: 800 of a search, 8 of noise]
+    /// With --probe: copies of a sample, at most [default: 256 of a search, 8 of noise]
     #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
     /// With --probe: samples that are probed, drawn by the seed where there are more

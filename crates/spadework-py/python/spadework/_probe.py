@@ -145,7 +145,7 @@ def probe(
     labels : array-like of shape (n,), optional
         The class of every sample as the position of its output. Samples that are wrong are then not held.
     probes : int, optional
-        Copies of a sample, at most; by default 800 of a search, 8 of noise, 100 by ``perturb``.
+        Copies of a sample, at most; by default 256 of a search, 8 of noise, 100 by ``perturb``.
     samples : int, default=1000
         Samples that are probed, drawn by the seed where there are more.
     precision : float, optional
