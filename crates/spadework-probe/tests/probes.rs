@@ -162,7 +162,7 @@ fn a_search_ends_where_its_estimate_is_precise_enough() {
         Samples::from_f32(21, WIDE, [values, vec![-1.0, 1.0], vec![0.0; WIDE - 2]].concat()).unwrap();
     let search = params("linf:0.1").with_probes(1600);
     let whole = probe_model(&inputs, model, &search, &Silent).unwrap();
-    let early = probe_model(&inputs, model, &search.clone().with_precision(Some(0.9)), &Silent).unwrap();
+    let early = probe_model(&inputs, model, &search.clone().with_precision(Some(0.9999)), &Silent).unwrap();
     assert_eq!(early.evaluations, 21 * (1 + 64));
     assert!(whole.evaluations > 21 * 400, "{}", whole.evaluations);
     for probed in [&whole, &early] {
