@@ -17,11 +17,11 @@ pub(crate) struct ProbeArgs {
     /// A norm, a radius and, after another colon, a kind: search (the default) lets every probe learn from the previous ones, by signs of ever
     /// smaller blocks of numbers in linf and by an estimate of the gradient in l2; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
     /// lowest frequencies. Needs --model. Probes stay between 0 and 1 if all inputs do, and otherwise between the smallest and
-    /// the largest number of the inputs. The model is run once per probe and sample: up to 801,000 times for 1000
-    /// samples and the 800 probes of a search, fewer if samples break early or stop changing; 9,000 times for noise.
+    /// the largest number of the inputs. The model is run once per probe and sample: up to 257,000 times for 1000
+    /// samples and the 256 probes of a search, fewer if samples break early or stop changing; 9,000 times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
-    /// With --probe: probes per sample, at most [default: 800 for search, 8 for noise]
+    /// With --probe: probes per sample, at most [default: 256 for search, 8 for noise]
     #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
     /// With --probe: number of samples to probe, drawn by the seed if there are more

@@ -33,9 +33,9 @@ fn a_larger_radius_leaves_less_of_the_margins() {
 fn the_document_says_what_was_done_and_what_it_cost() {
     let scene = Scene::with_network();
     let search = probed(&scene, "linf:0.1 --probe-samples 50 --seed 3");
-    assert_eq!((&search["probe"], &search["probes"]), (&"linf:0.1:search".into(), &800.into()));
+    assert_eq!((&search["probe"], &search["probes"]), (&"linf:0.1:search".into(), &256.into()));
     assert_eq!((&search["samples"], &search["seed"]), (&50.into(), &3.into()));
-    assert!(search["evaluations"].as_u64().unwrap() <= 50 * 801);
+    assert!(search["evaluations"].as_u64().unwrap() <= 50 * 257);
     assert!(search.get("margin_ratio").is_none() && search.get("accuracy").is_none());
     let estimate = &search["estimate"];
     assert_eq!((&estimate["estimate"], &estimate["n"]), (&search["robust_accuracy"], &50.into()));

@@ -145,7 +145,7 @@ def probe(
     labels : array-like of shape (n,), optional
         The class of every sample as the position of its output. Samples that are wrong then do not count as survived.
     probes : int, optional
-        Probes per sample, at most; by default 800 for a search, 8 for noise, 100 with ``perturb``.
+        Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``.
     samples : int, default=1000
         Number of samples to probe, drawn by the seed if there are more.
     precision : float, optional
