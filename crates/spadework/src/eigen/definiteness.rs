@@ -16,7 +16,7 @@
 use faer::Mat;
 use faer::linalg::solvers::{DenseSolveCore, Llt};
 
-use super::enclosure::{Deflated, gaussian_pair};
+use super::deflated::{Deflated, gaussian_pair};
 use crate::error::Result;
 use crate::laplacian::panel::{Panel, Square, WIDTH, add_products, center, dots, gram, scale_add, zeros};
 use crate::monitor::{Monitor, check_cancelled};

@@ -24,15 +24,14 @@
 //! other half is that of the test.
 
 use faer::Mat;
-use rand::{Rng, RngExt};
 
+use super::deflated::Deflated;
 use super::symmetric::symmetric_eigen;
 use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs, definiteness, dense};
 use crate::error::{Error, Result};
-use crate::laplacian::panel::{Panel, WIDTH, center, dots, scale_add, zeros};
-use crate::laplacian::{CgParams, Laplacian};
+use crate::laplacian::Laplacian;
+use crate::laplacian::panel::{Panel, WIDTH, dots, scale_add, zeros};
 use crate::monitor::{Monitor, check_cancelled};
-use crate::random::{Purpose, stream};
 
 /// Probability with which the probable upper end may fail.
 const FAILURE: f64 = 1e-6;
@@ -46,10 +45,7 @@ const INVARIANT: f64 = 1e-5;
 const NOISE: f64 = 1e-6;
 /// The iteration stops when further steps cannot lower the upper end by more than this part of it.
 const NEGLIGIBLE_GAIN: f64 = 1e-9;
-/// What the first μ that is tried may add to the upper end, compared with the best μ: this part of λ_1, or of what even that adds.
-const ADDED: (f64, f64) = (2e-11, 0.1);
-/// Accuracy of the solves inside the iteration, and what that may change in ξ with room to spare: μ need not be sharp.
-const SOLVE: CgParams = CgParams { tolerance: 1e-7, max_iterations: 500 };
+/// What the accuracy of the solves may change in ξ, with room to spare: μ need not be sharp.
 const SOLVE_SLACK: f64 = 1e-4;
 /// The first μ that is tried is tested this part lower, which covers the rounding of the test with room to spare.
 const TEST_SLACK: f64 = 1e-4;
@@ -169,7 +165,7 @@ fn upper_end_by_lanczos(
     monitor: &dyn Monitor,
 ) -> Result<f64> {
     let mut lanczos = Lanczos::start(deflated, seed)?;
-    let nodes = deflated.problem.nodes();
+    let nodes = deflated.problem().nodes();
     let mut upper = f64::INFINITY;
     for step in 1..=MOST_STEPS {
         check_cancelled(monitor)?;
@@ -204,121 +200,6 @@ fn before_the_fact(nodes: usize, steps: usize, ritz: f64) -> f64 {
     if epsilon < 1.0 { ritz / (1.0 - epsilon) } else { f64::INFINITY }
 }
 
-/// L_Y⁺L_X on the L_Y-orthogonal complement of the Ritz vectors.
-pub(super) struct Deflated<'p, 'g> {
-    problem: &'p EigenProblem<'g>,
-    /// Value, absolute residual and vector of every Ritz pair, largest value first.
-    ritz: Vec<(f64, f64, &'p [f64])>,
-    /// L_Y v of each.
-    products: Vec<Vec<f64>>,
-}
-
-impl<'p, 'g> Deflated<'p, 'g> {
-    pub(super) fn new(problem: &'p EigenProblem<'g>, pairs: &'p GeneralizedEigenpairs) -> Self {
-        let wanted = pairs
-            .values
-            .iter()
-            .zip(&pairs.residuals)
-            .zip(&pairs.vectors)
-            .map(|((&value, residual), vector)| (value, residual * value, vector.as_slice()));
-        let guards = pairs.guards.iter().map(|pair| (pair.value, pair.residual, pair.vector.as_slice()));
-        let ritz: Vec<_> = wanted.chain(guards).collect();
-        let products = ritz.iter().map(|(_, _, vector)| problem.output().apply(vector)).collect();
-        Self { problem, ritz, products }
-    }
-
-    pub(super) fn problem(&self) -> &'p EigenProblem<'g> {
-        self.problem
-    }
-
-    /// L_Y v of every Ritz vector.
-    pub(super) fn products(&self) -> &[Vec<f64>] {
-        &self.products
-    }
-
-    /// The smallest Ritz value: the complement can hardly be below it.
-    fn least_value(&self) -> f64 {
-        self.ritz.iter().map(|&(value, ..)| value).fold(f64::INFINITY, f64::min)
-    }
-
-    /// The largest bound of the complement that adds next to nothing to the upper end ([`ADDED`]), by bisection: the upper end
-    /// grows with the bound.
-    fn largest_harmless_bound(&self) -> f64 {
-        /// More halvings than numbers have digits.
-        const HALVINGS: usize = 60;
-        let (least, largest) = (self.least_value(), self.ritz[0].0);
-        let best = self.add_back(least);
-        let goal = best + (ADDED.0 * largest).max(ADDED.1 * (best - largest));
-        let (mut harmless, mut harmful) = (least, 2.0 * largest);
-        for _ in 0..HALVINGS {
-            let middle = 0.5 * (harmless + harmful);
-            if self.add_back(middle) <= goal { harmless = middle } else { harmful = middle }
-        }
-        harmless
-    }
-
-    /// The bound of λ_1 from a bound of the complement: the largest eigenvalue of [[θ, ρ], [ρ, μ]], last to first.
-    fn add_back(&self, complement: f64) -> f64 {
-        self.ritz.iter().rev().fold(complement, |bound, &(value, residual, _)| {
-            let half = 0.5 * (value - bound);
-            0.5 * (value + bound) + half.hypot(residual)
-        })
-    }
-
-    /// Takes the Ritz vectors and the constant off a panel.
-    fn project(&self, x: &mut Panel) {
-        center(x);
-        for ((_, _, vector), product) in self.ritz.iter().zip(&self.products) {
-            let mut overlap = [0.0; WIDTH];
-            for (row, product) in x.iter().zip(product) {
-                for lane in 0..WIDTH {
-                    overlap[lane] += row[lane] * product;
-                }
-            }
-            for (row, vector) in x.iter_mut().zip(*vector) {
-                for lane in 0..WIDTH {
-                    row[lane] -= overlap[lane] * vector;
-                }
-            }
-        }
-    }
-
-    fn solve(&self, b: &Panel) -> Result<Panel> {
-        let (mut x, info) = self.problem.solver.solve_panel(b, &SOLVE);
-        info.check("a solve with the output Laplacian", &SOLVE)?;
-        self.project(&mut x);
-        Ok(x)
-    }
-
-    /// A start uniform in direction: L_Y⁺Eᵀg.
-    fn random_start(&self, seed: u64) -> Result<Panel> {
-        // Another stream than the eigenpairs' start: the check must not share their luck.
-        self.solve(&random_flows(self.problem.output(), &mut stream(seed, Purpose::Enclosure)))
-    }
-}
-
-/// Eᵀg: a Gaussian number on every edge, flowing from one end to the other.
-fn random_flows(output: &Laplacian<'_>, rng: &mut impl Rng) -> Panel {
-    let mut flows = zeros(output.nodes());
-    for (p, q, weight) in output.graph().edges() {
-        for pair in 0..WIDTH / 2 {
-            let gaussians = gaussian_pair(rng);
-            for (lane, gaussian) in (2 * pair..).zip(gaussians) {
-                flows[p as usize][lane] += weight.sqrt() * gaussian;
-                flows[q as usize][lane] -= weight.sqrt() * gaussian;
-            }
-        }
-    }
-    flows
-}
-
-/// Two independent standard normal numbers (Box and Muller 1958).
-pub(super) fn gaussian_pair(rng: &mut impl Rng) -> [f64; 2] {
-    let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
-    let (sin, cos) = (std::f64::consts::TAU * rng.random::<f64>()).sin_cos();
-    [radius * cos, radius * sin]
-}
-
 /// Four Lanczos iterations side by side, in the L_Y inner product.
 struct Lanczos<'d, 'p, 'g> {
     deflated: &'d Deflated<'p, 'g>,
@@ -336,7 +217,7 @@ struct Lanczos<'d, 'p, 'g> {
 impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
     fn start(deflated: &'d Deflated<'p, 'g>, seed: u64) -> Result<Self> {
         let mut current = deflated.random_start(seed)?;
-        let norms = output_norms(deflated.problem.output(), &current);
+        let norms = output_norms(deflated.problem().output(), &current);
         let rows = current.len();
         scale_add(&mut current, norms.map(reciprocal), &zeros(rows), [0.0; WIDTH]);
         let previous = zeros(rows);
@@ -354,7 +235,7 @@ impl<'d, 'p, 'g> Lanczos<'d, 'p, 'g> {
     /// One step: w = L_Y⁺L_X x, made orthogonal to the last two vectors. Orthogonality to earlier ones fades, which
     /// repeats Ritz values but invents none.
     fn step(&mut self) -> Result<()> {
-        let problem = self.deflated.problem;
+        let problem = self.deflated.problem();
         let mut product = zeros(self.current.len());
         problem.input().apply_panel(&self.current, &mut product);
         let diagonal = dots(&self.current, &product);

@@ -3,6 +3,7 @@
 mod certificate;
 mod davidson;
 mod definiteness;
+mod deflated;
 mod dense;
 mod enclosure;
 mod modes;
