@@ -217,7 +217,7 @@ def our_scores(args, path, index, norm, radius, settings):
 
     untargeted = score()
     targeted = [score("--target", target) for target in range(10) if target != untargeted["class"]]
-    return min(min(found["lead"] / found["largest"], radius) for found in targeted), untargeted["score"]
+    return min(min(found["margin"] / found["largest"], radius) for found in targeted), untargeted["score"]
 
 
 def check_clever(args):

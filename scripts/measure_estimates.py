@@ -5,8 +5,8 @@ usage: python scripts/measure_estimates.py PATH-OF-SPADEWORK FOLDER [--nets NETS
 FOLDER and NETS.csv are those of scripts/measure_validity.py. The networks' accuracy under attack is of the first 500 test images, so these are
 probed, all of them. `--only` chooses networks by their file, `--size` sizes by their column (pgd_small, pgd_mid, pgd_large).
 
-Sources whose networks the constants of the search and of the interval were chosen on are marked `*`; the summary has them apart from the
-others. Prints tables in Markdown; needs NumPy and SciPy.
+The weights of the estimate were fitted to networks of all sources; docs/probes.md has the errors with each source left out of the fit. Prints
+tables in Markdown; needs NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from measure_validity import SIZES, networks
 from scipy.stats import spearmanr
 
 IMAGES = 500
-#: Beginnings of the files that constants were chosen on.
-CHOSEN_ON = ("../models/", "abcrown__", "eran__", "convexadv__")
 
 
 def first_images(folder: Path, data: str) -> tuple[np.ndarray, np.ndarray]:
@@ -74,32 +72,28 @@ def main() -> None:
     chosen, options = parser.parse_known_args()
     nets = chosen.nets or chosen.folder / "nets" / "nets.csv"
     print("| network | size | under attack | estimate | interval | survived | queries |\n| --- | --- | ---: | ---: | --- | ---: | ---: |")
-    found: dict[str, list[tuple[bool, float, dict]]] = {}
+    found: dict[str, list[tuple[float, dict]]] = {}
     for data, sizes in SIZES.items():
         rows = [row for row in networks(nets, data) if re.search(chosen.only, row["file"])]
         with tempfile.TemporaryDirectory() as scratch:
             for name, array in zip(("x.npy", "y.npy"), first_images(chosen.folder, data) if rows else ()):
                 np.save(Path(scratch) / name, array)
             for row in rows:
-                is_chosen = row["file"].startswith(CHOSEN_ON)
                 for column, size in sizes.items():
                     if column not in chosen.size:
                         continue
                     probe = probed(chosen.spadework, Path(scratch), nets.parent / row["file"], f"linf:{size}", options)
                     truth, estimate = float(row[column]), probe["estimate"]
-                    found.setdefault(f"{data} {size}", []).append((is_chosen, truth, probe))
+                    found.setdefault(f"{data} {size}", []).append((truth, probe))
                     print(
-                        f"| {Path(row['file']).stem}{'*' * is_chosen} | {size} | {100 * truth:.1f} | {100 * estimate['estimate']:.1f} | "
-                        f"{100 * estimate['lower']:.1f} to {100 * estimate['upper']:.1f} | {100 * probe['held']:.1f} | {estimate['queries']:.0f} |",
+                        f"| {Path(row['file']).stem} | {size} | {100 * truth:.1f} | {100 * estimate['estimate']:.1f} | "
+                        f"{100 * estimate['lower']:.1f} to {100 * estimate['upper']:.1f} | {100 * probe['survived']:.1f} | {estimate['queries']:.0f} |",
                         flush=True,
                     )
     print("\n| networks | number | mean error | worst | bias | ρ | covered | width | queries |\n| --- |" + " ---: |" * 8)
     for place, rows in found.items():
-        summarize(f"{place}, chosen on", [(truth, probe) for is_chosen, truth, probe in rows if is_chosen])
-        summarize(f"{place}, others", [(truth, probe) for is_chosen, truth, probe in rows if not is_chosen])
-    everything = [row for rows in found.values() for row in rows]
-    summarize("all, chosen on", [(truth, probe) for is_chosen, truth, probe in everything if is_chosen])
-    summarize("all, others", [(truth, probe) for is_chosen, truth, probe in everything if not is_chosen])
+        summarize(place, rows)
+    summarize("all", [row for rows in found.values() for row in rows])
 
 
 if __name__ == "__main__":

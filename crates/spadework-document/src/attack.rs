@@ -34,7 +34,7 @@ pub struct AttackDocument<'a> {
     pub epsilon: [f32; 2],
     /// Gradient steps per start; 0 of `square`.
     pub steps: usize,
-    /// Length of a step; null where it follows from the size and the steps.
+    /// Length of a step; null if it follows from the size and the steps.
     pub step_size: Option<f32>,
     /// Number of starts.
     pub restarts: usize,
@@ -44,7 +44,7 @@ pub struct AttackDocument<'a> {
     pub targets: usize,
     /// Queries per sample of `square` and `auto`, at most; 0 of other attacks.
     pub queries: usize,
-    /// Seed.
+    /// Seed of everything random.
     pub seed: u64,
     /// Wall-clock seconds.
     pub seconds: f64,

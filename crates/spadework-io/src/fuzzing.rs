@@ -8,6 +8,7 @@ use crate::formats::{
 };
 use crate::graph_file::EdgeList;
 use crate::image_size::ImageSize;
+use crate::sparse_file;
 use crate::table::Table;
 
 /// Reads bytes as a NumPy file.
@@ -86,6 +87,13 @@ pub fn graph_npz(bytes: &[u8]) {
 /// Reads bytes as a PETSc matrix.
 pub fn graph_petsc(bytes: &[u8]) {
     check_graph(|edges| graph_petsc::parse(bytes, edges));
+}
+
+/// Reads bytes as samples in a SciPy matrix.
+pub fn sparse(bytes: &[u8]) {
+    if let Ok(rows) = sparse_file::parse(bytes, "fuzz") {
+        assert!(rows.entries() <= bytes.len() << 12, "no more entries than packed bytes can hold");
+    }
 }
 
 fn check_graph(read: impl Fn(&mut EdgeList<'_>) -> Result<()>) {

@@ -1,9 +1,5 @@
 //! Samples that are probed together, and what is found of each.
 
-/// A sample changes no more where the last three quarters of its copies have taken less than this part of what is left: chosen
-/// so that hardly any of those would have been lost later (`docs/probes.md`).
-pub(crate) const STABLE: f64 = 1.0 / 8.0;
-
 /// What the probes of one sample have shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
@@ -20,8 +16,8 @@ pub struct ProbedSample {
     pub scatter: Option<Scatter>,
     /// What the last three quarters of the copies of a search have taken from the margin; none of random copies.
     pub late_loss: Option<f64>,
-    /// What an attack is expected to take beyond that; none of random copies.
-    pub further_loss: Option<f64>,
+    /// The chance that the strongest attack of this size leaves its class, after a search; none of random probes.
+    pub chance: Option<f64>,
 }
 
 /// A perturbed copy that takes its class from a sample.
@@ -55,24 +51,24 @@ impl ProbedSample {
     /// All of it as numbers, with NaN for what there is not.
     pub(crate) fn numbers(&self) -> [f64; Self::NUMBERS] {
         let scatter = self.scatter.map_or([f64::NAN; 2], |scatter| [scatter.change, scatter.kept]);
-        let losses = [self.late_loss, self.further_loss].map(|loss| loss.unwrap_or(f64::NAN));
+        let searched = [self.late_loss, self.chance].map(|number| number.unwrap_or(f64::NAN));
         let [change, kept] = scatter;
-        let [late, further] = losses;
-        [self.index as f64, self.class as f64, self.margin, self.lowest, change, kept, late, further]
+        let [late, chance] = searched;
+        [self.index as f64, self.class as f64, self.margin, self.lowest, change, kept, late, chance]
     }
 
     /// Samples from their numbers.
     pub(crate) fn of_numbers(numbers: &[f64]) -> Vec<Self> {
         let some = |number: f64| Some(number).filter(|number| !number.is_nan());
         let sample =
-            |&[index, class, margin, lowest, change, kept, late, further]: &[f64; Self::NUMBERS]| Self {
+            |&[index, class, margin, lowest, change, kept, late, chance]: &[f64; Self::NUMBERS]| Self {
                 index: index as usize,
                 class: class as usize,
                 margin,
                 lowest,
                 scatter: some(change).map(|change| Scatter { change, kept }),
                 late_loss: some(late),
-                further_loss: some(further),
+                chance: some(chance),
             };
         numbers.as_chunks().0.iter().map(sample).collect()
     }
@@ -82,15 +78,9 @@ impl ProbedSample {
         self.lowest > 0.0
     }
 
-    /// Whether the class would hold if what an attack is expected to take beyond the search were taken as well. None of random copies.
+    /// Whether the strongest attack of this size more likely than not leaves its class; none of random probes.
     pub fn resists(&self) -> Option<bool> {
-        self.resists_times(1.0)
-    }
-
-    /// The same if it took so many times as much. A sample whose margin hardly changes any more is expected to resist in any case.
-    pub(crate) fn resists_times(&self, times: f64) -> Option<bool> {
-        let loss = (times * self.further_loss?).min(self.late_loss? / STABLE);
-        Some(self.holds() && self.lowest > loss)
+        self.chance.map(|chance| chance >= 0.5)
     }
 
     /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
@@ -135,7 +125,7 @@ impl Batch {
             lowest: self.margins[at],
             scatter: None,
             late_loss: None,
-            further_loss: None,
+            chance: None,
         };
         (0..self.len()).map(sample).collect()
     }

@@ -36,11 +36,6 @@ impl BlockTree {
         Self { grid, blocks }
     }
 
-    /// Number of blocks of all sizes.
-    pub(crate) fn len(&self) -> usize {
-        self.blocks.len()
-    }
-
     /// The largest blocks, one per channel.
     pub(crate) fn roots(&self) -> std::ops::Range<usize> {
         0..self.grid.channels

@@ -1,75 +1,51 @@
-//! The loop of every search: copies of all samples that are left go through the model together, round after round.
+//! The loop of every search: probes of all samples that are left go through the model together, round after round.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::batch::{Batch, ProbedSample, STABLE};
+use crate::batch::{Batch, ProbedSample};
 use crate::black_box::{BlackBox, RunRows};
+use crate::chances::{Resisting, chance, is_stable};
 use crate::error::Error;
-use crate::resisting::Resisting;
+use crate::kind::ProbeNorm;
 
-/// The search of one sample, whose copies learn from each other.
+/// The search of one sample, whose probes learn from each other.
 pub(crate) trait SampleSearch: Send {
-    /// What the copies of a round have in common.
+    /// What the probes of a round have in common.
     type Round: Sync;
 
-    /// The next copy.
+    /// The next probe.
     fn copy(&mut self, round: &Self::Round) -> Vec<f32>;
 
-    /// Takes in the margin of that copy.
+    /// Takes in the margin of that probe.
     fn learn(&mut self, margin: f64, round: &Self::Round);
 }
 
-/// Copies before which no sample is left out as stable.
-const LEAST_COPIES: usize = 64;
-/// Copies before which a search does not end as precise: with fewer, intervals have covered too little (`docs/probes.md`).
-const LEAST_PRECISE: usize = 200;
-/// Copies after which a search of four times as many is expected to take as much again as its last three quarters have; with fewer it
-/// takes more, in proportion.
-const ENOUGH_COPIES: usize = 400;
+/// Probes after which a search first takes stock; then after twice as many, and so on.
+const FIRST_STOCK: usize = 64;
 
 /// How long a search goes on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effort {
-    /// Copies of a sample, at most.
+    /// Probes of a sample, at most.
     pub(crate) probes: usize,
     /// The search of all samples ends where what is open about the share that resists is at most this.
     pub(crate) precision: Option<f64>,
-    /// Copies that try every block of numbers once.
-    pub(crate) blocks: usize,
+    /// In which norm.
+    pub(crate) norm: ProbeNorm,
 }
 
 impl Effort {
-    pub(crate) fn new(probes: usize, precision: Option<f64>) -> Self {
-        Self { probes, precision, blocks: ENOUGH_COPIES }
-    }
-
-    /// The same for a search that has tried everything after so many copies.
-    #[must_use]
-    pub(crate) fn over(self, blocks: usize) -> Self {
-        Self { blocks, ..self }
-    }
-
-    /// After how many copies a search may end: an eighth, a quarter and half of them, and all.
-    fn ends(&self) -> impl Iterator<Item = usize> {
-        let probes = self.probes;
-        [8, 4, 2]
-            .into_iter()
-            .map(move |part| probes / part)
-            .filter(|&end| end >= LEAST_COPIES)
-            .chain([probes])
-    }
-
-    /// What an attack is expected to take beyond a search that ends after so many copies, in losses of their last three quarters.
-    fn further(&self, copies: usize) -> f64 {
-        (self.blocks.min(ENOUGH_COPIES) as f64 / copies as f64).max(1.0)
+    /// After how many probes stock is taken, all of them last.
+    fn stocks(&self) -> Vec<usize> {
+        let doubled = std::iter::successors(Some(FIRST_STOCK), |stock| Some(2 * stock));
+        doubled.take_while(|&stock| stock < self.probes).chain([self.probes]).collect()
     }
 }
 
-/// Searches with a copy of every sample per round. A sample whose margin is gone, or hardly changes any more, needs no more of them; it is
-/// left out, which changes no other sample. What the last three quarters of its copies have taken is kept: it says what more of them
-/// would take.
+/// Searches with a probe of every sample per round. From time to time it takes stock: a sample that is lost, or whose margin hardly
+/// changes any more, needs no more probes. Leaving it out changes no other sample.
 pub(crate) fn descend<E: From<Error>, M: RunRows<E>, S: SampleSearch>(
     batch: &Batch,
     searches: Vec<S>,
@@ -86,10 +62,10 @@ pub(crate) fn descend<E: From<Error>, M: RunRows<E>, S: SampleSearch>(
             model.skip_round::<E>()?;
             continue;
         }
-        let copies: Vec<Vec<f32>> = left.par_iter_mut().map(|(_, search)| search.copy(&round)).collect();
+        let probes: Vec<Vec<f32>> = left.par_iter_mut().map(|(_, search)| search.copy(&round)).collect();
         let classes: Vec<usize> = left.iter().map(|(at, _)| batch.classes[*at]).collect();
         let samples: Vec<usize> = left.iter().map(|(at, _)| batch.indices[*at]).collect();
-        let margins = model.margins(copies.concat(), batch.dim, &classes, &samples)?;
+        let margins = model.margins(probes.concat(), batch.dim, &classes, &samples)?;
         left.par_iter_mut().zip(&margins).for_each(|((_, search), &margin)| search.learn(margin, &round));
         for ((at, _), margin) in left.iter().zip(margins) {
             progress.take(*at, margin);
@@ -102,17 +78,21 @@ pub(crate) fn descend<E: From<Error>, M: RunRows<E>, S: SampleSearch>(
 /// What was found of every sample, and which of them are still searched.
 struct Progress {
     found: Vec<ProbedSample>,
+    /// Numbers per sample.
+    dim: usize,
+    stocks: Vec<usize>,
     effort: Effort,
-    /// The smallest margins after a quarter of the copies of every end that is still to come.
+    /// The smallest margins after a quarter of the probes of every stock that is still to come.
     at_quarter: BTreeMap<usize, Vec<f64>>,
 }
 
 impl Progress {
     fn new(batch: &Batch, effort: Effort) -> Self {
-        Self { found: batch.unprobed(), effort, at_quarter: BTreeMap::new() }
+        let (found, stocks) = (batch.unprobed(), effort.stocks());
+        Self { found, dim: batch.dim, stocks, effort, at_quarter: BTreeMap::new() }
     }
 
-    /// Lost samples need no more copies, and neither do those whose search has ended.
+    /// Lost samples need no more probes, and neither do those whose search has ended.
     fn is_open(&self, at: usize) -> bool {
         self.found[at].lowest > 0.0 && self.found[at].late_loss.is_none()
     }
@@ -122,42 +102,55 @@ impl Progress {
         *lowest = lowest.min(margin);
     }
 
-    /// Takes stock after so many copies.
+    /// Takes stock after so many probes, where it is time to.
     fn after(&mut self, made: usize) {
-        if self.effort.ends().any(|end| end / 4 == made) {
+        if self.stocks.iter().any(|stock| stock / 4 == made) {
             self.at_quarter.insert(made, self.found.iter().map(|sample| sample.lowest).collect());
         }
-        if !self.effort.ends().any(|end| end == made) {
+        if !self.stocks.contains(&made) {
             return;
         }
         let before = self.at_quarter.remove(&(made / 4)).expect("a quarter comes before the whole");
-        let ended = self.ended(&before, made);
-        let is_last = made == self.effort.probes || self.is_precise(&ended, made);
+        let ended: Vec<ProbedSample> =
+            self.found.iter().zip(before).map(|(sample, before)| self.ended(sample, before, made)).collect();
+        let is_last = self.stocks.last() == Some(&made) || self.is_precise(&ended);
         for (sample, ended) in self.found.iter_mut().zip(ended) {
-            let is_stable = ended.lowest > 0.0 && ended.late_loss <= Some(STABLE * ended.lowest);
-            if is_last || is_stable {
+            if is_last || is_stable(&ended) {
                 *sample = ended;
             }
         }
     }
 
-    /// The samples as they are if the search ends here; `before` are their margins after a quarter of the copies.
-    fn ended(&self, before: &[f64], made: usize) -> Vec<ProbedSample> {
-        let further = self.effort.further(made);
-        let ended = |(sample, before): (&ProbedSample, &f64)| {
-            let loss = before - sample.lowest;
-            match sample.late_loss {
-                Some(_) => *sample,
-                None => ProbedSample { late_loss: Some(loss), further_loss: Some(further * loss), ..*sample },
-            }
-        };
-        self.found.iter().zip(before).map(ended).collect()
+    /// A sample as it is if its search ends here; `before` is its margin after a quarter of the probes.
+    fn ended(&self, sample: &ProbedSample, before: f64, made: usize) -> ProbedSample {
+        if sample.late_loss.is_some() {
+            return *sample;
+        }
+        let late_loss = before - sample.lowest;
+        let numbers_per_probe = self.dim as f64 / made as f64;
+        let chance =
+            if sample.holds() { chance(sample, late_loss, numbers_per_probe, self.effort.norm) } else { 0.0 };
+        ProbedSample { late_loss: Some(late_loss), chance: Some(chance), ..*sample }
     }
 
-    /// Whether the share that resists is known as precisely as was asked for, as far as more copies could tell.
-    fn is_precise(&self, ended: &[ProbedSample], made: usize) -> bool {
-        let Some(precision) = self.effort.precision.filter(|_| made >= LEAST_PRECISE) else { return false };
+    /// Whether the share that resists is known as precisely as was asked for, as far as more probes could tell.
+    fn is_precise(&self, ended: &[ProbedSample]) -> bool {
         let resisting = Resisting::of(ended.iter());
-        resisting.is_some_and(|resisting| resisting.open_share(ended.len()) <= precision)
+        self.effort
+            .precision
+            .zip(resisting)
+            .is_some_and(|(precision, resisting)| resisting.open_share(ended.len()) <= precision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stock_is_taken_after_twice_as_many_probes_each() {
+        let stocks = |probes| Effort { probes, precision: None, norm: ProbeNorm::Linf }.stocks();
+        assert_eq!((stocks(400), stocks(256)), (vec![64, 128, 256, 400], vec![64, 128, 256]));
+        assert_eq!((stocks(64), stocks(1)), (vec![64], vec![1]));
     }
 }

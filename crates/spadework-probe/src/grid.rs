@@ -97,13 +97,6 @@ impl Grid {
         })
     }
 
-    /// Number of blocks of all sides that [`NestedBlocks`] goes through before it begins again.
-    pub(crate) fn nested_blocks(&self) -> usize {
-        let halves = std::iter::successors(Some(self.side()), |&side| (side > 1).then(|| side.div_ceil(2)));
-        let count = |side: usize| self.height.div_ceil(side) * self.width.div_ceil(side);
-        halves.map(|side| self.channels * count(side)).sum()
-    }
-
     /// The places of a block's numbers.
     pub(crate) fn places(&self, block: &PixelBlock) -> impl Iterator<Item = usize> {
         let channel = block.channel;
@@ -175,6 +168,6 @@ mod tests {
         assert!(sizes[1..5].iter().all(|&size| size >= 3) && sizes[1..5].contains(&4));
         assert!(sizes[5..21].iter().all(|&size| size <= 2));
         assert!(sizes[21..70].iter().all(|&size| size == 1));
-        assert_eq!((sizes[70], grid.nested_blocks()), (7, 70));
+        assert_eq!(sizes[70], 7);
     }
 }

@@ -90,10 +90,10 @@ impl Probe {
         self.kind
     }
 
-    /// Copies of a sample that are enough for this kind, where nobody says how many: 8 at random, 800 of a search.
+    /// Copies of a sample that are enough for this kind, where nobody says how many: 8 at random, 256 of a search.
     pub fn usual_count(&self) -> usize {
         match self.kind {
-            ProbeKind::Search => 800,
+            ProbeKind::Search => 256,
             ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => 8,
         }
     }

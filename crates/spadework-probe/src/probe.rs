@@ -23,8 +23,9 @@ use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
-use crate::black_box::{BlackBox, RunRows};
+use crate::black_box::{BlackBox, RunRows, at_least_two};
 use crate::block_tree::BlockTree;
+use crate::chances::Resisting;
 use crate::copies::{Copies, MOST_COPIES, Range};
 use crate::descent::Effort;
 use crate::directions::Directions;
@@ -34,7 +35,6 @@ use crate::intervals::Estimated;
 use crate::journal::Journal;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
-use crate::resisting::Resisting;
 use crate::search::Search;
 
 /// The stage in which perturbed copies go through the model.
@@ -182,7 +182,7 @@ pub struct ProbeSummary {
     pub accuracy: Option<f64>,
     /// The part of the probed samples that are right (of any class, without labels) and hold against every copy: an upper
     /// bound of the accuracy under the strongest attack of this size, on these samples.
-    pub held: f64,
+    pub survived: f64,
     /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
     /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
@@ -202,7 +202,8 @@ pub struct ProbeOutcome {
     pub index: usize,
     /// Whether it is right (of any class, without labels) and keeps its class on every copy.
     pub survived: bool,
-    /// Whether it is right and would hold if the search went on; none of random copies.
+    /// Whether it is among those that are expected to resist the strongest attack, as many as the estimate says, of the largest chances; none
+    /// of random probes.
     pub robust: Option<bool>,
 }
 
@@ -242,7 +243,7 @@ impl Probed {
         let share = |part: f64| part / self.samples.len() as f64;
         let counted =
             |is: fn(&ProbedSample) -> bool| share(samples.iter().filter(|sample| is(sample)).count() as f64);
-        let resisting = if self.samples.iter().all(|sample| sample.late_loss.is_some()) {
+        let resisting = if self.samples.iter().all(|sample| sample.chance.is_some()) {
             Resisting::of(samples.iter().copied())
         } else {
             None
@@ -251,7 +252,7 @@ impl Probed {
         let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
         Ok(ProbeSummary {
             accuracy: is_labeled.then(|| counted(|_| true)),
-            held: counted(ProbedSample::holds),
+            survived: counted(ProbedSample::holds),
             robust_accuracy: estimated.map(|estimated| estimated.estimate),
             estimated,
             stability: share(samples.iter().map(|sample| sample.stability()).sum()),
@@ -264,14 +265,17 @@ impl Probed {
     /// # Errors
     /// When there is not one label per input.
     pub fn outcomes(&self, labels: Option<&[i64]>) -> Result<Vec<ProbeOutcome>, CoreError> {
-        let mut right = self.right(labels)?.samples.into_iter().map(|sample| sample.index).peekable();
-        let outcome = |sample: &ProbedSample| {
-            let is_right = right.next_if_eq(&sample.index).is_some();
-            ProbeOutcome {
-                index: sample.index,
-                survived: is_right && sample.holds(),
-                robust: sample.resists().map(|resists| is_right && resists),
-            }
+        let right = self.right(labels)?.samples;
+        let robust: Option<BTreeSet<usize>> = Resisting::of(right.iter().copied()).map(|resisting| {
+            let mut ranked = right.clone();
+            ranked.sort_by(|a, b| b.chance.unwrap_or(0.0).total_cmp(&a.chance.unwrap_or(0.0)));
+            ranked.iter().take(resisting.expected()).map(|sample| sample.index).collect()
+        });
+        let right: BTreeSet<usize> = right.iter().map(|sample| sample.index).collect();
+        let outcome = |sample: &ProbedSample| ProbeOutcome {
+            index: sample.index,
+            survived: right.contains(&sample.index) && sample.holds(),
+            robust: robust.as_ref().map(|robust| robust.contains(&sample.index)),
         };
         Ok(self.samples.iter().map(outcome).collect())
     }
@@ -388,7 +392,7 @@ fn probe_chosen<E: From<Error>, M: RunRows<E>>(
     }
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
-    let effort = Effort::new(params.probes, params.precision);
+    let effort = Effort { probes: params.probes, precision: params.precision, norm: params.probe.norm() };
     let mut samples = ProbedSample::of_numbers(&model.take_up());
     let left = chosen.get(samples.len()..).unwrap_or_default();
     for indices in in_batches(left, inputs.dim()) {
@@ -429,7 +433,7 @@ impl CleanOutputs {
     ) -> Result<Self, E> {
         let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
         for indices in in_batches(samples, inputs.dim()) {
-            let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
+            let outputs = at_least_two(model.outputs(gathered(inputs, indices), inputs.dim())?)?;
             let classes = predictions(&outputs);
             clean.dim = outputs.dim();
             clean.margins.extend(leads_of(&outputs, classes.iter().copied()));

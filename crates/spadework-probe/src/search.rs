@@ -40,13 +40,12 @@ impl Search {
                 let mut rng = stream(copies.seed, Purpose::ProbeOrder);
                 // The first copy turns nothing round.
                 let turns = std::iter::once(None).chain(NestedBlocks::new(copies.grid, &mut rng).map(Some));
-                let effort = effort.over(copies.grid.nested_blocks());
                 descend(batch, CornerSearch::all(batch, copies), turns, effort, model)
             }
             Search::Ball { tree, directions } => {
                 let ball = Ball { tree, radius: copies.probe.radius(), range: copies.range };
                 let searches = BallSearch::all(batch, &ball, directions);
-                descend(batch, searches, std::iter::repeat(()), effort.over(tree.len()), model)
+                descend(batch, searches, std::iter::repeat(()), effort, model)
             }
         }
     }

@@ -112,8 +112,8 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
                 .map_or_else(String::new, |part| format!("It classifies {} correctly. ", percent(part)));
             format!(
                 "{right}{} ({}) survive random {leaves}. An attack looks for the worst change, and leaves fewer.",
-                percent(probe.held),
-                share_range(probe.held, probe.samples)
+                percent(probe.survived),
+                share_range(probe.survived, probe.samples)
             )
         }
     }
@@ -131,10 +131,10 @@ fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
         limits.push(format!(
             "{} survived every probe: no attack of this kind and size leaves more than that. The estimate says what a stronger \
              search would leave.",
-            percent(probe.held)
+            percent(probe.survived)
         ));
     }
-    limits.push("It holds for this kind and size of change, on samples like these.".to_owned());
+    limits.push("This is true for this kind and size of change, on samples like these.".to_owned());
     limits
 }
 
@@ -161,13 +161,13 @@ fn limits_of_changes(change: &OutputChangeDocument) -> Vec<String> {
             short(change.spread)
         ),
         "Each change is the largest that the search found: an attack can move the predictions at least as far.".to_owned(),
-        "It holds for this kind and size of change, on samples like these.".to_owned(),
+        "This is true for this kind and size of change, on samples like these.".to_owned(),
     ]
 }
 
 fn unprobed(document: &ScoreDocument) -> String {
     let facts = &document.facts;
-    let overlap = facts.edge_overlap.map(|part| {
+    let overlap = facts.overlap.map(|part| {
         format!("{} of the neighbors at the input are still neighbors at the output", percent(part))
     });
     let accuracy = facts.accuracy.map(|part| {
@@ -190,7 +190,7 @@ fn unprobed(document: &ScoreDocument) -> String {
 
 fn limits_without_probes(document: &ScoreDocument) -> Vec<String> {
     let mut limits = Vec::new();
-    if document.facts.edge_overlap.is_some() {
+    if document.facts.overlap.is_some() {
         limits.push(
             "Overlap compares models on the same samples with the same k: more overlap goes with more robustness. One value by \
              itself says little."
@@ -217,7 +217,7 @@ pub(crate) fn headlines(document: &ScoreDocument, permuted: Option<f64>) -> Vec<
         let note = format!("of {} classified correctly", counted(document.samples, "sample"));
         lines.insert(0, share("accuracy".to_owned(), accuracy, document.samples, note));
     }
-    if let Some(overlap) = facts.edge_overlap {
+    if let Some(overlap) = facts.overlap {
         let interval = facts.estimates.overlap.map(|share| (share.lower, share.upper));
         lines.push(Headline {
             is_minor: facts.probe.is_some() || facts.output_change.is_some(),
@@ -236,7 +236,7 @@ fn of_probe(probe: &ProbeDocument) -> Vec<Headline> {
     let name = attack_name(&probe.probe);
     let survived = share(
         format!("survived every probe, {name}"),
-        probe.held,
+        probe.survived,
         probe.samples,
         "an upper bound of the accuracy under attack".to_owned(),
     );
@@ -281,7 +281,7 @@ fn spade_score(
         value: short(document.spectrum.model_score),
         range: range.unwrap_or_default(),
         bar: String::new(),
-        note: format!("larger stretches the data more; passing the inputs on scores 1{baseline}"),
+        note: format!("larger stretches the data more; the identity scores 1{baseline}"),
         is_minor,
     }
 }

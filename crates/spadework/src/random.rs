@@ -72,6 +72,8 @@ purposes! {
     RandomEdges: one(9),
     /// Directions from which a search finds principal axes.
     Axes: one(10),
+    /// Start vectors of the test whether eigenvalues are missing.
+    Definiteness: one(11),
     /// Half-samples of a confidence interval, one stream per repetition.
     Subsamples: many(32),
     /// Random vectors of a trace, one stream per four vectors.

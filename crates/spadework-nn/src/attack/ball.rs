@@ -13,16 +13,14 @@ use crate::{Error, Result};
 
 /// How the size of a perturbation is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Norm {
     /// The sum of magnitudes; CLEVER scores only.
-    #[serde(rename = "l1")]
     L1,
     /// The root of the sum of squares.
-    #[serde(rename = "l2")]
     L2,
     /// The largest magnitude.
     #[default]
-    #[serde(rename = "linf")]
     Linf,
 }
 

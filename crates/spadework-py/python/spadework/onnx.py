@@ -161,7 +161,7 @@ def predict(
     Raises
     ------
     ValueError
-        When the file is no model, its operators are not known, the samples do not fit, or an output is not finite.
+        When the file is not a model, its operators are not known, the samples do not fit, or an output is not finite.
     """
     names = [output_name] if isinstance(output_name, str) else list(output_name or ())
     fed = feed(

@@ -7,6 +7,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::distance::{LANES, add_squared_differences, folded};
 use super::{Element, squared_by};
 use crate::kernels::arch;
 use crate::samples::{Norm, Samples, Values};
@@ -169,8 +170,61 @@ pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f6
 
 /// [`squared_by`] in the widest registers that there are: long rows take long, and callers that are not compiled for an instruction
 /// set would take several times as long.
-pub(crate) fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
+fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
     arch().dispatch(SquaredBy { norm, a, b })
+}
+
+/// Numbers of a row that are looked at together, of long rows: those of all rows of many pairs stay in the caches.
+const SLICE: usize = 2048;
+
+/// The squared Euclidean distances of some pairs of rows, in the widest registers that there are. Pairs that share a row should follow
+/// each other.
+///
+/// All pairs are looked at slice by slice, so that memory is read once for all of them.
+pub(crate) fn squared_distances_of<R: RowSource>(rows: R, pairs: &[(usize, usize)]) -> Vec<f64> {
+    let mut sums = vec![[0.0; LANES]; pairs.len()];
+    for first in (0..rows.dim()).step_by(SLICE) {
+        let slice = first..rows.dim().min(first + SLICE);
+        arch().dispatch(AddSlices { rows, pairs, slice, sums: &mut sums });
+    }
+    sums.into_iter().map(folded).collect()
+}
+
+/// Adds a slice of every pair to its sums, compiled for each instruction set.
+struct AddSlices<'a, R> {
+    rows: R,
+    pairs: &'a [(usize, usize)],
+    slice: Range<usize>,
+    sums: &'a mut [[f64; LANES]],
+}
+
+impl<R: RowSource> WithSimd for AddSlices<'_, R> {
+    type Output = ();
+
+    /// Loops, which are compiled for the instruction set.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { rows, pairs, slice, sums } = self;
+        let mut converted = None;
+        let mut singles = [0.0_f32; SLICE];
+        for (&(p, q), sums) in pairs.iter().zip(sums) {
+            let (a, b) = (rows.row(p), rows.row(q));
+            let (a, b) = (&a[slice.clone()], &b[slice.clone()]);
+            if !R::Item::HAS_PARTS {
+                add_squared_differences(sums, a, b);
+                continue;
+            }
+            // Bytes become numbers once, not for every other row; single precision holds them.
+            let singles = &mut singles[..a.len()];
+            if converted != Some(p) {
+                for (single, number) in singles.iter_mut().zip(a) {
+                    *single = number.to_f64() as f32;
+                }
+                converted = Some(p);
+            }
+            add_squared_differences(sums, singles, b);
+        }
+    }
 }
 
 struct SquaredBy<'a, T> {

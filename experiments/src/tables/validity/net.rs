@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(known[4..], [(None, 5), (None, 7), (Some(0.75), 80)]);
     }
 
-    /// A number that is none must come back as none, or the part would be made anew by every call.
+    /// A number that is none must come back as none, or every call would compute the part again.
     #[test]
     fn what_is_kept_can_be_read() {
         let mut of_samples = evidence().of_samples;

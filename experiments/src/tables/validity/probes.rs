@@ -96,7 +96,7 @@ impl Plan {
             Ok(Samples::from_f32(rows.len(), model.classes(), outputs)?)
         };
         let probed = probe_model(&images.samples()?, outputs, &self.params, run.monitor())?;
-        let ProbeSummary { held, robust_accuracy, stability, margin_ratio, .. } =
+        let ProbeSummary { survived: held, robust_accuracy, stability, margin_ratio, .. } =
             probed.summary(Some(&images.labels()))?;
         let lowest = probed.samples.iter().map(|sample| sample.lowest).collect();
         let evaluations = probed.evaluations;
