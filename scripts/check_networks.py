@@ -381,9 +381,9 @@ def check_auto(args):
             rows = outcomes(args, path, images, labels, "--norm", norm, "--eps", eps, *options[kind])
             mine = np.array([row["robust"] == "true" for row in rows])
             only_mine, only_theirs = int((left & ~mine).sum()), int((mine & ~left).sum())
-            # A sample that only theirs breaks is a random start; more than a point of them is a weaker attack. Square stops at the
-            # first success where theirs may go back, and both are random searches: two points.
-            allowed = (2 if kind == "square" else 1) * POINT * count
+            # Starts and moves are random, so each breaks some that the other leaves: a point, or twice the standard deviation of the
+            # difference of two counts.
+            allowed = max(POINT * count, 2 * (only_mine + only_theirs) ** 0.5)
             verdict = "ok" if only_theirs - only_mine <= allowed else "WEAKER"
             print(f"{name} {norm} {eps:.4g} {kind}: spadework {mine.mean():.3f}, torchattacks {left.mean():.3f}; broken by one only: "
                   f"{only_mine} and {only_theirs} of {count} {verdict}", flush=True)

@@ -79,6 +79,21 @@ fn from_training_to_clever() {
     let robust_rows = table.lines().filter(|line| line.split(',').nth(4) == Some("true")).count();
     assert_eq!(robust_rows as f64 / 1797.0, robust);
 
+    let words = format!(
+        "attack {JUDGED} --eps 2/20 --limit 100 --attack auto --steps 10 --targets 2 --queries 10 --out attacked"
+    );
+    let auto = scene.json(&format!("{words} --model plain/model.onnx"));
+    let names: Vec<&str> =
+        auto["stages"].as_array().unwrap().iter().map(|stage| stage["attack"].as_str().unwrap()).collect();
+    assert_eq!(names, ["apgd", "apgd-dlr", "apgd-t", "square"]);
+    let by_stages: u64 =
+        auto["stages"].as_array().unwrap().iter().map(|stage| stage["broken"].as_u64().unwrap()).sum();
+    assert_eq!(Some(by_stages), auto["broken"].as_u64());
+    assert_eq!((auto["targets"].as_u64(), auto["queries"].as_u64()), (Some(2), Some(10)));
+    let table = fs::read_to_string(scene.path("attacked/samples.csv")).unwrap();
+    let by_apgd = table.lines().filter(|line| line.split(',').nth(6) == Some("apgd")).count();
+    assert_eq!(Some(by_apgd as u64), auto["stages"][0]["broken"].as_u64());
+
     let clever = scene.json(&format!(
         "clever --model plain {JUDGED} --only 3,5 --radius 2 --batches 20 --points 32 --pool 4 --out judged"
     ));
@@ -182,6 +197,15 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     );
     assert!(attack("--inputs x.npy --eps 0.1").contains("give them with --labels"));
     assert!(attack(&format!("{JUDGED} --eps 0.1 --attack fgsm --steps 5")).contains("fgsm is one step"));
+    let ignored = attack(&format!("{JUDGED} --eps 0.1 --attack square --steps 5"));
+    assert!(
+        ignored.contains("--attack square ignores --steps; it is for pgd, fgsm, apgd, apgd-t, auto"),
+        "{ignored}"
+    );
+    let ignored = attack(&format!("{JUDGED} --eps 0.1 --queries 5"));
+    assert!(ignored.contains("--attack pgd ignores --queries; it is for square, auto"), "{ignored}");
+    let none = attack(&format!("{JUDGED} --eps 0.1 --attack apgd-t --targets 0"));
+    assert!(none.contains("targets must be at least 1, got 0"), "{none}");
     let clever = scene.refused(&format!("clever --model net {JUDGED} --only 1797"));
     assert!(clever.contains("--only must be below the number of samples (1797), got 1797"), "{clever}");
 

@@ -315,7 +315,9 @@ impl Search {
     /// The sample moved by the whole radius in this direction, within the box.
     fn at_the_edge(&self, mut direction: Vec<f32>) -> Vec<f32> {
         let scale = self.radius / (length(direction.iter()) + 1e-12);
-        direction.iter_mut().for_each(|value| *value *= scale);
+        for value in &mut direction {
+            *value *= scale;
+        }
         self.moved_by(&direction)
     }
 }

@@ -68,7 +68,7 @@ impl Outcomes {
     /// Also counts what a search broke, whose smallest margins are these: both are upper bounds of robust accuracy.
     fn and(mut self, lowest: &[f64]) -> Self {
         for ((broken, &right), &lowest) in self.broken.iter_mut().zip(&self.right).zip(lowest) {
-            *broken |= right && lowest < 0.0;
+            *broken |= right && lowest <= 0.0;
         }
         self
     }

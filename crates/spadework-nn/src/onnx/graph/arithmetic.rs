@@ -121,7 +121,9 @@ pub(super) fn reduce(inputs: &mut Inputs<'_>) -> Outcome<Value> {
         _ => (0..floats.rank).collect(),
     };
     let mut shape = floats.shape();
-    axes.iter().for_each(|&axis| shape[axis] = 1);
+    for &axis in &axes {
+        shape[axis] = 1;
+    }
     if inputs.node.integer("keepdims", 1) == 0 {
         let kept = shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
         shape = kept.map(|(_, &extent)| extent).collect();

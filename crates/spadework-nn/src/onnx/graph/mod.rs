@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
             let mut node = node.clone();
             if matches!(node.operator.as_str(), "Softmax" | "LogSoftmax") && self.parsed.gives_output(&node) {
                 // The outputs of a network are the values before it.
-                node.operator = "Identity".to_owned();
+                "Identity".clone_into(&mut node.operator);
             }
             steps.push(Step { node, inputs, outputs, last_used: Vec::new() });
         }

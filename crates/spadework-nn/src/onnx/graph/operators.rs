@@ -119,7 +119,7 @@ pub(super) struct Inputs<'a> {
     values: Vec<Option<Value>>,
 }
 
-impl<'a> Inputs<'a> {
+impl Inputs<'_> {
     pub(super) fn count(&self) -> usize {
         self.values.len()
     }

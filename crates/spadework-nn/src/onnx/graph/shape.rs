@@ -213,14 +213,11 @@ pub(super) fn split(inputs: &mut Inputs<'_>) -> Outcome<Vec<Value>> {
     let floats = inputs.floats(0)?;
     let axis = inputs.axis(inputs.node.integer("axis", 0), floats.rank)?;
     let (extent, parts) = (floats.shape()[axis], inputs.node.outputs.len().max(1));
-    let sizes = match inputs.list(1, "split")? {
-        Some(sizes) => {
-            sizes.iter().map(|&size| usize::try_from(size).ok().filter(|&size| size > 0)).collect()
-        }
-        None => {
-            let size = extent.div_ceil(parts);
-            Some((0..parts).map(|part| size.min(extent.saturating_sub(part * size))).collect())
-        }
+    let sizes = if let Some(sizes) = inputs.list(1, "split")? {
+        sizes.iter().map(|&size| usize::try_from(size).ok().filter(|&size| size > 0)).collect()
+    } else {
+        let size = extent.div_ceil(parts);
+        Some((0..parts).map(|part| size.min(extent.saturating_sub(part * size))).collect())
     };
     let fits = |sizes: &Vec<usize>| sizes.iter().sum::<usize>() == extent && !sizes.contains(&0);
     let sizes = inputs.or_refuse(sizes.filter(fits), &format!("must have parts of {extent} in all"))?;

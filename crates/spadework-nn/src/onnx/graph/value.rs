@@ -14,6 +14,7 @@ pub(super) const AXES: usize = 6;
 /// The most numbers of one value of three samples: beyond, a file asks for memory that no network of ours would need.
 const MOST_NUMBERS: usize = 1 << 31;
 
+#[expect(clippy::large_enum_variant, reason = "most values are floats, and few live at once")]
 #[derive(Debug, Clone)]
 pub(super) enum Value {
     Floats(Floats),
