@@ -8,6 +8,7 @@ use crate::formats::{
 };
 use crate::graph_file::EdgeList;
 use crate::image_size::ImageSize;
+use crate::sparse_file;
 use crate::table::Table;
 
 /// Reads bytes as a NumPy file.
@@ -81,6 +82,13 @@ pub fn graph_mtx(bytes: &[u8]) {
 /// Reads bytes as a SciPy matrix.
 pub fn graph_npz(bytes: &[u8]) {
     check_graph(|edges| graph_npz::parse(bytes, edges));
+}
+
+/// Reads bytes as sparse rows in a SciPy matrix.
+pub fn sparse_npz(bytes: &[u8]) {
+    if let Ok(rows) = sparse_file::parse(bytes, "fuzz") {
+        assert!(rows.len() > 0 && rows.dim() > 0, "sparse rows have an extent");
+    }
 }
 
 /// Reads bytes as a PETSc matrix.

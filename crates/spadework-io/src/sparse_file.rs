@@ -27,7 +27,7 @@ pub fn load_sparse(argument: &str) -> Result<Option<SparseRows>> {
     parse(&file, argument).map(Some)
 }
 
-fn parse(bytes: &[u8], name: &str) -> Result<SparseRows> {
+pub(crate) fn parse(bytes: &[u8], name: &str) -> Result<SparseRows> {
     let mut shape = [0; 2];
     let matrix = Compressed::read(bytes, name, |rows, columns| {
         shape = [rows, columns];

@@ -10,7 +10,7 @@ use spadework_io::fuzzing;
 /// A reader, and fixtures that are valid for it.
 type Reader = (fn(&[u8]), &'static [&'static str]);
 
-const READERS: [Reader; 12] = [
+const READERS: [Reader; 13] = [
     (fuzzing::npy, &["f4_le_C.npy", "i2_be_F.npy", "cube_F.npy", "version3.npy"]),
     (fuzzing::npz, &["stored.npz", "deflated.npz", "single.npz"]),
     (fuzzing::csv, &["comma.csv", "tab_header.tsv", "packed.csv.gz"]),
@@ -29,6 +29,7 @@ const READERS: [Reader; 12] = [
     (fuzzing::graph_mtx, &["graphs/directed.mtx", "graphs/symmetric_pattern.mtx", "graphs/packed.mtx.gz"]),
     (fuzzing::graph_npz, &["graphs/directed.npz", "graphs/undirected.npz", "graphs/whole.npz"]),
     (fuzzing::graph_petsc, &["graphs/directed.petsc"]),
+    (fuzzing::sparse_npz, &["graphs/directed.npz", "graphs/columns.npz", "graphs/refused_wide.npz"]),
 ];
 
 fn fixture(name: &str) -> Vec<u8> {
