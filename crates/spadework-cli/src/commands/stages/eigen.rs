@@ -12,9 +12,9 @@ pub(crate) fn run(args: &EigenArgs) -> Result<(), Failure> {
     let request = EigenStageRequest {
         result: &args.result,
         eigenpairs: args.eigenpairs,
-        solver: args.solver.into(),
-        tolerance: args.tolerance,
-        certainty: if args.certify { Certainty::Certified } else { Certainty::Probable },
+        solver: args.solving.solver.into(),
+        tolerance: args.solving.tolerance,
+        certainty: if args.solving.certify { Certainty::Certified } else { Certainty::Probable },
         seed: args.seed,
         threads: args.threads,
         force: args.replace.force,
