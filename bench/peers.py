@@ -161,7 +161,7 @@ SEARCHES = {
 def knn(peer, x, k, save, queries=None):
     """Where some rows are searched for only, the time of the search, and not that of the index, is scaled up to all."""
     x = np.load(x)
-    # Bytes are pixels, for us as for whoever gives them to a peer: single precision from 0 to 1.
+    # Bytes are pixels, for us as for other programs: single precision from 0 to 1.
     x = np.divide(x, 255, dtype=np.float32) if x.dtype == np.uint8 else np.ascontiguousarray(x, np.float32)
     x = x.reshape(len(x), -1)
     rows = query_rows(len(x), int(queries or len(x)))

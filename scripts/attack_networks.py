@@ -3,7 +3,7 @@
 usage: python scripts/attack_networks.py FOLDER OUT.csv [IMAGES]
 
 FOLDER holds mnist/, cifar10/ and nets/nets.csv, as scripts/measure_validity.py has it. OUT.csv has the same lines with the
-columns pgd_small, pgd_mid and pgd_large made anew: the part of the first IMAGES test images (500) that are right and stay right
+columns pgd_small, pgd_mid and pgd_large computed again: the share of the first IMAGES test images (500) that are right and stay right
 under L∞ attacks of 0.1, 0.2 and 0.3 (MNIST), or of 2/255 and 8/255 (CIFAR-10). Two starts at random points, one with the margin
 and one with the cross-entropy as the loss, 60 steps each, of 0.25, 0.1 and 0.03 times the size for a third of them. Networks
 that were not attacked before are attacked too, with one start of 20 steps. Needs PyTorch and onnx.

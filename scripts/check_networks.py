@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks `spadework attack`, `clever` and the ONNX files of `train` against others' code, on the same weights and images.
 
-    scripts/check_networks.py target/release/spadework DATA [--images 1000] [--only attack|clever|onnx]
+    scripts/check_networks.py target/release/spadework DATA [--images 1000] [--only attack|auto|clever|nets|onnx]
 
-DATA is the folder of SPADEWORK_DATA. Needs jax, foolbox, adversarial-robustness-toolbox, onnx, onnxruntime, numpy and scipy;
-`scripts/test-extended` makes the environment. The networks run in JAX from the ONNX files, or in onnxruntime; nothing of ours
-computes there.
+DATA is the folder of SPADEWORK_DATA. Needs jax, foolbox, adversarial-robustness-toolbox, torch, torchattacks, onnx2torch, onnx,
+onnxruntime, numpy and scipy, as far as a part uses them; `scripts/test-extended` makes the environment. The networks run in JAX or
+PyTorch from the ONNX files, or in onnxruntime; nothing of ours computes there.
 """
 
 import argparse
@@ -217,7 +217,7 @@ def our_scores(args, path, index, norm, radius, settings):
 
     untargeted = score()
     targeted = [score("--target", target) for target in range(10) if target != untargeted["class"]]
-    return min(min(found["lead"] / found["largest"], radius) for found in targeted), untargeted["score"]
+    return min(min(found["margin"] / found["largest"], radius) for found in targeted), untargeted["score"]
 
 
 def check_clever(args):
@@ -294,8 +294,107 @@ def check_onnx(args):
     return bad
 
 
+def session_of(path):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options)
+    return lambda x: session.run(None, {session.get_inputs()[0].name: x})[0]
+
+
+def shared_networks(data):
+    """File and data set of each line of nets/nets.csv."""
+    with open(data / "nets/nets.csv", newline="") as table:
+        return [((data / "nets" / row["file"]).resolve(), row["data"]) for row in csv.DictReader(table)]
+
+
+def outcomes(args, path, images, labels, *options):
+    """The lines of samples.csv of an attack."""
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        np.save(place / "x.npy", images)
+        np.save(place / "y.npy", labels)
+        ours(args.binary, "attack", "--model", path, "--inputs", place / "x.npy", "--labels", place / "y.npy", *options, "--out", place / "out")
+        with open(place / "out/samples.csv", newline="") as table:
+            return list(csv.DictReader(table))
+
+
+def check_nets(args):
+    """Every shared network gives the margins that onnxruntime gives."""
+    bad, reached = [], 0.0
+    images = {"mnist": mnist(args.data, 50), "cifar10": cifar10(args.data, 50)}
+    networks = shared_networks(args.data)
+    for path, name in networks:
+        x, y = images[name]
+        outputs = session_of(path)(x)
+        got = np.array([float(row["margin"]) for row in outcomes(args, path, x, y, "--eps", 0, "--attack", "fgsm")])
+        gap = float(np.abs(got - margins(outputs, y)).max() / np.abs(outputs).max())
+        reached = max(reached, gap)
+        # Sums of single precision in another order, through up to 56 layers.
+        if gap > 1e-5:
+            print(f"{path.name}: margins differ by {gap:.1e} of the largest output DIFFERENT", flush=True)
+            bad.append(path.name)
+    print(f"{len(networks)} networks: margins to {reached:.1e} of the largest output", flush=True)
+    return bad
+
+
+# Network, norm, epsilon: plain, trained against attacks and provably trained ones, with transposes and sigmoids.
+ATTACKED = [
+    ("salman__mnist_MLP_9_100_ADV", "linf", 0.1), ("salman__mnist_MLP_9_100_LPD", "l2", 1.0), ("eran__mnist_relu_5_100", "linf", 0.1),
+    ("eran__mnist_relu_5_100", "l2", 1.0), ("vnncomp20__logsig_200_100_50", "linf", 0.05), ("eran__mnist_convSmall_PGDK", "linf", 0.2),
+    ("abcrown__cifar_conv_small_sigmoid", "linf", 2 / 255), ("abcrown__oval_cifar_base", "l2", 0.25),
+]
+
+
+def check_auto(args):
+    """APGD, its targeted form and Square leave the samples that torchattacks leaves, each alone."""
+    import onnx2torch
+    import torch
+    import torchattacks
+
+    torch.set_num_threads(1)
+    bad = []
+    for name, norm, eps in ATTACKED:
+        path = args.data / f"nets/{name}.onnx"
+        count = min(args.images, 200)
+        images, labels = (cifar10 if "cifar" in name else mnist)(args.data, count)
+        model = onnx2torch.convert(str(path)).eval()
+        x, y = torch.tensor(images), torch.tensor(labels)
+        settings = {"norm": "Linf" if norm == "linf" else "L2", "eps": eps, "seed": 0, "n_restarts": 1}
+        theirs = {
+            "apgd": torchattacks.APGD(model, steps=50, loss="ce", **settings),
+            "apgd-dlr": torchattacks.APGD(model, steps=50, loss="dlr", **settings),
+            "apgd-t": torchattacks.APGDT(model, steps=30, n_classes=10, **settings),
+            "square": torchattacks.Square(model, n_queries=500, loss="margin", **settings),
+        }
+        options = {
+            "apgd": ["--attack", "apgd", "--steps", 50],
+            "apgd-dlr": ["--attack", "apgd", "--loss", "dlr", "--steps", 50],
+            "apgd-t": ["--attack", "apgd-t", "--steps", 30],
+            "square": ["--attack", "square", "--queries", 500],
+        }
+        for kind, attack in theirs.items():
+            moved = attack(x, y)
+            with torch.no_grad():
+                left = ((model(x).argmax(1) == y) & (model(moved).argmax(1) == y)).numpy()
+            rows = outcomes(args, path, images, labels, "--norm", norm, "--eps", eps, *options[kind])
+            mine = np.array([row["robust"] == "true" for row in rows])
+            only_mine, only_theirs = int((left & ~mine).sum()), int((mine & ~left).sum())
+            # A sample that only theirs breaks is a random start; more than a point of them is a weaker attack. Square stops at the
+            # first success where theirs may go back, and both are random searches: two points.
+            allowed = (2 if kind == "square" else 1) * POINT * count
+            verdict = "ok" if only_theirs - only_mine <= allowed else "WEAKER"
+            print(f"{name} {norm} {eps:.4g} {kind}: spadework {mine.mean():.3f}, torchattacks {left.mean():.3f}; broken by one only: "
+                  f"{only_mine} and {only_theirs} of {count} {verdict}", flush=True)
+            bad += [] if verdict == "ok" else [f"{name} {norm} {kind}"]
+    return bad
+
+
 # Each part, and what it needs of the data.
 PARTS = {
+    "nets": (check_nets, ["mnist", "cifar10", "nets"]),
+    "auto": (check_auto, ["mnist", "cifar10", "nets"]),
     "onnx": (check_onnx, ["mnist", "cifar10"]),
     "attack": (check_attacks, ["mnist", "models"]),
     "clever": (check_clever, ["mnist", "models"]),

@@ -187,6 +187,9 @@ def refused():
     write("not_a_number", model([unary("Log")], [flat], [out], []))
     write("random", model([unary("RandomNormalLike")], [flat], [out], []))
     write("bytes", model([helper.make_node("Cast", ["x"], ["y"], "cast", to=FLOAT)], [info("x", ["n", 4], TensorProto.UINT8)], [out], []))
+    # onnxruntime moves these windows to the middle, which the standard does not say.
+    pool = helper.make_node("AveragePool", ["x"], ["y"], "pool", auto_pad="SAME_UPPER", kernel_shape=[1, 1], strides=[3, 3])
+    write("strided_pool", model([pool], [info("x", ["n", 2, 6, 6])], [info("y", ["n", 2, 2, 2])], []))
     mean = helper.make_node("ReduceMean", ["x"], ["middle"], "mean", axes=[0], keepdims=1)
     write("mixes_mean", model([mean, helper.make_node("Sub", ["x", "middle"], ["y"], "off")], [flat], [out], []))
     axis = numpy_helper.from_array(np.array(0, np.int64), "axis")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/schemas/*.json and docs/reference/fields.md from the types of results, or checks with --check that they are up to date.
 
-Results are plain data in crates/spadework-document/src: structs and enums that serde writes, with a comment on every field. This
-script reads their sources, takes types and serde's attributes for a JSON Schema and the comments for its descriptions, and stops
+Results are plain data in crates/spadework-document/src, and numbers that other crates write as they have them: structs and enums
+that serde writes, with a comment on every field. This script reads their sources, takes types and serde's attributes for a JSON Schema and the comments for its descriptions, and stops
 at anything that it does not know. That the schemas are right is proved elsewhere: real results are validated against them
 (crates/spadework-py/tests/test_schemas.py).
 
@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ROOT / "crates" / "spadework-document" / "src"
+CRATES = ROOT / "crates"
+SOURCES = CRATES / "spadework-document" / "src"
 SCHEMAS = ROOT / "docs" / "schemas"
 PAGE = ROOT / "docs" / "reference" / "fields.md"
 # Every document: its module, its type, the constant with the name of its layout, and what prints it.
@@ -157,10 +158,14 @@ HEAD = re.compile(
 )
 
 
+def source_of(module: str) -> Path:
+    """The file of a module of documents, or of one that is named by its path below `crates`."""
+    return (CRATES / module.removeprefix("/") if module.startswith("/") else SOURCES / module).with_suffix(".rs")
+
+
 def types_of(module: str) -> dict[str, Type]:
     """Every type of a module that serde writes."""
-    path = SOURCES / f"{module}.rs"
-    text = path.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests")[0]
+    text = source_of(module).read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests")[0]
     found = {}
     for head in HEAD.finditer(text):
         above = head["above"].splitlines()
@@ -199,12 +204,28 @@ def variant(about: str, rest: str) -> tuple[str, str, Any]:
 
 def imports_of(module: str) -> dict[str, str]:
     """Types of other modules of the crate, by the module they come from."""
-    text = (SOURCES / f"{module}.rs").read_text(encoding="utf-8")
+    text = source_of(module).read_text(encoding="utf-8")
     found = {}
     for source, names in re.findall(r"^use (?:crate|super)::([\w:]*?)(?:::)?(\w+|\{[^}]*\});", text, re.MULTILINE | re.DOTALL):
         for name in re.findall(r"\w+", names):
             found[name] = source.replace("::", "/")
     return found
+
+
+def module_elsewhere(name: str, module: str) -> str | None:
+    """The module of another crate, or of the same one outside the documents, that defines a type."""
+    text = source_of(module).read_text(encoding="utf-8")
+    crates = [crate.replace("_", "-") for crate in re.findall(r"^use (spadework\w*)::[^;]*\b" + name + r"\b", text, re.MULTILINE)]
+    if module.startswith("/"):
+        crates.append(module.split("/")[1])
+    # A parameter of a document that is named like the type that is written in its place.
+    if re.search(rf"\b{name}: Serialize", text):
+        crates.append("spadework-nn")
+    for crate in crates:
+        for path in sorted((CRATES / crate / "src").rglob("*.rs")):
+            if re.search(rf"^pub (?:struct|enum) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+                return "/" + path.relative_to(CRATES).with_suffix("").as_posix()
+    return None
 
 
 class Schema:
@@ -230,6 +251,9 @@ class Schema:
         for candidate in candidates:
             if candidate and (SOURCES / f"{candidate}.rs").exists() and name in self.types(candidate):
                 return self.types(candidate)[name]
+        elsewhere = module_elsewhere(name, module)
+        if elsewhere is not None and name in self.types(elsewhere):
+            return self.types(elsewhere)[name]
         stop(f"{module}.rs: where is {name} defined?")
         raise AssertionError
 
@@ -292,7 +316,7 @@ class Schema:
         alternatives: list[dict[str, Any]] = []
         for each in fields:
             if "flatten" in each.serde:
-                inner = self.find(each.type, owner.module)
+                inner = self.find(re.sub(r"^&(?:'\w+ )?", "", each.type), owner.module)
                 if inner.is_enum:
                     alternatives = self.open_variants(inner)
                 else:

@@ -90,7 +90,7 @@ def main() -> None:
                     found.setdefault(f"{data} {size}", []).append((is_chosen, truth, probe))
                     print(
                         f"| {Path(row['file']).stem}{'*' * is_chosen} | {size} | {100 * truth:.1f} | {100 * estimate['estimate']:.1f} | "
-                        f"{100 * estimate['lower']:.1f} to {100 * estimate['upper']:.1f} | {100 * probe['held']:.1f} | {estimate['queries']:.0f} |",
+                        f"{100 * estimate['lower']:.1f} to {100 * estimate['upper']:.1f} | {100 * probe['survived']:.1f} | {estimate['queries']:.0f} |",
                         flush=True,
                     )
     print("\n| networks | number | mean error | worst | bias | ρ | covered | width | queries |\n| --- |" + " ---: |" * 8)

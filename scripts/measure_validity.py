@@ -27,13 +27,13 @@ SIZES = {
 }
 #: The number of a compared model, with the sign under which more is more robust.
 NUMBERS = {
-    "model score λ_1": lambda model: -model["model_score"],
-    "edge overlap": lambda model: model["edge_overlap"],
+    "SPADE score λ_1": lambda model: -model["model_score"],
+    "neighborhood overlap": lambda model: model["overlap"],
     "agreement": lambda model: model["agreement"],
     "roughness": lambda model: -model["roughness"],
     "accuracy": lambda model: model["accuracy"],
     "robust accuracy, estimated": lambda model: model["probe"]["robust_accuracy"],
-    "held": lambda model: model["probe"]["held"],
+    "survived": lambda model: model["probe"]["survived"],
     "stability": lambda model: model["probe"]["stability"],
     "margin ratio": lambda model: model["probe"]["margin_ratio"],
     "probed graph, −λ_1": lambda model: -model["probe"]["graph"]["model_score"],

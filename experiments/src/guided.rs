@@ -304,7 +304,7 @@ impl Plan {
             ));
         }
         findings.note(
-            "`random` draws as many samples as `spade` chooses, once; the paper draws ε anew for each image. A sample counts \
+            "`random` draws as many samples as `spade` chooses, once; the paper draws ε for each image. A sample counts \
              as broken when any point on the way of an attack is misclassified.",
         );
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spadework::{PairedSamples, Samples, SpadeParams, SpadeReport, evaluate};
 use spadework_io::output::write_bytes;
-use spadework_nn::attack::{AttackParams, AttackReport, Budget, Climb, Norm, attack};
+use spadework_nn::attack::{Apgd, AttackParams, AttackReport, Budget, Climb, Norm, Square, attack};
 use spadework_nn::train::{Checkpoint, Ending, EpochRecord, Guides, TrainParams, Trainer};
 use spadework_nn::{Architecture, Examples, Frozen, Network, Normalization};
 
@@ -166,7 +166,29 @@ impl AttackPlan {
     ) -> Result<AttackReport, Failure> {
         let climb =
             Climb { norm: self.norm, steps: self.steps, step_size: self.step_size, ..Climb::default() };
-        let params = AttackParams { climb, restarts: self.restarts, seed: run.seed(), batch: run.batch() };
+        self.with(run, model, examples, AttackParams::pgd(climb, self.restarts))
+    }
+
+    /// All attacks of `attack --attack auto`, each on what those before it left, with these steps and starts.
+    pub(crate) fn run_auto(
+        &self,
+        run: &Run,
+        model: &Frozen,
+        examples: &Examples,
+    ) -> Result<AttackReport, Failure> {
+        let apgd = Apgd { norm: self.norm, steps: self.steps, restarts: self.restarts, ..Apgd::default() };
+        let square = Square { norm: self.norm, queries: run.size(1000, 20) };
+        self.with(run, model, examples, AttackParams::auto(&apgd, &square))
+    }
+
+    fn with(
+        &self,
+        run: &Run,
+        model: &Frozen,
+        examples: &Examples,
+        params: AttackParams,
+    ) -> Result<AttackReport, Failure> {
+        let params = AttackParams { seed: run.seed(), batch: run.batch(), ..params };
         let budget = Budget::same(self.epsilon, examples.len())?;
         Ok(attack(model, examples, &budget, &params, run.monitor())?)
     }

@@ -57,7 +57,7 @@ impl Cloud {
         }
     }
 
-    /// `count` points, half of each class, class by turns.
+    /// `count` points, half of each class, alternating.
     pub(crate) fn draw(self, count: usize, seed: u64) -> Result<Examples, Failure> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut values = Vec::with_capacity(count * self.dimensions());

@@ -1,4 +1,4 @@
-//! One call of the program: its options, its time, and the parts of an experiment that are kept and taken up again.
+//! One call of the program: its options, its time, and the parts of an experiment that are stored and used again.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File, TryLockError};
@@ -301,7 +301,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // A file that stays is in nobody's way. One that a third call makes anew meanwhile costs that call its work twice at
+        // A file that stays is in nobody's way. One that a third call makes again meanwhile costs that call its work twice at
         // worst: what is kept is written in one go.
         let _ = fs::remove_file(&self.path);
     }
@@ -313,7 +313,7 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// What an earlier call kept. A file that cannot be read is made anew.
+/// What an earlier call stored. A file that cannot be read is made again.
 fn kept<T: DeserializeOwned>(path: &Path, settings: &Value) -> Option<Kept<Value, T>> {
     let kept: Kept<Value, Value> = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
     if kept.settings != *settings {

@@ -62,7 +62,7 @@ fn default_epochs(run: &Run, which: Which) -> usize {
 }
 
 impl Member {
-    /// The network, trained or taken up. `None` where the time is over.
+    /// The network, trained or read from a file. `None` where the time is over.
     pub(crate) fn network(&self, run: &Run, train: &Images) -> Result<Option<Network>, Failure> {
         if !self.distilled {
             return self.recipe(run, train, self.name, None).network(run, Guides::default());

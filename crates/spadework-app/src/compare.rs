@@ -10,13 +10,13 @@ use spadework::threads::with_threads;
 use spadework::{Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
-use spadework_document::probe::OutputChangeDocument;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::ReferencesDocument;
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
 use spadework_probe::{OutputKind, ProbeKind, Probed, SampleFacts};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, SampleColumns, Shown, comparison_charts, comparison_page,
+    ComparedModels, InputArray, Origin, PageSamples, SampleColumns, comparison_charts, comparison_page,
 };
 
 use crate::data::{InputSource, ModelsData};
@@ -30,7 +30,7 @@ use crate::result_folder::{FolderRequest, ResultFolder};
 use crate::resume::Resuming;
 use crate::score::Extras;
 use crate::sides::Inputs;
-use crate::tables::{self, TableFormat};
+use crate::tables::{self, TableFormat, TableOf};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 use crate::{labels, notes, suspicions};
@@ -89,8 +89,7 @@ impl Compared {
 pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<Compared, Failure> {
     let began = Instant::now();
     request.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     let CompareRequest { data, params, .. } = request;
@@ -251,7 +250,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces ({graphs}); {} neighbors connect every graph and are used for all models. {}",
+                "{} neighbors leave graphs disconnected ({graphs}); {} neighbors connect every graph and are used for all models. {}",
                 connection.requested,
                 connection.used,
                 notes::grown_means(connection.requested, connection.used, session)
@@ -260,7 +259,10 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     } else {
         session.note(
             NoteCode::Bridges,
-            format!("bridges join what {} neighbors leave in pieces ({graphs})", connection.requested),
+            format!(
+                "bridges connect the graphs that {} neighbors leave disconnected ({graphs})",
+                connection.requested
+            ),
         );
     }
 }
@@ -286,10 +288,18 @@ fn probe(
         if kind == OutputKind::Numbers {
             return Ok(None);
         }
-        let probes = prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top);
-        probes.map(Some).map_err(|failure| failure.about_model(&model.name))
+        prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top).map(Some)
     };
-    comparison.models.iter().map(probes).collect()
+    of_every_model(comparison, probes)
+}
+
+/// What is found of every model, in the order of the comparison.
+fn of_every_model<T>(
+    comparison: &Comparison,
+    found: impl Fn(&ComparedModel) -> Result<Option<T>, Failure>,
+) -> Result<Vec<Option<T>>, Failure> {
+    let named = |model: &ComparedModel| found(model).map_err(|failure| failure.about_model(&model.name));
+    comparison.models.iter().map(named).collect()
 }
 
 /// How far the outputs of every regressor that is a file can be moved, in the order of the comparison, where asked for.
@@ -305,10 +315,9 @@ fn move_outputs(
             return Ok(None);
         };
         let outputs = &sides.set.models()[model.given].outputs;
-        let found = prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top);
-        found.map(Some).map_err(|failure| failure.about_model(&model.name))
+        prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top).map(Some)
     };
-    comparison.models.iter().map(change).collect()
+    of_every_model(comparison, change)
 }
 
 /// SPADE scores of subsamples, where intervals were asked for: some hundred comparisons of half of the samples.
@@ -381,15 +390,15 @@ fn write_page(
     let models = ComparedModels {
         document: &compared.document,
         comparison: &compared.comparison,
-        labels: compared.labels.as_ref(),
-        inputs: sides.input.samples().map(|samples| InputArray { samples, shape: sides.input.shape() }),
         outputs: &outputs,
         columns: &columns,
-        shown: Shown {
+        samples: PageSamples {
+            labels: compared.labels.as_ref(),
+            inputs: sides.input.samples().map(|samples| InputArray { samples, shape: sides.input.shape() }),
             ids: sides.known.ids.as_deref(),
             columns: sides.input.columns(),
             pictures: request.page.pictures,
-            ..Shown::default()
+            ..PageSamples::default()
         },
     };
     let inputs = sides.input.is_file().then(|| sides.input.name());
@@ -454,67 +463,41 @@ impl Compared {
 }
 
 fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
-    let of = |value: fn(&ModelDocument) -> f64| -> Vec<f64> { document.models.iter().map(value).collect() };
-    let ranks: Vec<i64> = document.models.iter().map(|model| model.rank as i64).collect();
-    let names: Vec<String> = document.models.iter().map(|model| model.name.clone()).collect();
-    let scores = of(|model| model.spectrum.model_score);
-    let lower = of(|model| model.spectrum.enclosure.lower);
-    let upper = of(|model| model.spectrum.enclosure.upper);
-    let accuracies = of(|model| model.facts.accuracy.unwrap_or(f64::NAN));
-    let overlaps = of(|model| model.facts.edge_overlap.unwrap_or(f64::NAN));
-    let interval_lower = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.lower));
-    let interval_upper = of(|model| model.facts.interval.map_or(f64::NAN, |interval| interval.upper));
-    let permuted = of(|model| model.facts.references.map_or(f64::NAN, |references| references.permuted));
-    let robust =
-        of(|model| model.facts.probe.as_ref().and_then(|probe| probe.robust_accuracy).unwrap_or(f64::NAN));
-    let stability = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.stability));
-    let held = of(|model| model.facts.probe.as_ref().map_or(f64::NAN, |probe| probe.held));
-    let end = |value: fn(&ModelDocument) -> Option<f64>| -> Vec<f64> {
-        document.models.iter().map(|model| value(model).unwrap_or(f64::NAN)).collect()
-    };
-    let robust_lower = end(|model| model.facts.estimates.robust_accuracy.map(|share| share.lower));
-    let robust_upper = end(|model| model.facts.estimates.robust_accuracy.map(|share| share.upper));
-    let overlap_lower = end(|model| model.facts.estimates.overlap.map(|share| share.lower));
-    let overlap_upper = end(|model| model.facts.estimates.overlap.map(|share| share.upper));
-    let columns = [
-        ("rank", Column::I64(&ranks)),
-        ("name", Column::Utf8(&names)),
-        ("model_score", Column::F64(&scores)),
-        ("enclosure_lower", Column::F64(&lower)),
-        ("enclosure_upper", Column::F64(&upper)),
-        ("accuracy", Column::F64(&accuracies)),
-        ("edge_overlap", Column::F64(&overlaps)),
-        ("interval_lower", Column::F64(&interval_lower)),
-        ("interval_upper", Column::F64(&interval_upper)),
-        ("permuted", Column::F64(&permuted)),
-        ("robust_accuracy", Column::F64(&robust)),
-        ("held", Column::F64(&held)),
-        ("stability", Column::F64(&stability)),
-        ("robust_accuracy_lower", Column::F64(&robust_lower)),
-        ("robust_accuracy_upper", Column::F64(&robust_upper)),
-        ("edge_overlap_lower", Column::F64(&overlap_lower)),
-        ("edge_overlap_upper", Column::F64(&overlap_upper)),
-    ];
-    tables::write(path, "models", formats, &columns)
+    let probe = |model: &ModelDocument, of: fn(&ProbeDocument) -> f64| model.facts.probe.as_ref().map(of);
+    let robust = |model: &ModelDocument| model.facts.probe.as_ref()?.robust_accuracy;
+    TableOf::rows(&document.models)
+        .counts("rank", |model| model.rank)
+        .words("name", |model| model.name.clone())
+        .numbers("model_score", |model| model.spectrum.model_score)
+        .numbers("enclosure_lower", |model| model.spectrum.enclosure.lower)
+        .numbers("enclosure_upper", |model| model.spectrum.enclosure.upper)
+        .numbers("accuracy", |model| model.facts.accuracy)
+        .numbers("overlap", |model| model.facts.overlap)
+        .numbers("interval_lower", |model| model.facts.interval.map(|interval| interval.lower))
+        .numbers("interval_upper", |model| model.facts.interval.map(|interval| interval.upper))
+        .numbers("permuted", |model| model.facts.references.map(|references| references.permuted))
+        .numbers("robust_accuracy", robust)
+        .numbers("survived", |model| probe(model, |probe| probe.survived))
+        .numbers("stability", |model| probe(model, |probe| probe.stability))
+        .numbers("robust_accuracy_lower", |model| {
+            model.facts.estimates.robust_accuracy.map(|share| share.lower)
+        })
+        .numbers("robust_accuracy_upper", |model| {
+            model.facts.estimates.robust_accuracy.map(|share| share.upper)
+        })
+        .numbers("overlap_lower", |model| model.facts.estimates.overlap.map(|share| share.lower))
+        .numbers("overlap_upper", |model| model.facts.estimates.overlap.map(|share| share.upper))
+        .write(path, "models", formats)
 }
 
 fn write_agreement(path: &Path, formats: &[TableFormat], document: &CompareDocument) -> Result<(), Failure> {
-    let pairs = &document.agreement;
-    let a: Vec<String> = pairs.iter().map(|pair| pair.a.clone()).collect();
-    let b: Vec<String> = pairs.iter().map(|pair| pair.b.clone()).collect();
-    let top: Vec<i64> = pairs.iter().map(|pair| pair.top as i64).collect();
-    let overlap: Vec<f64> = pairs.iter().map(|pair| pair.overlap).collect();
-    let spearman: Vec<f64> = pairs.iter().map(|pair| pair.spearman.unwrap_or(f64::NAN)).collect();
-    let kendall: Vec<f64> = pairs.iter().map(|pair| pair.kendall.unwrap_or(f64::NAN)).collect();
-    let in_order: Vec<f64> = pairs.iter().map(|pair| pair.subsamples_in_order.unwrap_or(f64::NAN)).collect();
-    let columns = [
-        ("a", Column::Utf8(&a)),
-        ("b", Column::Utf8(&b)),
-        ("top", Column::I64(&top)),
-        ("overlap", Column::F64(&overlap)),
-        ("spearman", Column::F64(&spearman)),
-        ("kendall", Column::F64(&kendall)),
-        ("subsamples_in_order", Column::F64(&in_order)),
-    ];
-    tables::write(path, "agreement", formats, &columns)
+    TableOf::rows(&document.agreement)
+        .words("a", |pair| pair.a.clone())
+        .words("b", |pair| pair.b.clone())
+        .counts("top", |pair| pair.top)
+        .numbers("overlap", |pair| pair.overlap)
+        .numbers("spearman", |pair| pair.spearman)
+        .numbers("kendall", |pair| pair.kendall)
+        .numbers("subsamples_in_order", |pair| pair.subsamples_in_order)
+        .write(path, "agreement", formats)
 }

@@ -60,9 +60,6 @@ pub fn graphs(
             input_dim: pair.input().dim(),
             output_dim: pair.output().dim(),
             neighbors: plain.neighbors,
-            eigenpairs: plain.eigenpairs,
-            connectivity: plain.connectivity.to_string(),
-            seed: plain.seed,
             top: request.top.min(pair.len()),
             constructions: constructions(request, &pair, &session)?,
             model: sides.model.cloned(),
@@ -167,7 +164,7 @@ impl Remarks {
             session.note(
                 NoteCode::WeightsRaised,
                 format!(
-                    "weights below {0:e} are taken as {0:e} ({1})",
+                    "weights below {0:e} are raised to {0:e} ({1})",
                     Weights::LEAST,
                     self.raised.join("; ")
                 ),
@@ -185,8 +182,7 @@ fn scores(
     let agreement = reference
         .map(|reference| agreement(reference.node_scores.scores(), report.node_scores.scores(), top));
     Ok(ConstructionScores {
-        model_score: spectrum.model_score,
-        enclosure: spectrum.enclosure,
+        spectrum,
         neighbors_used: neighbors.used,
         graphs,
         kendall_tau: agreement.and_then(|agreement| agreement.kendall),
@@ -205,17 +201,21 @@ fn to_csv(document: &ConstructionsDocument) -> String {
             Outcome::Scored(scores) => {
                 let (input, output) = (&scores.graphs.input, &scores.graphs.output);
                 let cells = [
-                    scores.model_score.to_string(),
+                    scores.spectrum.model_score.to_string(),
                     scores.neighbors_used.to_string(),
                     input.edges.to_string(),
                     output.edges.to_string(),
-                    input.components_found.to_string(),
-                    output.components_found.to_string(),
-                    input.bridges.to_string(),
-                    output.bridges.to_string(),
-                    input.dimensions.map(|dimensions| dimensions.to_string()).unwrap_or_default(),
-                    optional(input.sparsifier.map(|sparsifier| sparsifier.kappa)),
-                    optional(output.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    input.connection.components_found.to_string(),
+                    output.connection.components_found.to_string(),
+                    input.connection.bridges.to_string(),
+                    output.connection.bridges.to_string(),
+                    input
+                        .construction
+                        .dimensions
+                        .map(|dimensions| dimensions.to_string())
+                        .unwrap_or_default(),
+                    optional(input.construction.sparsifier.map(|sparsifier| sparsifier.kappa)),
+                    optional(output.construction.sparsifier.map(|sparsifier| sparsifier.kappa)),
                     optional(scores.kendall_tau),
                     optional(scores.top_overlap),
                 ];

@@ -20,7 +20,7 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::result_folder::{FolderRequest, ResultFolder};
 use crate::side_view::{Array, SideView};
-use crate::tables::{self, TableFormat};
+use crate::tables::{self, TableFormat, TableOf};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 use crate::{labels, notes, printable};
@@ -53,8 +53,7 @@ pub struct LayersRequest<'a> {
 pub fn layers(request: &LayersRequest<'_>, observer: &dyn Observer) -> Result<LayersDocument, Failure> {
     let LayersRequest { params, run, .. } = request;
     params.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer);
     let model = OnnxModel::open(request.model)?;
     let array = Array::Dataset(load(request.inputs)?);
@@ -107,7 +106,7 @@ fn layers_of(
     if prepared.moves_channels() {
         session.note(
             NoteCode::ChannelsMoved,
-            format!("{}: the channels of the inputs are moved to where the model wants them", model.name()),
+            format!("{}: the channels of the inputs are moved to where the model expects them", model.name()),
         );
     }
     let with_dims = candidates.into_iter().zip(prepared.dims());
@@ -117,7 +116,7 @@ fn layers_of(
             left.iter().map(|(layer, _)| format!("`{}`", printable(&layer.name))).collect();
         session.note(
             NoteCode::LayersLeftOut,
-            format!("left out, since they do not make one row per sample: {}", names.join(", ")),
+            format!("skipped, because they do not have one row per sample: {}", names.join(", ")),
         );
     }
     let layers: Vec<Layer> =
@@ -151,7 +150,7 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave graphs in pieces; {} neighbors connect every graph and are used for all layers",
+                "{} neighbors leave graphs disconnected; {} neighbors connect every graph and are used for all layers",
                 scores.requested, scores.used
             ),
         );
@@ -160,28 +159,23 @@ fn note_graphs(scores: &LayerScores, layers: &[Layer], session: &Session<'_>) {
     if bridged > 0 {
         session.note(
             NoteCode::Bridges,
-            format!("bridges join what {} neighbors leave in pieces in {bridged} layers", scores.requested),
+            format!(
+                "bridges connect the graphs that {} neighbors leave disconnected in {bridged} layers",
+                scores.requested
+            ),
         );
     }
 }
 
 fn write_layers(path: &Path, formats: &[TableFormat], document: &LayersDocument) -> Result<(), Failure> {
-    let layers = &document.layers;
-    let depths: Vec<i64> = layers.iter().map(|layer| layer.depth as i64).collect();
-    let names: Vec<String> = layers.iter().map(|layer| layer.name.clone()).collect();
-    let operators: Vec<String> = layers.iter().map(|layer| layer.operator.clone()).collect();
-    let dims: Vec<i64> = layers.iter().map(|layer| layer.dim as i64).collect();
-    let scores: Vec<f64> = layers.iter().map(|layer| layer.model_score.unwrap_or(f64::NAN)).collect();
-    let errors: Vec<String> = layers.iter().map(|layer| layer.error.clone().unwrap_or_default()).collect();
-    let columns = [
-        ("depth", Column::I64(&depths)),
-        ("name", Column::Utf8(&names)),
-        ("operator", Column::Utf8(&operators)),
-        ("numbers", Column::I64(&dims)),
-        ("model_score", Column::F64(&scores)),
-        ("error", Column::Utf8(&errors)),
-    ];
-    tables::write(path, "layers", formats, &columns)
+    TableOf::rows(&document.layers)
+        .counts("depth", |layer| layer.layer.depth)
+        .words("name", |layer| layer.layer.name.clone())
+        .words("operator", |layer| layer.layer.operator.clone())
+        .counts("numbers", |layer| layer.layer.dim)
+        .numbers("model_score", |layer| layer.model_score)
+        .words("error", |layer| layer.error.clone().unwrap_or_default())
+        .write(path, "layers", formats)
 }
 
 /// A sample per row, the score in every layer a column; layers without a score have none.
@@ -197,7 +191,7 @@ fn write_nodes(
         .iter()
         .zip(&scores.layers)
         .filter_map(|(layer, score)| {
-            Some((format!("score_{}", layer.name), score.as_ref().ok()?.node_scores.scores()))
+            Some((format!("score_{}", layer.layer.name), score.as_ref().ok()?.node_scores.scores()))
         })
         .collect();
     let indices: Vec<i64> = (0..document.settings.samples as i64).collect();

@@ -57,7 +57,7 @@ impl<'a> ModelRunner<'a> {
             self.session.note(
                 NoteCode::ChannelsMoved,
                 format!(
-                    "{file}: the channels of the inputs are moved to where the model wants them (samples of shape {sample:?})"
+                    "{file}: the channels of the inputs are moved to where the model expects them (samples of shape {sample:?})"
                 ),
             );
         }
@@ -118,7 +118,7 @@ pub(crate) fn note_output(model: &OnnxModel, output: &str, options: &RunOptions,
         let file = model.name();
         session.note(
             NoteCode::OutputChosen,
-            format!("{file}: `{output}` is taken, since the first output, `{first}`, is not of floating point numbers"),
+            format!("{file}: `{output}` is used, because the first output, `{first}`, does not have floating-point numbers"),
         );
     }
 }

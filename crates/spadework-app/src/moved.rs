@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use spadework::pipeline::neighbor_graph;
 use spadework::{Samples, SpadeParams};
+use spadework_document::SelectionDocument;
+use spadework_document::facts::SampleDocument;
 use spadework_document::moved::{MovedDocument, MovedNodeDocument, SCHEMA};
 use spadework_io::output::write_bytes;
 use spadework_io::{Labels, load_ids};
@@ -14,7 +16,6 @@ use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
 use crate::result_folder::{FolderRequest, ResultFolder};
-use crate::select::named;
 use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs};
 use crate::tables::csv_field;
@@ -88,14 +89,14 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
     indices.truncate(request.top.unwrap_or(DEFAULT_TOP));
     let names = [before.name().to_owned(), after.name().to_owned()];
     let known = KnownOfSamples { labels: labels.as_ref(), ids: ids.as_deref() };
-    let document = document(request, names, &overlap, known, indices, &session);
+    let document = document(request, names, &overlap, known, &indices, &session);
     let table = table(&document, known);
     if let Some(folder) = folder {
         folder.write_document(&document)?;
         write_bytes(&folder.path().join("selected.csv"), table.as_bytes())?;
         folder.commit()?;
     }
-    Ok(Moved { indices: document.indices.clone(), table, document })
+    Ok(Moved { indices: document.selection.indices.clone(), table, document })
 }
 
 impl MovedRequest<'_> {
@@ -121,14 +122,12 @@ fn document(
     [outputs, against]: [String; 2],
     overlap: &NeighborhoodOverlap,
     known: KnownOfSamples<'_>,
-    indices: Vec<usize>,
+    indices: &[usize],
     session: &Session<'_>,
 ) -> MovedDocument {
     let shares = overlap.samples().shares();
     let node = |&index: &usize| MovedNodeDocument {
-        index,
-        id: known.ids.map(|ids| ids[index].clone()),
-        label: known.labels.map(|labels| labels.ids()[index]),
+        sample: SampleDocument::new(index, known.ids, known.labels),
         overlap: shares[index],
     };
     MovedDocument {
@@ -138,10 +137,8 @@ fn document(
         samples: shares.len(),
         neighbors: request.params.neighbors,
         overlap: overlap.estimate().into(),
-        top: indices.len(),
-        ids: named(known.ids, &indices),
+        selection: SelectionDocument::new(indices, known.ids),
         nodes: indices.iter().map(node).collect(),
-        indices,
         seed: request.params.seed,
         written: session.notes().into(),
     }
@@ -151,10 +148,10 @@ fn document(
 fn table(document: &MovedDocument, known: KnownOfSamples<'_>) -> String {
     let mut table = format!("index{},label,overlap,rank\n", if known.ids.is_some() { ",id" } else { "" });
     for (at, node) in document.nodes.iter().enumerate() {
-        let label = known.labels.map(|labels| csv_field(&labels::text(labels, node.index)));
+        let label = known.labels.map(|labels| csv_field(&labels::text(labels, node.sample.index)));
         let label = label.unwrap_or_default();
-        let id = node.id.as_ref().map_or_else(String::new, |id| format!(",{}", csv_field(id)));
-        table.push_str(&format!("{}{id},{label},{},{}\n", node.index, node.overlap, at + 1));
+        let id = node.sample.id.as_ref().map_or_else(String::new, |id| format!(",{}", csv_field(id)));
+        table.push_str(&format!("{}{id},{label},{},{}\n", node.sample.index, node.overlap, at + 1));
     }
     table
 }

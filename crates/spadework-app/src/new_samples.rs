@@ -218,11 +218,11 @@ impl<'a> KnownModel<'a> {
 fn check_fit(document: &ScoreDocument) -> Result<(), Failure> {
     let ScoreDocument { method: MethodDocument { graph, weights, .. }, graphs, full_spectrum, .. } = document;
     let is_plain = *graph == GraphKind::default().to_string() && *weights == Weights::default().to_string();
-    let reason = if graphs.input.given || graphs.output.given {
-        "its graphs were given, so that it is not known how new samples would join them".to_owned()
+    let reason = if graphs.input.construction.given || graphs.output.construction.given {
+        "its graphs were given, so it is unknown how new samples would join them".to_owned()
     } else if !is_plain {
         format!(
-            "new samples join knn graphs of unit weights, but its graphs are {graph} with {weights} weights"
+            "new samples can only join knn graphs with unit weights, but its graphs are {graph} with {weights} weights"
         )
     } else if full_spectrum.is_some() {
         "its scores are made of all eigenpairs, those of new samples of the largest ones".to_owned()
@@ -292,14 +292,14 @@ fn note_scores(reference: &ScoreDocument, scores: &NewScores, session: &Session<
             );
         }
     }
-    if reference.graphs.input.bridges + reference.graphs.output.bridges > 0 {
+    if reference.graphs.bridges() > 0 {
         let whose = match session.voice() {
             Voice::Command => "the reference",
             Voice::Python => "the fitted graphs",
         };
         session.note(
             NoteCode::ReferenceBridges,
-            format!("the bridges of {whose} are no neighbors of new samples"),
+            format!("the bridges of {whose} do not count as neighbors of new samples"),
         );
     }
 }

@@ -123,7 +123,7 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         session.note(
             NoteCode::Bridges,
             format!(
-                "{} input and {} output bridges join what {} neighbors leave apart",
+                "{} input and {} output bridges connect the components that {} neighbors leave",
                 input.bridges, output.bridges, connection.requested
             ),
         );
@@ -138,7 +138,7 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         if count > 0 {
             session.note(
                 NoteCode::WeightsRaised,
-                format!("{count} {side} weights are below {0:e} and taken as {0:e}", Weights::LEAST),
+                format!("{count} {side} weights are below {0:e} and were raised to it", Weights::LEAST),
             );
         }
     }
@@ -172,7 +172,7 @@ pub(crate) fn about_copies(diagnostics: &Diagnostics, samples: usize, session: &
         session.note(
             NoteCode::ExactCopies,
             format!(
-                "{count} of {samples} {side} have at least {} exact copies: which of them are neighbors is decided by index",
+                "{count} of {samples} {side} have at least {} exact copies: the index decides which of them are neighbors",
                 diagnostics.connection.requested
             ),
         );
@@ -195,8 +195,8 @@ pub(crate) fn about_search(side: &str, recall: Recall, session: &Session<'_>) {
         NoteCode::ApproximateSearch,
         format!(
             "the neighbors of the {side} were searched approximately: recall {:.4}, measured on {rows} rows{short}. A few \
-             missing neighbors can move the model score by percents (5.6 % has been seen at recall 0.998); {exact} leaves \
-             none out",
+             missing neighbors can change the SPADE score by several percent (5.6 % was seen at recall 0.998); {exact} \
+             misses none",
             recall.share()
         ),
     );

@@ -43,7 +43,7 @@ impl Parts {
         self.folder.join(format!("{name}-{digits}.{ENDING}"))
     }
 
-    /// Whether it is time to keep something again; whoever is told so does it.
+    /// Whether it is time to store a part; the caller that gets `true` stores it.
     pub(crate) fn is_due(&self) -> bool {
         // Another thread that looks at the clock at the same time is told.
         let Ok(mut kept) = self.kept.try_lock() else { return false };

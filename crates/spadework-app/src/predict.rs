@@ -73,7 +73,7 @@ pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<
         session.note(
             NoteCode::ChannelsMoved,
             format!(
-                "{}: the channels of the inputs are moved to where the model wants them (samples of shape {sample:?})",
+                "{}: the channels of the inputs are moved to where the model expects them (samples of shape {sample:?})",
                 model.name()
             ),
         );

@@ -153,7 +153,7 @@ impl<'a> Prober<'a> {
         self.runner.session.mention(
             NoteCode::ProbeCost,
             format!(
-                "{file}: {probe} runs the model up to {most} times: {samples} of {inputs} samples with {probes} copies each \
+                "{file}: {probe} runs the model up to {most} times: {samples} of {inputs} samples with {probes} probes each \
                  (--probes, --probe-samples)"
             ),
         );
@@ -199,7 +199,7 @@ fn grid_of_inputs(
             session.note(
                 NoteCode::NoImages,
                 format!(
-                    "{}: the samples are no images, so that {probe} perturbs neighboring numbers alike",
+                    "{}: the samples are not images, so {probe} perturbs neighboring numbers together",
                     inputs.name()
                 ),
             );

@@ -273,7 +273,7 @@ mod tests {
         RankedPair { a, b, difference: None, apart }
     }
 
-    /// The first two cannot be told apart, nor the last two; the first is ahead of the third.
+    /// The first two cannot be distinguished, nor the last two; the first is ahead of the third.
     #[test]
     fn models_that_cannot_be_told_apart_share_a_rank() {
         assert_eq!(ranks(3, &[pair(0, 1, false), pair(0, 2, true), pair(1, 2, true)]), [1, 1, 3]);

@@ -20,9 +20,9 @@ use spadework_document::sweep::{self, SweepDocument};
 use spadework_io::{Labels, load, load_ids};
 use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{
-    ComparedModels, InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_charts,
-    comparison_page, comparison_page_of_document, layers_charts, layers_page, score_charts,
-    score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
+    ComparedModels, InputArray, Origin, PageFacts, PageSamples, SampleColumns, ScoredModel,
+    comparison_charts, comparison_page, comparison_page_of_document, layers_charts, layers_page,
+    score_charts, score_charts_of_document, score_page, score_page_of_document, sweep_charts, sweep_page,
 };
 
 use crate::data::Rows;
@@ -132,21 +132,34 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
     let model = ScoredModel {
         document: &document,
         report: &report,
-        labels: arrays.labels.as_ref(),
-        inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
         outputs: Some(&taken),
         columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..kept.or_found(&facts) },
-        shown: Shown {
-            ids: arrays.ids.as_deref(),
-            columns: inputs.columns(),
-            pictures: request.page.pictures,
+        samples: PageSamples {
             variants: &arrays.variants,
+            ..page_samples(request, &inputs, &given, (arrays.labels.as_ref(), arrays.ids.as_deref()))
         },
     };
     with_threads(request.threads, || {
         let facts = PageFacts::of(&model, session.monitor())?;
         request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
     })
+}
+
+/// Samples that were read again, with their labels and names.
+fn page_samples<'a>(
+    request: &ReportRequest<'_>,
+    inputs: &'a SideView<'_>,
+    samples: &'a Samples<'a>,
+    (labels, ids): (Option<&'a Labels>, Option<&'a [String]>),
+) -> PageSamples<'a> {
+    PageSamples {
+        labels,
+        inputs: Some(InputArray { samples, shape: inputs.shape() }),
+        ids,
+        columns: inputs.columns(),
+        pictures: request.page.pictures,
+        ..PageSamples::default()
+    }
 }
 
 /// The arrays of a scored model.
@@ -218,16 +231,9 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let models = ComparedModels {
         document: &document,
         comparison: &comparison,
-        labels: arrays.labels.as_ref(),
-        inputs: Some(InputArray { samples: &given, shape: inputs.shape() }),
         outputs: &outputs,
         columns: &columns,
-        shown: Shown {
-            ids: arrays.ids.as_deref(),
-            columns: inputs.columns(),
-            pictures: request.page.pictures,
-            ..Shown::default()
-        },
+        samples: page_samples(request, &inputs, &given, (arrays.labels.as_ref(), arrays.ids.as_deref())),
     };
     with_threads(request.threads, || {
         request.page.write(|| comparison_page(&models, &origin, session.monitor()), charts)
@@ -389,11 +395,13 @@ pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) ->
     let model = ScoredModel {
         document: &document,
         report: &report,
-        labels: request.labels.as_ref(),
-        inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
         outputs: Some(&request.outputs.samples),
         columns: request.columns,
-        shown: Shown::default(),
+        samples: PageSamples {
+            labels: request.labels.as_ref(),
+            inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),
+            ..PageSamples::default()
+        },
     };
     let origin = Origin { title: request.title.clone(), ..Origin::default() };
     with_threads(request.threads, || {

@@ -5,13 +5,16 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use spadework::pipeline::SpadeReport;
-use spadework_document::score::ScoreDocument;
+use spadework::scores::LabelPairScore;
+use spadework_document::score::{LabelDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
 use spadework_probe::{Probed, SampleFacts, Varied};
 
 use crate::failure::Failure;
-use crate::tables::{self, TableFormat, csv_field};
+use crate::labels::word;
+use crate::pages::PageRequest;
+use crate::tables::{TableFormat, TableOf, csv_field};
 use crate::{json, labels, probing, script};
 
 /// A folder for a result.
@@ -60,6 +63,16 @@ impl<'a> ResultFolder<'a> {
         Ok(Self { folder: OutputDir::create(request.path)?, request })
     }
 
+    /// Opens the places where a result goes, before anything is read.
+    pub(crate) fn open(
+        request: Option<FolderRequest<'a>>,
+        page: &PageRequest<'_>,
+    ) -> Result<Option<Self>, Failure> {
+        let folder = request.map(Self::create).transpose()?;
+        page.check()?;
+        Ok(folder)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -90,8 +103,8 @@ impl<'a> ResultFolder<'a> {
         self.write_document(document)?;
         self.write_embedding(scored.report)?;
         if let Some(labels) = scored.labels {
-            tables::write_labels(self.path(), self.tables(), labels, &document.label_scores)?;
-            tables::write_label_pairs(self.path(), self.tables(), labels, &document.label_pairs)?;
+            self.write_labels(labels, &document.label_scores)?;
+            self.write_label_pairs(labels, &document.label_pairs)?;
         }
         for format in self.tables() {
             match format {
@@ -106,6 +119,23 @@ impl<'a> ResultFolder<'a> {
             write_graph(&file("output"), scored.report.graphs.output())?;
         }
         Ok(())
+    }
+
+    fn write_labels(&self, labels: &Labels, scores: &[LabelDocument]) -> Result<(), Failure> {
+        TableOf::rows(scores)
+            .words("label", |score| word(labels, score.label))
+            .numbers("score", |score| score.score)
+            .counts("samples", |score| score.samples)
+            .write(self.path(), "labels", self.tables())
+    }
+
+    fn write_label_pairs(&self, labels: &Labels, pairs: &[LabelPairScore]) -> Result<(), Failure> {
+        TableOf::rows(pairs)
+            .words("a", |pair| word(labels, pair.a))
+            .words("b", |pair| word(labels, pair.b))
+            .numbers("score", |pair| pair.score)
+            .counts("edges", |pair| pair.edges)
+            .write(self.path(), "label_pairs", self.tables())
     }
 
     fn write_csv(&self, scored: &ScoredSamples<'_>) -> Result<(), Failure> {

@@ -13,7 +13,7 @@ use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocum
 use spadework_io::Labels;
 use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{
-    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, score_charts, score_page,
+    InputArray, Origin, PageFacts, PageSamples, SampleColumns, ScoredModel, score_charts, score_page,
 };
 
 use crate::data::{InputSource, ModelData, OutputSource};
@@ -182,8 +182,7 @@ pub(crate) fn score_and<A: Addition>(
     let began = Instant::now();
     // What can be refused is refused before anything is read.
     request.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
 
     // Arrays are read, checked and paired once.
@@ -476,11 +475,11 @@ fn write_page(
     let model = ScoredModel {
         document: &scored.document,
         report: &scored.report,
-        labels: scored.labels.as_ref(),
-        inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
         outputs: arrays.map(|(_, outputs)| outputs),
         columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..(&scored.facts).into() },
-        shown: Shown {
+        samples: PageSamples {
+            labels: scored.labels.as_ref(),
+            inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
             ids: scored.ids.as_deref(),
             columns: sides.input.columns(),
             pictures: request.page.pictures,

@@ -1,8 +1,8 @@
 //! The samples to look at first.
 
-use spadework_document::MadeDocument;
 use spadework_document::facts::NodeDocument;
 use spadework_document::select::{SCHEMA, SelectDocument};
+use spadework_document::{MadeDocument, SelectionDocument};
 use spadework_io::output::write_bytes;
 use spadework_probe::{FragilityBasis, SampleFacts};
 
@@ -154,11 +154,6 @@ fn ranking(scored: &Scored, by: By) -> Result<Vec<usize>, Failure> {
     }
 }
 
-/// The names of some samples, where samples have names.
-pub(crate) fn named(ids: Option<&[String]>, indices: &[usize]) -> Option<Vec<String>> {
-    ids.map(|ids| indices.iter().map(|&index| ids[index].clone()).collect())
-}
-
 fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
     let Scored { report, facts, labels, ids, document, .. } = scored;
     let node = |&index: &usize| {
@@ -171,10 +166,8 @@ fn document(scored: &Scored, by: By, indices: &[usize]) -> SelectDocument {
         schema: SCHEMA.to_owned(),
         model_score: document.spectrum.model_score,
         samples: document.samples,
-        top: indices.len(),
         by: by.word().to_owned(),
-        indices: indices.to_vec(),
-        ids: named(ids.as_deref(), indices),
+        selection: SelectionDocument::new(indices, ids.as_deref()),
         nodes: indices.iter().map(node).collect(),
         fragility_basis: document.facts.fragility_basis.clone(),
         probe: document.facts.probe.clone(),

@@ -1,7 +1,7 @@
 //! The two sides of a model, loaded and checked once.
 //!
 //! [`Inputs::load`] reads the inputs, [`Inputs::view`] checks their numbers, [`Outputs::load`] reads the outputs or runs the model
-//! for them, and [`Sides::new`] checks those and pairs the sides. Whoever needs an array, its name, its shape or its digest later
+//! for them, and [`Sides::new`] checks those and pairs the sides. Code that needs an array, its name, its shape or its digest later
 //! asks the [`SideView`], so that nothing is read, checked or digested twice.
 
 use spadework::graph::{GraphKind, Weights};
@@ -129,8 +129,8 @@ fn sparse_graph(
     session.note(
         NoteCode::SparseInputs,
         format!(
-            "{name}: {} sparse rows of {} numbers ({} of them not 0) are joined to their {neighbors} nearest by {metric} distance; \
-             {} concerns the outputs alone",
+            "{name}: {} sparse rows of {} numbers ({} of them not 0) are connected to their {neighbors} nearest by {metric} distance; \
+             {} applies only to the outputs",
             rows.len(),
             rows.dim(),
             rows.entries(),
@@ -388,8 +388,8 @@ fn load_graph_source<'a>(
     for (count, what) in [(loaded.loops, "on the diagonal"), (loaded.zeros, "of weight 0")] {
         if count > 0 {
             let entries = match count {
-                1 => format!("1 entry {what} is no edge and is"),
-                _ => format!("{count} entries {what} are no edges and are"),
+                1 => format!("1 entry {what} is not an edge and was"),
+                _ => format!("{count} entries {what} are not edges and were"),
             };
             session.note(NoteCode::EntriesLeftOut, format!("{name}: {entries} left out"));
         }

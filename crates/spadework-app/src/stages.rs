@@ -3,15 +3,14 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use spadework::eigen::{Certainty, EigenMethod};
 use spadework::pipeline::{ModelGraphs, SolvedSpectrum, graphs_of, scores_of, spectrum_of};
 use spadework::samples::Side;
 use spadework::scores::SpectralEmbedding;
 use spadework::{Samples, SpadeParams};
-use spadework_document::StoredDocument;
 use spadework_document::eigen::{EigenDocument, SCHEMA};
 use spadework_document::score::ScoreDocument;
 use spadework_document::stages::{GraphStage, Recipe};
+use spadework_document::{SpectrumDocument, StoredDocument};
 use spadework_io::output::write_graph;
 use spadework_io::{Labels, digest, graph_digest};
 use spadework_probe::{SampleFacts, SampleSignals};
@@ -88,22 +87,13 @@ pub fn make_graphs(
 }
 
 /// Which eigenpairs are found.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
+#[expect(missing_debug_implementations, reason = "a function has none")]
 pub struct EigenStageRequest<'a> {
     /// The folder of the result.
     pub result: &'a Path,
-    /// r.
-    pub eigenpairs: usize,
-    /// How they are found.
-    pub solver: EigenMethod,
-    /// Relative residual that every eigenpair must reach.
-    pub tolerance: f64,
-    /// How the upper bound of the model score is obtained.
-    pub certainty: Certainty,
-    /// Seed; that of the graphs by default.
-    pub seed: Option<u64>,
-    /// Threads to use; all cores where `None`.
-    pub threads: Option<NonZeroUsize>,
+    /// Changes what the graphs were made with to what the eigenpairs are found with.
+    pub change: &'a dyn Fn(SpadeParams) -> SpadeParams,
     /// Whether a stage that was made from something else is replaced.
     pub force: bool,
 }
@@ -130,23 +120,13 @@ pub fn find_eigenpairs(
     let session = Session::new(observer);
     let store = Store::of_result(request.result, request.force, &session)?;
     let FoundGraphs { graphs: ModelGraphs { graphs, diagnostics, .. }, .. } = store.any_graphs()?;
-    let seed = request.seed.unwrap_or(diagnostics.params.seed);
-    let params = diagnostics
-        .params
-        .with_eigenpairs(request.eigenpairs)
-        .with_solver(request.solver)
-        .with_tolerance(request.tolerance)
-        .with_certainty(request.certainty)
-        .with_seed(seed)
-        .with_threads(request.threads);
+    let params = (request.change)(diagnostics.params);
     let spectrum = spectrum_of(&graphs, &params, &store, session.monitor())
         .map_err(|failure| failure.with_params(&params))?;
     let pairs = &spectrum.eigenpairs;
     let document = EigenDocument {
         schema: SCHEMA.to_owned(),
-        eigenvalues: pairs.values().to_vec(),
-        residuals: pairs.residuals().to_vec(),
-        enclosure: spectrum.enclosure.into(),
+        spectrum: SpectrumDocument::new(pairs.values(), pairs.residuals(), spectrum.enclosure),
         solver: pairs.info().method.to_string(),
         iterations: pairs.info().iterations,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -219,7 +199,7 @@ pub fn make_scores(
         let Earlier { path, document } = earlier;
         session.mention(
             NoteCode::StageTaken,
-            format!("{}: the scores are there and are not made again", path.display()),
+            format!("{}: the scores already exist and are not computed again", path.display()),
         );
         return Ok(StagedScores::Kept(Box::new(document)));
     }
@@ -277,7 +257,7 @@ fn arrays_of(
             let reason = failure.message(session.voice());
             session.note(
                 NoteCode::ArraysNotFound,
-                format!("the samples are not found again, and there are no margins without them: {reason}"),
+                format!("the samples were not found, and there are no margins without them: {reason}"),
             );
         })
         .ok()

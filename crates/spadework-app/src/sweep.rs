@@ -3,8 +3,8 @@
 use spadework::SpadeParams;
 use spadework::pipeline::{Spectrum, Sweep, sweep as sweep_models};
 use spadework_document::Note;
-use spadework_document::sweep::{PointScore, SweepDocument};
-use spadework_io::output::{Column, write_npy};
+use spadework_document::sweep::{PointDocument, PointScore, SweepDocument};
+use spadework_io::output::write_npy;
 use spadework_report::{Origin, sweep_charts, sweep_page};
 
 use crate::data::ModelsData;
@@ -15,7 +15,7 @@ use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
 use crate::result_folder::{FolderRequest, ResultFolder};
 use crate::sides::Inputs;
-use crate::tables::{self, TableFormat};
+use crate::tables::{TableFormat, TableOf};
 use crate::usage::Usage;
 
 /// What is asked of a sweep.
@@ -57,8 +57,7 @@ impl Swept {
 /// When the request makes no sense, its files cannot be read or written, or no k has an answer.
 pub fn sweep(request: &SweepRequest<'_>, observer: &dyn Observer) -> Result<Swept, Failure> {
     request.check()?;
-    let folder = request.folder.map(ResultFolder::create).transpose()?;
-    request.page.check()?;
+    let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer);
 
     let SweepRequest { data, params, neighbors, .. } = request;
@@ -120,30 +119,22 @@ fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Fail
         .iter()
         .flat_map(|point| document.models.iter().enumerate().map(move |(at, name)| (point, at, name)))
         .collect();
-    let score = |of: fn(&PointScore) -> f64| -> Vec<f64> {
-        cells.iter().map(|(point, at, _)| point.scores.get(*at).map_or(f64::NAN, of)).collect()
+    let score = |&(point, at, _): &(&PointDocument, usize, &String), of: fn(&PointScore) -> f64| {
+        point.scores.get(at).map(of)
     };
-    let neighbors: Vec<i64> = cells.iter().map(|(point, ..)| point.neighbors as i64).collect();
-    let used: Vec<f64> =
-        cells.iter().map(|(point, ..)| point.used.map_or(f64::NAN, |used| used as f64)).collect();
-    let names: Vec<String> = cells.iter().map(|(.., name)| (*name).clone()).collect();
-    let (scores, lower, upper) = (
-        score(|score| score.spectrum.model_score),
-        score(|score| score.spectrum.enclosure.lower),
-        score(|score| score.spectrum.enclosure.upper),
-    );
-    let columns = [
-        ("neighbors", Column::I64(&neighbors)),
-        ("used", Column::F64(&used)),
-        ("name", Column::Utf8(&names)),
-        ("model_score", Column::F64(&scores)),
-        ("enclosure_lower", Column::F64(&lower)),
-        ("enclosure_upper", Column::F64(&upper)),
-    ];
-    tables::write(path, "sweep", formats, &columns)?;
+    TableOf::rows(&cells)
+        .counts("neighbors", |(point, ..)| point.neighbors)
+        .numbers("used", |(point, ..)| point.used.map(|used| used as f64))
+        .words("name", |(.., name)| (*name).clone())
+        .numbers("model_score", |cell| score(cell, |score| score.spectrum.model_score))
+        .numbers("enclosure_lower", |cell| score(cell, |score| score.spectrum.enclosure.lower))
+        .numbers("enclosure_upper", |cell| score(cell, |score| score.spectrum.enclosure.upper))
+        .write(path, "sweep", formats)?;
     if formats.contains(&TableFormat::Npy) {
         let shape = [document.points.len(), document.models.len()];
-        write_npy(&path.join("scores.npy"), &shape, scores.as_slice())?;
+        let scores =
+            cells.iter().map(|cell| score(cell, |score| score.spectrum.model_score).unwrap_or(f64::NAN));
+        write_npy(&path.join("scores.npy"), &shape, scores.collect::<Vec<f64>>().as_slice())?;
     }
     Ok(())
 }

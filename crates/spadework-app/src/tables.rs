@@ -2,12 +2,9 @@
 
 use std::path::Path;
 
-use spadework_document::score::{LabelDocument, LabelPairDocument};
-use spadework_io::Labels;
 use spadework_io::output::{Column, write_bytes, write_parquet};
 
 use crate::failure::Failure;
-use crate::labels::word;
 
 /// Formats of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +25,61 @@ impl TableFormat {
             TableFormat::Parquet => "parquet",
             TableFormat::Npy => "npy",
         }
+    }
+}
+
+/// A table made of rows of something, column by column.
+pub(crate) struct TableOf<'a, T> {
+    rows: &'a [T],
+    columns: Vec<(&'static str, OwnedColumn)>,
+}
+
+enum OwnedColumn {
+    Counts(Vec<i64>),
+    Numbers(Vec<f64>),
+    Words(Vec<String>),
+}
+
+impl OwnedColumn {
+    fn view(&self) -> Column<'_> {
+        match self {
+            OwnedColumn::Counts(counts) => Column::I64(counts),
+            OwnedColumn::Numbers(numbers) => Column::F64(numbers),
+            OwnedColumn::Words(words) => Column::Utf8(words),
+        }
+    }
+}
+
+impl<'a, T> TableOf<'a, T> {
+    pub(crate) fn rows(rows: &'a [T]) -> Self {
+        Self { rows, columns: Vec::new() }
+    }
+
+    pub(crate) fn counts(self, name: &'static str, of: impl Fn(&T) -> usize) -> Self {
+        let counts = self.rows.iter().map(|row| of(row) as i64).collect();
+        self.with(name, OwnedColumn::Counts(counts))
+    }
+
+    /// Numbers, some of which may not be there.
+    pub(crate) fn numbers<N: Into<Option<f64>>>(self, name: &'static str, of: impl Fn(&T) -> N) -> Self {
+        let numbers = self.rows.iter().map(|row| of(row).into().unwrap_or(f64::NAN)).collect();
+        self.with(name, OwnedColumn::Numbers(numbers))
+    }
+
+    pub(crate) fn words(self, name: &'static str, of: impl Fn(&T) -> String) -> Self {
+        let words = self.rows.iter().map(of).collect();
+        self.with(name, OwnedColumn::Words(words))
+    }
+
+    fn with(mut self, name: &'static str, column: OwnedColumn) -> Self {
+        self.columns.push((name, column));
+        self
+    }
+
+    /// Writes it, as [`write`] does.
+    pub(crate) fn write(self, folder: &Path, name: &str, formats: &[TableFormat]) -> Result<(), Failure> {
+        let columns: Vec<_> = self.columns.iter().map(|(name, column)| (*name, column.view())).collect();
+        write(folder, name, formats, &columns)
     }
 }
 
@@ -88,39 +140,4 @@ fn field(column: &Column<'_>, row: usize) -> String {
         // A kind that this program does not write.
         _ => String::new(),
     }
-}
-
-/// labels: label, score, samples.
-pub(crate) fn write_labels(
-    folder: &Path,
-    formats: &[TableFormat],
-    labels: &Labels,
-    scores: &[LabelDocument],
-) -> Result<(), Failure> {
-    let words: Vec<String> = scores.iter().map(|score| word(labels, score.label)).collect();
-    let means: Vec<f64> = scores.iter().map(|score| score.score).collect();
-    let samples: Vec<i64> = scores.iter().map(|score| score.samples as i64).collect();
-    let columns =
-        [("label", Column::Utf8(&words)), ("score", Column::F64(&means)), ("samples", Column::I64(&samples))];
-    write(folder, "labels", formats, &columns)
-}
-
-/// label_pairs: a, b, score, edges.
-pub(crate) fn write_label_pairs(
-    folder: &Path,
-    formats: &[TableFormat],
-    labels: &Labels,
-    pairs: &[LabelPairDocument],
-) -> Result<(), Failure> {
-    let a: Vec<String> = pairs.iter().map(|pair| word(labels, pair.a)).collect();
-    let b: Vec<String> = pairs.iter().map(|pair| word(labels, pair.b)).collect();
-    let means: Vec<f64> = pairs.iter().map(|pair| pair.score).collect();
-    let edges: Vec<i64> = pairs.iter().map(|pair| pair.edges as i64).collect();
-    let columns = [
-        ("a", Column::Utf8(&a)),
-        ("b", Column::Utf8(&b)),
-        ("score", Column::F64(&means)),
-        ("edges", Column::I64(&edges)),
-    ];
-    write(folder, "label_pairs", formats, &columns)
 }

@@ -161,14 +161,14 @@ impl Usage {
         let command = voice == Voice::Command;
         match self {
             Usage::IntervalOfGraph if command => {
-                "--interval draws from the samples of both sides, but a graph is given in place of one".to_owned()
+                "--interval needs the samples of both sides, but one side is given as a graph".to_owned()
             }
             Usage::IntervalOfInputGraph if command => {
-                "--interval draws from the samples of both sides, but --input-graph is given in place of the inputs"
+                "--interval needs the samples of both sides, but --input-graph is given instead of --inputs"
                     .to_owned()
             }
             Usage::IntervalOfGraph | Usage::IntervalOfInputGraph => {
-                "`interval` draws from the samples of both sides, but a graph is given in place of one".to_owned()
+                "`interval` needs the samples of both sides, but one side is given as a graph".to_owned()
             }
             Usage::RankedWithoutProbes if command => {
                 "--rank-by robust-accuracy needs probes that estimate it: pass --probe linf:EPS, e.g. linf:8/255".to_owned()
@@ -202,20 +202,20 @@ impl Usage {
                 voice.argument("task", "classes")
             ),
             Usage::CorruptionOfGraph => {
-                "--corruption changes the inputs, but --input-graph is given in their place".to_owned()
+                "--corruption changes the inputs, but --input-graph is given instead".to_owned()
             }
             Usage::ProjectionOfGraph if command => {
-                "--graph pca: projects the inputs, but --input-graph is given in their place".to_owned()
+                "--graph pca: projects the inputs, but --input-graph is given instead".to_owned()
             }
             Usage::ProjectionOfGraph => {
-                "graph=\"pca:…\" projects the inputs, but `input_graph` is given in their place".to_owned()
+                "graph=\"pca:…\" projects the inputs, but `input_graph` is given instead".to_owned()
             }
             Usage::SparseInputs { option } => format!(
                 "{} needs dense rows, but these are sparse; save them as an array (.toarray()), or leave it out",
                 voice.name(option)
             ),
             Usage::ModelOnGraph { file } => {
-                format!("{file}: a model is run on the inputs, but a graph is given in their place")
+                format!("{file}: a model is run on the inputs, but a graph is given instead")
             }
             Usage::MixedBatch { file, sample } => format!(
                 "{file}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has another output when it is run by itself: the model mixes the samples of a batch, or draws random numbers"
@@ -247,10 +247,10 @@ impl Usage {
                 format!("{} must be at most the number of samples ({samples}), got {top}", voice.subject("top"))
             }
             Usage::FullSpectrumOfSweep => {
-                "--eigenpairs all makes edge and node scores, but a sweep has model scores alone".to_owned()
+                "--eigenpairs all computes edge and node scores, but a sweep only has SPADE scores".to_owned()
             }
             Usage::TooManyEdges { edges, top } => format!(
-                "{} must be at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}",
+                "{} must be at most half the number of input edges ({edges}), so that the same number of random edges can be drawn, got {top}",
                 voice.subject("top")
             ),
             Usage::NoPair { samples, p, q } => {
@@ -283,17 +283,17 @@ impl Usage {
             ),
             Usage::Baseline { reason } => format!("the baseline must have {reason}"),
             Usage::OtherArray { side, array, digest, found } => format!(
-                "must be the {side}s that the result was made of ({array}, digest {digest}), got digest {found}"
+                "must be the {side}s that the result was made from ({array}, digest {digest}), got digest {found}"
             ),
             Usage::OtherModel { digest } => {
-                format!("must be the model that the result was made of (digest {digest}), got none or another")
+                format!("must be the model that the result was made from (digest {digest}), got none or another")
             }
-            Usage::OutdatedDigest { reason } => format!("the result was made of it, but {reason}"),
+            Usage::OutdatedDigest { reason } => format!("the result was made from it, but {reason}"),
             Usage::UnknownCorruption { reason } => {
                 format!("the corruption of the result cannot be made again: {reason}")
             }
             Usage::UnknownArrays => {
-                "the result does not say which arrays it was made of, or was made of graphs".to_owned()
+                "the result does not say which arrays it was made from, or was made from graphs".to_owned()
             }
             Usage::NoPageOf { schema } => {
                 format!("expected a result of score, compare, sweep or layers, got schema `{schema}`")
@@ -303,10 +303,10 @@ impl Usage {
             | Usage::BrokenStage { reason }
             | Usage::OutdatedEigenpairs { reason } => reason.clone(),
             Usage::OtherScore { then, now } => {
-                format!("says model score {then}, but its arrays give {now}: make the result again")
+                format!("has SPADE score {then}, but its arrays give {now}: score again")
             }
             Usage::OtherArrays { then, now } => format!(
-                "inputs and outputs must be those of the report, whose model score is {then}, got {now}"
+                "inputs and outputs must be those of the report, whose SPADE score is {then}, got {now}"
             ),
             Usage::NoDocument { reason } => format!("not a document: {reason}"),
             Usage::OverwritesReference { out, reference } => format!(
@@ -316,7 +316,7 @@ impl Usage {
             ),
             Usage::NoResultFolder => "expected a folder made with `score --out`".to_owned(),
             Usage::NoDataOfReference => "result.json does not say what was scored".to_owned(),
-            Usage::NoReference { reason } => format!("is no reference for new samples: {reason}"),
+            Usage::NoReference { reason } => format!("cannot be a reference for new samples: {reason}"),
             Usage::EmbeddingShape { expected, got } => format!(
                 "expected {} × {} numbers of double precision, got shape {got:?}",
                 expected[0], expected[1]
@@ -326,7 +326,7 @@ impl Usage {
                 format!("{} and {}: expected two graphs", input.display(), output.display())
             }
             Usage::NoEigenpairs => "expected eigenpairs".to_owned(),
-            Usage::EigenpairsOfOtherGraphs => "was found for other graphs than those beside it".to_owned(),
+            Usage::EigenpairsOfOtherGraphs => "was computed for other graphs than those in the same folder".to_owned(),
         }
     }
 }

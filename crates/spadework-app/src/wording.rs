@@ -222,7 +222,9 @@ impl Hint {
             Hint::Disconnected => "try --connectivity grow or bridge, or more --neighbors",
             Hint::GrownInVain => "try --connectivity bridge, or with cknn a larger DELTA",
             Hint::GrownTooFar => "try --connectivity bridge, or with cknn a smaller DELTA",
-            Hint::GivenDisconnected => "give --outputs in place of the graph, and --connectivity mends it",
+            Hint::GivenDisconnected => {
+                "pass --outputs instead of --output-graph; --connectivity can then connect the graph"
+            }
             Hint::MissedEigenvalue => "try another --seed or a smaller --tolerance",
             Hint::PowerNotConverged => "try --solver davidson",
             Hint::NotConverged => "try a larger --tolerance or another --seed",
@@ -230,50 +232,52 @@ impl Hint {
             Hint::SketchError => "set it with --sketch-error, e.g. 0.3",
             Hint::TooManyNeighbors => "try a smaller --neighbors",
             Hint::TooFewModels => {
-                "give --outputs or --model once a model; `spadework score` scores a single one"
+                "pass --outputs or --model once per model; `spadework score` scores a single model"
             }
             Hint::SmallSubsample => "try a smaller --neighbors, or no --interval",
             Hint::TooManyEigenpairs => "try a smaller --eigenpairs",
-            Hint::ZeroRows => "--input-metric and --output-metric choose the distances",
+            Hint::ZeroRows => "choose another distance with --input-metric or --output-metric",
             Hint::NoSpread => "try --standardize standard",
             Hint::FolderAsModel => {
                 "a model is an ONNX file, e.g. DIR/model.onnx; `spadework compare` takes several of them"
             }
             Hint::FolderOfArrays => {
-                "a data set is named with its folder, e.g. mnist:DIR:test, and images by class as images:DIR"
+                "name a data set with its folder, e.g. mnist:DIR:test, or images by class as images:DIR"
             }
             Hint::Pixels => "divide bytes by 255; undo a normalization of the images first",
             Hint::IndexColumn => {
                 "write the table without its index (pandas: index=False), or name the column to use it"
             }
-            Hint::RunElsewhere => "run the model where it was made, and give its outputs: --outputs Y.npy",
+            Hint::RunElsewhere => "run the model elsewhere and pass its outputs: --outputs Y.npy",
             Hint::DescribeModel => "`spadework model FILE` says what the model takes and returns",
             Hint::OtherOutput => {
-                "--output-name takes another value; --batch-size 1 may help where the model mixes the samples of a batch"
+                "choose another value with --output-name; if the model mixes the samples of a batch, try --batch-size 1"
             }
-            Hint::ChannelLayout => "--input-layout says where the channels are, if the array does not",
-            Hint::ImageShape => "--shape says how the numbers make an image, e.g. --shape 3x32x32",
+            Hint::ChannelLayout => {
+                "pass --input-layout nchw or nhwc if the array does not show where its channels are"
+            }
+            Hint::ImageShape => "pass the shape of the images, e.g. --shape 3x32x32",
             Hint::ListLayers => "`spadework model FILE` lists the layers",
             Hint::NameModels => "name each model: --outputs NAME=ARRAY, --model NAME=FILE",
             Hint::ByFragility => "use --by fragility",
-            Hint::GiveLabels => "pass --labels, one class per sample, counted from 0 as the outputs are",
+            Hint::GiveLabels => "pass --labels with one class per sample, counted from 0 like the outputs",
             Hint::MakeBaseline => {
                 "make the baseline again with `spadework score --out DIR` and the same inputs, --neighbors, --graph, --weights, metrics, --standardize, --connectivity and --probe"
             }
-            Hint::WhereArrays => "--inputs and --outputs say where the arrays of the result are now",
-            Hint::WhereReferenceInputs => "--reference-inputs says where the inputs of the reference are now",
+            Hint::WhereArrays => "pass the arrays with --inputs and --outputs if they have moved",
+            Hint::WhereReferenceInputs => "pass --reference-inputs if the inputs of the reference have moved",
             Hint::WhereReferenceOutputs => {
-                "--reference-outputs says where the outputs of the reference are now"
+                "pass --reference-outputs if the outputs of the reference have moved"
             }
             Hint::MakeReference => "make the folder again with `spadework score --out DIR`",
-            Hint::ReplaceStage => "--force makes it again; another folder keeps both",
+            Hint::ReplaceStage => "--force replaces it; use another folder to keep both",
             Hint::MakeGraphs => {
-                "`spadework graph --out RESULT` makes them, or takes those of another program"
+                "make them with `spadework graph --out RESULT`, which also takes graphs of other programs"
             }
             Hint::FindEigenpairs => {
-                "`spadework eigen RESULT` finds them, on a cluster `mpirun -n N python -m spadework.slepc RESULT`"
+                "compute them with `spadework eigen RESULT`, or on a cluster with `mpirun -n N python -m spadework.slepc RESULT`"
             }
-            Hint::FindEigenpairsAgain => "find the eigenpairs again, with --force",
+            Hint::FindEigenpairsAgain => "compute the eigenpairs again with --force",
             Hint::ScoreAgain => "score it again with this version",
         }
     }
@@ -285,9 +289,11 @@ impl Hint {
                 "try connectivity=\"grow\" or \"bridge\", or more neighbors"
             }
             Hint::GrownTooFar => "try connectivity=\"bridge\"",
-            Hint::ZeroRows => "`input_metric` and `output_metric` choose the distances",
+            Hint::ZeroRows => "choose another distance with `input_metric` or `output_metric`",
             Hint::NoSpread => "try standardize=True",
-            Hint::GivenDisconnected => "give outputs in place of the graph, and `connectivity` mends it",
+            Hint::GivenDisconnected => {
+                "pass outputs instead of the graph; `connectivity` can then connect them"
+            }
             Hint::MissedEigenvalue => "try another seed or a smaller tolerance",
             Hint::PowerNotConverged => "try solver=\"davidson\"",
             Hint::NotConverged => "try a larger tolerance or another seed",

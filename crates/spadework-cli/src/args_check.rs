@@ -43,25 +43,25 @@ pub(crate) struct CheckRules {
     /// Largest SPADE score; it follows robustness poorly
     #[arg(long, value_name = "SCORE", value_parser = positive_score)]
     pub(crate) max_score: Option<f64>,
-    /// The folder of an earlier result, or its result.json, that the model must not drop below
+    /// The folder of an earlier result, or its result.json, that the model must not fall below
     ///
-    /// Of robust accuracy, survived, accuracy and overlap, each that both results have is a gate. Samples are compared one by
-    /// one where the inputs are the same and the folder has its nodes.csv.
+    /// Every number that both results have is a gate: robust accuracy, survived, accuracy, overlap. Samples are compared one by
+    /// one if the inputs are the same and the folder has its nodes.csv.
     #[arg(long, value_name = "RESULT")]
     pub(crate) baseline: Option<PathBuf>,
     /// With --baseline: largest drop of each of them, e.g. 2% for two points [default: 0%]
     #[arg(long, value_name = "FRACTION", requires = "baseline", value_parser = share)]
     pub(crate) max_drop: Option<f64>,
-    /// With --baseline: also fail when the SPADE score exceeds the baseline's by more than this, e.g. 5% or 0.05
+    /// With --baseline: also fail if the SPADE score exceeds the baseline's by more than this, e.g. 5% or 0.05
     #[arg(long, value_name = "FRACTION", requires = "baseline", value_parser = fraction)]
     pub(crate) max_regression: Option<f64>,
-    /// What a gate counts as whose interval covers its limit
+    /// What an undecided gate counts as: one whose interval contains its limit
     #[arg(long, value_enum, value_name = "OUTCOME", default_value_t = Undecided::Pass)]
     pub(crate) undecided: Undecided,
-    /// Write the gates as JUnit XML, a test case each
+    /// Write the gates as JUnit XML, one test case per gate
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Write the gates as Markdown, for the summary of a job
+    /// Write the gates as Markdown, for a job summary
     #[arg(long, value_name = "FILE")]
     pub(crate) summary: Option<PathBuf>,
 }

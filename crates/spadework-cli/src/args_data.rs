@@ -35,7 +35,7 @@ pub(crate) struct CorruptArgs {
     /// The file to write, .npy: as many images in the same order and shape, from 0 to 1
     #[arg(long, alias = "out", value_name = "FILE.npy")]
     pub(crate) output: PathBuf,
-    /// Channels, height and width of an image, where the array does not tell: 1x28x28, 3x32x32, 32x32x3, 28x28
+    /// Channels, height and width of an image, if the array does not show it: 1x28x28, 3x32x32, 32x32x3, 28x28
     #[arg(long, value_name = "SHAPE")]
     pub(crate) shape: Option<ImageShape>,
     /// Seed of everything random
@@ -79,15 +79,15 @@ impl SizeArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct CorruptionArgs {
-    /// Corrupt the inputs first, e.g. gaussian-noise:3. The outputs given must be those of the images so corrupted
+    /// Corrupt the inputs first, e.g. gaussian-noise:3; the outputs must be those of the corrupted images
     ///
     /// A kind (gaussian-noise, shot-noise, impulse-noise, defocus-blur, motion-blur, fog, brightness, contrast, pixelate,
-    /// jpeg) and a severity from 1 to 5. What is random depends on --seed and the index of the sample, so the inputs are
-    /// those that `spadework corrupt` writes with the same seed: give its file to your model and the model's outputs to
+    /// jpeg) and a severity from 1 to 5. Randomness depends on --seed and the index of the sample, so the inputs equal those that
+    /// `spadework corrupt` writes with the same seed: give its file to your model and the model's outputs to
     /// --outputs.
     #[arg(long, value_name = "KIND:SEVERITY")]
     pub(crate) corruption: Option<Corruption>,
-    /// With --corruption: channels, height and width of an image, where the array does not tell: 1x28x28, 32x32x3
+    /// With --corruption: channels, height and width of an image, if the array does not show it: 1x28x28, 32x32x3
     #[arg(long, value_name = "SHAPE", requires = "corruption")]
     pub(crate) shape: Option<ImageShape>,
 }

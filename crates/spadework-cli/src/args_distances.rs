@@ -9,15 +9,15 @@ use crate::args::{ModelArgs, TerminalArgs};
 
 /// Help of `--sketch-error` where there is more than scores to sketch.
 const SKETCH_HELP: &str =
-    "With --eigenpairs all or --all-edges: relative error of every number, kept with a probability of 0.999";
+    "With --eigenpairs all or --all-edges: relative error of every number, with probability 0.999";
 
 #[derive(Debug, Args)]
 #[command(mut_arg("sketch_error", |arg| arg.help(SKETCH_HELP)), mut_arg("certify", |arg| arg.hide(true)))]
 pub(crate) struct DistortionArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// How many of the edges of largest score to compare with as many random ones
-    /// [default: 100, or half the edges where there are fewer than 200]
+    /// Number of edges with the largest scores to compare with random edges [default: 100, or half of the edges if there are
+    /// fewer than 200]
     #[arg(long, value_name = "N", help_heading = "Method")]
     pub(crate) top: Option<NonZeroUsize>,
     /// Also measure this pair of samples; may be given several times

@@ -57,7 +57,7 @@ pub(crate) struct GraphsArgs {
     pub(crate) outputs: Option<String>,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
-    /// The ways of making graphs, separated by commas; knn is always the first, and what the others are compared with
+    /// Kinds of graphs, separated by commas; knn is always the first, and the others are compared with it
     #[arg(
         long,
         help_heading = "Method",
@@ -66,7 +66,7 @@ pub(crate) struct GraphsArgs {
         default_value = "knn,mutual,pca:0.95,cknn:1,sparse:density=2"
     )]
     pub(crate) graph: Vec<GraphKind>,
-    /// What edges weigh, separated by commas: each way of making graphs with each of these
+    /// Edge weights, separated by commas: every kind of graph with each of these
     #[arg(
         long,
         help_heading = "Method",

@@ -14,7 +14,7 @@ pub(crate) struct MetricArgs {
     /// The distance between outputs
     #[arg(long, value_enum, value_name = "METRIC", default_value_t = Metric::Euclidean)]
     pub(crate) output_metric: Metric,
-    /// Bring the columns of the inputs to one scale before: by mean and standard deviation, or `robust`
+    /// Scale the columns of the inputs first: by mean and standard deviation, or `robust`
     #[arg(
         long,
         value_enum,

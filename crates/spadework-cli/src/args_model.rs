@@ -14,7 +14,7 @@ use crate::args_report::PageArgs;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct NetworkArgs {
-    /// An ONNX file in place of --outputs: it is run on the inputs (--outputs takes one as well, by its ending .onnx)
+    /// An ONNX file instead of --outputs; it is run on the inputs (--outputs also takes an .onnx file)
     #[arg(
         long,
         value_name = "FILE",
@@ -31,10 +31,10 @@ pub(crate) struct NetworkArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct RunArgs {
-    /// The model's output to take, or a node or value within it [default: its first output]
+    /// The model's output to use, or a node or value inside the model [default: its first output]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) output_name: Option<String>,
-    /// Take the values before the softmax that the output ends in
+    /// Use the values before the softmax at the end of the output
     #[arg(long)]
     pub(crate) before_softmax: bool,
     #[command(flatten)]
@@ -45,16 +45,16 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct FeedArgs {
-    /// The model's input that the rows go into, where it has several
+    /// The model's input for the rows, if it has several
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) input_name: Option<String>,
-    /// How the numbers of an image lie in a row, where the shape of the array does not tell
+    /// Order of the numbers of an image, if the shape of the array does not show it
     #[arg(long, value_enum, value_name = "LAYOUT")]
     pub(crate) input_layout: Option<InputLayout>,
-    /// Take MEAN off every number and divide by STD before the model: one of each, or all means and then all deviations
+    /// Subtract MEAN and divide by STD before the model: one of each, or all means and then all standard deviations
     #[arg(long, value_name = "MEAN,STD", value_parser = normalization, allow_hyphen_values = true)]
     pub(crate) normalize: Option<Normalization>,
-    /// Samples that go into the model at a time, where it leaves the choice [default: 128, fewer for large models]
+    /// Samples per run of the model, if the model allows a choice [default: 128, fewer for large models]
     #[arg(long, value_name = "N")]
     pub(crate) batch_size: Option<NonZeroUsize>,
     /// What runs the model: the built-in engine, an onnxruntime that is installed, or (auto) the built-in engine, and
@@ -148,7 +148,7 @@ pub(crate) struct PredictArgs {
     pub(crate) inputs: String,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Where the outputs go: a NumPy file, one row per sample
+    /// The file to write: NumPy, one row per sample
     #[arg(long, alias = "out", value_name = "FILE.npy", help_heading = "Output")]
     pub(crate) output: PathBuf,
     /// Threads to use; all cores by default. The result does not depend on it
@@ -185,7 +185,7 @@ pub(crate) struct LayersArgs {
     #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) inputs: String,
     /// Only the layers whose name or operator matches, e.g. fc1 or Relu,conv*: `*` is any text, `?` any character
-    /// [default: all that change their numbers]
+    /// [default: all layers that change their numbers]
     #[arg(long, value_name = "PATTERNS", help_heading = "Data", value_delimiter = ',')]
     pub(crate) layers: Vec<String>,
     #[command(flatten)]

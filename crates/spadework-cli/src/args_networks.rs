@@ -55,6 +55,28 @@ pub(crate) enum AttackKind {
     Pgd,
     /// The fast gradient sign method: one step of the whole epsilon from the sample itself
     Fgsm,
+    /// Projected gradient descent that chooses its steps (Croce and Hein)
+    Apgd,
+    /// The same toward each of the most likely other classes, by the targeted DLR loss
+    ApgdT,
+    /// A random search that asks for outputs only (Andriushchenko et al.)
+    Square,
+    /// Apgd by cross-entropy and by DLR, apgd-t and square, each on what those before it left
+    Auto,
+}
+
+impl AttackKind {
+    /// The word that is typed for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            AttackKind::Pgd => "pgd",
+            AttackKind::Fgsm => "fgsm",
+            AttackKind::Apgd => "apgd",
+            AttackKind::ApgdT => "apgd-t",
+            AttackKind::Square => "square",
+            AttackKind::Auto => "auto",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -73,6 +95,8 @@ pub(crate) enum LossName {
     CrossEntropy,
     /// The largest other output minus that of the true class (Carlini and Wagner)
     Margin,
+    /// The margin as a share of the largest output minus the third: the difference of logits ratio (Croce and Hein)
+    Dlr,
 }
 
 #[derive(Debug, Args)]
@@ -101,22 +125,28 @@ pub(crate) struct AttackArgs {
     /// The norm of epsilon
     #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::Linf, help_heading = "Attack")]
     pub(crate) norm: NormName,
-    /// What the attack makes large
-    #[arg(long, value_enum, value_name = "LOSS", default_value_t = LossName::CrossEntropy, help_heading = "Attack")]
-    pub(crate) loss: LossName,
-    /// Gradient steps from each start [default: 40, of fgsm 1]
+    /// Of pgd, fgsm and apgd: what the attack makes large [default: cross-entropy]
+    #[arg(long, value_enum, value_name = "LOSS", help_heading = "Attack")]
+    pub(crate) loss: Option<LossName>,
+    /// Gradient steps from each start [default: 40, of fgsm 1, of apgd, apgd-t and auto 100]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     pub(crate) steps: Option<usize>,
-    /// How far one step goes [default: 2.5 epsilon / steps, of one step epsilon]
+    /// Of pgd and fgsm: how far one step goes [default: 2.5 epsilon / steps, of one step epsilon]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = radius, help_heading = "Attack")]
     pub(crate) step_size: Option<f32>,
-    /// Starts; a sample must hold from all of them
+    /// Starts of a gradient attack; a sample must survive all of them
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Attack")]
     pub(crate) restarts: usize,
-    /// Begin at the sample itself rather than at a random point near it
+    /// Of pgd: begin at the sample itself rather than at a random point near it
     #[arg(long, help_heading = "Attack")]
     pub(crate) no_random_start: bool,
-    /// Seed of the starts
+    /// Of apgd-t and auto: how many of the most likely other classes to aim at [default: 9]
+    #[arg(long, value_name = "N", help_heading = "Attack")]
+    pub(crate) targets: Option<usize>,
+    /// Of square and auto: how often the network is asked, per sample [default: 5000]
+    #[arg(long, value_name = "N", help_heading = "Attack")]
+    pub(crate) queries: Option<usize>,
+    /// Seed of the starts and of random moves
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Attack")]
     pub(crate) seed: u64,
     /// Samples that are attacked at once

@@ -8,28 +8,28 @@ use spadework_probe::{Probe, ProbeParams};
 
 use crate::args::one_or_more;
 
-/// Perturbed copies of the samples.
+/// Probes: perturbed samples.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Probes")]
 pub(crate) struct ProbeArgs {
-    /// Also give the model perturbed copies of the samples: which hold against attacks? E.g. linf:0.1, linf:8/255, l2:0.5
+    /// Also probe the model with perturbed samples and estimate its accuracy under attack, e.g. linf:0.1, linf:8/255, l2:0.5
     ///
-    /// A norm, a radius and, after another colon, a kind: search (the default) lets every copy learn from those before, by signs of ever
+    /// A norm, a radius and, after another colon, a kind: search (the default) lets every probe learn from the previous ones, by signs of ever
     /// smaller blocks of numbers in linf and by an estimate of the gradient in l2; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
-    /// lowest frequencies. Needs --model. Copies stay between 0 and 1 where all inputs do, and between the least and the
-    /// largest number of the inputs otherwise. The model is run once for every copy of every sample: up to 801,000 times for 1000
-    /// samples and the 800 copies of a search, less where samples are lost early or do not change any more; 9,000 times for noise.
+    /// lowest frequencies. Needs --model. Probes stay between 0 and 1 if all inputs do, and otherwise between the smallest and
+    /// the largest number of the inputs. The model is run once per probe and sample: up to 801,000 times for 1000
+    /// samples and the 800 probes of a search, fewer if samples break early or stop changing; 9,000 times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
-    /// With --probe: copies of a sample, at most [default: 800 of a search, 8 of noise]
+    /// With --probe: probes per sample, at most [default: 800 for search, 8 for noise]
     #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
-    /// With --probe: samples that are probed, drawn by the seed where there are more
+    /// With --probe: number of samples to probe, drawn by the seed if there are more
     #[arg(long, value_name = "N", requires = "probing", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
-    /// With --probe: end the search early where more probes could change the estimated robust accuracy by at most FRACTION, e.g. 2%
+    /// With --probe: end the search early if more probes could change the estimated robust accuracy by at most FRACTION, e.g. 2%
     ///
-    /// What the number of samples leaves open is not part of this: more of them (--probe-samples) make the interval narrower.
+    /// This does not include the uncertainty from the number of samples: more samples (--probe-samples) make the interval narrower.
     #[arg(long, value_name = "FRACTION", requires = "probing", value_parser = precision)]
     pub(crate) precision: Option<f64>,
 }
@@ -38,11 +38,11 @@ pub(crate) struct ProbeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Probes")]
 pub(crate) struct ScriptArgs {
-    /// Also give the model variants of the samples that SCRIPT makes: which keep their class? For words, categories and sequences
+    /// Also run the model on variants of the samples that SCRIPT makes; for words, categories and sequences
     ///
     /// An executable file. `SCRIPT VARIANT SEED` reads the samples as one .npy array from its standard input and writes an array of the
     /// same shape to its standard output: variant VARIANT, counted from 0, by the random numbers of SEED. It is started up to 100
-    /// times (--probes), with up to 1000 samples each (--probe-samples), and less often where more variants would move the share of
+    /// times (--probes), with up to 1000 samples each (--probe-samples), and less often if more variants would change the share of
     /// samples that keep their class by at most 0.5 % (--precision). Needs --model.
     #[arg(long, value_name = "SCRIPT", group = "probing")]
     pub(crate) probe_with: Option<PathBuf>,

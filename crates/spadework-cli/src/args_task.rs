@@ -13,7 +13,7 @@ pub(crate) struct TaskArgs {
 /// [`spadework_probe::Task`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Task {
-    /// Classes, where there are several outputs per sample, or one and labels of two values; else a predicted number
+    /// Classes if there are several outputs per sample, or one output and labels of two values; otherwise a regression
     Auto,
     /// One number per class, or one for two classes
     Classes,

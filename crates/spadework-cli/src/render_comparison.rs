@@ -194,7 +194,7 @@ fn shared_ranks(document: &CompareDocument) -> String {
             _ => String::new(),
         };
         let listed = names.join(if group.len() == 2 { " and " } else { ", " });
-        format!("  Rank {} is shared: {listed} cannot be told apart{how_far}.\n", group[0].rank)
+        format!("  Rank {} is shared: {listed} cannot be distinguished{how_far}.\n", group[0].rank)
     };
     groups.map(told).collect()
 }

@@ -72,8 +72,10 @@ pub(crate) fn is_plain(graph: &str, weights: &str) -> bool {
 
 /// [`details`] for a line of a table.
 pub(crate) fn brief(input: &GraphDocument, output: &GraphDocument) -> String {
-    let dimensions = input.dimensions.map(in_dimensions);
-    let kappa = |graph: &GraphDocument| graph.sparsifier.map(|sparsifier| format!("{:.1}", sparsifier.kappa));
+    let dimensions = input.construction.dimensions.map(in_dimensions);
+    let kappa = |graph: &GraphDocument| {
+        graph.construction.sparsifier.map(|sparsifier| format!("{:.1}", sparsifier.kappa))
+    };
     let kappas = kappa(input).zip(kappa(output)).map(|(input, output)| format!("kappa {input}, {output}"));
     dimensions.or(kappas).unwrap_or_default()
 }
@@ -88,7 +90,8 @@ fn in_dimensions(count: usize) -> String {
 /// What a projection or sparsification kept.
 fn details(input: &GraphDocument, output: &GraphDocument) -> String {
     let mut parts = Vec::new();
-    if let (Some(dimensions), Some(explained)) = (input.dimensions, input.explained) {
+    if let (Some(dimensions), Some(explained)) = (input.construction.dimensions, input.construction.explained)
+    {
         let verb = if dimensions == 1 { "holds" } else { "hold" };
         parts.push(format!(
             "{} {verb} {:.1} % of the variance",
@@ -97,9 +100,9 @@ fn details(input: &GraphDocument, output: &GraphDocument) -> String {
         ));
     }
     for (side, graph) in [("input", input), ("output", output)] {
-        if let Some(sparsifier) = graph.sparsifier {
+        if let Some(sparsifier) = graph.construction.sparsifier {
             let kappa = number(sparsifier.kappa);
-            parts.push(format!("{side} kappa {kappa} beside {} edges", sparsifier.edges_before));
+            parts.push(format!("{side} kappa {kappa} relative to {} edges", sparsifier.edges_before));
         }
     }
     parts.join(", ")

@@ -1,30 +1,33 @@
 //! Margins and indices as text for people.
 
+use spadework::laplacian::Estimate;
+use spadework::pipeline::AverageIndices;
+use spadework::scores::Spread;
 use spadework_document::comparison::ModelDocument;
-use spadework_document::indices::{EstimateDocument, IndicesDocument, MarginsDocument, SpreadDocument};
+use spadework_document::margins::MarginsDocument;
 
 use crate::render::{number_short, printable, table};
 
 /// How far decisions lead, where labels say that the outputs are classes.
 pub(crate) fn margins(margins: Option<&MarginsDocument>) -> String {
     let Some(margins) = margins.filter(|margins| margins.kind == "labeled") else { return String::new() };
-    let SpreadDocument { median, p5, .. } = margins.spread;
+    let Spread { median, p5, .. } = margins.spread;
     format!("  margin             median {}, 5 % below {}\n", number_short(median), number_short(p5))
 }
 
 /// What of a spread is shown: mean, median and 95 %.
 const SPREAD: [&str; 3] = ["mean", "median", "95 %"];
 
-fn spread(spread: SpreadDocument) -> Vec<String> {
+fn spread(spread: Spread) -> Vec<String> {
     [spread.mean, spread.median, spread.p95].map(number_short).to_vec()
 }
 
-fn estimate(EstimateDocument { value, standard_error, .. }: EstimateDocument) -> String {
+fn estimate(Estimate { value, standard_error, .. }: Estimate) -> String {
     format!("{} ± {}", number_short(value), number_short(standard_error))
 }
 
 /// The indices of one model.
-pub(crate) fn indices(indices: Option<&IndicesDocument>) -> String {
+pub(crate) fn indices(indices: Option<&AverageIndices>) -> String {
     let Some(indices) = indices else { return String::new() };
     let mut text = format!("\nindices\n  mean eigenvalue    {}\n", estimate(indices.mean_eigenvalue));
     if let Some(found) = indices.neighborhoods {

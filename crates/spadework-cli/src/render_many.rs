@@ -15,7 +15,7 @@ pub(crate) fn sweep(document: &SweepDocument) -> String {
     header.push("");
     let rows = document.points.iter().map(|point| sweep_row(document, point, several));
     let made = graphs_made(&document.made.request);
-    let mut text = format!("model score over k, {} samples{made}\n", document.samples);
+    let mut text = format!("SPADE score over k, {} samples{made}\n", document.samples);
     text.push_str(&table(&header, rows));
     text.push_str(&stability(document));
     text.push_str(&disconnected(document));

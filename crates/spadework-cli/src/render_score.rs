@@ -1,13 +1,14 @@
 //! The result of `score` as text for people: the answer, what it rests on and what would say more, then SPADE's numbers.
 
+use spadework::laplacian::SketchInfo;
 use spadework::monitor::Stage;
+use spadework::scores::Disparity;
 use spadework_document::SpectrumDocument;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::{FactsDocument, NodeDocument};
 use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{
-    DisparityDocument, EnclosureDocument, FullSpectrumDocument, IntervalDocument, LabelDocument,
-    ReferencesDocument, ScoreDocument, TimingsDocument,
+    EnclosureDocument, IntervalDocument, LabelDocument, ReferencesDocument, ScoreDocument, TimingsDocument,
 };
 use spadework_document::variants::VariantsDocument;
 use spadework_document::words::{attack_name, grouped};
@@ -161,7 +162,9 @@ fn weakest_samples(document: &ScoreDocument) -> String {
         return format!("  weakest samples    {} (by change of output)\n", moved.join(" "));
     }
     let listed = &document.top_nodes;
-    let name = |node: &NodeDocument| node.id.as_deref().map_or_else(|| format!("#{}", node.index), printable);
+    let name = |NodeDocument { sample, .. }: &NodeDocument| {
+        sample.id.as_deref().map_or_else(|| format!("#{}", sample.index), printable)
+    };
     let ids: Vec<String> = listed.iter().take(NAMED).map(name).collect();
     if ids.is_empty() {
         return String::new();
@@ -213,7 +216,7 @@ fn references(references: ReferencesDocument) -> String {
 }
 
 /// What edge and node scores are made of, where that is not the eigenpairs above.
-fn full_spectrum(scores: &FullSpectrumDocument) -> String {
+fn full_spectrum(scores: &SketchInfo) -> String {
     let value = match scores.rows {
         Some(rows) => format!(
             "of all eigenpairs: each within {} %, with probability at least {} ({rows} random rows)",
@@ -236,7 +239,7 @@ fn between_labels(document: &ScoreDocument) -> String {
     const SHOWN: usize = 10;
     let name = |id: i64| label_name(&document.label_scores, id);
     let mut text = String::new();
-    if let Some(DisparityDocument { worst, ratio }) = document.disparity {
+    if let Some(Disparity { worst, ratio, .. }) = document.disparity {
         text.push_str(&format!(
             "  worst label {}: {} times the mean label score\n",
             name(worst),
@@ -299,13 +302,13 @@ fn spread(scores: &[f64]) -> String {
 
 fn node_table(document: &ScoreDocument) -> String {
     let nodes = &document.top_nodes;
-    let labelled = nodes.iter().any(|node| node.label.is_some());
+    let labelled = nodes.iter().any(|node| node.sample.label.is_some());
     let with_margins = nodes.iter().any(|node| node.margin.is_some());
     let basis = document.facts.fragility_basis.as_deref();
     let name = |id: i64| label_name(&document.label_scores, id);
     let rows = nodes.iter().enumerate().map(|(rank, node)| {
-        let mut row = vec![(rank + 1).to_string(), node.index.to_string(), number(node.score)];
-        row.extend(node.label.map(name));
+        let mut row = vec![(rank + 1).to_string(), node.sample.index.to_string(), number(node.score)];
+        row.extend(node.sample.label.map(name));
         row.extend(node.margin.map(number_short));
         row.extend(node.fragility.map(|part| format!("{part:.4}")));
         row
@@ -315,7 +318,7 @@ fn node_table(document: &ScoreDocument) -> String {
     header.extend(with_margins.then_some("margin"));
     header.extend(basis.map(|_| "fragility"));
     let meaning = basis.map_or_else(String::new, |basis| {
-        format!("  fragility: the part of the samples that are less fragile, by {basis}\n")
+        format!("  fragility: the share of the samples that are less fragile, by {basis}\n")
     });
     table(&header, rows) + &meaning
 }

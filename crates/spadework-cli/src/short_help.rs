@@ -141,7 +141,7 @@ fn grouped_commands(command: &Command) -> String {
         format!("{title}:\n{}", names.iter().map(|name| line(name)).collect::<String>())
     };
     GROUPS.map(group).join("\n")
-        + "\n`spadework COMMAND -h` shows the options that most calls need, `--help` all of them."
+        + "\n`spadework COMMAND -h` shows the options that most calls need, `--help` all of them. Terms: docs/reference/glossary.md"
 }
 
 fn everyday_only(option: Arg) -> Arg {

@@ -15,7 +15,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     let refused =
         |option: &str, reason: &str| Err(Failure::usage(format!("{} {reason}", option_name(option))));
     if let Some(option) = unused_by(command).iter().find(|option| is_typed(matches, option)) {
-        return refused(option, &format!("is no option of `spadework {command}`"));
+        return refused(option, &format!("is not an option of `spadework {command}`"));
     }
     if command == "train" && is_typed(matches, "resume") {
         let kept = ["resume", "device", "threads", "json", "quiet", "no_progress"];
@@ -24,7 +24,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
         let options = options.find_subcommand(command).into_iter().flat_map(clap::Command::get_arguments);
         let mut others = options.map(|option| option.get_id().as_str()).filter(|id| !kept.contains(id));
         if let Some(option) = others.find(|option| is_typed(matches, option)) {
-            return refused(option, "is as it was when the run began, and cannot be given with --resume");
+            return refused(option, "was set when the run began, and cannot be changed with --resume");
         }
     }
     let all_eigenpairs = is_typed(matches, "eigenpairs")
@@ -39,7 +39,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     {
         return refused(
             option,
-            "gives perturbed inputs to a model, which outputs alone cannot answer for: it needs --model",
+            "gives perturbed inputs to a model, so it needs --model; outputs alone are not enough",
         );
     }
     if let Some(option) = RUN_MODELS.iter().find(|option| is_typed(matches, option))
@@ -63,10 +63,9 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     let without =
         |&&(option, graph, _): &&(&str, &str, &str)| is_typed(matches, option) && is_typed(matches, graph);
     match DISTANCES.iter().find(without) {
-        Some((option, _, side)) => refused(
-            option,
-            &format!("is about distances between {side}, but a graph is given in their place"),
-        ),
+        Some((option, _, side)) => {
+            refused(option, &format!("sets the distance between {side}, but a graph is given instead"))
+        }
         None => Ok(()),
     }
 }

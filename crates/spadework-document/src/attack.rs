@@ -22,26 +22,41 @@ pub struct AttackDocument<'a> {
     pub robust_accuracy: f64,
     /// Samples that were correct and that the attack broke.
     pub broken: usize,
-    /// `fgsm` or `pgd`.
+    /// `pgd`, `fgsm`, `apgd`, `apgd-t`, `square` or `auto`.
     pub attack: &'static str,
+    /// The attacks that were run, in order, each on the samples that those before it left.
+    pub stages: Vec<AttackStage>,
     /// `linf` or `l2`.
     pub norm: &'static str,
-    /// What the attack increases.
-    pub loss: &'static str,
+    /// What the attack increases; of `auto`, what its attacks increase, separated by commas.
+    pub loss: String,
     /// Smallest and largest size; the same number twice unless sizes were given per sample.
     pub epsilon: [f32; 2],
-    /// Steps per start.
+    /// Gradient steps per start; 0 of `square`.
     pub steps: usize,
-    /// Length of a step; null where it follows from the size and the steps.
+    /// Length of a step; null if it follows from the size and the steps.
     pub step_size: Option<f32>,
     /// Number of starts.
     pub restarts: usize,
     /// Whether starts are random.
     pub random_start: bool,
-    /// Seed.
+    /// Classes that `apgd-t` and `auto` aim at, at most; 0 of other attacks.
+    pub targets: usize,
+    /// Queries per sample of `square` and `auto`, at most; 0 of other attacks.
+    pub queries: usize,
+    /// Seed of everything random.
     pub seed: u64,
     /// Wall-clock seconds.
     pub seconds: f64,
     /// Version of the program that wrote it.
     pub version: &'static str,
+}
+
+/// One attack of a series.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AttackStage {
+    /// `pgd`, `apgd`, `apgd-dlr`, `apgd-margin`, `apgd-t` or `square`.
+    pub attack: &'static str,
+    /// Samples that it broke.
+    pub broken: usize,
 }

@@ -8,16 +8,16 @@ use crate::note::Note;
 use crate::score::ScoreDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.check/3";
+pub const SCHEMA: &str = "spadework.check/4";
 
 /// What all gates together decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// `fail` where a gate failed, else `undecided` where one is undecided, else `pass`.
+    /// `fail` if a gate failed, else `undecided` if one is undecided, else `pass`.
     pub outcome: Outcome,
-    /// Whether the command ends with exit code 0: no gate failed, and none is undecided where that counts as failed.
+    /// Whether the command ends with exit code 0: no gate failed, and none is undecided if that counts as failed.
     pub passed: bool,
     /// What an undecided gate counts as: `pass` or `fail`.
     pub undecided: Outcome,
@@ -27,10 +27,10 @@ pub struct CheckDocument {
     /// ones; none without a baseline that has the same samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_failures: Vec<usize>,
-    /// What a reader must know of the gates; those of the result are in `result`.
+    /// Notes about the gates; notes about the result are in `result`.
     #[serde(default)]
     pub notes: Vec<Note>,
-    /// λ_1; larger is less robust.
+    /// SPADE score λ_1; larger is less robust.
     pub model_score: f64,
     /// What was scored.
     pub result: ScoreDocument,
@@ -40,11 +40,11 @@ pub struct CheckDocument {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The limit is kept, and the interval lies within it.
+    /// The whole interval is within the limit.
     Pass,
-    /// The limit is broken, and the interval lies beyond it.
+    /// The whole interval is beyond the limit.
     Fail,
-    /// The interval covers the limit.
+    /// The interval contains the limit.
     Undecided,
 }
 
@@ -60,12 +60,11 @@ pub enum GatedNumber {
     Accuracy,
     /// Neighborhood overlap.
     Overlap,
-    /// λ_1.
+    /// SPADE score λ_1.
     ModelScore,
 }
 
 /// One limit, and what was found.
-#[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateDocument {
     /// The option that set it: `min-robust-accuracy`, `min-survived`, `min-accuracy`, `min-overlap`, `max-score`, `max-drop` or
@@ -77,17 +76,26 @@ pub struct GateDocument {
     pub outcome: Outcome,
     /// The smallest share, the largest drop or the largest SPADE score allowed.
     pub limit: f64,
+    /// What it rests on, as fields of the gate itself.
+    #[serde(flatten)]
+    pub found: GateFindings,
+}
+
+/// The numbers that a gate rests on.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GateFindings {
     /// The share that was found, with its interval; none for the SPADE score.
     pub share: Option<ShareDocument>,
     /// The SPADE score that was found, where the gate is about it.
     pub score: Option<f64>,
     /// The share or the SPADE score of the baseline.
     pub baseline: Option<f64>,
-    /// The model less its baseline, with the interval that decides about a drop.
+    /// The model minus its baseline, with the interval that decides about a drop.
     pub difference: Option<DifferenceDocument>,
     /// Whether both models were compared on the same samples, sample by sample.
     pub paired: Option<bool>,
-    /// Why nothing was decided, where it is not for the interval.
+    /// Why the gate is undecided, if the interval is not the reason.
     pub reason: Option<String>,
 }
 

@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.clever/1";
+pub const SCHEMA: &str = "spadework.clever/2";
 
-/// CLEVER scores of some samples.
+/// CLEVER scores of some samples. Parameters are written as the estimator has them (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CleverDocument<'a> {
+pub struct CleverDocument<'a, CleverParams: Serialize> {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// The network.
@@ -16,32 +16,19 @@ pub struct CleverDocument<'a> {
     pub inputs: &'a str,
     /// How the samples were chosen: `top`, `random` or `ids`.
     pub chosen: &'static str,
-    /// `linf`, `l2` or `l1`.
-    pub norm: &'static str,
-    /// Radius of the ball around a sample.
-    pub radius: f32,
-    /// Number of batches.
-    pub batches: usize,
-    /// Points per batch.
-    pub samples: usize,
-    /// Points in the pool, in batches.
-    pub pool: usize,
-    /// The class that scores are about; null for the nearest.
-    pub target: Option<usize>,
-    /// Seed.
-    pub seed: u64,
+    /// How they were estimated, as fields of the document itself.
+    #[serde(flatten)]
+    pub params: &'a CleverParams,
     /// Mean score.
     pub mean: f64,
     /// Smallest score.
     pub minimum: f64,
-    /// Mean score of the samples that are classified correctly; null where there are none.
+    /// Mean score of the samples that are classified correctly; null if there are none.
     pub mean_of_correct: Option<f64>,
     /// Gradients that were computed.
     pub gradients: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Wall-clock seconds per sample.
-    pub seconds_per_sample: f64,
     /// One entry per sample.
     pub scores: Vec<CleverSampleDocument>,
     /// Version of the program that wrote it.
@@ -57,23 +44,23 @@ pub struct CleverSampleDocument {
     pub label: usize,
     /// The class that the network predicts.
     pub class: usize,
-    /// Estimated distance that it can be moved before its class may change; larger is more robust.
+    /// CLEVER score: estimated distance that the sample can move before its class may change; larger is more robust.
     pub score: f64,
     /// The nearest other class.
     pub target: usize,
     /// Margin over that class.
-    pub lead: f64,
+    pub margin: f64,
     /// Estimated Lipschitz constant of the margin.
     pub lipschitz: f64,
     /// The largest gradient norm seen.
     pub largest: f64,
     /// `weibull`, or `maximum` where there was no fit.
     pub estimate: &'static str,
-    /// Shape of the Weibull fit; null where there was none.
+    /// Shape of the Weibull fit; null if there was none.
     pub shape: Option<f64>,
-    /// Kolmogorov-Smirnov distance of the fit; null where there was none.
+    /// Kolmogorov-Smirnov distance of the fit; null if there was none.
     pub distance: Option<f64>,
-    /// Its p value; null where there was no fit.
+    /// Its p value; null if there was no fit.
     pub p_value: Option<f64>,
     /// Wall-clock seconds.
     pub seconds: f64,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 use spadework::error::UnknownWord;
 use spadework::pipeline::{ComparedModel, Comparison, Intervals};
-use spadework::scores::{disparity, label_scores};
+use spadework::scores::{Disparity, disparity, label_scores};
 use spadework::{SpadeParams, SpadeReport};
 use spadework_probe::SampleFacts;
 
@@ -14,14 +14,14 @@ use crate::estimates::DifferenceDocument;
 use crate::facts::{FactsDocument, NodeDocument};
 use crate::parts::{MadeDocument, MethodDocument, SettingsDocument, SpectrumDocument};
 use crate::score::{
-    ArrayDocument, CorruptionDocument, DisparityDocument, GraphDocument, IntervalDocument, LabelDocument,
-    ModelFileDocument, NeighborsDocument, PlaceDocument,
+    ArrayDocument, CorruptionDocument, GraphDocument, IntervalDocument, LabelDocument, ModelFileDocument,
+    NeighborsDocument, PlaceDocument,
 };
 use crate::stored::StoredDocument;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.compare/2";
+pub const SCHEMA: &str = "spadework.compare/3";
 
 /// Several models on the same inputs.
 #[skip_serializing_none]
@@ -34,21 +34,21 @@ pub struct CompareDocument {
     pub ranked_by: String,
     /// The models, most robust first by that number.
     pub models: Vec<ModelDocument>,
-    /// Other numbers that put some models into another order.
+    /// Other numbers that order some models differently.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disagreement: Vec<DisagreementDocument>,
-    /// How far every two models agree on which samples are fragile.
+    /// How much each pair of models agrees on which samples are fragile.
     pub agreement: Vec<AgreementDocument>,
     /// Inputs and method, as fields of the document itself.
     #[serde(flatten)]
     pub settings: SettingsDocument,
-    /// What was done to the inputs before, where that was asked for.
+    /// What was done to the inputs before, if that was requested.
     pub corruption: Option<CorruptionDocument>,
     /// G_X, which all models share.
     pub input_graph: GraphDocument,
     /// What was compared, in a result that was written to a folder.
     pub data: Option<CompareData>,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
     /// Wall-clock seconds.
@@ -63,9 +63,9 @@ pub struct CompareData {
     pub inputs: ArrayDocument,
     /// The outputs of every model, most robust first.
     pub outputs: Vec<ArrayDocument>,
-    /// The labels, where they were named.
+    /// The labels, if they were named.
     pub labels: Option<PlaceDocument>,
-    /// The names of the samples, where they were named.
+    /// The names of the samples, if they were named.
     pub ids: Option<PlaceDocument>,
 }
 
@@ -75,32 +75,32 @@ pub struct CompareData {
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
-    /// One more than the number of models that are more robust for certain: models that cannot be told apart share it.
+    /// One more than the number of models that are more robust for certain: models that cannot be distinguished share it.
     #[serde(default)]
     pub rank: usize,
-    /// The file that was run, where outputs were not given as an array.
+    /// The file that was run, if the outputs were not given as an array.
     pub file: Option<ModelFileDocument>,
-    /// The model score, as fields of the model itself.
+    /// The SPADE score, as fields of the model itself.
     #[serde(flatten)]
     pub spectrum: SpectrumDocument,
-    /// Numbers beside the score, as fields of the model itself.
+    /// Other numbers about the model, as fields of the model itself.
     #[serde(flatten)]
     pub facts: FactsDocument,
     /// Numbers per output.
     pub output_dim: usize,
     /// G_Y.
     pub output_graph: GraphDocument,
-    /// Mean node score of every label; empty where no labels were given.
+    /// Mean node score of every label; empty if no labels were given.
     pub label_scores: Vec<LabelDocument>,
-    /// The worst label, where there are labels.
-    pub disparity: Option<DisparityDocument>,
+    /// The worst label, if there are labels.
+    pub disparity: Option<Disparity>,
     /// Most fragile samples.
     pub top_nodes: Vec<NodeDocument>,
     /// Wall-clock seconds, without what all models share.
     pub total_s: f64,
 }
 
-/// How far two models agree on which samples are fragile.
+/// How much two models agree on which samples are fragile.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgreementDocument {
@@ -108,33 +108,33 @@ pub struct AgreementDocument {
     pub a: String,
     /// The model that is ranked after it.
     pub b: String,
-    /// Whether the order of the two is more than chance, as far as the number they are ranked by can tell.
+    /// Whether the number that ranks them distinguishes the two models.
     #[serde(default)]
     pub apart: bool,
-    /// The first less the second by the number they are ranked by, paired on the same samples; none of SPADE scores.
+    /// The first minus the second by the number that ranks them, paired on the same samples; absent for SPADE scores.
     pub difference: Option<DifferenceDocument>,
     /// How many most fragile samples of each were compared.
     pub top: usize,
-    /// The part of them that both share, 0 to 1.
+    /// Share of them that both have in common, 0 to 1.
     pub overlap: f64,
-    /// Spearman's rank correlation of all node scores; none where all scores of a model are equal.
+    /// Spearman's rank correlation of all node scores; absent if all scores of a model are equal.
     #[serialize_always]
     pub spearman: Option<f64>,
     /// Kendall's rank correlation τ_b of all node scores, likewise.
     #[serialize_always]
     pub kendall: Option<f64>,
-    /// The part of the subsamples in which `a` scores below `b`, where an interval was asked for.
+    /// Share of the subsamples in which `a` scores below `b`, if an interval was requested.
     pub subsamples_in_order: Option<f64>,
 }
 
-/// A number that puts models into another order than the one they are ranked by.
+/// A number that orders the models differently from the one that ranks them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisagreementDocument {
     /// The number: `robust-accuracy`, `overlap` or `model-score`.
     pub by: String,
-    /// Pairs that it puts the other way around.
+    /// Pairs that it orders the other way around.
     pub pairs: usize,
-    /// Pairs whose order is more than chance.
+    /// Pairs that can be distinguished.
     pub of: usize,
     /// The first such pair, in the order of the ranking.
     pub first: [String; 2],
@@ -148,7 +148,7 @@ fn by_model_score() -> String {
 /// Wall-clock seconds of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CompareTimings {
-    /// Neighbours among the inputs.
+    /// Neighbors among the inputs.
     pub neighbors_input_s: f64,
     /// All of it, from the call until the document was made, and in what is printed until the page was written.
     pub total_s: f64,
@@ -159,7 +159,7 @@ impl StoredDocument for CompareDocument {
 }
 
 impl CompareDocument {
-    /// Models and the robust accuracies that probes estimate, most robust first, where that is not the order of model scores.
+    /// Models and the robust accuracies that probes estimate, most robust first, where that is not the order of SPADE scores.
     pub fn order_by_probes(&self) -> Option<Vec<(&str, f64)>> {
         let estimate = |model: &ModelDocument| model.facts.probe.as_ref()?.robust_accuracy;
         let given: Option<Vec<(&str, f64)>> =
@@ -270,7 +270,7 @@ impl ModelDocument {
             facts: numbers,
             output_dim: report.diagnostics.output_dim,
             output_graph: GraphDocument::of_outputs(report),
-            disparity: disparity(&label_scores).map(Into::into),
+            disparity: disparity(&label_scores),
             label_scores: LabelDocument::named(label_scores, labels),
             top_nodes: NodeDocument::most_fragile(&report.node_scores, labels, facts, top),
             total_s: report.diagnostics.timings.total.as_secs_f64(),

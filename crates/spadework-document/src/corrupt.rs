@@ -20,7 +20,7 @@ pub struct CorruptDocument {
     pub samples: usize,
     /// What was done to them.
     pub corruption: CorruptionDocument,
-    /// Mean change of all values, which lie between 0 and 1.
+    /// Mean change of the values, which are between 0 and 1.
     pub mean_change: f64,
     /// Largest change of a value.
     pub largest_change: f64,

@@ -1,6 +1,7 @@
 //! Data sets as documents: what `data --json` prints.
 
 use serde::Serialize;
+use spadework_io::catalog::KnownSet;
 
 /// Name and version of the layout of the list.
 pub const SCHEMA: &str = "spadework.data/1";
@@ -13,45 +14,9 @@ pub struct DataListDocument {
     /// [`SCHEMA`].
     pub schema: &'static str,
     /// Every data set.
-    pub sets: Vec<SetDocument>,
+    pub sets: &'static [KnownSet],
     /// Version of the program that wrote it.
     pub version: &'static str,
-}
-
-/// A data set that can be named.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SetDocument {
-    /// The word for it.
-    pub name: &'static str,
-    /// Its title.
-    pub title: &'static str,
-    /// What to give for `--inputs`.
-    pub argument: &'static str,
-    /// How many samples it has, by split.
-    pub samples: &'static str,
-    /// Shape of an image.
-    pub shape: &'static str,
-    /// Number of classes.
-    pub classes: usize,
-    /// Size of the download.
-    pub size: &'static str,
-    /// Where its authors publish it.
-    pub homepage: &'static str,
-    /// Its license.
-    pub license: &'static str,
-    /// Its files.
-    pub files: Vec<KnownFileDocument>,
-}
-
-/// A file of a data set, as its authors publish it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KnownFileDocument {
-    /// Its name.
-    pub name: &'static str,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// Its SHA-256 checksum.
-    pub sha256: &'static str,
 }
 
 /// The data sets in a folder, checked.
@@ -61,7 +26,7 @@ pub struct DataCheckDocument {
     pub schema: &'static str,
     /// The folder.
     pub folder: String,
-    /// Whether every data set that is there is complete.
+    /// Whether every data set that was found is complete.
     pub passed: bool,
     /// Every data set that was found.
     pub sets: Vec<CheckedSetDocument>,

@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
 use spadework::SpadeReport;
+use spadework::laplacian::SketchInfo;
 use spadework::pipeline::{EdgeDistances, MeasuredDistortion, MeasuredPair};
 use spadework::scores::{
     BOOTSTRAPS, CONFIDENCE, Contrast, Distortion, LargestDistortion, MeanInterval, PERMUTATIONS,
 };
 
 use crate::parts::MadeDocument;
-use crate::score::{FullSpectrumDocument, NeighborsDocument};
+use crate::score::NeighborsDocument;
 use crate::stored::indented_json;
 use spadework_io::Labels;
 
@@ -26,27 +27,27 @@ pub const SCHEMA: &str = "spadework.distortion/2";
 pub struct DistortionDocument {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// λ_1.
+    /// SPADE score λ_1.
     pub model_score: f64,
     /// Number of samples.
     pub samples: usize,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: NeighborsDocument,
-    /// How the graphs were made.
+    /// Kind of graph.
     pub graph: String,
-    /// What their edges weigh.
+    /// Kind of edge weights.
     pub weights: String,
     /// Edges of the input graph.
     pub input_edges: usize,
     /// Edges of the output graph.
     pub output_edges: usize,
-    /// r.
+    /// Number of eigenpairs, r.
     pub eigenpairs: usize,
-    /// Seed.
+    /// Seed of everything random.
     pub seed: u64,
-    /// Top edges, and as many random ones.
+    /// Number of top edges, and of random edges.
     pub top: usize,
-    /// One entry a notion of distance.
+    /// One entry per kind of distance.
     pub distances: [ContrastDocument; 2],
     /// Confidence of the intervals.
     pub confidence: f64,
@@ -56,24 +57,24 @@ pub struct DistortionDocument {
     pub permutations: usize,
     /// The largest distortion found.
     pub largest: LargestDocument,
-    /// Pairs that were asked for.
+    /// Pairs that were requested.
     pub pairs: Vec<PairDocument>,
-    /// The thinnest boundary found.
+    /// The sparsest cut found.
     pub cut: CutDocument,
-    /// λ_max(L_X⁺L_Y).
+    /// Reverse score λ_max(L_X⁺L_Y).
     pub reverse_score: f64,
-    /// The larger of both scores.
+    /// The larger of the SPADE score and the reverse score.
     pub bi_lipschitz: f64,
     /// The distance between the graphs as a whole.
     pub riemannian: RiemannianDocument,
-    /// Every edge of the input graph, where asked for.
+    /// Every edge of the input graph, if requested.
     pub all_edges: Option<AllEdgesDocument>,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
 }
 
-/// Top edges beside random ones, by one notion of distance.
+/// Top edges compared with random edges, by one kind of distance.
 #[derive(Debug, Clone, Serialize)]
 pub struct ContrastDocument {
     /// `geodesic` or `resistance`.
@@ -82,7 +83,7 @@ pub struct ContrastDocument {
     pub top: MeanDocument,
     /// Mean distortion of the random ones.
     pub random: MeanDocument,
-    /// Probability of such a difference by chance.
+    /// Probability of a difference this large if the edges were assigned to the groups at random.
     pub p_value: f64,
 }
 
@@ -93,7 +94,7 @@ pub struct MeanDocument {
     pub mean: f64,
     /// Lower end of its interval.
     pub lower: f64,
-    /// Upper end.
+    /// Upper end of its interval.
     pub upper: f64,
 }
 
@@ -106,7 +107,7 @@ pub struct LargestDocument {
     pub q: u32,
     /// γ of the pair, by resistance.
     pub distortion: f64,
-    /// λ_1.
+    /// SPADE score λ_1.
     pub bound: f64,
     /// Their ratio.
     pub tightness: f64,
@@ -123,7 +124,7 @@ pub struct DistanceDocument {
     pub distortion: f64,
 }
 
-/// A pair that was asked for.
+/// A pair that was requested.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct PairDocument {
@@ -131,7 +132,7 @@ pub struct PairDocument {
     pub p: u32,
     /// The other.
     pub q: u32,
-    /// Where it is an edge of the input graph.
+    /// Its edge score, if it is an edge of the input graph.
     pub score: Option<f64>,
     /// By hops.
     pub geodesic: DistanceDocument,
@@ -139,30 +140,30 @@ pub struct PairDocument {
     pub resistance: DistanceDocument,
 }
 
-/// A boundary.
+/// A cut: a set of samples and the edges that leave it.
 #[derive(Debug, Clone, Serialize)]
 pub struct CutDocument {
     /// Samples on the smaller side.
     pub samples: usize,
-    /// Weight of the input edges across.
+    /// Weight of the input edges across the cut.
     pub input: f64,
-    /// Weight of the output edges across.
+    /// Weight of the output edges across the cut.
     pub output: f64,
     /// ζ(S).
     pub distortion: f64,
     /// 1/λ_1.
     pub bound: f64,
-    /// How many samples of each label are on the smaller side, most first; empty where there are no labels.
+    /// How many samples of each label are on the smaller side, most first; empty if there are no labels.
     pub labels: Vec<CutLabelDocument>,
 }
 
-/// One label on either side of a boundary.
+/// One label on both sides of a cut.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Serialize)]
 pub struct CutLabelDocument {
     /// The label.
     pub label: i64,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Samples of it on the smaller side.
     pub inside: usize,
@@ -191,7 +192,7 @@ pub struct AllEdgesDocument {
     /// Mean distortion by resistance.
     pub mean_resistance_distortion: f64,
     /// How accurate the resistances are.
-    pub resistances: FullSpectrumDocument,
+    pub resistances: SketchInfo,
 }
 
 impl DistortionDocument {
@@ -314,7 +315,7 @@ impl AllEdgesDocument {
             mean_geodesic_distortion: edges.hops.iter().map(|&hops| f64::from(hops)).sum::<f64>()
                 / count as f64,
             mean_resistance_distortion: ratios / count as f64,
-            resistances: edges.info.into(),
+            resistances: edges.info,
         }
     }
 }

@@ -2,22 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::score::EnclosureDocument;
+use crate::parts::SpectrumDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.eigen/1";
+pub const SCHEMA: &str = "spadework.eigen/2";
 
 /// Eigenvalues and how they were found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EigenDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// λ_1 ≥ … ≥ λ_r.
-    pub eigenvalues: Vec<f64>,
-    /// Relative residual of each eigenpair.
-    pub residuals: Vec<f64>,
-    /// Bounds of λ_1.
-    pub enclosure: EnclosureDocument,
+    /// Eigenvalues and the bounds of the first, as fields of the document itself.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// How the eigenpairs were found.
     pub solver: String,
     /// Iterations of an iterative method.

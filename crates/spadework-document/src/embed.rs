@@ -8,7 +8,7 @@ use crate::parts::MadeDocument;
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.embed/2";
 
-/// The samples as both graphs and the model place them.
+/// Coordinates of the samples from both graphs and from the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbedDocument {
     /// [`SCHEMA`].
@@ -17,16 +17,16 @@ pub struct EmbedDocument {
     pub samples: usize,
     /// Dimensions of every embedding.
     pub dims: usize,
-    /// Seed.
+    /// Seed of everything random.
     pub seed: u64,
     /// By the input graph, by the output graph, and by both.
     pub embeddings: Vec<EmbeddingDocument>,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
 }
 
-/// One way of placing the samples.
+/// One set of coordinates.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbeddingDocument {

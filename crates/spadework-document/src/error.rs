@@ -13,7 +13,7 @@ pub enum Error {
     /// The file itself.
     #[error(transparent)]
     File(#[from] spadework_io::Error),
-    /// A file that is no document of the layout asked for.
+    /// A file that is no document of the layout requested.
     #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display())]
     Result { path: PathBuf, schema: &'static str, reason: String },
     /// A file that is no stage of a score.

@@ -22,21 +22,21 @@ pub struct ShareDocument {
     pub queries: Option<u64>,
 }
 
-/// The shares that are known of a model; those that cannot be known are not there.
+/// Shares of samples; those that cannot be known are absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EstimatesDocument {
     /// Samples that are right.
     pub accuracy: Option<ShareDocument>,
-    /// Probed samples that are right and would stay right under a stronger attack of the same size (keep their class, without labels).
+    /// Estimated robust accuracy: probed samples that are expected to stay right (keep their class, without labels) under an attack of the same size.
     pub robust_accuracy: Option<ShareDocument>,
     /// Probed samples that are right and survived every probe: an upper bound of the robust accuracy on these samples.
     pub survived: Option<ShareDocument>,
-    /// Input neighbors that are output neighbors too, with the k asked for.
+    /// Neighborhood overlap: input neighbors that are output neighbors too, with the requested k.
     pub overlap: Option<ShareDocument>,
 }
 
-/// The first of two models less the second, in shares: positive where the first is more robust.
+/// The first of two models minus the second, as shares: positive if the first is more robust.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DifferenceDocument {
@@ -46,14 +46,14 @@ pub struct DifferenceDocument {
     pub lower: f64,
     /// Upper end of the interval.
     pub upper: f64,
-    /// How often the interval covers the truth: 0.95, or 0.9 in gates, where either end is a one-sided 95 % bound.
+    /// Level of the interval: 0.95, or 0.9 in gates, where each end is a one-sided 95 % bound.
     #[serde(default = "usual_level")]
     pub level: f64,
     /// Samples that both models were given.
     pub n: usize,
-    /// McNemar's exact p, where samples are right or wrong: two-sided, or in gates that at least so many samples were lost.
+    /// McNemar's exact p, if samples are right or wrong: two-sided, or one-sided in gates.
     pub p: Option<f64>,
-    /// Samples that the baseline has and the model does not, where samples are paired and are right or wrong.
+    /// Samples that are right for the baseline and wrong for the model, if samples are paired and right or wrong.
     pub lost: Option<usize>,
 }
 
@@ -104,6 +104,6 @@ impl EstimatesDocument {
             queries: Some(found.queries.round() as u64),
         });
         self.robust_accuracy = estimated.or_else(|| probe.robust_accuracy.and_then(share));
-        self.survived = share(probe.held);
+        self.survived = share(probe.survived);
     }
 }

@@ -2,54 +2,55 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use spadework::pipeline::AverageIndices;
 use spadework::scores::{NodeScore, NodeScores, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
 use spadework_probe::SampleFacts;
 
 use crate::estimates::{EstimatesDocument, ShareDocument};
-use crate::indices::{IndicesDocument, MarginsDocument};
+use crate::margins::MarginsDocument;
 use crate::probe::{OutputChangeDocument, ProbeDocument};
 use crate::score::{IntervalDocument, ReferencesDocument};
 use crate::variants::VariantsDocument;
 use spadework_io::Labels;
 
-/// Numbers about a model that stand beside its score; what was not asked for, or cannot be known, is not there.
+/// Numbers about a model other than its score; numbers that were not requested or cannot be known are absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct FactsDocument {
     /// Shares of samples with their confidence intervals: what a verdict rests on.
     #[serde(default)]
     pub estimates: EstimatesDocument,
-    /// The part of the samples whose largest output is that of their label, where labels and outputs go together.
+    /// Share of the samples whose largest output is that of their label, if the labels are classes of the outputs.
     pub accuracy: Option<f64>,
-    /// How far the score may be off the typical one, where asked for.
+    /// 95 % confidence interval of the SPADE score, from half-samples, if requested.
     pub interval: Option<IntervalDocument>,
-    /// Scores to hold this one against, where asked for.
+    /// Scores to compare with, if requested: the permuted baseline and the identity.
     pub references: Option<ReferencesDocument>,
-    /// The part of the input edges that are output edges too, with the k asked for; documents of older versions do not say.
-    pub edge_overlap: Option<f64>,
+    /// Neighborhood overlap: the share of input edges that are output edges too, with the requested k; larger is more robust.
+    pub overlap: Option<f64>,
     /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
     pub agreement: Option<f64>,
     /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
     /// robust.
     pub roughness: Option<f64>,
-    /// The part of the edges that join equal labels, where there are labels.
+    /// Share of the edges that join equal labels, if there are labels.
     pub label_agreement: Option<LabelAgreementDocument>,
-    /// By how much the decisions of a classifier lead, where the outputs have at least two numbers.
+    /// Margins of the samples, if the outputs have at least two numbers.
     pub margins: Option<MarginsDocument>,
-    /// What the fragility of the samples was made of: `node scores`, `margins and slopes` or `margins, slopes and probes`.
+    /// What the fragility uses: `node scores`, `margins and slopes` or `margins, slopes and probes`.
     pub fragility_basis: Option<String>,
-    /// Indices, where asked for.
-    pub indices: Option<IndicesDocument>,
-    /// What perturbed copies of the samples have shown, where asked for.
+    /// More indices, if requested.
+    pub indices: Option<AverageIndices>,
+    /// Results of the probes, if requested.
     pub probe: Option<ProbeDocument>,
-    /// How far probes have moved the outputs of a regressor, where asked for.
+    /// How far probes changed the outputs of a regressor, if requested.
     pub output_change: Option<OutputChangeDocument>,
-    /// What variants that a program of the user's made have shown, where asked for.
+    /// Results of the variants of `--probe-with`, if requested.
     pub variants: Option<VariantsDocument>,
 }
 
-/// The part of the edges that join equal labels.
+/// Share of the edges that join equal labels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LabelAgreementDocument {
     /// Of the input graph.
@@ -58,23 +59,32 @@ pub struct LabelAgreementDocument {
     pub output: f64,
 }
 
+/// Which sample it is.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleDocument {
+    /// The sample, counted from 0.
+    pub index: usize,
+    /// Its name, if samples have names.
+    pub id: Option<String>,
+    /// Its label, if there are labels.
+    pub label: Option<i64>,
+}
+
 /// A sample and its score.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeDocument {
-    /// The sample, counted from 0.
-    pub index: usize,
-    /// Its name, where samples have names.
-    pub id: Option<String>,
+    /// Which sample, as fields of the document itself.
+    #[serde(flatten)]
+    pub sample: SampleDocument,
     /// Its score.
     pub score: f64,
-    /// Its label, where there are labels.
-    pub label: Option<i64>,
-    /// By how much its class leads, where the outputs have at least two numbers.
+    /// Its margin, if the outputs have at least two numbers.
     pub margin: Option<f64>,
-    /// From 0 to 1: the part of the samples that are less fragile.
+    /// From 0 to 1: the share of the samples that are less fragile.
     pub fragility: Option<f64>,
-    /// The share of its input neighbors that are its output neighbors too; none where it has no input neighbors.
+    /// The share of its input neighbors that are its output neighbors too; absent if it has no input neighbors.
     pub overlap: Option<f64>,
 }
 
@@ -82,7 +92,7 @@ impl FactsDocument {
     /// What a report and labels say by themselves.
     pub(crate) fn new(report: &SpadeReport, labels: Option<&Labels>) -> Result<Self, spadework::Error> {
         Ok(Self {
-            edge_overlap: Some(edge_overlap(&report.graphs)),
+            overlap: Some(edge_overlap(&report.graphs)),
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             ..Self::default()
         })
@@ -92,7 +102,7 @@ impl FactsDocument {
     pub(crate) fn set_facts(&mut self, facts: &SampleFacts) {
         self.accuracy = facts.accuracy;
         let overlap = facts.overlap.estimate();
-        self.edge_overlap = Some(overlap.estimate);
+        self.overlap = Some(overlap.estimate);
         self.estimates.accuracy = facts.accuracy.and_then(|part| ShareDocument::of_part(part, overlap.n));
         self.estimates.overlap = Some(overlap.into());
         self.agreement = facts.smoothness.map(|smooth| smooth.agreement);
@@ -108,25 +118,35 @@ impl FactsDocument {
     }
 }
 
+impl SampleDocument {
+    /// One of the samples that have these names and labels.
+    pub fn new(index: usize, ids: Option<&[String]>, labels: Option<&Labels>) -> Self {
+        let id = ids.map(|ids| ids[index].clone());
+        Self { index, id, label: labels.map(|labels| labels.ids()[index]) }
+    }
+}
+
 impl NodeDocument {
     /// A sample of its score and its label.
     pub fn new(node: NodeScore, labels: Option<&Labels>) -> Self {
-        let label = labels.map(|labels| labels.ids()[node.index]);
         let NodeScore { index, score, .. } = node;
-        Self { index, id: None, score, label, margin: None, fragility: None, overlap: None }
+        let sample = SampleDocument::new(index, None, labels);
+        Self { sample, score, margin: None, fragility: None, overlap: None }
     }
 
     /// The same with its name, of the names of all samples.
     #[must_use]
     pub fn named(self, ids: Option<&[String]>) -> Self {
-        Self { id: ids.map(|ids| ids[self.index].clone()), ..self }
+        let id = ids.map(|ids| ids[self.sample.index].clone());
+        Self { sample: SampleDocument { id, ..self.sample }, ..self }
     }
 
     /// Puts its margin, its fragility and its overlap next to the score.
     pub fn set_facts(&mut self, facts: &SampleFacts) {
-        self.margin = facts.margins.as_ref().map(|margins| margins.values()[self.index]);
-        self.fragility = Some(facts.fragility.values()[self.index]);
-        self.overlap = Some(facts.overlap.samples().shares()[self.index]).filter(|share| !share.is_nan());
+        let index = self.sample.index;
+        self.margin = facts.margins.as_ref().map(|margins| margins.values()[index]);
+        self.fragility = Some(facts.fragility.values()[index]);
+        self.overlap = Some(facts.overlap.samples().shares()[index]).filter(|share| !share.is_nan());
     }
 
     /// The `top` most fragile samples with everything that is known of them.

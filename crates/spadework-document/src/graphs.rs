@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
-use crate::parts::MadeDocument;
-use crate::score::{EnclosureDocument, GraphsDocument, ModelFileDocument};
+use crate::parts::{MadeDocument, SpectrumDocument};
+use crate::score::{GraphsDocument, ModelFileDocument};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.graphs/2";
+pub const SCHEMA: &str = "spadework.graphs/3";
 
-/// A model on graphs made in every way.
+/// SPADE scores of one model on graphs of every kind.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionsDocument {
@@ -21,64 +21,57 @@ pub struct ConstructionsDocument {
     pub input_dim: usize,
     /// Numbers per output.
     pub output_dim: usize,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// r.
-    pub eigenpairs: usize,
-    /// Connectivity policy.
-    pub connectivity: String,
-    /// Seed.
-    pub seed: u64,
     /// Samples compared by `top_overlap`.
     pub top: usize,
-    /// One row for every way, knn with unit weights first.
+    /// One row per kind of graph, knn with unit weights first.
     pub constructions: Vec<ConstructionDocument>,
     /// The model that was run for the outputs.
     pub model: Option<ModelFileDocument>,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
 }
 
-/// One way of making graphs: what came of it, or why nothing did.
+/// One kind of graph: its result, or why there is none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionDocument {
-    /// How the graphs are made of their samples.
+    /// Kind of graph.
     pub graph: String,
-    /// What their edges weigh.
+    /// Kind of edge weights.
     pub weights: String,
-    /// What came of it.
+    /// Its result.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Wall-clock seconds.
     pub seconds: f64,
 }
 
-/// What came of one way.
+/// Result of one kind of graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Outcome {
     /// Scores.
     Scored(Box<ConstructionScores>),
-    /// None, and why.
+    /// No score, and why.
     Failed {
         /// What went wrong.
         error: String,
     },
 }
 
-/// The scores of one way.
+/// Scores on one kind of graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConstructionScores {
-    /// λ_1; larger is less robust.
-    pub model_score: f64,
-    /// Bounds of the model score.
-    pub enclosure: EnclosureDocument,
+    /// Eigenvalues with their residuals and the SPADE score with its numerical bounds.
+    #[serde(flatten)]
+    pub spectrum: SpectrumDocument,
     /// k that was used.
     pub neighbors_used: usize,
     /// Both graphs.
     pub graphs: GraphsDocument,
-    /// Agreement of the node scores with those on knn graphs; none where these have no score, and no order where all scores of
+    /// Kendall's rank correlation of the node scores with those on knn graphs; absent if these have no score or if all scores of
     /// one side are equal.
     pub kendall_tau: Option<f64>,
     /// The share of the most fragile samples in common with those.

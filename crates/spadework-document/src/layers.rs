@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use spadework::graph::SideConnection;
 use spadework::pipeline::{LayerScore, LayerScores};
 use spadework::{Samples, SpadeParams};
 
@@ -15,15 +16,15 @@ use crate::stored::StoredDocument;
 pub const SCHEMA: &str = "spadework.layers/2";
 
 /// A layer of a network.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// Its place among the nodes that depend on the input, from 1.
     pub depth: usize,
-    /// The node's name, or that of its value where it has none.
+    /// The node's name, or the name of its value if it has none.
     pub name: String,
-    /// What the node does.
+    /// Operator of the node.
     pub operator: String,
-    /// The value that it makes.
+    /// The value that it returns.
     pub value: String,
     /// Numbers per sample.
     pub dim: usize,
@@ -44,7 +45,7 @@ pub struct LayersDocument {
     pub settings: SettingsDocument,
     /// The graph of the inputs, the same for all layers.
     pub input_graph: LayersInputGraph,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
     /// Wall-clock seconds.
@@ -55,32 +56,25 @@ pub struct LayersDocument {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayerDocument {
-    /// Its place among the nodes that depend on the input, from 1.
-    pub depth: usize,
-    /// The node's name.
-    pub name: String,
-    /// What the node does.
-    pub operator: String,
-    /// The value that it makes.
-    pub value: String,
-    /// Numbers per sample.
-    pub dim: usize,
+    /// Which one, as fields of the document itself.
+    #[serde(flatten)]
+    pub layer: Layer,
     /// λ_1 of its activations against the inputs.
     #[serialize_always]
     pub model_score: Option<f64>,
-    /// Descending.
+    /// Eigenvalues, descending.
     pub eigenvalues: Vec<f64>,
     /// Relative residuals of the eigenpairs.
     pub residuals: Vec<f64>,
-    /// Where the score lies for certain, or nearly.
+    /// Numerical bounds of the score.
     pub enclosure: Option<EnclosureDocument>,
     /// Edges of the graph of its activations.
     pub output_edges: Option<usize>,
-    /// Components with the neighbours asked for.
+    /// Components with the requested neighbors.
     pub components_found: Option<usize>,
     /// Bridges added to the graph of its activations.
     pub bridges: Option<usize>,
-    /// Of the scoring, without the making of the activations.
+    /// Wall-clock seconds of scoring, without computing the activations.
     pub seconds: Option<f64>,
     /// Why it has no score.
     pub error: Option<String>,
@@ -91,10 +85,9 @@ pub struct LayerDocument {
 pub struct LayersInputGraph {
     /// Its edges.
     pub edges: usize,
-    /// Components with the neighbours asked for.
-    pub components_found: usize,
-    /// Bridges added to it.
-    pub bridges: usize,
+    /// How it was connected, as fields of the document itself.
+    #[serde(flatten)]
+    pub connection: SideConnection,
 }
 
 /// Wall-clock seconds.
@@ -134,8 +127,7 @@ impl LayersDocument {
             settings,
             input_graph: LayersInputGraph {
                 edges: first.map_or(0, |score| score.input_edges),
-                components_found: mended.map_or(0, |mended| mended.components_found),
-                bridges: mended.map_or(0, |mended| mended.bridges),
+                connection: mended.unwrap_or(SideConnection::new(0, 0)),
             },
             timings: LayersTimings {
                 neighbors_input_s: scores.neighbors_input.as_secs_f64(),
@@ -150,11 +142,7 @@ fn of_layer(layer: &Layer, score: &spadework::Result<LayerScore>) -> LayerDocume
     let scored = score.as_ref().ok();
     let output = scored.map(|score| score.diagnostics.connection.output);
     LayerDocument {
-        depth: layer.depth,
-        name: layer.name.clone(),
-        operator: layer.operator.clone(),
-        value: layer.value.clone(),
-        dim: layer.dim,
+        layer: layer.clone(),
         model_score: scored.map(|score| score.model_score.0),
         eigenvalues: scored.map(|score| score.eigenvalues.clone()).unwrap_or_default(),
         residuals: scored.map(|score| score.residuals.clone()).unwrap_or_default(),

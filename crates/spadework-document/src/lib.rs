@@ -1,6 +1,6 @@
 //! Results as documents: what `--json` prints and a folder of results holds.
 //!
-//! One module per document, plain data for serde with versioned layouts (`spadework.score/2`, …). The fields and their names are
+//! One module per document, plain data for serde with versioned layouts (`spadework.score/3`, …). The fields and their names are
 //! an interface: they change only with the number in the name of the layout. A document says what was asked for
 //! ([`RequestDocument`], from which a result is made again), what was done, what came out, and what a reader must know of it
 //! ([`Note`]). [`stages`] are the documents inside the files between the stages of a score.
@@ -18,8 +18,9 @@ mod error;
 pub mod estimates;
 pub mod facts;
 pub mod graphs;
-pub mod indices;
+
 pub mod layers;
+pub mod margins;
 pub mod model;
 pub mod moved;
 pub mod new_samples;
@@ -42,7 +43,8 @@ pub mod words;
 pub use error::{Error, Result};
 pub use note::Note;
 pub use parts::{
-    MadeDocument, MethodDocument, SettingsDocument, SourcesDocument, SpectrumDocument, WrittenDocument,
+    MadeDocument, MethodDocument, SelectionDocument, SettingsDocument, SourcesDocument, SpectrumDocument,
+    WrittenDocument,
 };
 pub use request::{RequestDocument, solver_named};
 pub use stored::StoredDocument;

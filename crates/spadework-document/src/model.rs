@@ -38,7 +38,7 @@ pub struct PortDescription<'a> {
     pub name: &'a str,
     /// The type of its numbers.
     pub element: &'a str,
-    /// Its shape; null where the file does not say.
+    /// Its shape; null if the file does not say.
     pub shape: Option<Vec<ExtentDescription<'a>>>,
     /// Samples per call, where the file fixes their number; inputs only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct LayerDescription<'a> {
     pub name: &'a str,
     /// What it computes.
     pub operator: &'a str,
-    /// The shape of its first value; null where the file does not say.
+    /// The shape of its first value; null if the file does not say.
     pub shape: Option<Vec<ExtentDescription<'a>>>,
     /// Number of its parameters.
     pub parameters: u64,

@@ -1,16 +1,15 @@
 //! Samples whose neighborhoods changed from one model's outputs to another's: what `select --moved --json` prints.
 
 use serde::{Deserialize, Serialize};
-use serde_with::skip_serializing_none;
 
 use crate::estimates::ShareDocument;
-use crate::parts::WrittenDocument;
+use crate::facts::SampleDocument;
+use crate::parts::{SelectionDocument, WrittenDocument};
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.moved/1";
 
-/// The samples that moved most, first.
-#[skip_serializing_none]
+/// The samples whose neighbors changed most, first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedDocument {
     /// [`SCHEMA`].
@@ -25,13 +24,10 @@ pub struct MovedDocument {
     pub neighbors: usize,
     /// The share of the neighbors before that are neighbors after, over all samples.
     pub overlap: ShareDocument,
-    /// How many samples were selected.
-    pub top: usize,
-    /// The samples, counted from 0.
-    pub indices: Vec<usize>,
-    /// Their names, where samples have names.
-    pub ids: Option<Vec<String>>,
-    /// The same with what is known of each.
+    /// Which samples were selected, as fields of the document itself.
+    #[serde(flatten)]
+    pub selection: SelectionDocument,
+    /// The same samples with their numbers.
     pub nodes: Vec<MovedNodeDocument>,
     /// Seed of a search that is approximate.
     pub seed: u64,
@@ -40,16 +36,12 @@ pub struct MovedDocument {
     pub written: WrittenDocument,
 }
 
-/// A sample and how much of its neighborhood it kept.
-#[skip_serializing_none]
+/// A sample and the share of its neighbors that it kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedNodeDocument {
-    /// The sample, counted from 0.
-    pub index: usize,
-    /// Its name, where samples have names.
-    pub id: Option<String>,
-    /// Its label, where there are labels.
-    pub label: Option<i64>,
+    /// Which sample, as fields of the document itself.
+    #[serde(flatten)]
+    pub sample: SampleDocument,
     /// The share of its neighbors before that are its neighbors after.
     pub overlap: f64,
 }

@@ -15,15 +15,15 @@ pub struct NewSamplesDocument {
     pub schema: String,
     /// Number of new samples.
     pub samples: usize,
-    /// What they were measured by.
+    /// The reference.
     pub reference: ReferenceDocument,
-    /// New samples that are samples of the reference.
+    /// New samples that equal a sample of the reference.
     pub known: usize,
     /// Entries of eigenvectors that are means over output neighbors.
     pub averaged: usize,
-    /// New samples that lie apart from the reference by their inputs.
+    /// New samples whose inputs are far from the reference.
     pub far_inputs: usize,
-    /// The same by their outputs.
+    /// New samples whose outputs are far from the reference.
     pub far_outputs: usize,
     /// Most fragile new samples.
     pub top_nodes: Vec<NewNodeDocument>,
@@ -39,13 +39,13 @@ pub struct NewSamplesDocument {
 pub struct ReferenceDocument {
     /// Its folder.
     pub result: String,
-    /// λ_1.
+    /// SPADE score λ_1.
     pub model_score: f64,
     /// Number of its samples.
     pub samples: usize,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// r.
+    /// Number of eigenpairs, r.
     pub eigenpairs: usize,
 }
 
@@ -57,8 +57,8 @@ pub struct NewNodeDocument {
     pub index: usize,
     /// Its score.
     pub score: f64,
-    /// Part of the reference samples with a lower score.
+    /// Share of the reference samples with a lower score.
     pub quantile: f64,
-    /// Its label in words, where there are labels.
+    /// Its label in words, if there are labels.
     pub label: Option<String>,
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
+use spadework::eigen::Enclosure;
 use spadework::{SpadeParams, SpadeReport};
 
 use crate::note::Note;
@@ -10,16 +11,16 @@ use crate::score::{
     CorruptionDocument, DataDocument, EnclosureDocument, ModelFileDocument, NeighborsDocument,
 };
 
-/// The model score and what it was read off.
+/// The SPADE score and its spectrum.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpectrumDocument {
-    /// λ_1; larger is less robust.
+    /// SPADE score λ_1; larger is less robust.
     pub model_score: f64,
     /// λ_1 ≥ … ≥ λ_r.
     pub eigenvalues: Vec<f64>,
     /// Relative residual of each eigenpair.
     pub residuals: Vec<f64>,
-    /// Bounds of the model score.
+    /// Numerical bounds of the SPADE score.
     pub enclosure: EnclosureDocument,
 }
 
@@ -28,7 +29,7 @@ pub struct SpectrumDocument {
 pub struct SettingsDocument {
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input; 0 where a graph was given.
+    /// Numbers per input; 0 if a graph was given.
     pub input_dim: usize,
     /// k, the same for all.
     pub neighbors: NeighborsDocument,
@@ -37,44 +38,56 @@ pub struct SettingsDocument {
     pub method: MethodDocument,
 }
 
-/// Graphs and eigenpairs, k excepted.
+/// How graphs and eigenpairs are computed, except k.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodDocument {
-    /// How the graphs are made of their samples.
+    /// Kind of graph.
     pub graph: String,
-    /// What their edges weigh.
+    /// Kind of edge weights.
     pub weights: String,
     /// Connectivity policy.
     pub connectivity: String,
-    /// r.
+    /// Number of eigenpairs, r.
     pub eigenpairs: usize,
-    /// Relative residual asked for.
+    /// Requested relative residual.
     pub tolerance: f64,
-    /// Seed.
+    /// Seed of everything random.
     pub seed: u64,
 }
 
-/// What a result was made of, where it was read from files or made on the way.
+/// Which samples were selected.
+#[skip_serializing_none]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SelectionDocument {
+    /// Number of selected samples.
+    pub top: usize,
+    /// The samples, counted from 0.
+    pub indices: Vec<usize>,
+    /// Their names, if samples have names.
+    pub ids: Option<Vec<String>>,
+}
+
+/// What a result was made from.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SourcesDocument {
     /// The arrays, in a result that was written to a folder and whose sides are both arrays.
     pub data: Option<DataDocument>,
-    /// The model that was run, where outputs were not given as an array.
+    /// The model that was run, if the outputs were not given as an array.
     pub model: Option<ModelFileDocument>,
-    /// What was done to the inputs before, where that was asked for.
+    /// What was done to the inputs before, if that was requested.
     pub corruption: Option<CorruptionDocument>,
 }
 
-/// How a result came about.
+/// How a result was made.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MadeDocument {
     /// The command that made a result that was written to a folder.
     pub command: Option<String>,
-    /// The parameters asked for, from which the result can be made again.
+    /// The requested parameters, from which the result can be computed again.
     pub request: RequestDocument,
-    /// What a reader of the result must know.
+    /// Notes: what a reader of the result must know.
     pub notes: Vec<Note>,
     /// Version of the program that wrote it.
     pub version: String,
@@ -83,10 +96,18 @@ pub struct MadeDocument {
 /// What a reader must know, in documents that are not made again from a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WrittenDocument {
-    /// What a reader must know.
+    /// Notes: what a reader must know.
     pub notes: Vec<Note>,
     /// Version of the program that wrote it.
     pub version: String,
+}
+
+impl SelectionDocument {
+    /// Samples in their order; `ids` are the names of all samples.
+    pub fn new(indices: &[usize], ids: Option<&[String]>) -> Self {
+        let named = |ids: &[String]| indices.iter().map(|&index| ids[index].clone()).collect();
+        Self { top: indices.len(), indices: indices.to_vec(), ids: ids.map(named) }
+    }
 }
 
 impl From<Vec<Note>> for WrittenDocument {
@@ -96,13 +117,27 @@ impl From<Vec<Note>> for WrittenDocument {
     }
 }
 
+impl SpectrumDocument {
+    /// Eigenvalues from the largest on, with their residuals.
+    ///
+    /// # Panics
+    /// When there are none.
+    pub fn new(eigenvalues: &[f64], residuals: &[f64], enclosure: Enclosure) -> Self {
+        Self {
+            model_score: eigenvalues[0],
+            eigenvalues: eigenvalues.to_vec(),
+            residuals: residuals.to_vec(),
+            enclosure: enclosure.into(),
+        }
+    }
+}
+
 impl From<&SpadeReport> for SpectrumDocument {
     fn from(report: &SpadeReport) -> Self {
+        let SpadeReport { eigenpairs, enclosure, .. } = report;
         Self {
             model_score: report.model_score.0,
-            eigenvalues: report.eigenpairs.values().to_vec(),
-            residuals: report.eigenpairs.residuals().to_vec(),
-            enclosure: report.enclosure.into(),
+            ..Self::new(eigenpairs.values(), eigenpairs.residuals(), *enclosure)
         }
     }
 }

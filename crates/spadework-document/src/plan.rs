@@ -17,7 +17,7 @@ pub struct PlanDocument {
     pub input_dim: usize,
     /// Numbers per output sample.
     pub output_dim: usize,
-    /// Neighbors per sample asked for, k.
+    /// Requested neighbors per sample, k.
     pub neighbors: usize,
     /// Samples that the trial was made on.
     pub tried_on: usize,
@@ -70,7 +70,7 @@ pub struct PlannedMemory {
     pub search: u64,
     /// Graphs, eigenvectors and scores.
     pub graphs: u64,
-    /// All that is there at one time.
+    /// The peak: everything in memory at one time.
     pub total: u64,
     /// What the machine can give now, where the system says so.
     pub available: Option<u64>,
@@ -79,7 +79,7 @@ pub struct PlannedMemory {
 /// Whether k will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedConnectivity {
-    /// Components of the trial's output graph with the neighbors asked for.
+    /// Components of the trial's output graph with the requested neighbors.
     pub output_components: usize,
     /// Neighbors that the trial used.
     pub neighbors_used: usize,

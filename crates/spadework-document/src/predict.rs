@@ -22,7 +22,7 @@ pub struct PredictDocument<'a> {
     /// Share of the samples whose largest output is that of their label, where the inputs come with labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
-    /// What a reader must know.
+    /// Notes: what a reader must know.
     pub notes: &'a [Note],
     /// Version of the program that wrote it.
     pub version: &'static str,

@@ -15,7 +15,7 @@ const WEAKEST: usize = 8;
 pub struct ProbeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
-    /// Perturbed copies of a sample, at most.
+    /// Probes per sample, at most.
     pub probes: usize,
     /// Samples that were probed.
     pub samples: usize,
@@ -23,19 +23,19 @@ pub struct ProbeDocument {
     pub evaluations: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// The part of the probed samples that are right, where labels and outputs go together.
+    /// Share of the probed samples that are right, if the labels are classes of the outputs.
     pub accuracy: Option<f64>,
-    /// The part of the probed samples that are right (of any class, without labels) and keep their class on every copy.
-    pub held: f64,
-    /// What that part would be after four times as many copies, estimated after a search: the accuracy under attack.
+    /// Share of the probed samples that survived: right (of any class, without labels) on every probe. An upper bound of the robust accuracy.
+    pub survived: f64,
+    /// Estimated robust accuracy: the share that an attack of this size is expected to leave, extrapolated from a search.
     pub robust_accuracy: Option<f64>,
-    /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
+    /// The same with its 95 % confidence interval, which covers the choice of samples and the end of the search.
     pub estimate: Option<ProbeEstimateDocument>,
-    /// The mean part of the margin that is left at the worst copy; larger is more robust.
+    /// Mean share of the margin that the worst probe leaves; larger is more robust.
     pub stability: f64,
-    /// The median of margin over root mean square change, of random copies.
+    /// Median of the margin divided by its root mean square change, for random probes.
     pub margin_ratio: Option<f64>,
-    /// Samples that are right and lose their class on a copy.
+    /// Samples that are right and lose their class on a probe.
     #[serde(default)]
     pub changed: usize,
     /// Those of them with the largest margins.
@@ -61,14 +61,14 @@ pub struct ProbeEstimateDocument {
     pub queries: f64,
 }
 
-/// A sample that loses its class on a copy.
+/// A sample that loses its class on a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChangedDocument {
     /// The sample, counted from 0.
     pub index: usize,
-    /// By how much its class leads.
+    /// Its margin: the output of its class minus the largest other output.
     pub margin: f64,
-    /// What is left of that at the worst copy: 0 or less.
+    /// Its margin on the worst probe: 0 or less.
     pub probe_margin: f64,
 }
 
@@ -83,7 +83,7 @@ impl ProbeDocument {
     /// # Errors
     /// When there is not one label per sample.
     pub fn new(probed: &Probed, labels: Option<&[i64]>, top: usize) -> Result<Self, Error> {
-        let ProbeSummary { accuracy, held, robust_accuracy, estimated, stability, margin_ratio, .. } =
+        let ProbeSummary { accuracy, survived, robust_accuracy, estimated, stability, margin_ratio, .. } =
             probed.summary(labels)?;
         let queries = probed.evaluations as f64 / probed.samples.len() as f64;
         let estimate = estimated.map(|found| ProbeEstimateDocument {
@@ -106,7 +106,7 @@ impl ProbeDocument {
             evaluations: probed.evaluations,
             seed: probed.params.seed,
             accuracy,
-            held,
+            survived,
             robust_accuracy,
             estimate,
             stability,
@@ -118,12 +118,12 @@ impl ProbeDocument {
     }
 }
 
-/// How far the outputs of a regressor were moved, in units of a standard deviation: lower bounds of what an attack can do.
+/// How far probes changed the outputs of a regressor, in standard deviations: lower bounds of what an attack can do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutputChangeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
-    /// Perturbed copies of a sample.
+    /// Probes per sample.
     pub probes: usize,
     /// Samples that were probed.
     pub samples: usize,
@@ -133,7 +133,7 @@ pub struct OutputChangeDocument {
     pub seed: u64,
     /// The standard deviation of the targets, or of the outputs: the unit of the changes.
     pub spread: f64,
-    /// Whose standard deviation it is: `targets` where numeric labels were given, `outputs` otherwise.
+    /// Whose standard deviation it is: `targets` if numeric labels were given, `outputs` otherwise.
     #[serde(default)]
     pub unit: SpreadOf,
     /// The median over the samples of the largest change found.
@@ -165,7 +165,7 @@ impl SpreadOf {
     }
 }
 
-/// A sample and how far its outputs were moved.
+/// A sample and how far its outputs changed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MovedDocument {
     /// The sample, counted from 0.

@@ -12,15 +12,15 @@ use spadework::pipeline::Spectrum;
 use spadework::samples::{Metric, Standardize};
 use spadework_probe::Task;
 
-/// Every parameter on which the numbers of a result depend, as it was asked for.
+/// Every parameter that the numbers of a result depend on, as requested.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestDocument {
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// r.
+    /// Number of eigenpairs, r.
     pub eigenpairs: usize,
-    /// The relative error of edge and node scores, where these are made of all eigenpairs.
+    /// Relative error of edge and node scores, if these use all eigenpairs.
     pub sketch_error: Option<f64>,
     /// How eigenpairs are found: `auto`, `davidson`, `power` or `dense`.
     pub solver: String,
@@ -30,20 +30,20 @@ pub struct RequestDocument {
     /// The distance between outputs, of the same choices.
     #[serde(default = "default_metric")]
     pub output_metric: String,
-    /// What is done to the columns of the inputs before: `none`, `standard` or `robust`.
+    /// Scaling of the input columns: `none`, `standard` or `robust`.
     #[serde(default = "default_standardize")]
     pub standardize: String,
     /// How neighbors are searched: `auto`, `exact` or `approximate`.
     pub search: String,
-    /// How graphs are made of samples.
+    /// Kind of graph.
     pub graph: String,
-    /// What their edges weigh.
+    /// Kind of edge weights.
     pub weights: String,
-    /// What is done about a disconnected graph.
+    /// Connectivity policy: `grow`, `bridge` or `error`.
     pub connectivity: String,
     /// Relative residual that every eigenpair must reach.
     pub tolerance: f64,
-    /// Whether the upper bound of the model score is proved.
+    /// Whether the upper bound of the SPADE score is proved.
     pub certify: bool,
     /// Seed of everything random.
     pub seed: u64,

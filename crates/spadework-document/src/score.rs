@@ -12,7 +12,7 @@ use spadework::error::UnknownWord;
 use spadework::graph::SideConnection;
 use spadework::laplacian::SketchInfo;
 use spadework::neighbors::Recall;
-use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, SparsifierInfo, Timings};
+use spadework::pipeline::{Construction, INTERVAL_LEVEL, Interval, Intervals, Timings};
 use spadework::scores::{Disparity, EdgeScore, LabelPairScore, LabelScore, NodeScores, disparity};
 use spadework::{Graph, SpadeParams, SpadeReport};
 use spadework_io::Labels;
@@ -28,7 +28,7 @@ use crate::stored::{StoredDocument, read_json, schema_in};
 use crate::verdict::VerdictDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.score/2";
+pub const SCHEMA: &str = "spadework.score/3";
 
 /// A scored model.
 #[skip_serializing_none]
@@ -40,16 +40,16 @@ pub struct ScoreDocument {
     pub name: Option<String>,
     /// The answer in sentences; results of older versions do not have it.
     pub verdict: Option<VerdictDocument>,
-    /// The model score, as fields of the document itself.
+    /// The SPADE score, as fields of the document itself.
     #[serde(flatten)]
     pub spectrum: SpectrumDocument,
     /// Number of samples.
     pub samples: usize,
-    /// Numbers per input; 0 where a graph was given.
+    /// Numbers per input; 0 if a graph was given.
     pub input_dim: usize,
-    /// Numbers per output; 0 where a graph was given.
+    /// Numbers per output; 0 if a graph was given.
     pub output_dim: usize,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: NeighborsDocument,
     /// How it was scored, as fields of the document itself.
     #[serde(flatten)]
@@ -58,27 +58,27 @@ pub struct ScoreDocument {
     #[serde(default)]
     pub solver: String,
     /// How edge and node scores were obtained where they are made of all eigenpairs.
-    pub full_spectrum: Option<FullSpectrumDocument>,
+    pub full_spectrum: Option<SketchInfo>,
     /// Both graphs.
     pub graphs: GraphsDocument,
-    /// Numbers beside the score, as fields of the document itself.
+    /// Other numbers about the model, as fields of the document itself.
     #[serde(flatten)]
     pub facts: FactsDocument,
-    /// Mean node score of every label; empty where no labels were given.
+    /// Mean node score of every label; empty if no labels were given.
     pub label_scores: Vec<LabelDocument>,
     /// Mean edge score between labels: the pairs that an edge of the input graph joins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub label_pairs: Vec<LabelPairDocument>,
-    /// The worst label, where there are labels.
-    pub disparity: Option<DisparityDocument>,
+    pub label_pairs: Vec<LabelPairScore>,
+    /// The worst label, if there are labels.
+    pub disparity: Option<Disparity>,
     /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
-    pub top_edges: Vec<EdgeDocument>,
+    pub top_edges: Vec<EdgeScore>,
     /// What was scored, as fields of the document itself.
     #[serde(flatten)]
     pub sources: SourcesDocument,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
     /// What it was made from, where it was made stage by stage.
@@ -100,43 +100,25 @@ pub struct CorruptionDocument {
     pub shape: String,
 }
 
-/// Bounds of the model score.
+/// Numerical bounds of the SPADE score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EnclosureDocument {
-    /// Lower end.
+    /// Lower bound.
     pub lower: f64,
-    /// Upper end.
+    /// Upper bound.
     pub upper: f64,
     /// `residual`, `inertia` or `dense`.
     pub method: String,
-    /// Probability with which the upper end holds; 1 where nothing was left to chance.
+    /// Probability that the upper bound holds; 1 if it is proved or computed without randomness.
     pub probability: f64,
 }
 
-/// Scores of the full spectrum.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct FullSpectrumDocument {
-    /// Rows of the random projection; none where every score was computed by solves.
-    pub rows: Option<usize>,
-    /// Relative error of every edge and node score.
-    pub error: f64,
-    /// Probability with which all of them keep it.
-    pub probability: f64,
-}
-
-impl From<SketchInfo> for FullSpectrumDocument {
-    fn from(info: SketchInfo) -> Self {
-        let SketchInfo { rows, error, probability, .. } = info;
-        Self { rows, error, probability }
-    }
-}
-
-/// Neighbours per sample; 0 where both graphs were given.
+/// Neighbors per sample; 0 if both graphs were given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NeighborsDocument {
-    /// As asked for.
+    /// As requested.
     pub requested: usize,
-    /// As used; larger where the policy `grow` had to.
+    /// As used; larger if the policy `grow` increased it.
     pub used: usize,
 }
 
@@ -155,58 +137,30 @@ pub struct GraphsDocument {
 pub struct GraphDocument {
     /// Number of edges.
     pub edges: usize,
-    /// Number of components of the graph that was scored; 1, but for an input graph that was given in pieces.
+    /// Number of components of the scored graph; 1, except for a disconnected input graph that was given.
     pub components: usize,
-    /// Components with the neighbours asked for, before the policy did its work.
-    pub components_found: usize,
-    /// Edges that the policy `bridge` added.
-    pub bridges: usize,
-    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    /// How it was connected, as fields of the graph itself.
+    #[serde(flatten)]
+    pub connection: SideConnection,
+    /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
-    /// How its neighbours were searched; none where the graph was given, nor in results from before there was a choice.
+    /// How its neighbors were searched; absent if the graph was given.
     pub search: Option<SearchDocument>,
-    /// Whether it was given rather than made of samples.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub given: bool,
-    /// Principal components that the samples were projected to.
-    pub dimensions: Option<usize>,
-    /// The share of the variance that they hold.
-    pub explained: Option<f64>,
-    /// Gaussian weights that were raised to the least there is.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub weights_raised: usize,
-    /// What a sparsified graph was made of, and how well it stands for it.
-    pub sparsifier: Option<SparsifierDocument>,
+    /// How it was made of its samples, as fields of the graph itself.
+    #[serde(flatten)]
+    pub construction: Construction,
 }
 
-/// How neighbours were searched.
+/// How neighbors were searched.
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchDocument {
     /// `exact` or `approximate`.
     pub method: String,
-    /// Part of the true neighbours that was found.
+    /// Recall: share of the true neighbors that were found.
     pub recall: f64,
-    /// Rows on which that was measured, where it was.
+    /// Rows on which it was measured, if it was.
     pub measured_rows: Option<usize>,
-}
-
-/// A sparsified graph beside the whole.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SparsifierDocument {
-    /// Edges of the whole.
-    pub edges_before: usize,
-    /// κ(L_G, L_S) = λ_max/λ_min.
-    pub kappa: f64,
-    /// λ_max of L_G v = λ L_S v.
-    pub largest: f64,
-    /// λ_min of it.
-    pub least: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 /// Mean node score of one label.
@@ -215,7 +169,7 @@ fn is_zero(count: &usize) -> bool {
 pub struct LabelDocument {
     /// The label.
     pub label: i64,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<String>,
     /// Mean node score.
     pub score: f64,
@@ -229,34 +183,12 @@ pub struct LabelDocument {
     pub survived: Option<usize>,
 }
 
-/// Mean score of the input edges between two labels, or within one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LabelPairDocument {
-    /// The lower label.
-    pub a: i64,
-    /// The upper label, or the same.
-    pub b: i64,
-    /// Mean edge score.
-    pub score: f64,
-    /// Number of edges.
-    pub edges: usize,
-}
-
-/// How unevenly fragility is spread over the labels.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct DisparityDocument {
-    /// The label of largest score.
-    pub worst: i64,
-    /// Its score as a multiple of the mean label score.
-    pub ratio: f64,
-}
-
-/// A subsampling interval of the model score.
+/// A confidence interval of the SPADE score, from half-samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct IntervalDocument {
-    /// Lower end.
+    /// Lower end of the interval.
     pub lower: f64,
-    /// Upper end.
+    /// Upper end of the interval.
     pub upper: f64,
     /// Nominal level.
     pub level: f64,
@@ -264,11 +196,11 @@ pub struct IntervalDocument {
     pub subsample: usize,
     /// Number of subsamples.
     pub repetitions: usize,
-    /// Subsamples that needed more neighbours to be connected.
+    /// Subsamples that needed more neighbors to be connected.
     pub grown: usize,
 }
 
-/// Scores to hold a model score against.
+/// Scores to compare a SPADE score with.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ReferencesDocument {
     /// The score of a model that returns its input: always 1.
@@ -285,9 +217,9 @@ pub struct DataDocument {
     pub inputs: ArrayDocument,
     /// The outputs.
     pub outputs: ArrayDocument,
-    /// The labels, where they were named.
+    /// The labels, if they were named.
     pub labels: Option<PlaceDocument>,
-    /// The names of the samples, where they were named.
+    /// The names of the samples, if they were named.
     pub ids: Option<PlaceDocument>,
 }
 
@@ -335,29 +267,18 @@ pub struct ModelFileDocument {
     pub normalize: Option<Vec<f32>>,
 }
 
-/// An edge of the input graph and its score.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct EdgeDocument {
-    /// One end.
-    pub p: u32,
-    /// The other end.
-    pub q: u32,
-    /// Its score.
-    pub score: f64,
-}
-
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TimingsDocument {
-    /// Neighbours among the inputs.
+    /// Neighbors among the inputs.
     pub neighbors_input_s: f64,
-    /// Neighbours among the outputs.
+    /// Neighbors among the outputs.
     pub neighbors_output_s: f64,
     /// Graphs and their connection.
     pub graphs_s: f64,
     /// Eigenpairs.
     pub eigen_s: f64,
-    /// Upper bound of the model score.
+    /// Upper bound of the SPADE score.
     pub enclosure_s: f64,
     /// Scores.
     pub scores_s: f64,
@@ -398,7 +319,6 @@ impl ScoreDocument {
         let label_scores = ids.map_or(Ok(Vec::new()), |ids| report.label_scores(ids))?;
         let label_pairs = ids.map_or(Ok(Vec::new()), |ids| report.label_pair_scores(ids))?;
         let node = |node| NodeDocument::new(node, labels);
-        let edge = |EdgeScore { p, q, score, .. }| EdgeDocument { p, q, score };
         Ok(Self {
             schema: SCHEMA.to_owned(),
             name: None,
@@ -413,14 +333,14 @@ impl ScoreDocument {
                 ..(&diagnostics.params).into()
             },
             solver: report.eigenpairs.info().method.to_string(),
-            full_spectrum: report.full_spectrum.map(FullSpectrumDocument::from),
+            full_spectrum: report.full_spectrum,
             graphs: GraphsDocument::new(report),
             facts: FactsDocument::new(report, labels)?,
-            disparity: disparity(&label_scores).map(Into::into),
+            disparity: disparity(&label_scores),
             label_scores: LabelDocument::named(label_scores, labels),
-            label_pairs: label_pairs.into_iter().map(Into::into).collect(),
+            label_pairs,
             top_nodes: report.node_scores.top(top).into_iter().map(node).collect(),
-            top_edges: report.edge_scores.top(top).into_iter().map(edge).collect(),
+            top_edges: report.edge_scores.top(top),
             sources: SourcesDocument::default(),
             made_from: None,
             timings: diagnostics.timings.into(),
@@ -503,6 +423,11 @@ impl GraphsDocument {
     fn new(report: &SpadeReport) -> Self {
         Self { input: GraphDocument::of_inputs(report), output: GraphDocument::of_outputs(report) }
     }
+
+    /// Edges that the policy `bridge` added to both.
+    pub fn bridges(&self) -> usize {
+        self.input.connection.bridges + self.output.connection.bridges
+    }
 }
 
 impl LabelDocument {
@@ -520,7 +445,7 @@ impl LabelDocument {
         scores.into_iter().map(named).collect()
     }
 
-    /// Its name, where it has one, its number otherwise.
+    /// Its name, if it has one, its number otherwise.
     pub fn text(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.label.to_string())
     }
@@ -570,15 +495,10 @@ impl GraphDocument {
         Self {
             edges: graph.edge_count(),
             components: if made.given { mended.components_found } else { 1 },
-            components_found: mended.components_found,
-            bridges: mended.bridges,
+            connection: mended,
             decided_by_index,
             search: (!made.given).then(|| recall.into()),
-            given: made.given,
-            dimensions: made.dimensions,
-            explained: made.explained,
-            weights_raised: made.weights_raised,
-            sparsifier: made.sparsifier.map(SparsifierDocument::from),
+            construction: made,
         }
     }
 }
@@ -590,13 +510,6 @@ impl From<Recall> for SearchDocument {
             Recall::Sampled { rows, .. } => ("approximate", Some(rows)),
         };
         Self { method: method.to_owned(), recall: recall.share(), measured_rows }
-    }
-}
-
-impl From<SparsifierInfo> for SparsifierDocument {
-    fn from(info: SparsifierInfo) -> Self {
-        let SparsifierInfo { edges_before, largest, least, .. } = info;
-        Self { edges_before, kappa: info.condition(), largest, least }
     }
 }
 
@@ -612,20 +525,6 @@ impl IntervalDocument {
             repetitions: intervals.scores.len(),
             grown: intervals.grown,
         }
-    }
-}
-
-impl From<LabelPairScore> for LabelPairDocument {
-    fn from(pair: LabelPairScore) -> Self {
-        let LabelPairScore { a, b, score, edges, .. } = pair;
-        Self { a, b, score, edges }
-    }
-}
-
-impl From<Disparity> for DisparityDocument {
-    fn from(disparity: Disparity) -> Self {
-        let Disparity { worst, ratio, .. } = disparity;
-        Self { worst, ratio }
     }
 }
 

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 use crate::facts::NodeDocument;
-use crate::parts::MadeDocument;
+use crate::parts::{MadeDocument, SelectionDocument};
 use crate::probe::ProbeDocument;
 use crate::score::ModelFileDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.select/2";
+pub const SCHEMA: &str = "spadework.select/3";
 
 /// The samples that were selected, most fragile first.
 #[skip_serializing_none]
@@ -17,28 +17,25 @@ pub const SCHEMA: &str = "spadework.select/2";
 pub struct SelectDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// λ_1; larger is less robust.
+    /// SPADE score λ_1; larger is less robust.
     pub model_score: f64,
     /// Number of samples.
     pub samples: usize,
-    /// How many were selected.
-    pub top: usize,
-    /// By what they are ranked: `fragility`, `margin`, `overlap` or `node`.
+    /// What they are ranked by: `fragility`, `margin`, `overlap` or `node`.
     pub by: String,
-    /// The samples, counted from 0.
-    pub indices: Vec<usize>,
-    /// Their names, where samples have names.
-    pub ids: Option<Vec<String>>,
-    /// The same with what is known of each.
+    /// Which samples were selected, as fields of the document itself.
+    #[serde(flatten)]
+    pub selection: SelectionDocument,
+    /// The same samples with their numbers.
     pub nodes: Vec<NodeDocument>,
-    /// What the fragility is made of.
+    /// What the fragility uses.
     #[serialize_always]
     pub fragility_basis: Option<String>,
-    /// What probes have shown, where asked for.
+    /// Results of the probes, if requested.
     pub probe: Option<ProbeDocument>,
-    /// The model that was run, where outputs were not given as an array.
+    /// The model that was run, if the outputs were not given as an array.
     pub model: Option<ModelFileDocument>,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
 }

@@ -38,11 +38,11 @@ pub struct SweepDocument {
     /// How it was scored, as fields of the document itself.
     #[serde(flatten)]
     pub method: MethodDocument,
-    /// How the neighbours of the inputs were searched; not there where their graph was given.
+    /// How the neighbors of the inputs were searched; absent if their graph was given.
     pub input_search: Option<SearchDocument>,
-    /// How the neighbours of the outputs of every model were searched.
+    /// How the neighbors of the outputs of every model were searched.
     pub output_searches: Vec<SearchDocument>,
-    /// How it came about, as fields of the document itself.
+    /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
     /// Wall-clock seconds.
@@ -53,15 +53,15 @@ pub struct SweepDocument {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PointDocument {
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// Neighbours used; larger where the policy `grow` had to. Not there where this k was refused.
+    /// Neighbors used; larger if the policy `grow` increased them. Absent if this k was refused.
     pub used: Option<usize>,
-    /// Components of the input graph with k neighbours, or of the graph given.
+    /// Components of the input graph with k neighbors, or of the graph given.
     pub input_components: Option<usize>,
     /// Bridges added to the input graph.
     pub input_bridges: Option<usize>,
-    /// The models in the order given; empty where this k was refused.
+    /// The models in the order given; empty if this k was refused.
     pub scores: Vec<PointScore>,
     /// Names of the models, most robust first.
     pub ranking: Vec<String>,
@@ -74,10 +74,10 @@ pub struct PointDocument {
 pub struct PointScore {
     /// The model's name.
     pub name: String,
-    /// The model score, as fields of the point itself.
+    /// The SPADE score, as fields of the point itself.
     #[serde(flatten)]
     pub spectrum: SpectrumDocument,
-    /// Components of the output graph with k neighbours.
+    /// Components of the output graph with k neighbors.
     pub output_components: usize,
     /// Bridges added to the output graph.
     pub output_bridges: usize,
@@ -110,7 +110,7 @@ pub struct UsualOrder {
 /// Wall-clock seconds of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SweepTimings {
-    /// All neighbour searches.
+    /// All neighbor searches.
     pub neighbors_s: f64,
     /// All of it, reading and writing files not counted.
     pub total_s: f64,
@@ -151,7 +151,7 @@ impl SweepDocument {
         }
     }
 
-    /// The order that the models have at more than half of the k that have scores; none where no order holds for most k.
+    /// The order that the models have at more than half of the k that have scores; absent if no order holds for most k.
     pub fn usual_order(&self) -> Option<UsualOrder> {
         let mut counts = BTreeMap::<&[String], usize>::new();
         for point in self.scored() {
@@ -211,12 +211,7 @@ impl PointScore {
     fn new(score: &SweepScore, name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            spectrum: SpectrumDocument {
-                model_score: score.model_score(),
-                eigenvalues: score.eigenvalues.clone(),
-                residuals: score.residuals.clone(),
-                enclosure: score.enclosure.into(),
-            },
+            spectrum: SpectrumDocument::new(&score.eigenvalues, &score.residuals, score.enclosure),
             output_components: score.output.components_found,
             output_bridges: score.output.bridges,
         }

@@ -10,7 +10,7 @@ pub const SCHEMA: &str = "spadework.train/1";
 /// Name and version of the layout of what a run was started with.
 pub const RUN_SCHEMA: &str = "spadework.run/1";
 
-/// A finished run. Parameters and epochs are written as the trainer has them (`spadework-nn`).
+/// A finished training run. Parameters and epochs are those of the trainer (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     /// [`SCHEMA`].
@@ -25,7 +25,7 @@ pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     pub epochs: &'a [Epoch],
 }
 
-/// What a run was started with, so that it can go on: everything but what the checkpoint holds.
+/// What a run was started with, so that it can resume: everything except the content of the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
     /// [`RUN_SCHEMA`].
@@ -36,9 +36,24 @@ pub struct RunDocument {
     pub folder: Option<String>,
     /// The architecture, or the file of a network to go on with.
     pub model: String,
-    /// The training inputs, as the user named them.
+    /// What it is trained and tested on, as fields of the document itself.
+    #[serde(flatten)]
+    pub examples: RunData,
+    /// Whether inputs are normalized by the mean and deviation of the training inputs.
+    pub normalize: bool,
+    /// What guides the training, as fields of the document itself.
+    #[serde(flatten)]
+    pub guides: RunGuides,
+    /// Version of the program that wrote it.
+    pub version: String,
+}
+
+/// What a network is trained and tested on, as the user named it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunData {
+    /// The training inputs.
     pub data: String,
-    /// Their labels, where they were named.
+    /// Their labels, if they were named.
     pub labels: Option<String>,
     /// The test inputs.
     pub test: Option<String>,
@@ -46,14 +61,15 @@ pub struct RunDocument {
     pub test_labels: Option<String>,
     /// How many samples were used, where not all.
     pub limit: Option<NonZeroUsize>,
-    /// Whether inputs are normalized by the mean and deviation of the training inputs.
-    pub normalize: bool,
+}
+
+/// What guides the training of a network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunGuides {
     /// The network that scored the samples.
     pub scorer: Option<PathBuf>,
     /// The network that was imitated.
     pub teacher: Option<PathBuf>,
     /// The file of node scores.
     pub node_scores: Option<String>,
-    /// Version of the program that wrote it.
-    pub version: String,
 }

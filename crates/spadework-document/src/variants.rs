@@ -15,7 +15,7 @@ pub struct VariantsDocument {
     pub script: String,
     /// Variants per sample that were made.
     pub variants: usize,
-    /// Whether these are fewer than asked for, because the share that keeps its class was known well enough.
+    /// Whether these are fewer than requested, because the share that keeps its class was known precisely enough.
     pub stopped_early: bool,
     /// Samples that were probed.
     pub samples: usize,
@@ -23,11 +23,11 @@ pub struct VariantsDocument {
     pub evaluations: u64,
     /// Seed of everything random.
     pub seed: u64,
-    /// The part of the probed samples that are right, where labels and outputs go together.
+    /// Share of the probed samples that are right, if the labels are classes of the outputs.
     pub accuracy: Option<f64>,
-    /// How likely a variant of a sample keeps its class.
+    /// Share of the variants that keep the class of their sample.
     pub kept: ShareDocument,
-    /// The part of the probed samples that are right (of any class, where there is no accuracy) and keep their class on every variant.
+    /// Share of the probed samples that survived: right (of any class, if there is no accuracy) on every variant.
     pub survived: ShareDocument,
     /// Samples that have another class on some variant.
     pub changed: usize,
@@ -44,9 +44,9 @@ pub struct FlippedDocument {
     pub flips: usize,
     /// The first of them, counted from 0.
     pub first_flip: usize,
-    /// By how much its class leads.
+    /// Its margin: the output of its class minus the largest other output.
     pub margin: f64,
-    /// What is left of that on the worst variant.
+    /// Its margin on the worst variant.
     pub probe_margin: f64,
 }
 

@@ -86,7 +86,7 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
                 .map_or_else(String::new, |part| format!("It classifies {} correctly. ", percent(part)));
             format!(
                 "{right}{} survive random {leaves}. An attack looks for the worst change, and leaves fewer.",
-                share(probe.held, probe.samples)
+                share(probe.survived, probe.samples)
             )
         }
     }
@@ -104,14 +104,14 @@ fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
         limits.push(format!(
             "{} survived every probe: no attack of this kind and size leaves more than that. The estimate says what a stronger \
              search would leave.",
-            percent(probe.held)
+            percent(probe.survived)
         ));
     }
     limits.push(FOR_SUCH_CHANGES.to_owned());
     limits
 }
 
-const FOR_SUCH_CHANGES: &str = "It holds for this kind and size of change, on samples like these.";
+const FOR_SUCH_CHANGES: &str = "This is true for this kind and size of change, on samples like these.";
 
 /// A regressor: how far its outputs were moved.
 fn moved(change: &OutputChangeDocument) -> String {
@@ -168,7 +168,7 @@ fn limits_of_variants(found: &VariantsDocument) -> Vec<String> {
 
 fn untried(document: &ScoreDocument) -> String {
     let facts = &document.facts;
-    let overlap = facts.edge_overlap.map(|part| {
+    let overlap = facts.overlap.map(|part| {
         let known = facts.estimates.overlap.as_ref();
         let share = known.map_or_else(|| percent(part), share_with_range);
         format!("{share} of the neighbors at the input are still neighbors at the output")
@@ -190,7 +190,7 @@ fn untried(document: &ScoreDocument) -> String {
 fn limits_without_probes(document: &ScoreDocument) -> Vec<String> {
     let limit = "Overlap compares models on the same samples with the same k: more overlap goes with more robustness. One value by \
                  itself says little.";
-    document.facts.edge_overlap.map(|_| limit.to_owned()).into_iter().collect()
+    document.facts.overlap.map(|_| limit.to_owned()).into_iter().collect()
 }
 
 /// The estimated robust accuracy with its interval: that of the document, which knows how far the search came; of the samples alone
@@ -222,7 +222,7 @@ mod tests {
             evaluations: 123_456,
             seed: 0,
             accuracy,
-            held: 0.61,
+            survived: 0.61,
             robust_accuracy: robust,
             estimate: robust.map(|estimate| ProbeEstimateDocument {
                 estimate,

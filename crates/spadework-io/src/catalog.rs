@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::cinic;
@@ -16,8 +17,8 @@ use crate::mapping::{FileBytes, MAP_FROM};
 use crate::named::{NamedSet, find_here};
 use crate::stream::{GZIP_MAGIC, Gunzip};
 
-/// A data set that can be named.
-#[derive(Debug)]
+/// A data set that can be named. `data --json` prints it as it is.
+#[derive(Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KnownSet {
     /// What it is called in an argument.
@@ -32,25 +33,25 @@ pub struct KnownSet {
     pub shape: &'static str,
     /// Number of classes.
     pub classes: usize,
-    /// What its files take.
+    /// How large its files are.
     pub size: &'static str,
     /// Where its authors publish it.
     pub homepage: &'static str,
-    /// Under which terms.
+    /// Its license.
     pub license: &'static str,
-    /// Its files; none where there are no checksums.
+    /// Its files; empty if there are no checksums.
     pub files: &'static [KnownFile],
 }
 
-/// A file of a data set.
-#[derive(Debug)]
+/// A file of a data set, as its authors publish it.
+#[derive(Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KnownFile {
     /// Its name, unpacked.
     pub name: &'static str,
-    /// Size of what it holds.
+    /// Size of its content, in bytes.
     pub bytes: u64,
-    /// Checksum of what it holds, in hexadecimal digits.
+    /// SHA-256 checksum of its content, in hexadecimal digits.
     pub sha256: &'static str,
 }
 

@@ -175,7 +175,7 @@ pub enum Error {
     NoImages { name: String, folder: PathBuf },
     /// An image that has no class among others that have.
     #[error(
-        "{name}: expected one folder for each class or images alone, got the image {file} beside folders",
+        "{name}: expected one folder for each class or images alone, got the image {file} next to folders",
         file = file.display()
     )]
     ImageBesideClasses { name: String, file: PathBuf },
@@ -221,7 +221,7 @@ pub enum Error {
     )]
     NoImageShape { name: String, shape: Vec<usize> },
     /// Samples that are no images of the shape given.
-    #[error("{name}: images of {shape} must have as many numbers, got {dim} a sample")]
+    #[error("{name}: images of {shape} must have as many numbers, got {dim} per sample")]
     ImageNumbers { name: String, shape: String, dim: usize },
     /// A value that is no pixel.
     #[error("{name}: the pixels of an image must be from 0 to 1, got {value} in sample {sample}")]

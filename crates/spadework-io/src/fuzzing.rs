@@ -84,16 +84,16 @@ pub fn graph_npz(bytes: &[u8]) {
     check_graph(|edges| graph_npz::parse(bytes, edges));
 }
 
-/// Reads bytes as sparse rows in a SciPy matrix.
-pub fn sparse_npz(bytes: &[u8]) {
-    if let Ok(rows) = sparse_file::parse(bytes, "fuzz") {
-        assert!(rows.len() > 0 && rows.dim() > 0, "sparse rows have an extent");
-    }
-}
-
 /// Reads bytes as a PETSc matrix.
 pub fn graph_petsc(bytes: &[u8]) {
     check_graph(|edges| graph_petsc::parse(bytes, edges));
+}
+
+/// Reads bytes as samples in a SciPy matrix.
+pub fn sparse(bytes: &[u8]) {
+    if let Ok(rows) = sparse_file::parse(bytes, "fuzz") {
+        assert!(rows.entries() <= bytes.len() << 12, "no more entries than packed bytes can hold");
+    }
 }
 
 fn check_graph(read: impl Fn(&mut EdgeList<'_>) -> Result<()>) {

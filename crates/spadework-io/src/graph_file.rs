@@ -103,7 +103,7 @@ impl<'a> EdgeList<'a> {
             return Err(self.misshapen(expected, format!("{rows} × {columns}")));
         }
         if let Some(nodes) = self.nodes.filter(|&nodes| nodes as u64 != rows) {
-            let expected = format!("the graph must have one node a sample ({nodes})");
+            let expected = format!("the graph must have one node per sample ({nodes})");
             return Err(self.misshapen(expected, rows.to_string()));
         }
         if rows >= u64::from(u32::MAX) {

@@ -176,7 +176,7 @@ fn what_is_no_image_is_refused() {
         corrupt(dataset, corruption, shape.parse().unwrap(), 0, &Silent).unwrap_err().to_string()
     };
     let text = message(&slopes(&[2, 8, 8]), "1x9x9");
-    assert!(text.ends_with("images of 1x9x9 must have as many numbers, got 64 a sample"), "{text}");
+    assert!(text.ends_with("images of 1x9x9 must have as many numbers, got 64 per sample"), "{text}");
     let text = message(&slopes(&[2, 8, 8]), "3x18446744073709551615x8");
     assert!(text.contains("must have as many numbers"), "{text}");
     let mut values = vec![0.5; 3 * 64];

@@ -154,8 +154,8 @@ fn what_is_refused_is_named() {
 #[test]
 fn a_graph_must_have_one_node_a_sample() {
     let message = |file: &str, nodes| load_graph(&fixture(file), Some(nodes)).unwrap_err().to_string();
-    assert!(message("whole.npz", 13).ends_with("one node a sample (13), got 12"));
-    assert!(message("whole.mtx", 11).ends_with("one node a sample (11), got 12"));
+    assert!(message("whole.npz", 13).ends_with("one node per sample (13), got 12"));
+    assert!(message("whole.mtx", 11).ends_with("one node per sample (11), got 12"));
     assert!(message("pairs.csv", 11).contains("a node must be below the number of samples, got 11"));
     // A list of edges need not name the last samples.
     assert_eq!(load_graph(&fixture("pairs.csv"), Some(15)).unwrap().graph.nodes(), 15);

@@ -127,7 +127,7 @@ fn folders_that_are_not_what_they_should_be() {
     assert!(text.contains("in the folder") && text.contains("cat, got none"), "{text}");
     fs::write(folder.path().join("dog.png"), png(1, 1, &[0])).unwrap();
     let text = message(&argument);
-    assert!(text.contains("dog.png beside folders"), "{text}");
+    assert!(text.contains("dog.png next to folders"), "{text}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub enum ModelError {
     TensorSize { tensor: String, shape: Vec<i64>, expected: String, got: u64 },
     /// Weights in a file of their own that is not there.
     #[error(
-        "tensor `{tensor}` is kept in the file `{file}` beside the model, which cannot be read: {reason}"
+        "tensor `{tensor}` is kept in the file `{file}` next to the model, which cannot be read: {reason}"
     )]
     ExternalData { tensor: String, file: String, reason: String },
     /// An operator that the built-in engine does not have.
@@ -93,7 +93,7 @@ pub enum ModelError {
     NoSoftmax { output: String, operator: String },
     /// Means and deviations that do not go with the channels.
     #[error(
-        "means and deviations must be one each or one a channel, got {got} each for samples of shape {shape}"
+        "means and deviations must be one each or one per channel, got {got} each for samples of shape {shape}"
     )]
     Channels { got: usize, shape: String },
     /// A tensor beyond any sensible size.

@@ -94,7 +94,7 @@ impl Model {
 
     fn session(&self) -> Result<Session, String> {
         caught(|| {
-            // One thread each: batches run side by side, and a batch is computed in the same order whoever computes it.
+            // One thread each: batches run side by side, and a batch is computed in the same order on any thread.
             let mut builder = Session::builder(&self.environment).map_err(|error| told(&error))?;
             builder = builder.with_intra_threads(1).map_err(|error| told(&error))?;
             builder.commit_from_memory(&self.bytes).map_err(|error| told(&error))

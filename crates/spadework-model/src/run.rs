@@ -157,7 +157,7 @@ impl Prepared {
         self.fit.batch
     }
 
-    /// Whether the channels of every image are moved to where the model wants them.
+    /// Whether the channels of every image are moved to where the model expects them.
     pub fn moves_channels(&self) -> bool {
         self.fit.moves_axes()
     }

@@ -1,4 +1,4 @@
-//! What runs a network, whoever it is.
+//! What runs a network: the built-in engine or onnxruntime.
 
 /// A network made ready for one shape of its input: by the engine that is built in, by an onnxruntime library, or by anything
 /// else that turns batches into outputs.

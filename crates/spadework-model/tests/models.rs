@@ -99,6 +99,11 @@ fn operators_that_engines_get_wrong_are_right_or_refused() {
         ("rnn_reverse", vec![6, 5, 4], "does not know the operator RNN of node `layer`"),
         ("gru_reset_after", vec![6, 5, 4], "cannot run GRU of node `layer`: without `linear_before_reset`"),
         ("dilated_pool", vec![6, 2, 6, 6], "cannot run MaxPool of node `pool`: with `dilations`"),
+        (
+            "strided_pool",
+            vec![6, 2, 6, 6],
+            "cannot run AveragePool of node `pool`: with `auto_pad` SAME_UPPER and strides that leave out numbers",
+        ),
         ("cast_to_integers", vec![6, 4], "cannot run Cast of node `cast`: from float32 to int64"),
         ("resize_cubic", vec![6, 2, 4, 5], "cannot run Resize of node `resize`: in cubic mode"),
         ("branch", vec![6, 4], "does not know the operator If of node `branch`"),
@@ -315,7 +320,7 @@ fn what_cannot_be_run_is_named() {
     assert_eq!(refusal("no_rows"), "output `y` must have one row for each of 128 samples, got shape []");
     assert_eq!(
         refusal("missing_external"),
-        "tensor `w1` is kept in the file `gone.bin` beside the model, which cannot be read: No such file or directory (os error 2)"
+        "tensor `w1` is kept in the file `gone.bin` next to the model, which cannot be read: No such file or directory (os error 2)"
     );
     assert!(refusal("outside_external").ends_with("it must lie in the folder of the model"));
     assert_eq!(refusal("no_such_output"), "output `y` does not depend on an input");

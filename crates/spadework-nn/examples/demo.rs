@@ -97,7 +97,7 @@ fn trained(
 /// Clean and under attack.
 fn accuracies(model: &Frozen, held_out: &Examples, seed: u64) -> Result<(f64, f64), spadework_nn::Error> {
     let climb = Climb { steps: STEPS, ..Climb::default() };
-    let params = AttackParams { climb, restarts: RESTARTS, seed, ..AttackParams::default() };
+    let params = AttackParams { seed, ..AttackParams::pgd(climb, RESTARTS) };
     let budget = Budget::same(EPSILON, held_out.len())?;
     let report = attack(model, held_out, &budget, &params, &Silent)?;
     Ok((report.clean_accuracy(), report.robust_accuracy()))

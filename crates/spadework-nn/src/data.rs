@@ -3,7 +3,6 @@
 use spadework::Samples;
 use spadework_io::{Dataset, Labels};
 
-use crate::network::Network;
 use crate::{Error, Result};
 
 /// Samples, row by row, each with its class.
@@ -36,19 +35,24 @@ impl Examples {
         Ok(Self { samples, labels, size })
     }
 
-    /// Loaded data for a network: their size and labels must suit it.
+    /// Loaded data for a network of this input shape and so many classes: their size and labels must suit it.
     ///
     /// # Errors
     /// As [`Examples::new`], and when the samples are not such as the network takes.
-    pub fn for_network(dataset: &Dataset, labels: Option<&Labels>, network: &Network) -> Result<Self> {
+    pub fn for_network(
+        dataset: &Dataset,
+        labels: Option<&Labels>,
+        input_shape: &[usize],
+        classes: usize,
+    ) -> Result<Self> {
         let samples = dataset.few_samples()?;
-        if samples.dim() != network.input_size() {
-            let (expected, shape) = (network.input_size(), network.input_shape().to_vec());
-            return Err(Error::InputSize { expected, shape, got: samples.dim() });
+        let expected = input_shape.iter().product();
+        if samples.dim() != expected {
+            return Err(Error::InputSize { expected, shape: input_shape.to_vec(), got: samples.dim() });
         }
         let labels =
             labels.or(dataset.labels()).ok_or_else(|| Error::NoLabels { name: dataset.name().to_owned() })?;
-        Self::new(to_floats(&samples), samples.dim(), labels.ids(), network.outputs())
+        Self::new(to_floats(&samples), samples.dim(), labels.ids(), classes)
     }
 
     /// How many there are; never none.

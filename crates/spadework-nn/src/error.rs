@@ -50,7 +50,7 @@ pub enum Error {
     Model { path: PathBuf, reason: String },
 
     /// Data for another network.
-    #[error("the network takes {expected} values a sample (shape {shape:?}), got {got}")]
+    #[error("the network takes {expected} values per sample (shape {shape:?}), got {got}")]
     InputSize { expected: usize, shape: Vec<usize>, got: usize },
     /// A label that the network has no output for.
     #[error(
@@ -61,7 +61,7 @@ pub enum Error {
     #[error("expected {expected} {what}, one per sample, got {got}")]
     Count { what: &'static str, expected: usize, got: usize },
     /// Data without labels.
-    #[error("{name}: labels are needed and the data bring none")]
+    #[error("{name}: labels are needed, but the data have none")]
     NoLabels { name: String },
     /// Pixels outside the box that perturbations are kept in.
     #[error(
@@ -83,6 +83,14 @@ pub(crate) fn named<T: Copy>(
     let found = all.iter().copied().find(|&one| name(one) == word);
     let known = || all.iter().copied().map(name).collect();
     found.ok_or_else(|| Error::Unknown { what, got: word.to_owned(), known: known() })
+}
+
+/// Refuses counts of zero.
+pub(crate) fn check_counts(counts: &[(&'static str, usize)]) -> Result<()> {
+    match counts.iter().find(|(_, count)| *count == 0) {
+        Some((name, count)) => Err(Error::parameter(name, "at least 1", count)),
+        None => Ok(()),
+    }
 }
 
 impl Error {

@@ -8,8 +8,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 use spadework_io::output::write_bytes;
 
-use crate::network::{Layer, Network, NetworkBuilder, Operation, Source};
-use crate::{Error, Result, onnx};
+use crate::network::{Frozen, Layer, Network, NetworkBuilder, Operation, Source};
+use crate::{Compute, Error, Result, onnx};
 
 /// What stands in a description, so that a later version can tell what it reads.
 const SCHEMA: &str = "spadework.network/1";
@@ -94,6 +94,21 @@ impl Network {
         let text =
             serde_json::to_string_pretty(&description).expect("words and numbers can be written as JSON");
         text + "\n"
+    }
+}
+
+impl Frozen {
+    /// Reads a network that is only run: any ONNX file (`.onnx`) whose operators can be differentiated, or what
+    /// [`Network::load`] takes.
+    ///
+    /// # Errors
+    /// When a file is not there or is not what its ending says.
+    pub fn load(path: &Path, compute: &Compute) -> Result<Self> {
+        if path.extension().is_some_and(|ending| ending == "onnx") {
+            let graph = onnx::Graph::read(path, &read(path)?, compute)?;
+            return Ok(Self::computing(graph, compute.device().clone()));
+        }
+        Ok(Self::new(&Network::load(path)?, compute))
     }
 }
 

@@ -93,18 +93,6 @@ impl<'a, M> BlackBox<'a, M> {
         Ok(())
     }
 
-    /// The outputs of some rows, of at least two columns.
-    pub(crate) fn outputs<E: From<Error>>(
-        &mut self,
-        rows: Vec<f32>,
-        dim: usize,
-    ) -> Result<Samples<'static>, E>
-    where
-        M: RunRows<E>,
-    {
-        at_least_two(self.any_outputs(rows, dim)?)
-    }
-
     /// The outputs of some rows, in whatever precision they are, of at least two columns.
     pub(crate) fn classes_of<E: From<Error>>(&mut self, rows: &Samples<'_>) -> Result<Samples<'static>, E>
     where
@@ -116,7 +104,7 @@ impl<'a, M> BlackBox<'a, M> {
     }
 
     /// The outputs of some rows.
-    pub(crate) fn any_outputs<E: From<Error>>(
+    pub(crate) fn outputs<E: From<Error>>(
         &mut self,
         rows: Vec<f32>,
         dim: usize,
@@ -215,7 +203,7 @@ impl<'a, M> BlackBox<'a, M> {
 }
 
 /// Outputs that have a margin.
-fn at_least_two<E: From<Error>>(outputs: Samples<'static>) -> Result<Samples<'static>, E> {
+pub(crate) fn at_least_two<E: From<Error>>(outputs: Samples<'static>) -> Result<Samples<'static>, E> {
     if outputs.dim() < 2 {
         return Err(Error::NoMargin { outputs: outputs.dim() }.into());
     }

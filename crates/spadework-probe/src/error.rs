@@ -72,6 +72,6 @@ pub enum Error {
         got: [usize; 2],
     },
     /// The copies of a search are no cloud around a sample.
-    #[error("a probed manifold is made of random copies (pixel, block or smooth), got those of a search")]
+    #[error("a probed manifold needs random probes (pixel, block or smooth), got a search")]
     ProbedManifold,
 }

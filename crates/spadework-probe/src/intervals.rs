@@ -371,41 +371,41 @@ mod tests {
         assert!((found - expected).abs() <= error, "{found:.17} instead of {expected:.17}");
     }
 
-    /// Whether the intervals of so many successes of n have these ends.
-    fn have_ends(cases: &[(usize, usize, f64, f64)], interval: impl Fn(usize, usize) -> Estimated) {
-        for &(successes, n, lower, upper) in cases {
-            let found = interval(successes, n);
-            is_close(found.lower, lower, 1e-14);
-            is_close(found.upper, upper, 1e-14);
-        }
-    }
-
-    /// By SciPy 1.17: `scipy.stats.binomtest(s, n).proportion_ci(method="wilson")`.
+    /// By SciPy 1.17: `scipy.stats.binomtest(s, n).proportion_ci(confidence_level, method="wilson")` with 0.95 and, for gates, 0.9.
     #[test]
-    fn shares_have_the_interval_of_scipy() {
+    fn shares_have_the_intervals_of_scipy() {
         let cases = [
-            (0, 10, 0.0, 0.277_532_799_862_889_26),
-            (43, 100, 0.337_332_985_241_101_1, 0.527_846_104_507_876_8),
-            (500, 500, 0.992_375_659_538_447_9, 1.0),
-            (9920, 10_000, 0.990_055_195_654_451_2, 0.993_566_949_948_802_9),
-            (1, 3, 0.061_491_944_720_396_26, 0.792_340_399_197_952_3),
+            (0, 10, [0.0, 0.277_532_799_862_889_26], [0.0, 0.212_941_970_083_406_98]),
+            (
+                43,
+                100,
+                [0.337_332_985_241_101_1, 0.527_846_104_507_876_8],
+                [0.351_469_858_019_358_2, 0.512_218_122_890_286_1],
+            ),
+            (500, 500, [0.992_375_659_538_447_9, 1.0], [0.994_618_035_370_158_1, 1.0]),
+            (
+                9920,
+                10_000,
+                [0.990_055_195_654_451_2, 0.993_566_949_948_802_9],
+                [0.990_395_784_949_858_2, 0.993_338_061_583_235_8],
+            ),
         ];
-        have_ends(&cases, wilson);
+        for (successes, n, both_sides, one_side) in cases {
+            for (confidence, ends) in [(Confidence::TwoSided, both_sides), (Confidence::OneSided, one_side)] {
+                let found = wilson_at(successes, n, confidence);
+                is_close(found.lower, ends[0], 1e-14);
+                is_close(found.upper, ends[1], 1e-14);
+            }
+        }
         assert_eq!(share(&[true, false, false]), wilson(1, 3));
+        is_close(wilson(1, 3).lower, 0.061_491_944_720_396_26, 1e-14);
+        is_close(wilson(1, 3).upper, 0.792_340_399_197_952_3, 1e-14);
     }
 
-    /// The ends of a gate, by SciPy: `proportion_ci(confidence_level=0.9, method="wilson")`, `t.ppf(0.95, freedom)`, and the formula
-    /// of Bonett and Price with `norm.ppf(0.95)` and half a sample more; p by `binomtest(lost, lost + gained,
-    /// alternative="greater").pvalue`.
+    /// The ends of a gate, by SciPy: `t.ppf(0.95, freedom)`, and the formula of Bonett and Price with `norm.ppf(0.95)` and half a sample
+    /// more; p by `binomtest(lost, lost + gained, alternative="greater").pvalue`.
     #[test]
     fn gates_have_one_sided_bounds() {
-        let cases = [
-            (0, 10, 0.0, 0.212_941_970_083_406_98),
-            (43, 100, 0.351_469_858_019_358_2, 0.512_218_122_890_286_1),
-            (500, 500, 0.994_618_035_370_158_1, 1.0),
-            (9920, 10_000, 0.990_395_784_949_858_2, 0.993_338_061_583_235_8),
-        ];
-        have_ends(&cases, |successes, n| wilson_at(successes, n, Confidence::OneSided));
         let expected = [(1, 6.313_751_514_675_037), (2, 2.919_985_580_353_724_2)];
         for (freedom, quantile) in expected {
             is_close(student(freedom, Confidence::OneSided), quantile, 1e-12);

@@ -109,7 +109,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// The largest change of every sample.
     fn run<E: From<Error>, M: RunRows<E>>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E> {
-        let start = model.any_outputs(self.rows.to_vec(), self.dim)?;
+        let start = model.outputs(self.rows.to_vec(), self.dim)?;
         let mut rngs: Vec<ChaCha8Rng> = self.indices.iter().map(|&index| self.rng(index)).collect();
         let mut signs: Vec<Vec<bool>> =
             rngs.iter_mut().map(|rng| (0..self.dim).map(|_| rng.random()).collect()).collect();
@@ -118,7 +118,7 @@ impl Search<'_> {
             let turned: Vec<std::ops::Range<usize>> =
                 rngs.iter_mut().map(|rng| self.run_of_numbers(round, rng)).collect();
             turn(&mut signs, &turned);
-            let moved = model.any_outputs(self.moved(&signs), self.dim)?;
+            let moved = model.outputs(self.moved(&signs), self.dim)?;
             for (at, run) in turned.iter().enumerate() {
                 let change = distance(&start, &moved, at);
                 if change > largest[at] {

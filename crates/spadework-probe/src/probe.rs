@@ -23,7 +23,7 @@ use spadework::{Error as CoreError, PairedSamples, Samples};
 
 use crate::accuracy::{predictions, right};
 use crate::batch::{Batch, ProbedSample, Scatter, Variant};
-use crate::black_box::{BlackBox, RunRows};
+use crate::black_box::{BlackBox, RunRows, at_least_two};
 use crate::block_tree::BlockTree;
 use crate::copies::{Copies, MOST_COPIES, Range};
 use crate::descent::Effort;
@@ -182,7 +182,7 @@ pub struct ProbeSummary {
     pub accuracy: Option<f64>,
     /// The part of the probed samples that are right (of any class, without labels) and hold against every copy: an upper
     /// bound of the accuracy under the strongest attack of this size, on these samples.
-    pub held: f64,
+    pub survived: f64,
     /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
     /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
@@ -251,7 +251,7 @@ impl Probed {
         let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
         Ok(ProbeSummary {
             accuracy: is_labeled.then(|| counted(|_| true)),
-            held: counted(ProbedSample::holds),
+            survived: counted(ProbedSample::holds),
             robust_accuracy: estimated.map(|estimated| estimated.estimate),
             estimated,
             stability: share(samples.iter().map(|sample| sample.stability()).sum()),
@@ -429,7 +429,7 @@ impl CleanOutputs {
     ) -> Result<Self, E> {
         let mut clean = Self { dim: 0, values: Vec::new(), classes: Vec::new(), margins: Vec::new() };
         for indices in in_batches(samples, inputs.dim()) {
-            let outputs = model.outputs(gathered(inputs, indices), inputs.dim())?;
+            let outputs = at_least_two(model.outputs(gathered(inputs, indices), inputs.dim())?)?;
             let classes = predictions(&outputs);
             clean.dim = outputs.dim();
             clean.margins.extend(leads_of(&outputs, classes.iter().copied()));

@@ -190,7 +190,7 @@ fn half_of_the_copies_cross_a_near_boundary() {
     let summary = probed.summary(Some(&labels)).unwrap();
     assert_eq!(summary.accuracy, Some(1.0));
     // All eight copies keep the class with a probability of 1/256.
-    assert!(summary.held < 0.02, "{summary:?}");
+    assert!(summary.survived < 0.02, "{summary:?}");
     // Margin 0.05, change 0.1 whatever the sign.
     assert!((summary.margin_ratio.unwrap() - 0.5).abs() < 1e-5, "{summary:?}");
 }
@@ -201,9 +201,9 @@ fn wrong_samples_are_not_held() {
     let right: Vec<i64> = probed.samples.iter().map(|sample| sample.class as i64).collect();
     let wrong: Vec<i64> = right.iter().map(|class| 1 - class).collect();
     let all = probed.summary(None).unwrap();
-    assert_eq!(probed.summary(Some(&right)).unwrap().held, all.held);
+    assert_eq!(probed.summary(Some(&right)).unwrap().survived, all.survived);
     let none = probed.summary(Some(&wrong)).unwrap();
-    assert_eq!((none.accuracy, none.held, none.stability), (Some(0.0), 0.0, 0.0));
+    assert_eq!((none.accuracy, none.survived, none.stability), (Some(0.0), 0.0, 0.0));
     // Labels that are no positions of outputs say nothing about what is right.
     assert_eq!(probed.summary(Some(&[7; 100])).unwrap(), all);
     assert!(matches!(
@@ -220,8 +220,8 @@ fn changed_samples_are_right_ones_that_do_not_hold() {
     assert!(!changed.is_empty() && changed.len() < 200, "the case decides something");
     assert!(changed.iter().all(|sample| sample.lowest <= 0.0));
     assert!(changed.is_sorted_by(|a, b| a.margin >= b.margin));
-    let held = probed.summary(None).unwrap().held;
-    assert_eq!(changed.len(), 200 - (held * 200.0).round() as usize);
+    let survived = probed.summary(None).unwrap().survived;
+    assert_eq!(changed.len(), 200 - (survived * 200.0).round() as usize);
     // Labels turn every second sample wrong, and what is wrong has nothing to lose.
     let label = |at: usize| (probed.samples[at].class as i64 + at as i64) % 2;
     let labels: Vec<i64> = (0..200).map(label).collect();

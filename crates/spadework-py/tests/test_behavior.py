@@ -122,7 +122,7 @@ def test_progress_functions_see_every_stage_and_may_fail(digits):
     extras = {"interval": False, "references": False, "indices": False}
     told = []
     _native.score((inputs, [100]), (outputs, [10]), (None, None), settings(), extras, lambda *state: told.append(state))
-    assert {stage for stage, _, _ in told} & {"input neighbors", "eigenpairs", "enclosure", "scores"}
+    assert {stage for stage, _, _ in told} & {"input neighbors", "eigenpairs", "bounds", "scores"}
 
     def fail(*_):
         raise RuntimeError("no more")

@@ -104,7 +104,7 @@ def test_senseless_combinations():
     graph = spadework.knn_graph(GOOD)
     with pytest.raises(ValueError, match="projects the inputs"):
         spadework.score(input_graph=graph, outputs=GOOD, graph="pca:2")
-    with pytest.raises(ValueError, match="draws from the samples"):
+    with pytest.raises(ValueError, match="needs the samples of both sides"):
         spadework.score(input_graph=graph, outputs=GOOD, interval=True)
     with pytest.raises(ValueError, match="exactly one of `inputs` and `input_graph`"):
         spadework.score(GOOD, GOOD, input_graph=graph)

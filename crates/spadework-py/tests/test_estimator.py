@@ -101,7 +101,7 @@ def test_wrong_new_samples(fitted, digits):
     with pytest.raises(ValueError, match="fitted with eigenpairs"):
         every.score_samples(inputs, outputs)
     mutual = spadework.Spade(graph="mutual", connectivity="bridge", verbose=False)
-    with pytest.raises(ValueError, match="new samples join knn graphs of unit weights"):
+    with pytest.raises(ValueError, match="new samples can only join knn graphs with unit weights"):
         mutual.fit(digits["inputs"], digits["standard"]).score_samples(inputs, outputs)
 
 

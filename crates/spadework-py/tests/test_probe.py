@@ -65,7 +65,7 @@ def test_labels_decide_what_is_held(samples):
     call = dict(probe="linf:0.001:pixel", verbose=False)
     assert spadework.probe(linear, samples, labels=right, **call).accuracy == 1
     wrong = spadework.probe(linear, samples, labels=1 - right, **call)
-    assert (wrong.accuracy, wrong.held, wrong.stability) == (0, 0, 0)
+    assert (wrong.accuracy, wrong.survived, wrong.stability) == (0, 0, 0)
     assert spadework.probe(linear, samples, **call).accuracy is None
 
 
@@ -89,7 +89,7 @@ def test_a_file_and_a_function_of_it_agree(kind):
     by_file = spadework.probe(path, threads=1, **call)
     by_function = spadework.probe(lambda x: spadework.onnx.predict(path, x, verbose=False), threads=2, **call)
     np.testing.assert_array_equal(by_file.probe_margins, by_function.probe_margins)
-    assert (by_file.stability, by_file.held) == (by_function.stability, by_function.held)
+    assert (by_file.stability, by_file.survived) == (by_function.stability, by_function.survived)
 
 
 def test_the_caller_gets_his_own_exception(samples):
@@ -132,8 +132,8 @@ def test_probed_fragility(samples):
     plain = spadework.score(samples, linear(samples), **call)
     report = spadework.score(samples, linear(samples), probed=found, **call)
     assert (plain.fragility_basis, report.fragility_basis) == ("margins and slopes", "margins, slopes and probes")
-    assert report.accuracy == 1 and report.document["probe"]["held"] == found.held
-    assert found.changed == round((1 - found.held) * 300)
+    assert report.accuracy == 1 and report.document["probe"]["survived"] == found.survived
+    assert found.changed == round((1 - found.survived) * 300)
     assert np.array_equal(plain.margins, report.margins)
     # What is lost is more fragile than all that was probed and held.
     lost = np.zeros(400, bool)

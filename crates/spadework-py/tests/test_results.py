@@ -43,7 +43,7 @@ def test_frames(report, digits):
 
 def test_documents(report):
     document = json.loads(report.to_json())
-    assert document["schema"] == "spadework.score/2"
+    assert document["schema"] == "spadework.score/3"
     assert document == report.to_dict() == {**report.document}
     assert len(report.to_dict(top=50)["top_nodes"]) == 50
     assert json.loads(report.to_json(indent=None)) == document
@@ -73,7 +73,7 @@ def test_a_comparison_in_a_file(digits, tmp_path):
     for name in models:
         same(loaded[name], comparison[name])
     same(pickle.loads(pickle.dumps(comparison))["standard"], comparison["standard"])
-    with pytest.raises(ValueError, match="expected a result of schema `spadework.score/2`"):
+    with pytest.raises(ValueError, match="expected a result of schema `spadework.score/3`"):
         spadework.Report.load(tmp_path / "models.npz")
 
 
@@ -112,7 +112,7 @@ def test_notebooks(report, digits):
     assert f"{100 * known['estimate']:.0f}" in report.verdict and "of the neighbors at the input are still neighbors" in page
     assert "No attack was tried" in page
     comparison = spadework.compare(digits["inputs"], {"<b>": digits["standard"], "c": digits["robust"]})
-    assert "&lt;b&gt;" in comparison._repr_html_() and "edge_overlap" in comparison._repr_html_()
+    assert "&lt;b&gt;" in comparison._repr_html_() and "overlap" in comparison._repr_html_()
     first = report.top_nodes(1)[0]
     assert f"<td>{report.margins[first]:.4g}</td><td>{report.fragility[first]:.4g}</td>" in page
     assert "<table>" in spadework.sweep(digits["inputs"], digits["standard"], neighbors=[10])._repr_html_()

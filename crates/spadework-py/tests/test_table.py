@@ -106,7 +106,7 @@ def test_ties_of_a_forest_are_split_by_the_inputs_and_by_nothing_else():
 
 def test_bad_calls_are_refused():
     data = load_wine(as_frame=True)
-    with pytest.raises(ValueError, match="`input_metric` is no argument here"):
+    with pytest.raises(ValueError, match="`input_metric` is not an argument here"):
         spadework.score_table(lambda table: table, data.data, input_metric="cosine")
     with pytest.raises(ValueError, match="must return numbers, got"):
         spadework.score_table(lambda table: np.full(len(table), "red"), data.data)

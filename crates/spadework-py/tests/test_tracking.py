@@ -48,7 +48,7 @@ def test_every_share_that_probes_add_is_a_metric(digits):
     probed = spadework.probe(lambda rows: rows @ weights, digits["inputs"], "linf:0.1", samples=50, probes=40, verbose=False)
     found = spadework.score(digits["inputs"], digits["inputs"] @ weights, probed=probed, verbose=False)
     found.log(lambda metrics, files: metrics_seen.update(metrics), page=False)
-    assert metrics_seen["survived"] == probed.held
+    assert metrics_seen["survived"] == probed.survived
     assert metrics_seen["robust_accuracy"] == pytest.approx(probed.robust_accuracy)
     assert set(SHARES[1:]) <= set(metrics_seen)
 
@@ -104,7 +104,7 @@ def test_mlflow_keeps_metrics_and_artifacts(report, store, tmp_path):
         spadework.mlflow.log(report, step=4)
     client = store.MlflowClient()
     kept = client.get_run(run.info.run_id).data
-    assert kept.metrics["spadework/overlap"] == report.edge_overlap
+    assert kept.metrics["spadework/overlap"] == report.neighborhood_overlap
     assert kept.metrics["spadework/model_score"] == report.model_score
     assert kept.tags["spadework.version"] == spadework.__version__
     history = client.get_metric_history(run.info.run_id, "spadework/accuracy")

@@ -128,12 +128,12 @@
     if (!variants.pictures) {
       const text = division('picture numbers');
       text.textContent = variants.text[at];
-      return [named(text, `what the probe changed; taken for ${to}`)];
+      return [named(text, `what the probe changed; classified as ${to}`)];
     }
     const [probe, difference] = [division('picture'), division('picture')];
     showCell(probe, variants.pictures, at, 'of-variants');
     showCell(difference, variants.pictures, variants.samples.length + at, 'of-variants');
-    return [named(probe, `the probe that broke ${idOf(p)}, taken for ${to}`), named(difference, `the difference, amplified ${times} times`)];
+    return [named(probe, `the probe that broke ${idOf(p)}, classified as ${to}`), named(difference, `the difference, amplified ${times} times`)];
   };
   const caption = (p, model, extra) => {
     const text = document.createElement('figcaption');

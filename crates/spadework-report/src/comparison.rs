@@ -8,7 +8,6 @@ use spadework_document::SpectrumDocument;
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_document::estimates::ShareDocument;
 use spadework_document::words::{attack, counted, grouped, percent, percent_range, short};
-use spadework_io::Labels;
 use spadework_probe::{accuracy, predictions};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals};
@@ -21,7 +20,7 @@ use crate::explorer::{
 use crate::page::{Figure, Frame, Table, TableCell, filled};
 use crate::page_facts::plane;
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
-use crate::{InputArray, SampleColumns, Shown, packed};
+use crate::{PageSamples, SampleColumns, packed};
 
 /// Compared models and what they were compared on.
 #[derive(Debug, Clone, Copy)]
@@ -30,16 +29,12 @@ pub struct ComparedModels<'a> {
     pub document: &'a CompareDocument,
     /// The result as it was computed.
     pub comparison: &'a Comparison,
-    /// Labels, where there are any.
-    pub labels: Option<&'a Labels>,
-    /// The inputs, unless a graph was given in their place.
-    pub inputs: Option<InputArray<'a>>,
     /// The outputs of every model in the order of the comparison, where they are at hand.
     pub outputs: &'a [&'a Samples<'a>],
     /// Numbers beside the scores of the samples by every model, in the order of the comparison, where they are known.
     pub columns: &'a [SampleColumns<'a>],
-    /// How the page shows the samples.
-    pub shown: Shown<'a>,
+    /// The samples, and how the page shows them.
+    pub samples: PageSamples<'a>,
 }
 
 /// The page of a comparison.
@@ -82,7 +77,7 @@ impl Measure {
 
     fn name(self) -> &'static str {
         match self {
-            Self::RobustAccuracy => "estimated accuracy under attack",
+            Self::RobustAccuracy => "estimated robust accuracy",
             Self::Overlap => "neighborhood overlap",
             Self::Score => "SPADE score, smallest first",
         }
@@ -136,13 +131,13 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         let found = model.facts.output_change.as_ref()?;
         Some(Share { value: found.median, range: None })
     };
-    let under_attack = format!("Estimated accuracy under attack{attack}");
+    let under_attack = format!("Estimated robust accuracy{attack}");
     [
-        chart("robust_accuracy", &under_attack, "per cent", &models, &robust),
-        chart("survived", "Survived every probe, an upper bound", "per cent", &models, &survived),
+        chart("robust_accuracy", &under_attack, "percent", &models, &robust),
+        chart("survived", "Survived every probe, an upper bound", "percent", &models, &survived),
         chart("change_of_output", &moved, "standard deviations", &models, &change),
-        chart("accuracy", "Accuracy without attack", "per cent", &models, &accuracy),
-        chart("overlap", "Neighborhood overlap; larger is more robust", "per cent", &models, &overlap),
+        chart("accuracy", "Accuracy without attack", "percent", &models, &accuracy),
+        chart("overlap", "Neighborhood overlap; larger is more robust", "percent", &models, &overlap),
         chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
     ]
     .into_iter()
@@ -280,7 +275,7 @@ fn verdict(document: &CompareDocument) -> String {
     let first = format!("“{}” is the most robust of {} models", best.name, models.len());
     let first = match alike.as_slice() {
         [] => first,
-        names => format!("{first}, and cannot be told apart from {}", names.join(", ")),
+        names => format!("{first}, and cannot be distinguished from {}", names.join(", ")),
     };
     format!(
         "{first}: {} by {}. Last is “{}” with {}.",
@@ -319,7 +314,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
     let doubtful: Vec<String> = doubtful.map(|pair| format!("“{}” and “{}”", pair.a, pair.b)).collect();
     if !doubtful.is_empty() {
         limits.push(format!(
-            "The SPADE scores of {} cannot be told apart by half of the samples.",
+            "The SPADE scores of {} cannot be distinguished by half of the samples.",
             doubtful.join("; ")
         ));
     }
@@ -424,7 +419,7 @@ fn provenance(document: &CompareDocument, origin: &Origin) -> Vec<Fact> {
 
 /// What the script works on: a view and the scores of every model.
 fn explorer(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Explorer> {
-    let labels = models.labels.and_then(ExplorerLabels::of);
+    let labels = models.samples.labels.and_then(ExplorerLabels::of);
     let compared = &models.comparison.models;
     // By fragility where it is known of all models, so that ranks can be compared.
     let by_fragility = (0..compared.len())
@@ -433,7 +428,7 @@ fn explorer(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Explor
     let (mut shown_models, mut views) = (Vec::new(), Vec::new());
     for (at, model) in compared.iter().enumerate() {
         let report = &model.report;
-        let predicted = match (models.outputs.get(at), models.labels) {
+        let predicted = match (models.outputs.get(at), models.samples.labels) {
             (Some(outputs), Some(labels)) if accuracy(outputs, labels.ids())?.is_some() => {
                 Some(ExplorerPredictions::of(&predictions(outputs), labels))
             }
@@ -452,10 +447,10 @@ fn explorer(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Explor
     }
     let samples = rankings.first().map_or(0, Vec::len);
     let choose = |most| chosen(galleries(&rankings, most), samples, most);
-    let (pictures, rows) = pictures_or_rows(models.inputs.as_ref(), &models.shown, choose)?;
+    let (pictures, rows) = pictures_or_rows(models.samples.inputs.as_ref(), &models.samples, choose)?;
     Ok(Explorer {
         samples,
-        ids: models.shown.ids.map(<[String]>::to_vec),
+        ids: models.samples.ids.map(<[String]>::to_vec),
         galleries: GALLERIES,
         colors: &CATEGORIES,
         labels,

@@ -2,9 +2,9 @@
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
+use spadework::scores::Spread;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
-use spadework_document::indices::SpreadDocument;
 use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
 use spadework_document::variants::{FlippedDocument, VariantsDocument};
 use spadework_document::words::{attack, counted, grouped, percent, short};
@@ -36,7 +36,7 @@ const NUMBERS: [Number; 14] = [
     },
     Number {
         name: "survived",
-        of: |facts| facts.probe.as_ref().map(|probe| TableCell::share(probe.held)),
+        of: |facts| facts.probe.as_ref().map(|probe| TableCell::share(probe.survived)),
         evidence: "An upper bound of what the strongest attack of this size leaves.",
         ranks: true,
     },
@@ -60,7 +60,7 @@ const NUMBERS: [Number; 14] = [
     },
     Number {
         name: "neighborhood overlap",
-        of: |facts| facts.edge_overlap.map(TableCell::share),
+        of: |facts| facts.overlap.map(TableCell::share),
         evidence: "Larger is more robust: between different networks it follows larger attacks more closely than the SPADE score.",
         ranks: true,
     },
@@ -98,7 +98,7 @@ const NUMBERS: [Number; 14] = [
         name: "median margin",
         of: |facts| {
             let margins = facts.margins.as_ref().filter(|margins| margins.kind == "labeled")?;
-            let SpreadDocument { median, p5, .. } = margins.spread;
+            let Spread { median, p5, .. } = margins.spread;
             Some(format!("{}; 5 % below {}", short(median), short(p5)).into())
         },
         evidence: "Depends on the scale of the outputs and does not rank networks; within one network it predicts well which samples break.",
@@ -231,17 +231,15 @@ impl ProbeStory {
                 TableCell::number(sample.probe_margin),
             ]
         };
-        Self {
-            summary,
-            title: "Samples that have another class on a variant, most often first",
-            changed: Table {
-                name: "changed",
-                caption: "Samples that have another class on a variant, most often first".to_owned(),
-                header: vec!["sample", "variants", "margin", "margin on the worst variant"],
-                rows: found.top_changed.iter().map(row).collect(),
-            },
-            samples: found.top_changed.iter().map(|sample| sample.index).collect(),
-        }
+        let title = "Samples that have another class on a variant, most often first";
+        let changed = Table {
+            name: "changed",
+            caption: title.to_owned(),
+            header: vec!["sample", "variants", "margin", "margin on the worst variant"],
+            rows: found.top_changed.iter().map(row).collect(),
+        };
+        let samples = found.top_changed.iter().map(|sample| sample.index).collect();
+        Self { summary, title, changed, samples }
     }
 
     fn of_classes(probe: &ProbeDocument, name: &dyn Fn(usize) -> String) -> Self {
@@ -262,7 +260,7 @@ impl ProbeStory {
             grouped(*probes),
             grouped(*evaluations as usize),
             attack(&probe.probe),
-            percent(probe.held),
+            percent(probe.survived),
             counted(*changed, "sample"),
             if *changed == 1 { "s" } else { "" },
         );
@@ -349,7 +347,7 @@ mod tests {
 
     #[test]
     fn only_what_is_known_is_told() {
-        let facts = FactsDocument { edge_overlap: Some(0.25), ..FactsDocument::default() };
+        let facts = FactsDocument { overlap: Some(0.25), ..FactsDocument::default() };
         let table = numbers_table(&facts);
         assert_eq!(table.rows.len(), 1);
         assert_eq!([&table.rows[0][0].text, &table.rows[0][1].text], ["neighborhood overlap", "25.0 %"]);

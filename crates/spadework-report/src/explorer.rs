@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::names::{ColumnNames, label_name};
 use crate::pictures::{Picture, Sheet, value_at};
 use crate::variants::ExplorerVariants;
-use crate::{InputArray, SampleColumns, Shown, packed};
+use crate::{InputArray, PageSamples, SampleColumns, packed};
 
 /// Rows of samples that are no pictures: how many, and how many numbers of each.
 const ROWS: usize = 1000;
@@ -199,16 +199,16 @@ pub(crate) fn chosen(must: impl IntoIterator<Item = u32>, samples: usize, most: 
 /// Pictures of samples where they are pictures, otherwise their numbers.
 pub(crate) fn pictures_or_rows(
     inputs: Option<&InputArray<'_>>,
-    shown: &Shown<'_>,
+    display: &PageSamples<'_>,
     choose: impl Fn(usize) -> Vec<u32>,
 ) -> Result<(Option<Sheet>, Option<ExplorerRows>)> {
     let Some(inputs) = inputs else { return Ok((None, None)) };
     match Picture::of(inputs.shape) {
         Some(picture) => {
-            let samples = choose(picture.most_pictures(shown.pictures));
+            let samples = choose(picture.most_pictures(display.pictures));
             Ok((Some(Sheet::of(inputs, picture, &samples)?), None))
         }
-        None => Ok((None, Some(ExplorerRows::of(inputs.samples, choose(ROWS), shown.columns)))),
+        None => Ok((None, Some(ExplorerRows::of(inputs.samples, choose(ROWS), display.columns)))),
     }
 }
 

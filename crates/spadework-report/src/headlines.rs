@@ -26,7 +26,7 @@ pub(crate) fn headlines(document: &ScoreDocument, permuted: Option<f64>) -> Vec<
         let note = format!("of {} classified correctly", counted(document.samples, "sample"));
         lines.insert(0, share("accuracy".to_owned(), accuracy, document.samples, note));
     }
-    if let Some(overlap) = facts.edge_overlap {
+    if let Some(overlap) = facts.overlap {
         let interval = facts.estimates.overlap.map(|share| (share.lower, share.upper));
         lines.push(Headline {
             is_minor: facts.probe.is_some() || facts.output_change.is_some(),
@@ -45,7 +45,7 @@ fn of_probe(probe: &ProbeDocument) -> Vec<Headline> {
     let name = attack_name(&probe.probe);
     let survived = share(
         format!("survived every probe, {name}"),
-        probe.held,
+        probe.survived,
         probe.samples,
         "an upper bound of the accuracy under attack".to_owned(),
     );
@@ -92,7 +92,7 @@ fn spade_score(
         value: short(document.spectrum.model_score),
         range: range.unwrap_or_default(),
         bar: String::new(),
-        note: format!("larger stretches the data more; passing the inputs on scores 1{baseline}"),
+        note: format!("larger stretches the data more; the identity scores 1{baseline}"),
         is_minor,
     }
 }

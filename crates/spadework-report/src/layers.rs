@@ -26,13 +26,13 @@ pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String>
 
 /// The figure of a network's layers.
 pub fn layers_charts(document: &LayersDocument) -> Vec<Chart> {
-    let step = |layer: &LayerDocument| Step { name: layer.name.clone(), value: layer.model_score };
+    let step = |layer: &LayerDocument| Step { name: layer.layer.name.clone(), value: layer.model_score };
     let scores: Vec<Step> = document.layers.iter().map(step).collect();
     vec![steps("layers", "SPADE score over the depth of the network", "SPADE score", &scores)]
 }
 
 fn verdict(document: &LayersDocument) -> String {
-    let scored = || document.layers.iter().filter_map(|layer| Some((&layer.name, layer.model_score?)));
+    let scored = || document.layers.iter().filter_map(|layer| Some((&layer.layer.name, layer.model_score?)));
     let depth = match (scored().next(), scored().next_back()) {
         (Some((first, from)), Some((last, to))) => format!(
             " The score is {} after the first layer (`{first}`) and {} after the last (`{last}`).",
@@ -65,10 +65,10 @@ fn layers_table(document: &LayersDocument) -> Table {
     let dash = || TableCell::from("–");
     let rows = document.layers.iter().map(|layer| {
         vec![
-            layer.depth.into(),
-            layer.name.as_str().into(),
-            layer.operator.as_str().into(),
-            layer.dim.into(),
+            layer.layer.depth.into(),
+            layer.layer.name.as_str().into(),
+            layer.layer.operator.as_str().into(),
+            layer.layer.dim.into(),
             layer.model_score.map_or_else(dash, TableCell::number),
             layer.components_found.map_or_else(dash, TableCell::from),
             layer.error.clone().unwrap_or_default().into(),

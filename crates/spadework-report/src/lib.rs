@@ -32,7 +32,7 @@ use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_probe::{FragilityBasis, SampleFacts, Variant};
 
-pub use charts::Chart;
+pub use charts::{Chart, escape};
 pub use comparison::{
     ComparedModels, attacks_tried, comparison_charts, comparison_page, comparison_page_of_document,
 };
@@ -69,9 +69,13 @@ pub struct SampleColumns<'a> {
     pub probe_margins: Option<&'a [f64]>,
 }
 
-/// How a page shows the samples.
+/// The samples of a page, and how it shows them.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Shown<'a> {
+pub struct PageSamples<'a> {
+    /// Labels, where there are any.
+    pub labels: Option<&'a Labels>,
+    /// The inputs, unless a graph was given in their place.
+    pub inputs: Option<InputArray<'a>>,
     /// What the samples are called, one name each; by their positions otherwise.
     pub ids: Option<&'a [String]>,
     /// What the numbers of an input are called.
@@ -98,14 +102,10 @@ pub struct ScoredModel<'a> {
     pub document: &'a ScoreDocument,
     /// The result as it was computed.
     pub report: &'a SpadeReport,
-    /// Labels, where there are any.
-    pub labels: Option<&'a Labels>,
-    /// The inputs, unless a graph was given in their place.
-    pub inputs: Option<InputArray<'a>>,
     /// The outputs, unless a graph was given in their place.
     pub outputs: Option<&'a Samples<'a>>,
     /// Numbers next to the scores of the samples.
     pub columns: SampleColumns<'a>,
-    /// How the page shows the samples.
-    pub shown: Shown<'a>,
+    /// The samples, and how the page shows them.
+    pub samples: PageSamples<'a>,
 }

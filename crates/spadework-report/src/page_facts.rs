@@ -62,7 +62,7 @@ impl PageFacts {
             .with_tolerance(params.tolerance)
             .with_seed(params.seed);
         let spectrum = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(&eigen, monitor)?;
-        let accuracy = match (model.outputs, model.labels) {
+        let accuracy = match (model.outputs, model.samples.labels) {
             (Some(outputs), Some(labels)) => accuracy(outputs, labels.ids())?,
             _ => None,
         };
@@ -124,7 +124,10 @@ pub(crate) fn plane(vectors: &[Vec<f64>]) -> Vec<[f64; 2]> {
 fn shown_edges(model: &ScoredModel<'_>) -> Vec<(EdgeScore, bool)> {
     let scores = &model.report.edge_scores;
     let is_mixed = |edge: &EdgeScore| {
-        model.labels.is_some_and(|labels| labels.ids()[edge.p as usize] != labels.ids()[edge.q as usize])
+        model
+            .samples
+            .labels
+            .is_some_and(|labels| labels.ids()[edge.p as usize] != labels.ids()[edge.q as usize])
     };
     let mut sides = [Vec::new(), Vec::new()];
     let mut is_taken = vec![false; model.report.graphs.nodes()];
@@ -166,7 +169,7 @@ fn pairs(model: &ScoredModel<'_>, monitor: &dyn Monitor) -> Result<Vec<Pair>> {
         samples.map(|samples| euclidean(samples, edge.p as usize, edge.q as usize))
     };
     let pair = |(at, edge): (usize, EdgeScore)| Pair {
-        inputs: apart(model.inputs.map(|inputs| inputs.samples), &edge),
+        inputs: apart(model.samples.inputs.map(|inputs| inputs.samples), &edge),
         outputs: apart(model.outputs, &edge),
         distortion: ratios.as_ref().map(|ratios| ratios[at]),
         is_mixed: mixed[at],

@@ -1,10 +1,10 @@
 //! The page of one scored model.
 
 use askama::Template;
-use spadework::scores::Cut;
+use spadework::scores::{Cut, LabelPairScore};
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::NodeDocument;
-use spadework_document::score::{LabelDocument, LabelPairDocument, ScoreDocument};
+use spadework_document::score::{LabelDocument, ScoreDocument};
 use spadework_document::verdict::VerdictDocument;
 use spadework_document::words::{grouped, percent, short};
 use spadework_io::{Labels, default_name};
@@ -48,7 +48,7 @@ pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -
         same_label: same,
         other_label: mixed,
         cut: Some(CutStory::new(&facts.cut, model)),
-        ..ScorePage::of_document(model.document, origin, &charts, model.shown.ids, Some(facts.permuted))
+        ..ScorePage::of_document(model.document, origin, &charts, model.samples.ids, Some(facts.permuted))
     };
     filled(&page.with_frame(model.document, origin, Some(&explorer)))
 }
@@ -69,7 +69,7 @@ pub fn score_page_of_document(document: &ScoreDocument, origin: &Origin, why: &s
 
 /// The figures of a scored model.
 pub fn score_charts(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<Chart> {
-    let labels = model.labels.and_then(ExplorerLabels::of);
+    let labels = model.samples.labels.and_then(ExplorerLabels::of);
     charts(model.document, Some((model, facts, labels.as_ref())))
 }
 
@@ -203,7 +203,7 @@ fn leading(model: &ScoredModel<'_>) -> Vec<u32> {
 
 /// Which samples are classified wrongly, where that is known.
 fn wrong(model: &ScoredModel<'_>, facts: &PageFacts) -> Option<Vec<bool>> {
-    let (classes, labels) = facts.predictions.as_ref().zip(model.labels)?;
+    let (classes, labels) = facts.predictions.as_ref().zip(model.samples.labels)?;
     Some(classes.iter().zip(labels.ids()).map(|(&class, &label)| class as i64 != label).collect())
 }
 
@@ -222,9 +222,9 @@ fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
             format!("{} {samples} classified wrongly: choose “wrong” among the samples.", grouped(count));
         hints.extend((count > 0).then_some(LookAt { section: "samples", text }));
     }
-    let same = facts.pairs.iter().find(|pair| !pair.is_mixed).filter(|_| model.labels.is_some());
+    let same = facts.pairs.iter().find(|pair| !pair.is_mixed).filter(|_| model.samples.labels.is_some());
     if let Some(pair) = same {
-        let [p, q] = [pair.edge.p, pair.edge.q].map(|end| sample_name(model.shown.ids, end as usize));
+        let [p, q] = [pair.edge.p, pair.edge.q].map(|end| sample_name(model.samples.ids, end as usize));
         let text = format!("{p} and {q} are neighbors with the same label that the model pulls apart most.");
         hints.push(LookAt { section: "pairs", text });
     }
@@ -267,13 +267,13 @@ struct EndCard {
 
 impl PairCard {
     fn new(pair: &Pair, model: &ScoredModel<'_>, facts: &PageFacts) -> Self {
-        let labels = model.labels;
+        let labels = model.samples.labels;
         let end = |sample: u32| {
             let label = labels.map(|labels| label_name(labels, labels.ids()[sample as usize]));
             let class = facts.predictions.as_ref().map(|predictions| predictions[sample as usize]);
             let predicted = class.zip(labels).map(|(class, labels)| label_name(labels, class as i64));
             let wrong = predicted.is_some() && predicted != label;
-            EndCard { sample, name: sample_name(model.shown.ids, sample as usize), wrong, label, predicted }
+            EndCard { sample, name: sample_name(model.samples.ids, sample as usize), wrong, label, predicted }
         };
         let or_dash = |value: Option<f64>| value.map_or_else(|| "–".into(), TableCell::number);
         Self {
@@ -312,7 +312,7 @@ impl CutStory {
             output_edges: short(cut.output()),
             ratio: short(cut.ratio()),
             bound: short(1.0 / model.report.model_score.0),
-            labels: model.labels.map(|labels| labels_inside(cut, labels)).unwrap_or_default(),
+            labels: model.samples.labels.map(|labels| labels_inside(cut, labels)).unwrap_or_default(),
             examples_inside,
             examples_outside,
         }
@@ -387,8 +387,8 @@ fn nodes_table(document: &ScoreDocument, sample: &dyn Fn(usize) -> String) -> Ta
         let number = |value: Option<f64>| value.map(TableCell::number).unwrap_or_default();
         vec![
             (rank + 1).into(),
-            sample(node.index).into(),
-            node.label.map(name).unwrap_or_default().into(),
+            sample(node.sample.index).into(),
+            node.sample.label.map(name).unwrap_or_default().into(),
             number(node.fragility),
             number(node.margin),
             TableCell::number(node.score),
@@ -460,14 +460,14 @@ fn label_charts(labels: &[LabelDocument]) -> Vec<Chart> {
     let survived = shares(labels, LabelDocument::survived_share);
     let right = shares(labels, LabelDocument::accuracy);
     let chart =
-        |name, title, rows: Vec<Estimate>| intervals(name, title, "per cent, with 95 % intervals", &rows);
+        |name, title, rows: Vec<Estimate>| intervals(name, title, "percent, with 95 % intervals", &rows);
     let survived =
         survived.map(|rows| chart("label_survived", "Samples that survive every probe, by label", rows));
     let right = right.map(|rows| chart("label_accuracy", "Accuracy by label", rows));
     survived.into_iter().chain(right).collect()
 }
 
-fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairDocument]) -> Chart {
+fn pair_map(labels: &[LabelDocument], pairs: &[LabelPairScore]) -> Chart {
     let mut ids: Vec<&LabelDocument> = labels.iter().collect();
     ids.sort_by_key(|label| label.label);
     let position = |id: i64| ids.iter().position(|label| label.label == id);
@@ -528,7 +528,7 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
 fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Result<Explorer> {
     let report = model.report;
     let samples = report.graphs.nodes();
-    let labels = model.labels.and_then(ExplorerLabels::of);
+    let labels = model.samples.labels.and_then(ExplorerLabels::of);
     let mut rankings = vec![ranked(report.node_scores.scores())];
     rankings.extend(model.columns.fragility.map(ranked));
     let filters = Filters { labels: labels.as_ref(), wrong: wrong(model, facts), rankings };
@@ -539,11 +539,11 @@ fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Resu
     must.extend(probe.iter().flat_map(|probe| &probe.top_changed).map(|sample| sample.index as u32));
     must.extend(filters.samples());
     let choose = |most| chosen(must.iter().copied(), samples, most);
-    let (pictures, rows) = pictures_or_rows(model.inputs.as_ref(), &model.shown, choose)?;
-    let predicted = facts.predictions.as_ref().zip(model.labels);
+    let (pictures, rows) = pictures_or_rows(model.samples.inputs.as_ref(), &model.samples, choose)?;
+    let predicted = facts.predictions.as_ref().zip(model.samples.labels);
     Ok(Explorer {
         samples,
-        ids: model.shown.ids.map(<[String]>::to_vec),
+        ids: model.samples.ids.map(<[String]>::to_vec),
         galleries: GALLERIES,
         colors: &crate::charts::CATEGORIES,
         models: vec![ExplorerModel::new(
@@ -563,10 +563,10 @@ fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Resu
             })
             .collect(),
         variants: ExplorerVariants::of(
-            model.shown.variants,
-            model.inputs.as_ref(),
-            model.labels,
-            ColumnNames(model.shown.columns),
+            model.samples.variants,
+            model.samples.inputs.as_ref(),
+            model.samples.labels,
+            ColumnNames(model.samples.columns),
         )?,
         pictures,
         rows,

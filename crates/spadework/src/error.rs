@@ -65,7 +65,7 @@ pub enum Error {
     },
     /// Values so close to each other that squared distances underflow.
     #[error(
-        "samples must differ by so much that squared distances are not lost in double precision, but the largest difference from the first sample is {largest:e}; take off what all samples have in common, or multiply the numbers that differ"
+        "samples must differ enough that squared distances do not underflow in double precision, but the largest difference from the first sample is {largest:e}; subtract what all samples have in common, or multiply the numbers that differ"
     )]
     TooClose {
         /// The largest difference of a number from that of the first sample.
@@ -247,7 +247,7 @@ pub enum Error {
     },
     /// Too few edges to compare the top ones with as many others, or none asked for.
     #[error(
-        "`top` must be at least 1 and at most half the number of input edges ({edges}), so that as many others can be drawn, got {top}"
+        "`top` must be at least 1 and at most half the number of input edges ({edges}), so that the same number of random edges can be drawn, got {top}"
     )]
     TopEdges {
         /// Edges of the input graph.
@@ -436,7 +436,7 @@ pub enum Error {
         next: usize,
     },
     /// An interval of models whose inputs are a graph.
-    #[error("an interval draws from the samples of both sides, but the inputs are given as a graph")]
+    #[error("an interval needs the samples of both sides, but the inputs are given as a graph")]
     SubsampledGraph,
     /// Half of the samples are too few for their neighbors.
     #[error(
@@ -450,7 +450,7 @@ pub enum Error {
     },
     /// New samples against graphs that they do not know how to join.
     #[error(
-        "new samples join knn graphs of unit weights, but those of the reference are {graph} with {weights} weights"
+        "new samples can only join knn graphs with unit weights, but those of the reference are {graph} with {weights} weights"
     )]
     ReferenceGraphs {
         /// How the graphs were made, in words.

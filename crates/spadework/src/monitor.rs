@@ -40,7 +40,7 @@ impl fmt::Display for Stage {
             Stage::NeighborsOutput => "output neighbors",
             Stage::Graphs => "graphs",
             Stage::Eigenpairs => "eigenpairs",
-            Stage::Enclosure => "enclosure",
+            Stage::Enclosure => "bounds",
             Stage::Scores => "scores",
             Stage::Distances => "distances",
             Stage::Modes => "modes",

@@ -72,6 +72,8 @@ purposes! {
     RandomEdges: one(9),
     /// Directions from which a search finds principal axes.
     Axes: one(10),
+    /// Start vectors of the test whether eigenvalues are missing.
+    Definiteness: one(11),
     /// Half-samples of a confidence interval, one stream per repetition.
     Subsamples: many(32),
     /// Random vectors of a trace, one stream per four vectors.
@@ -104,6 +106,8 @@ purposes! {
     Budget: Streams::InRounds { purpose: 5 },
     /// Points of a ball and batches of them, for CLEVER scores.
     Ball: Streams::InRounds { purpose: 6 },
+    /// Moves of the Square attack, by sample.
+    Squares: Streams::InRounds { purpose: 7 },
 }
 
 /// Copies of one sample that have streams of their own.

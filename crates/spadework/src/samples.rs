@@ -183,11 +183,14 @@ macro_rules! plain_numbers {
 plain_numbers!(f32, f64, i8, i16);
 
 impl Number for u8 {
-    /// x/255 in single precision: for all 256 bytes the product in double precision rounds to the same number, and
-    /// multiplying is several times as fast as dividing (a test compares them all).
+    /// x/255 in single precision: for all 256 bytes this sum rounds to the same number (a test compares them all), at a fraction of
+    /// the cost of dividing, or of going through double precision. The first product is exact, because its factor has 16 bits.
     #[inline(always)]
     fn number(self) -> f64 {
-        f64::from((f64::from(self) * (1.0 / 255.0)) as f32)
+        const HIGH: f32 = 65_794.0 / (1 << 24) as f32;
+        const LOW: f32 = (1.0 / 255.0 - HIGH as f64) as f32;
+        let byte = f32::from(self);
+        f64::from(byte * HIGH + byte * LOW)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Powers of two: multiplying by one changes no digit of a number, only its range.
 //!
-//! Squares and products of numbers near 10^±200 leave the range of double precision. Whoever has to form them brings the largest
+//! Squares and products of numbers near 10^±200 leave the range of double precision. Code that has to form them brings the largest
 //! number near 1 first and takes the power of two back at the end; ordinary numbers are left alone.
 
 /// Numbers between 2⁻ᴼ and 2ᴼ are ordinary: their squares, and products of three of them, stay in range.

@@ -189,10 +189,14 @@ fn long_rows_of_pixels_are_searched_by_blocks_and_slices() {
     // Copies, so that distances of zero and ties are among them.
     images.copy_within(0..20 * dim, 300 * dim);
     let samples = Samples::from_u8(count, dim, images).unwrap();
-    let want = BruteForce.search(&samples, 10, &Silent).unwrap();
+    assert_same_on_every_instruction_set(&samples, "long rows");
+}
+
+fn assert_same_on_every_instruction_set(samples: &Samples<'_>, what: &str) {
+    let want = BruteForce.search(samples, 10, &Silent).unwrap();
     for kernels in Kernels::available() {
-        let got = with_kernels(kernels, || ProductSearch.search(&samples, 10, &Silent).unwrap()).unwrap();
-        assert_same(&got, &want, &format!("long rows on {kernels}"));
+        let got = with_kernels(kernels, || ProductSearch.search(samples, 10, &Silent).unwrap()).unwrap();
+        assert_same(&got, &want, &format!("{what} on {kernels}"));
     }
 }
 
@@ -228,11 +232,7 @@ fn long_rows_far_from_zero_are_searched() {
 fn every_instruction_set_finds_the_same_neighbors_of_bytes() {
     let images = noisy_images(1100, 16, 4, 33);
     let samples = Samples::from_u8(1100, 16 * 16 * 3, images).unwrap();
-    let want = BruteForce.search(&samples, 10, &Silent).unwrap();
-    for kernels in Kernels::available() {
-        let got = with_kernels(kernels, || ProductSearch.search(&samples, 10, &Silent).unwrap()).unwrap();
-        assert_same(&got, &want, &format!("bytes on {kernels}"));
-    }
+    assert_same_on_every_instruction_set(&samples, "bytes");
 }
 
 #[test]

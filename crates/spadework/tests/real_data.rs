@@ -188,14 +188,17 @@ struct TornApart {
 }
 
 impl TornApart {
-    fn load(folder: &Path) -> Self {
-        let images = Samples::from_f32(SOME, MNIST_PIXELS, real::mnist_test(folder, SOME)).unwrap();
-        let logits = real::logits(folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
+    /// None where there are no real data, which is said.
+    fn load(policy: &str) -> Option<Self> {
+        let what = format!("disconnected logits under `{policy}`");
+        let folder = real::folder(&what, &[real::MNIST, real::MNIST_LOGITS])?;
+        let images = Samples::from_f32(SOME, MNIST_PIXELS, real::mnist_test(&folder, SOME)).unwrap();
+        let logits = real::logits(&folder, "mnist_test_lenet5.npz", "lenet5_eps0.0");
         let samples = |values: Vec<f32>| Samples::from_f32(SOME, CLASSES, values).unwrap();
         let probabilities = probabilities(&logits[..SOME * CLASSES]);
         let outputs =
             vec![("permille", samples(permille(&probabilities))), ("probabilities", samples(probabilities))];
-        Self { images, outputs }
+        Some(Self { images, outputs })
     }
 
     /// Each pair of images and outputs, which must be disconnected at k = 10 or nothing is tested.
@@ -222,11 +225,8 @@ fn evaluated(
 
 #[test]
 fn error_refuses_disconnected_logits_with_their_numbers() {
-    let Some(folder) = real::folder("disconnected logits under `error`", &[real::MNIST, real::MNIST_LOGITS])
-    else {
-        return;
-    };
-    for (name, samples, components) in TornApart::load(&folder).cases() {
+    let Some(torn) = TornApart::load("error") else { return };
+    for (name, samples, components) in torn.cases() {
         match evaluated(&samples, 10, Connectivity::Error).unwrap_err() {
             Error::Disconnected { components: found, largest, samples, neighbors, .. } => {
                 assert_eq!((found, largest), (components.count(), components.largest()), "{name}");
@@ -240,11 +240,8 @@ fn error_refuses_disconnected_logits_with_their_numbers() {
 /// `grow` stops at the first k that connects both graphs, and then gives what that k gives by itself.
 #[test]
 fn grow_takes_the_smallest_k_that_connects_real_logits() {
-    let Some(folder) = real::folder("disconnected logits under `grow`", &[real::MNIST, real::MNIST_LOGITS])
-    else {
-        return;
-    };
-    for (name, samples, components) in TornApart::load(&folder).cases() {
+    let Some(torn) = TornApart::load("grow") else { return };
+    for (name, samples, components) in torn.cases() {
         let grown = evaluated(&samples, 10, Connectivity::Grow).unwrap();
         let connection = grown.diagnostics.connection;
         assert!(connection.used > 10, "{name}");
@@ -259,11 +256,8 @@ fn grow_takes_the_smallest_k_that_connects_real_logits() {
 
 #[test]
 fn bridge_joins_real_logits_by_a_minimum_spanning_forest() {
-    let Some(folder) = real::folder("disconnected logits under `bridge`", &[real::MNIST, real::MNIST_LOGITS])
-    else {
-        return;
-    };
-    for (name, samples, components) in TornApart::load(&folder).cases() {
+    let Some(torn) = TornApart::load("bridge") else { return };
+    for (name, samples, components) in torn.cases() {
         let report = evaluated(&samples, 10, Connectivity::Bridge).unwrap();
         let connection = report.diagnostics.connection;
         assert_eq!(connection.used, 10, "{name}");

@@ -4,7 +4,7 @@ mod support;
 
 use std::sync::atomic::Ordering;
 
-use spadework::neighbors::SearchMethod;
+use spadework::neighbors::{ApproximateSearch, NeighborSearch, SearchMethod, TreeSearch};
 use spadework::pipeline::{ModelSet, intervals};
 use spadework::samples::Metric;
 use spadework::{Error, ManifoldPair, PairedSamples, Samples, SpadeParams, evaluate};
@@ -50,6 +50,40 @@ fn searches_that_were_interrupted_give_the_same_lists() {
             assert_eq!(resumed.model_score, whole.model_score, "{name}, {stop}, {every}");
             assert_eq!(resumed.graphs, whole.graphs, "{name}, {stop}, {every}");
             assert_eq!(resumed.node_scores, whole.node_scores, "{name}, {stop}, {every}");
+        }
+    }
+}
+
+/// Trees keep lists place by place; approximate searches keep candidates after a tree and after a round, by short copies of the samples
+/// and, of long rows, by the samples themselves.
+#[test]
+fn long_searches_that_were_interrupted_give_the_same_lists() {
+    let approximate = ApproximateSearch::default();
+    let cases: [(&str, &dyn NeighborSearch, usize, usize, &[usize]); 3] = [
+        ("tree", &TreeSearch, 100_000, 2, &[1, 3]),
+        ("short copies", &approximate, 4500, 24, &[1, 2, 17, 19]),
+        ("long rows", &approximate, 4500, 520, &[1, 5, 18]),
+    ];
+    for (name, search, count, dim, stops) in cases {
+        let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() + at as f64 / 1e7).sin();
+        let values: Vec<f64> = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
+        let samples = Samples::from_f64(count, dim, values).unwrap();
+        let whole = search.search(&samples, 10, &spadework::Silent).unwrap();
+        for &stop in stops {
+            let memory = Memory::stopping_after(stop, 1);
+            assert_eq!(search.search(&samples, 10, &memory).unwrap_err(), Error::Cancelled, "{name}, {stop}");
+            let memory = memory.next(None);
+            let resumed = search.search(&samples, 10, &memory).unwrap();
+            assert!(memory.taken.load(Ordering::SeqCst) > 0, "{name}, {stop}");
+            assert_eq!(resumed.recall(), whole.recall(), "{name}, {stop}");
+            for p in 0..count {
+                assert_eq!(resumed.of(p), whole.of(p), "{name}, {stop}: {p}");
+                assert_eq!(
+                    resumed.squared_distances_of(p),
+                    whole.squared_distances_of(p),
+                    "{name}, {stop}: {p}"
+                );
+            }
         }
     }
 }

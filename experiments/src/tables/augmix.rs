@@ -117,7 +117,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     if train.stand_in {
         findings.note(STAND_IN);
     }
-    findings.note("Corrupted images: every one by one kind, the kinds by turns. AugMix mixes images alone, without its consistency loss.");
+    findings.note("Corrupted images: every one by one kind, the kinds in rotation. AugMix mixes images alone, without its consistency loss.");
     findings.charts.push(bars("augmix", "Model scores", &chart));
     findings.tables.push(table);
     Ok(findings)
@@ -154,7 +154,7 @@ fn scored(
     })
 }
 
-/// The test images, each corrupted by one of the kinds, by turns.
+/// The test images, each corrupted by one of the kinds, in rotation.
 fn corrupted(run: &Run, test: &Images, kinds: &[CorruptionKind]) -> Result<Images, Failure> {
     let (dataset, from) = if test.stand_in {
         (load_digits()?, DIGITS_TRAINED)

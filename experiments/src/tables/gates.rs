@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spadework::pipeline::neighbor_graph;
 use spadework::{Samples, SpadeParams};
-use spadework_nn::{Frozen, Network};
+use spadework_nn::Frozen;
 use spadework_probe::intervals::{Confidence, Decision, Difference, paired_shares_at};
 use spadework_probe::{ChannelOrder, Grid, NeighborhoodOverlap, ProbeParams, probe_model};
 
@@ -231,8 +231,7 @@ fn survivors(run: &Run, images: &Images) -> Result<Option<(String, Pair)>, Failu
 }
 
 fn survived(run: &Run, file: &Path, images: &Images) -> Result<Vec<bool>, Failure> {
-    let network = Network::load(file)?;
-    let model = Frozen::new(&network, run.compute());
+    let model = Frozen::load(file, run.compute())?;
     let outputs = |rows: &Samples<'_>| -> Result<Samples<'static>, Failure> {
         let found = model.outputs(&spadework_nn::to_floats(rows))?;
         Ok(Samples::from_f32(rows.len(), found.len() / rows.len(), found)?)

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use spadework::pipeline::sweep;
 use spadework::{Model, ModelSet, Samples, SpadeParams};
 use spadework_io::load;
-use spadework_nn::{Examples, Frozen, Network};
+use spadework_nn::{Examples, Frozen};
 
 use super::Experiment;
 use crate::data::{CLASSES, Images, Split, Which};
@@ -48,7 +48,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let mut networks = Vec::new();
     for (name, file) in NETWORKS {
         let path = run.data_file(file).ok_or_else(missing)?;
-        networks.push((name, Frozen::new(&Network::load(&path)?, run.compute())));
+        networks.push((name, Frozen::load(&path, run.compute())?));
     }
     let settings = json!({
         "samples": count, "images": if cinic { "CINIC-10" } else { "CIFAR-10 and changed copies" }, "neighbors": neighbors,

@@ -99,13 +99,13 @@ fn corruption_of(document: &ScoreDocument) -> String {
 
 /// How the model was probed.
 fn probe_of(document: &ScoreDocument) -> Option<String> {
-    document.facts.probe.as_ref().map(|probe| format!("{} with {} copies", probe.probe, probe.probes))
+    document.facts.probe.as_ref().map(|probe| format!("{} with {} probes", probe.probe, probe.probes))
 }
 
 /// How the baseline's graphs were connected, where that is not how ours were. The policy does not matter where it had
 /// nothing to do.
 fn connected_otherwise(baseline: &ScoreDocument, document: &ScoreDocument) -> Option<String> {
-    let bridges = |d: &ScoreDocument| d.graphs.input.bridges + d.graphs.output.bridges;
+    let bridges = |d: &ScoreDocument| d.graphs.bridges();
     let is_changed = |d: &ScoreDocument| d.neighbors.used > d.neighbors.requested || bridges(d) > 0;
     let (theirs, ours) = (&baseline.method.connectivity, &document.method.connectivity);
     if theirs != ours && (is_changed(baseline) || is_changed(document)) {

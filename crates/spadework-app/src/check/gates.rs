@@ -1,7 +1,7 @@
 //! Limits become gates, and gates decide: pass, fail, or undecided where the interval covers the limit.
 
 use spadework_document::Note;
-use spadework_document::check::{GateDocument, GatedNumber, Outcome};
+use spadework_document::check::{GateDocument, GateFindings, GatedNumber, Outcome};
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::score::ScoreDocument;
 use spadework_probe::intervals::{
@@ -76,7 +76,8 @@ impl Gates<'_> {
         let share = share_of(&self.scored.document.facts.estimates, number)
             .ok_or_else(|| Failure::from(Usage::NothingToGate { gate: argument }))?;
         let outcome = outcome_of(is_at_least(&share, number, limit));
-        Ok(Some(GateDocument { share: Some(share), ..empty(&gate, number, outcome, limit) }))
+        let found = GateFindings { share: Some(share), ..Default::default() };
+        Ok(Some(GateDocument { gate, number, outcome, limit, found }))
     }
 
     /// The gate of the largest SPADE score. It is the score of these samples and no estimate, so it is never undecided.
@@ -84,8 +85,9 @@ impl Gates<'_> {
         let limit = self.limits.max_score?;
         let score = self.scored.document.spectrum.model_score;
         let outcome = if score <= limit { Outcome::Pass } else { Outcome::Fail };
-        let gate = empty("max-score", GatedNumber::ModelScore, outcome, limit);
-        Some(GateDocument { score: Some(score), ..gate })
+        let found = GateFindings { score: Some(score), ..Default::default() };
+        let (gate, number) = ("max-score".to_owned(), GatedNumber::ModelScore);
+        Some(GateDocument { gate, number, outcome, limit, found })
     }
 
     /// What is known of every sample of this model.
@@ -118,22 +120,18 @@ impl Drops<'_> {
         let theirs = share_of(&self.baseline.document.facts.estimates, number);
         let (Some(share), Some(theirs)) = (share, theirs) else { return Ok(None) };
         let limit = self.request.max_drop;
-        let gate = GateDocument {
-            share: Some(share),
-            baseline: Some(theirs.estimate),
-            ..empty("max-drop", number, Outcome::Undecided, limit)
+        let found =
+            GateFindings { share: Some(share), baseline: Some(theirs.estimate), ..Default::default() };
+        let (outcome, found) = match self.overlaps_differ().filter(|_| number == GatedNumber::Overlap) {
+            Some(reason) => (Outcome::Undecided, GateFindings { reason: Some(reason), ..found }),
+            None => {
+                let Compared { difference, is_paired } = self.compared(number, &share, &theirs)?;
+                let outcome = outcome_of(difference.drops_at_most(limit));
+                let (difference, paired) = (Some(difference.into()), Some(is_paired));
+                (outcome, GateFindings { difference, paired, ..found })
+            }
         };
-        if let (GatedNumber::Overlap, Some(reason)) = (number, self.overlaps_differ()) {
-            return Ok(Some(GateDocument { reason: Some(reason), ..gate }));
-        }
-        let Compared { difference, is_paired } = self.compared(number, &share, &theirs)?;
-        let outcome = outcome_of(difference.drops_at_most(limit));
-        Ok(Some(GateDocument {
-            outcome,
-            difference: Some(difference.into()),
-            paired: Some(is_paired),
-            ..gate
-        }))
+        Ok(Some(GateDocument { gate: "max-drop".to_owned(), number, outcome, limit, found }))
     }
 
     fn compared(
@@ -189,8 +187,10 @@ impl Drops<'_> {
         // Two runs of the same data agree to the residual, not to the last digit.
         let is_kept = score <= limit * (1.0 + baseline.method.tolerance.min(1e-6));
         let outcome = if is_kept { Outcome::Pass } else { Outcome::Fail };
-        let gate = empty("max-regression", GatedNumber::ModelScore, outcome, limit);
-        Ok(Some(GateDocument { score: Some(score), baseline: Some(baseline.spectrum.model_score), ..gate }))
+        let (gate, number) = ("max-regression".to_owned(), GatedNumber::ModelScore);
+        let before = Some(baseline.spectrum.model_score);
+        let found = GateFindings { score: Some(score), baseline: before, ..Default::default() };
+        Ok(Some(GateDocument { gate, number, outcome, limit, found }))
     }
 
     /// Samples that survived under the baseline (are right, where not both were probed) and do not any more, most fragile first.
@@ -304,20 +304,4 @@ fn column_of(number: GatedNumber) -> &'static str {
 
 fn estimated(share: &ShareDocument) -> Estimated {
     Estimated::new(share.estimate, share.lower, share.upper, share.n)
-}
-
-/// A gate without numbers.
-fn empty(gate: &str, number: GatedNumber, outcome: Outcome, limit: f64) -> GateDocument {
-    GateDocument {
-        gate: gate.to_owned(),
-        number,
-        outcome,
-        limit,
-        share: None,
-        score: None,
-        baseline: None,
-        difference: None,
-        paired: None,
-        reason: None,
-    }
 }

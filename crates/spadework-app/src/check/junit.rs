@@ -1,9 +1,9 @@
 //! Gates as test cases: JUnit XML, which every system of continuous integration reads.
 
 use spadework_document::check::{CheckDocument, GateDocument, Outcome};
+use spadework_report::escape;
 
 use super::words::{finding, percent, title};
-use crate::printable;
 
 /// The outcome as JUnit XML: a test case per gate. One that is undecided is skipped, or a failure where that counts as failed.
 pub(super) fn to_xml(document: &CheckDocument) -> String {
@@ -32,29 +32,13 @@ fn outcome_of(document: &CheckDocument, gate: &GateDocument) -> Outcome {
 }
 
 fn test_case(gate: &GateDocument, outcome: Outcome) -> String {
-    let limit = if gate.score.is_some() { gate.limit.to_string() } else { percent(gate.limit) };
-    let name = escaped(&format!("{}: --{} {limit}", title(gate), gate.gate));
-    let found = escaped(&finding(gate));
+    let limit = if gate.found.score.is_some() { gate.limit.to_string() } else { percent(gate.limit) };
+    let name = escape(&format!("{}: --{} {limit}", title(gate), gate.gate));
+    let found = escape(&finding(gate));
     let result = match outcome {
         Outcome::Pass => format!("<system-out>{found}</system-out>"),
         Outcome::Fail => format!("<failure message=\"{found}\">{found}</failure>"),
         Outcome::Undecided => format!("<skipped message=\"{found}\"/>"),
     };
     format!("    <testcase classname=\"spadework.check\" name=\"{name}\">{result}</testcase>\n")
-}
-
-fn escaped(text: &str) -> String {
-    let text = printable(text);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_cannot_leave_their_place() {
-        assert_eq!(escaped("p < 0.001 & \"x\""), "p &lt; 0.001 &amp; &quot;x&quot;");
-        assert_eq!(escaped("a\u{0}b"), "a\u{fffd}b");
-    }
 }

@@ -50,7 +50,7 @@ pub(super) fn new_failures(document: &CheckDocument) -> Option<String> {
         return None;
     }
     let names: Vec<String> = document.new_failures.iter().map(|index| format!("#{index}")).collect();
-    Some(format!("Held by the baseline and lost now, most fragile first: {}", names.join(" ")))
+    Some(format!("Correct for the baseline and not for this model, most fragile first: {}", names.join(" ")))
 }
 
 /// What a gate is about.
@@ -72,17 +72,17 @@ pub(super) fn title(gate: &GateDocument) -> String {
 /// What was found, and what is allowed.
 pub(super) fn finding(gate: &GateDocument) -> String {
     let limit = gate.limit;
-    if let Some(score) = gate.score {
-        let baseline = gate.baseline.map(|score| format!(" (baseline {})", digits(score)));
+    if let Some(score) = gate.found.score {
+        let baseline = gate.found.baseline.map(|score| format!(" (baseline {})", digits(score)));
         let baseline = baseline.unwrap_or_default();
         return format!("{}{baseline}, must be at most {}", digits(score), digits(limit));
     }
     let undecided = if gate.outcome == Outcome::Undecided { ": cannot tell" } else { "" };
-    match (&gate.share, &gate.difference, &gate.reason) {
+    match (&gate.found.share, &gate.found.difference, &gate.found.reason) {
         (_, _, Some(reason)) => format!("cannot tell: {reason}"),
         (_, Some(difference), _) => {
-            let baseline = gate.baseline.unwrap_or_default();
-            format!("{}{undecided}", drop(difference, baseline, limit, gate.paired == Some(true)))
+            let baseline = gate.found.baseline.unwrap_or_default();
+            format!("{}{undecided}", drop(difference, baseline, limit, gate.found.paired == Some(true)))
         }
         (Some(share), None, None) => {
             format!("{}, must be at least {}{undecided}", interval(share, limit), percent(limit))

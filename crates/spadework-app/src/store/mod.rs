@@ -68,7 +68,7 @@ pub(crate) struct Store<'a> {
     _lock: FolderLock,
 }
 
-/// Graphs of a folder, whoever made them.
+/// Graphs of a folder, whichever program made them.
 pub(crate) struct FoundGraphs {
     pub(crate) graphs: ModelGraphs,
     /// How they were made; none where another program made them.
@@ -185,7 +185,7 @@ impl<'a> Store<'a> {
         reasons.next().map_or(Ok(()), |reason| self.put_aside(files, reason))
     }
 
-    /// The graphs of the folder, whoever made them.
+    /// The graphs of the folder, whichever program made them.
     pub(crate) fn any_graphs(&self) -> Result<FoundGraphs, Failure> {
         let Some(found) = read_graphs(&self.path)? else {
             let [input, output] = graph_files(&self.path);
@@ -211,7 +211,7 @@ impl<'a> Store<'a> {
         Ok(FoundGraphs { graphs, stage: Some(stage) })
     }
 
-    /// The eigenpairs of the folder, whoever found them, with the parameters they were found by. Where they come without
+    /// The eigenpairs of the folder, whichever program computed them, with the parameters they were found by. Where they come without
     /// bounds, these are found now, which proves what another program did.
     pub(crate) fn any_spectrum(
         &self,
@@ -243,7 +243,7 @@ impl<'a> Store<'a> {
         }
         self.session.mention(
             NoteCode::BoundsFoundNow,
-            format!("{}: bounds of the model score are found now", file.display()),
+            format!("{}: bounds of the SPADE score are computed now", file.display()),
         );
         let spectrum = spectrum_around(graphs, pairs, &params, self.session.monitor())
             .map_err(|error| about(Failure::from(error)))?;
@@ -256,7 +256,7 @@ impl<'a> Store<'a> {
             return Err(reason);
         }
         let reason = reason.message(self.session.voice());
-        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is made again"));
+        self.session.mention(NoteCode::StageReplaced, format!("{reason}; it is replaced"));
         remove(files);
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Keeper for Store<'_> {
         let Some(found) = self.graphs_of_recipe(self.graph_recipe(sides, params))? else { return Ok(None) };
         self.session.mention(
             NoteCode::StageTaken,
-            format!("{}: the graphs are there and are not made again", self.path.display()),
+            format!("{}: the graphs already exist and are not computed again", self.path.display()),
         );
         if let Some(stage) = found.stage {
             let _ = self.graph_stage.set(stage);
@@ -330,7 +330,7 @@ impl Keeper for Store<'_> {
         let Some(spectrum) = found.stage.and_then(|stage| stage.spectrum(pairs)) else { return Ok(None) };
         self.session.mention(
             NoteCode::StageTaken,
-            format!("{}: the eigenpairs are there and are not found again", file.display()),
+            format!("{}: the eigenpairs already exist and are not computed again", file.display()),
         );
         Ok(Some(spectrum))
     }

@@ -49,7 +49,7 @@ fn to_text(document: &CorruptDocument) -> String {
     let CorruptionDocument { kind, severity, seed, shape } = corruption;
     format!(
         "{out}: {samples} images of {shape}, {kind} of severity {severity}, seed {seed}\n\
-         values change by {} on the mean, by {} at most\n",
+         values change by {} on average, by {} at most\n",
         number_short(*mean_change),
         number_short(*largest_change)
     )

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use spadework_document::data::{
-    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument,
-    KnownFileDocument, SCHEMA, SetDocument,
+    CHECK_SCHEMA, CheckedFileDocument, CheckedSetDocument, DataCheckDocument, DataListDocument, SCHEMA,
 };
-use spadework_io::catalog::{CheckedSet, FileState, KNOWN_SETS, KnownSet, check_folder};
+use spadework_io::catalog::{CheckedSet, FileState, KNOWN_SETS, check_folder};
 
 use crate::args_data::DataArgs;
 use crate::console::Console;
@@ -21,27 +20,7 @@ pub(crate) fn run(args: &DataArgs) -> Result<(), Failure> {
 }
 
 fn listed() -> DataListDocument {
-    let set = |set: &KnownSet| SetDocument {
-        name: set.name,
-        title: set.title,
-        argument: set.argument,
-        samples: set.samples,
-        shape: set.shape,
-        classes: set.classes,
-        size: set.size,
-        homepage: set.homepage,
-        license: set.license,
-        files: set
-            .files
-            .iter()
-            .map(|file| KnownFileDocument { name: file.name, bytes: file.bytes, sha256: file.sha256 })
-            .collect(),
-    };
-    DataListDocument {
-        schema: SCHEMA,
-        sets: KNOWN_SETS.iter().map(set).collect(),
-        version: env!("CARGO_PKG_VERSION"),
-    }
+    DataListDocument { schema: SCHEMA, sets: &KNOWN_SETS, version: env!("CARGO_PKG_VERSION") }
 }
 
 fn list_to_text() -> String {
@@ -50,12 +29,12 @@ fn list_to_text() -> String {
     );
     for set in &KNOWN_SETS {
         text.push_str(&format!(
-            "\n{}\n  --inputs {}\n  {} images of {}, {} classes; {}\n  {}\n  licence: {}\n",
+            "\n{}\n  --inputs {}\n  {} images of {}, {} classes; {}\n  {}\n  license: {}\n",
             set.title, set.argument, set.samples, set.shape, set.classes, set.size, set.homepage, set.license
         ));
     }
     text.push_str(
-        "\nImages of your own (PNG, JPEG; one size), a folder a class\n  --inputs images:DIR\n\n\
+        "\nImages of your own (PNG, JPEG; one size), one folder per class\n  --inputs images:DIR\n\n\
          `spadework data DIR` checks the files in a folder.\n",
     );
     text

@@ -51,11 +51,11 @@ fn to_text(document: &ConstructionsDocument) -> String {
             Outcome::Scored(scores) => {
                 let (input, output) = (&scores.graphs.input, &scores.graphs.output);
                 line.extend([
-                    number(scores.model_score),
+                    number(scores.spectrum.model_score),
                     scores.neighbors_used.to_string(),
                     input.edges.to_string(),
                     output.edges.to_string(),
-                    format!("{}, {}", input.components_found, output.components_found),
+                    format!("{}, {}", input.connection.components_found, output.connection.components_found),
                     correlation(scores.kendall_tau),
                     scores
                         .top_overlap
@@ -80,7 +80,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
         document.input_dim,
         document.output_dim,
         document.neighbors,
-        document.connectivity,
+        document.made.request.connectivity,
         distances_line(&document.made.request, "distances: "),
         table(&header, lines),
         document.neighbors,

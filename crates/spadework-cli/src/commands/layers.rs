@@ -31,10 +31,10 @@ fn to_text(document: &LayersDocument) -> String {
     let rows = document.layers.iter().map(|layer| {
         let dash = || "-".to_owned();
         vec![
-            layer.depth.to_string(),
-            printable(&layer.name),
-            printable(&layer.operator),
-            layer.dim.to_string(),
+            layer.layer.depth.to_string(),
+            printable(&layer.layer.name),
+            printable(&layer.layer.operator),
+            layer.layer.dim.to_string(),
             layer.model_score.map_or_else(dash, number),
             layer.components_found.map_or_else(dash, |components| components.to_string()),
             layer.seconds.map_or_else(dash, |seconds| format!("{seconds:.2}")),

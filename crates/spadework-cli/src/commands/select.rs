@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
         };
         let found = moved(&request, &console.monitor())?;
         let document = &found.document;
-        let listed = listed(&found.indices, document.ids.as_deref());
+        let listed = listed(&found.indices, document.selection.ids.as_deref());
         return Console::data(&printed(args, listed, &found.table, || json(document)));
     }
     let mut score = args.scored.model.score(&args.scored.corruption, folder, 0).with_ids(ids);
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
         by: args.by.map_or(By::Auto, Into::into),
     };
     let found = select(&request, &console.monitor())?;
-    let listed = listed(&found.indices, found.document.ids.as_deref());
+    let listed = listed(&found.indices, found.document.selection.ids.as_deref());
     Console::data(&printed(args, listed, &found.table, || json(&found.document)))
 }
 

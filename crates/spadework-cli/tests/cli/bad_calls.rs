@@ -3,20 +3,14 @@
 use crate::support::{Outcome, Scene};
 
 #[test]
-fn neighbors_must_fit_the_samples() {
+fn neighbors_and_eigenpairs_must_fit_the_samples() {
     let scene = Scene::with_model();
-    scene.score("-k 0").refuses(2, &["neighbors", "at least 1", "got 0"]);
-    scene.score("-k 300").refuses(2, &["neighbors", "(300)", "got 300", "hint: "]);
-    scene.score("--neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
+    for (short, name) in [("-k", "neighbors"), ("-r", "eigenpairs")] {
+        scene.score(&format!("{short} 0")).refuses(2, &[name, "at least 1", "got 0"]);
+        scene.score(&format!("{short} 300")).refuses(2, &[name, "(300)", "got 300", "hint: "]);
+        scene.score(&format!("--{name} 18446744073709551615")).refuses(2, &[name, "(300)"]);
+    }
     scene.score("--plan --neighbors 18446744073709551615").refuses(2, &["neighbors", "(300)"]);
-}
-
-#[test]
-fn eigenpairs_must_fit_the_samples() {
-    let scene = Scene::with_model();
-    scene.score("-r 0").refuses(2, &["eigenpairs", "at least 1", "got 0"]);
-    scene.score("-r 300").refuses(2, &["eigenpairs", "(300)", "got 300", "hint: "]);
-    scene.score("--eigenpairs 18446744073709551615").refuses(2, &["eigenpairs", "(300)"]);
 }
 
 #[test]
@@ -34,11 +28,11 @@ fn options_without_effect_are_refused() {
     let run = |call: &str, option: &str| {
         scene.run(&format!("{call} --inputs x.npy --outputs y.npy")).refuses(2, &[option]);
     };
-    run("embed --certify", "--certify is no option of `spadework embed`");
-    run("embed --sketch-error 0.2", "--sketch-error is no option");
-    run("embed -r 3", "--eigenpairs is no option");
-    run("sweep --sketch-error 0.2", "--sketch-error is no option");
-    run("distortion --certify", "--certify is no option");
+    run("embed --certify", "--certify is not an option of `spadework embed`");
+    run("embed --sketch-error 0.2", "--sketch-error is not an option");
+    run("embed -r 3", "--eigenpairs is not an option");
+    run("sweep --sketch-error 0.2", "--sketch-error is not an option");
+    run("distortion --certify", "--certify is not an option");
     run("distortion --sketch-error 0.2", "needs --eigenpairs all or --all-edges");
     for command in ["score", "select", "check --max-score 9", "compare"] {
         run(&format!("{command} --sketch-error 0.1"), "--sketch-error is the error of a sketch");

@@ -106,7 +106,7 @@ fn a_drop_is_found_sample_by_sample() {
     score_classifier(&scene, "y", "--out base");
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2% --json");
     let json = fails_with(&outcome);
-    assert_eq!((&json["schema"], &json["outcome"]), (&"spadework.check/3".into(), &"fail".into()));
+    assert_eq!((&json["schema"], &json["outcome"]), (&"spadework.check/4".into(), &"fail".into()));
     let drop = gate(&json, "max-drop", "accuracy");
     assert_eq!((&drop["outcome"], &drop["paired"]), (&"fail".into(), &true.into()));
     assert_eq!((&drop["baseline"], &drop["limit"]), (&0.95.into(), &0.02.into()));
@@ -128,7 +128,7 @@ fn a_drop_is_found_sample_by_sample() {
         "−12 points",
         "the baseline's 95 %, at most −2 allowed",
         "p < 0.001",
-        "lost now",
+        "not for this model",
     ] {
         assert!(text.contains(part), "expected `{part}` in {text}");
     }
@@ -260,7 +260,7 @@ fn what_probes_leave_is_gated() {
     assert_eq!(gate(&json, "max-drop", "robust-accuracy")["paired"], true);
     assert_eq!(gate(&json, "max-drop", "survived")["outcome"], "pass");
     run("--probe linf:1e-5 --baseline base")
-        .refuses(2, &["base", "the same probe (linf:0.00001:search with 20 copies)"]);
+        .refuses(2, &["base", "the same probe (linf:0.00001:search with 20 probes)"]);
     let text = run("--probe linf:1e-6 --baseline plain").prints();
     assert!(text.contains("This model was probed and the baseline was not"), "{text}");
     let text = scene.run("check --inputs x.npy --model mlp.onnx -q --baseline base").prints();
@@ -296,7 +296,7 @@ fn an_accuracy_that_is_missing_is_noted() {
 #[test]
 fn overlap_is_gated_without_labels() {
     let scene = with_baseline();
-    let overlap = scene.read_json("base/result.json")["edge_overlap"].as_f64().unwrap();
+    let overlap = scene.read_json("base/result.json")["overlap"].as_f64().unwrap();
     check(&scene, "y.npy", &format!("--min-overlap {}", overlap - 0.1)).prints();
     fails(&check(&scene, "y.npy", &format!("--min-overlap {}", overlap + 0.1)));
     // The model that tears every fifth sample away keeps fewer neighbors.
@@ -379,16 +379,16 @@ fn a_baseline_must_be_comparable() {
 fn a_baseline_must_be_a_result() {
     let scene = Scene::with_model();
     let cases = [
-        ("corrupt.json", "{ \"schema\": \"spadework.score/2\", "),
+        ("corrupt.json", "{ \"schema\": \"spadework.score/3\", "),
         ("foreign.json", "{ \"accuracy\": 0.9 }"),
         ("newer.json", "{ \"schema\": \"spadework.score/99\" }"),
-        ("partial.json", "{ \"schema\": \"spadework.score/2\", \"model_score\": 3.0 }"),
+        ("partial.json", "{ \"schema\": \"spadework.score/3\", \"model_score\": 3.0 }"),
         ("list.json", "[1, 2]"),
         ("empty.json", ""),
     ];
     for (file, content) in cases {
         scene.write(file, content);
-        check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/2"]);
+        check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/3"]);
     }
     check(&scene, "y.npy", "--baseline none.json").refuses(2, &["none.json"]);
     check(&scene, "y.npy", "--baseline x.npy").refuses(2, &["x.npy", "not a JSON document"]);

@@ -13,7 +13,7 @@ const TWO: &str = "--outputs bad=worse.npy --outputs good=y.npy";
 fn ranks_the_models_most_robust_first() {
     let scene = Scene::with_model();
     let json = compare(&scene, &format!("{TWO} --json --labels labels.npy")).json();
-    assert_eq!((&json["schema"], &json["ranked_by"]), (&"spadework.compare/2".into(), &"overlap".into()));
+    assert_eq!((&json["schema"], &json["ranked_by"]), (&"spadework.compare/3".into(), &"overlap".into()));
     let models = json["models"].as_array().unwrap();
     assert_eq!((&models[0]["rank"], &models[1]["rank"]), (&1.into(), &2.into()));
     assert_eq!((&models[0]["name"], &models[1]["name"]), (&"good".into(), &"bad".into()));
@@ -191,7 +191,7 @@ fn tables_are_written() {
             .starts_with("a,b,top,overlap,spearman,kendall,subsamples_in_order\ngood,bad,100,")
     );
     let json = scene.read_json("result/result.json");
-    assert_eq!(json["schema"], "spadework.compare/2");
+    assert_eq!(json["schema"], "spadework.compare/3");
 }
 
 /// Names of the models, most robust first.
@@ -269,7 +269,7 @@ fn one_k_connects_all_and_is_told() {
     compare(&scene, &format!("{call} --connectivity bridge")).notes(&["bridges", "`far`"]);
 }
 
-/// The same outputs twice cannot be told apart by anything; a model that tears neighbors apart can.
+/// The same outputs twice cannot be distinguished by anything; a model that tears neighbors apart can.
 #[test]
 fn equal_models_share_a_rank() {
     let scene = Scene::with_model();
@@ -285,7 +285,7 @@ fn equal_models_share_a_rank() {
     }
     let text = compare(&scene, three).prints();
     assert!(
-        text.contains("Rank 1 is shared: good and same cannot be told apart (difference 0 ± 0 points)."),
+        text.contains("Rank 1 is shared: good and same cannot be distinguished (difference 0 ± 0 points)."),
         "{text}"
     );
     let json = compare(&scene, &format!("{three} --json")).json();

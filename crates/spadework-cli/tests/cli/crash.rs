@@ -1,4 +1,4 @@
-//! `kill -9` at moments drawn by a seed: what was whole is taken up, what was not is never taken for whole.
+//! `kill -9` at moments drawn by a seed: complete files are used again, incomplete ones never are.
 
 use std::process::Stdio;
 use std::thread::sleep;
@@ -109,11 +109,11 @@ fn what_a_killed_score_found_is_not_found_again() {
     scene.run("graph --quiet --inputs x.npy --outputs y.npy --out made").prints();
     scene.make_folder("result");
     std::fs::rename(scene.path().join("made/stages"), scene.path().join("result/.unfinished")).unwrap();
-    scene.run(score).notes(&["the graphs are there"]);
+    scene.run(score).notes(&["the graphs already exist"]);
     // Those of another call are no reason to refuse: nobody asked for them to be kept.
     scene.run("graph --quiet -k 12 --inputs x.npy --outputs y.npy --out made").prints();
     std::fs::rename(scene.path().join("made/stages"), scene.path().join("result/.unfinished")).unwrap();
-    scene.run(score).notes(&["neighbors 12, not 10; it is made again"]);
+    scene.run(score).notes(&["neighbors 12, not 10; it is replaced"]);
 }
 
 /// A model that is run, probed and compared with a copy of itself: every stage has parts.
@@ -181,7 +181,7 @@ fn a_killed_call_continues_within_a_stage_and_gives_the_same() {
     }
 }
 
-/// A call that asks for something else begins anew.
+/// A different call starts over.
 #[test]
 fn parts_of_another_call_are_not_taken() {
     let scene = probed_work();

@@ -138,7 +138,7 @@ fn calls_that_make_no_sense_are_refused() {
     scene.write("table.npy", floats(10, &Random::new(1).points(10 * SAMPLES)));
     scene
         .run("score --inputs table.npy --outputs y.npy --corruption fog:1")
-        .refuses(2, &["table.npy", "expected images", "[120, 10]", "hint: --shape"]);
+        .refuses(2, &["table.npy", "expected images", "[120, 10]", "e.g. --shape 3x32x32"]);
     let bright: Vec<f32> = (0..64 * 3).map(|i| i as f32).collect();
     scene.write("bytes.npy", floats(64, &bright));
     scene

@@ -112,7 +112,7 @@ fn listed_samples_have_their_margin_and_fragility() {
     assert!(text.contains("rank  sample"), "{text}");
     assert!(text.contains("label  ") && text.contains("margin  fragility\n"), "{text}");
     assert!(
-        text.contains("  fragility: the part of the samples that are less fragile, by margins and slopes\n"),
+        text.contains("  fragility: the share of the samples that are less fragile, by margins and slopes\n"),
         "{text}"
     );
     // Of several models too, in the list and in the table.

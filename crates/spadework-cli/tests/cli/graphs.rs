@@ -107,7 +107,8 @@ fn given_graphs_must_fit_and_make_sense() {
     run("--input-graph pieces.csv --outputs y.npy --graph pca:2").refuses(2, &["--graph pca:"]);
     run("--input-graph loop.csv --output-graph loop.csv --graph mutual")
         .refuses(2, &["both graphs are given"]);
-    let notes = ["loop.csv: 1 entry on the diagonal is no edge", "loop.csv: 1 entry of weight 0 is no edge"];
+    let notes =
+        ["loop.csv: 1 entry on the diagonal is not an edge", "loop.csv: 1 entry of weight 0 is not an edge"];
     run("--input-graph loop.csv --output-graph loop.csv -r 1").notes(&notes);
     // An input graph in pieces is well posed.
     run("--input-graph pieces.csv --outputs y.npy -r 1").notes(&["298 components"]);
@@ -125,11 +126,11 @@ fn a_baseline_must_be_made_the_same_way() {
         .refuses(2, &["same kind of graph (sparse:density=3), got knn", "hint: "]);
     check("--weights gaussian").refuses(2, &["same weights (gaussian), got unit"]);
     // A document of another version is refused in one line that names both versions.
-    let old = scene.read("r/result.json").replace("spadework.score/2", "spadework.score/1");
+    let old = scene.read("r/result.json").replace("spadework.score/3", "spadework.score/1");
     scene.write("r/result.json", old);
     check("").refuses(
         2,
-        &["r/result.json: expected a result.json with schema `spadework.score/2`", "spadework.score/1"],
+        &["r/result.json: expected a result.json with schema `spadework.score/3`", "spadework.score/1"],
     );
 }
 
@@ -138,7 +139,7 @@ fn the_table_has_every_construction() {
     let scene = Scene::with_model();
     let arguments = "graphs --inputs x.npy --outputs y.npy -q";
     let json = scene.run(&format!("{arguments} --json --out g")).json();
-    assert_eq!(json["schema"], "spadework.graphs/2");
+    assert_eq!(json["schema"], "spadework.graphs/3");
     let rows = json["constructions"].as_array().unwrap();
     assert_eq!(rows.len(), 10);
     let plain = scene.score("--json").json();
@@ -241,9 +242,9 @@ fn the_table_tells_of_copies_and_raised_weights_once() {
     scene.write("far.npy", floats(2, &far));
     let graphs = scene.run("graphs --inputs copies.npy --outputs far.npy -k 3 --graph knn,mutual");
     let stderr = graphs.stderr.clone();
-    graphs.notes(&["exact copies", "are taken as 1e-6"]);
+    graphs.notes(&["exact copies", "are raised to 1e-6"]);
     assert_eq!(stderr.matches("exact copies").count(), 1, "{stderr}");
-    assert_eq!(stderr.matches("are taken as 1e-6").count(), 1, "{stderr}");
+    assert_eq!(stderr.matches("are raised to 1e-6").count(), 1, "{stderr}");
 }
 
 #[test]

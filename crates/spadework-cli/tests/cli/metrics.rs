@@ -171,10 +171,9 @@ fn bad_input_is_named() {
     rows[30..33].fill(0.0);
     scene.write("zero.npy", floats(3, &rows));
     scene.write("out.npy", floats(2, &Random::new(3).points(80)));
-    scene.run("score --inputs zero.npy --outputs out.npy --input-metric cosine").refuses(
-        2,
-        &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "hint: --input-metric"],
-    );
+    scene
+        .run("score --inputs zero.npy --outputs out.npy --input-metric cosine")
+        .refuses(2, &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "with --input-metric"]);
     scene
         .run("score --inputs out.npy --outputs zero.npy --output-metric cosine")
         .refuses(2, &["2 of the outputs", "row 3, 10"]);
@@ -190,7 +189,7 @@ fn bad_input_is_named() {
         .refuses(2, &["zero.npy: ", "row 3, 10"]);
     scene
         .run("distortion --inputs zero.npy --outputs out.npy --input-metric cosine")
-        .refuses(2, &["zero.npy: ", "hint: --input-metric"]);
+        .refuses(2, &["zero.npy: ", "with --input-metric"]);
     // A column that never changes says nothing, and takes nothing away.
     let constant: Vec<f32> = (0..120).map(|at| if at % 3 == 2 { 7.0 } else { rows[at] }).collect();
     scene.write("constant.npy", floats(3, &constant));
@@ -201,5 +200,5 @@ fn bad_input_is_named() {
     scene.write("edges.csv", (0..39).map(|p| format!("{p},{}\n", p + 1)).collect::<String>());
     scene
         .run("score --input-graph edges.csv --outputs out.npy --input-metric cosine")
-        .refuses(2, &["--input-metric", "distances between inputs", "graph is given"]);
+        .refuses(2, &["--input-metric", "the distance between inputs", "graph is given"]);
 }

@@ -46,7 +46,7 @@ fn a_folder_is_no_model() {
     {
         scene.run(call).refuses(2, &["nets", "hint: a model is an ONNX file"]);
     }
-    scene.run("score --inputs nets --model mlp.onnx").refuses(2, &["nets", "hint: a data set is named"]);
+    scene.run("score --inputs nets --model mlp.onnx").refuses(2, &["nets", "hint: name a data set"]);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn new_samples_by_a_model_that_was_run() {
     scene.write("mlp.onnx", "another");
     scene
         .run("score --inputs new.npy --outputs new_y.npy --reference reference")
-        .refuses(2, &["mlp.onnx: must be the model that the result was made of", "--reference-outputs"]);
+        .refuses(2, &["mlp.onnx: must be the model that the result was made from", "--reference-outputs"]);
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn the_reference_must_be_what_it_was() {
     new(&scene, "--inputs x.npy --outputs z.npy --reference-outputs z.npy --reference-inputs moved.npy")
         .prints();
     new(&scene, "--inputs x.npy --outputs z.npy --reference-outputs worse.npy")
-        .refuses(2, &["worse.npy", "outputs that the result was made of", "digest", "hint: "]);
+        .refuses(2, &["worse.npy", "outputs that the result was made from", "digest", "hint: "]);
     scene.run(&format!("score --reference none {call}")).refuses(2, &["none", "`score --out`"]);
     scene.make_folder("empty");
     scene.run(&format!("score --reference empty {call}")).refuses(2, &["empty/result.json"]);
@@ -133,13 +133,13 @@ fn only_plain_graphs_and_scores_are_a_reference() {
     };
     let samples = "--inputs x.npy --outputs y.npy";
     new(&format!("{samples} --graph mutual"))
-        .refuses(2, &["ref", "knn graphs of unit weights", "are mutual"]);
+        .refuses(2, &["ref", "knn graphs with unit weights", "are mutual"]);
     new(&format!("{samples} --weights gaussian")).refuses(2, &["with gaussian weights", "hint: "]);
     new(&format!("{samples} --eigenpairs all")).refuses(2, &["all eigenpairs"]);
     scene.score("-q --out made --save-graphs csv").prints();
     let given = "--inputs x.npy --output-graph made/output_graph.csv";
     new(given).refuses(2, &["its graphs were given"]);
-    scene.run(&format!("score {given} --interval")).refuses(2, &["--interval", "a graph is given"]);
+    scene.run(&format!("score {given} --interval")).refuses(2, &["--interval", "given as a graph"]);
 }
 
 #[test]

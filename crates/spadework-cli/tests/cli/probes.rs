@@ -18,9 +18,9 @@ fn a_larger_radius_leaves_less_of_the_margins() {
     let left = |radius: &str| {
         let probe = probed(&scene, &format!("linf:{radius} --probes 40"));
         let number = |name: &str| probe[name].as_f64().unwrap();
-        assert!(number("robust_accuracy") <= number("held"), "{probe}");
+        assert!(number("robust_accuracy") <= number("survived"), "{probe}");
         assert!((0.0..=1.0).contains(&number("stability")), "{probe}");
-        (number("held"), number("stability"))
+        (number("survived"), number("stability"))
     };
     // A millionth moves a margin by about as much.
     assert!(left("1e-6").1 > 0.999);
@@ -50,7 +50,7 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert!(noise.get("robust_accuracy").is_none());
     let text = scene
         .run("score --inputs x.npy --model mlp.onnx --probe linf:0.1 --probes 9 --probe-samples 20")
-        .notes(&["up to 200 times: 20 of 200 samples with 9 copies each"]);
+        .notes(&["up to 200 times: 20 of 200 samples with 9 probes each"]);
     for line in [
         "mlp.onnx on 200 samples, ",
         "  robust accuracy    ",
@@ -94,7 +94,7 @@ fn labels_say_what_is_right() {
     let probe = &json["probe"];
     assert_eq!((&json["accuracy"], &probe["accuracy"]), (&0.8.into(), &0.8.into()));
     let changed = probe["changed"].as_u64().unwrap();
-    assert_eq!(((0.8 - probe["held"].as_f64().unwrap()) * 200.0).round() as u64, changed);
+    assert_eq!(((0.8 - probe["survived"].as_f64().unwrap()) * 200.0).round() as u64, changed);
     let listed = probe["top_changed"].as_array().unwrap();
     assert_eq!(listed.len() as u64, changed.min(3));
     let margins: Vec<f64> = listed.iter().map(|sample| sample["margin"].as_f64().unwrap()).collect();
@@ -240,7 +240,7 @@ fn another_order_by_probes_is_found() {
         ),
         "{text}"
     );
-    assert!(text.contains("Rank 1 is shared: a and b cannot be told apart"), "{text}");
+    assert!(text.contains("Rank 1 is shared: a and b cannot be distinguished"), "{text}");
     let json = scene.read_json("result/result.json");
     assert_eq!((&json["ranked_by"], &json["models"][1]["rank"]), (&"robust-accuracy".into(), &1.into()));
     let known = &json["models"][0]["estimates"];

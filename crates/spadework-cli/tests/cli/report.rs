@@ -122,7 +122,7 @@ fn a_result_with_digests_of_another_version_is_told_in_one_line() {
     let older = format!("{before}fnv64x8:5041ea11e9b91555{}", &rest[32..]);
     assert!(older.contains("\"fnv64x8:5041ea11e9b91555\""), "{older}");
     std::fs::write(scene.path().join("result/result.json"), older).unwrap();
-    let said = "x.npy: the result was made of it, but the digest is of another version (fnv64x8; this version compares blake3 digests)";
+    let said = "x.npy: the result was made from it, but the digest is of another version (fnv64x8; this version compares blake3 digests)";
     scene.run("report result --out page.html").notes(&[said]);
     let new = "score --inputs x.npy --outputs y.npy --reference result";
     scene.run(new).refuses(2, &[said, "hint: "]);
@@ -165,7 +165,7 @@ fn a_result_that_does_not_fit_its_arrays_is_refused() {
     scene.write("result/result.json", text.replacen(&score, "1.5", 1).into_bytes());
     scene
         .run("report result --out page.html")
-        .refuses(2, &["result/result.json", "says model score 1.5", "again"]);
+        .refuses(2, &["result/result.json", "has SPADE score 1.5", "again"]);
 }
 
 /// What a result keeps is enough to make its page again: whatever was asked for, it is the same page.

@@ -71,7 +71,7 @@ fn the_object_has_every_field_of_the_schema() {
         let value = json.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing"));
         assert!(is(value, &kind), "{pointer} should be a {kind:?}, got {value}");
     }
-    assert_eq!(json["schema"], "spadework.score/2");
+    assert_eq!(json["schema"], "spadework.score/3");
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
 }
 
@@ -157,7 +157,7 @@ fn text_shows_score_labels_samples_pairs_and_time() {
         assert!(text.contains(part), "expected `{part}` in {text}");
     }
     let overlap = &json["estimates"]["overlap"];
-    assert_eq!((&overlap["estimate"], &overlap["n"]), (&json["edge_overlap"], &300.into()));
+    assert_eq!((&overlap["estimate"], &overlap["n"]), (&json["overlap"], &300.into()));
     assert!(
         overlap["lower"].as_f64() < overlap["estimate"].as_f64()
             && overlap["estimate"].as_f64() < overlap["upper"].as_f64()
@@ -265,7 +265,7 @@ fn a_k_that_grew_is_told_and_the_overlap_does_not_mind() {
     let bridged = scene.run(&format!("{call} --json -q --connectivity bridge")).json();
     assert_eq!(bridged["notes"][0]["code"], "bridges");
     // One bridge on each side among some 400 edges is all that differs.
-    let overlap = |json: &Value| json["edge_overlap"].as_f64().unwrap();
+    let overlap = |json: &Value| json["overlap"].as_f64().unwrap();
     assert!((overlap(&grown) - overlap(&bridged)).abs() < 0.005, "{} {}", overlap(&grown), overlap(&bridged));
     scene.run(&format!("{call} --out result")).notes(&["--connectivity bridge"]);
     assert_eq!(scene.read_json("result/result.json")["notes"], grown["notes"]);

@@ -95,7 +95,7 @@ fn scores_come_as_a_table() {
 fn json_lists_ids_and_scores() {
     let scene = Scene::with_model();
     let json = select(&scene, "--top 5 --json").json();
-    assert_eq!(json["schema"], "spadework.select/2");
+    assert_eq!(json["schema"], "spadework.select/3");
     assert_eq!((&json["top"], &json["samples"]), (&5.into(), &300.into()));
     let indices: Vec<usize> = serde_json::from_value(json["indices"].clone()).unwrap();
     assert_eq!(indices, ranking(&scene)[..5]);
@@ -166,7 +166,7 @@ fn overlap_is_the_share_of_neighbors_that_stay() {
         assert_eq!(found, stay as f64 / own.len() as f64, "{sample}");
     }
     let whole = input.intersection(&output).count() as f64 / input.len() as f64;
-    assert!((json["edge_overlap"].as_f64().unwrap() - whole).abs() < 1e-12);
+    assert!((json["overlap"].as_f64().unwrap() - whole).abs() < 1e-12);
     let node = &json["top_nodes"][0];
     assert_eq!(node["overlap"], overlaps[node["index"].as_u64().unwrap() as usize]);
 }

@@ -63,7 +63,7 @@ fn scores_are_those_of_dense_rows() {
         let document = scene.run(&call).json();
         let edges: Vec<_> =
             document["top_edges"].as_array().unwrap().iter().map(|edge| edge["p"].clone()).collect();
-        (document["model_score"].clone(), document["edge_overlap"].clone(), edges)
+        (document["model_score"].clone(), document["overlap"].clone(), edges)
     };
     for metric in ["cosine", "euclidean"] {
         let dense = score("dense.npy", metric);

@@ -74,9 +74,9 @@ fn a_stage_that_is_there_is_not_made_again() {
     let graph = "graph --inputs x.npy --outputs y.npy --out result";
     let file = |name: &str| fs::metadata(scene.path().join("result").join(name)).unwrap().modified().unwrap();
     let calls = [
-        (graph, "stages/input_graph.npz", "the graphs are there"),
-        ("eigen result", "stages/eigenpairs.npz", "the eigenpairs are there"),
-        ("scores result", "result.json", "the scores are there"),
+        (graph, "stages/input_graph.npz", "the graphs already exist"),
+        ("eigen result", "stages/eigenpairs.npz", "the eigenpairs already exist"),
+        ("scores result", "result.json", "the scores already exist"),
     ];
     for (call, made, note) in calls {
         scene.run(call).prints();
@@ -97,11 +97,11 @@ fn samples_are_not_read_for_scores_that_are_there() {
     assert_eq!(scene.read_json("result/result.json")["margins"]["kind"], "predicted");
     fs::rename(scene.path().join("y.npy"), scene.path().join("z.npy")).unwrap();
     let told = scene.run("scores result --json");
-    told.notes(&["the scores are there and are not made again"]);
+    told.notes(&["the scores already exist and are not computed again"]);
     // Without samples there are no margins; once they are there again, the result is no longer what it would be.
-    let without = scene.run("scores result --force").notes(&["the samples are not found again", "y.npy"]);
+    let without = scene.run("scores result --force").notes(&["the samples were not found", "y.npy"]);
     assert!(!without.contains("margins"), "{without}");
-    scene.run("scores result").notes(&["the samples are not found again", "the scores are there"]);
+    scene.run("scores result").notes(&["the samples were not found", "the scores already exist"]);
     fs::rename(scene.path().join("z.npy"), scene.path().join("y.npy")).unwrap();
     scene.run("scores result").refuses(2, &["result.json: was made", "samples none, not found", "--force"]);
 }
@@ -124,7 +124,7 @@ fn a_stage_of_something_else_is_refused_unless_forced() {
         .refuses(2, &["result.json: was made", "labels none, not", "--force"]);
     // The eigenpairs of the old graphs are not taken for those of the new ones.
     scene.run(&format!("{graph} --outputs worse.npy --force")).prints();
-    scene.run("scores result").refuses(2, &["eigenpairs.npz: was found for other graphs"]);
+    scene.run("scores result").refuses(2, &["eigenpairs.npz: was computed for other graphs"]);
     scene.run("eigen result").refuses(2, &["eigenpairs.npz: was made", "output graph"]);
     scene.run("eigen result --force").prints();
     scene.run("scores result --force").prints();
@@ -200,5 +200,5 @@ fn what_is_missing_is_named() {
     scene.run("scores result").refuses(2, &["eigenpairs.npz: expected eigenpairs", "spadework eigen"]);
     scene
         .run("graph --inputs x.npy --outputs y.npy --out result -r 3")
-        .refuses(2, &["--eigenpairs is no option"]);
+        .refuses(2, &["--eigenpairs is not an option"]);
 }

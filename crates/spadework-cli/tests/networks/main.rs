@@ -131,7 +131,7 @@ fn an_interrupted_run_saves_and_goes_on() {
     // On a fast machine it may have finished already; then nothing was interrupted, and there is nothing to test.
     if sent.success() && output.status.code() == Some(130) {
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("stopped and saved; `spadework train --resume parts` goes on"), "{said}");
+        assert!(said.contains("stopped and saved; continue with `spadework train --resume parts`"), "{said}");
         assert!(!scene.path("parts/model.onnx").exists());
         scene.json("train --resume parts");
     }
@@ -151,23 +151,21 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     assert!(
         train("--model mlp --method pgd --eps -0.1").contains("epsilon must be zero or positive, got -0.1")
     );
-    assert!(train("--model mlp --top 5").contains("--top is of no use to --method standard"));
+    assert!(train("--model mlp --top 5").contains("--top has no effect with --method standard"));
     assert!(train("--model mlp --device tpu").contains("unknown device `tpu`; there are cpu"));
     assert!(train("--model absent.onnx").contains("absent.onnx: no such file"));
     assert!(!scene.path("out").exists(), "a refused call leaves nothing behind");
     assert!(scene.refused("train --model mlp --data x.npy --out out").contains("x.npy: labels are needed"));
     assert!(scene.refused("train --resume absent").contains("absent/run.json: cannot be read"));
     assert!(
-        scene
-            .refused("train --resume absent --epochs 3")
-            .contains("--epochs is as it was when the run began")
+        scene.refused("train --resume absent --epochs 3").contains("--epochs was set when the run began")
     );
 
     scene.json(&format!("train --model mlp:4 {DATA} --epochs 1 --out net"));
     assert!(
         scene
             .refused(&format!("train --model mlp:4 {DATA} --epochs 1 --out net"))
-            .contains("net: holds a run already")
+            .contains("net: already contains a run")
     );
     let attack = |rest: &str| scene.refused(&format!("attack --model net {rest}"));
     assert!(attack(&format!("{JUDGED} --eps -1")).contains("epsilon must be zero or positive, got -1"));
@@ -180,7 +178,7 @@ fn calls_that_make_no_sense_are_refused_in_one_line() {
     );
     assert!(
         attack("--inputs y.npy --labels y.npy --eps 0.1")
-            .contains("y.npy: the network takes 64 values a sample")
+            .contains("y.npy: the network takes 64 values per sample")
     );
     assert!(attack("--inputs x.npy --eps 0.1").contains("give them with --labels"));
     assert!(attack(&format!("{JUDGED} --eps 0.1 --attack fgsm --steps 5")).contains("fgsm is one step"));

@@ -25,9 +25,9 @@ pub struct EigenStage {
     /// Iterations of an iterative method.
     #[serde(default)]
     pub iterations: usize,
-    /// Relative residual asked for.
+    /// Requested relative residual.
     pub tolerance: f64,
-    /// Seed.
+    /// Seed of everything random.
     #[serde(default)]
     pub seed: u64,
     /// Bounds of λ_1; missing where another program found the pairs.

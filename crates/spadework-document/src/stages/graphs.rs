@@ -5,7 +5,7 @@ use serde_with::skip_serializing_none;
 use spadework::error::UnknownWord;
 use spadework::graph::{Connection, SideConnection};
 use spadework::neighbors::Recall;
-use spadework::pipeline::{Construction, Diagnostics, SparsifierInfo, Timings};
+use spadework::pipeline::{Construction, Diagnostics, Timings};
 
 use super::{Recipe, SCHEMA, StageDocument, duration};
 use crate::parts::SourcesDocument;
@@ -24,9 +24,9 @@ pub struct GraphStage {
     pub stage: String,
     /// What they were made from.
     pub made_from: Recipe,
-    /// k.
+    /// Neighbors per sample, k.
     pub neighbors: NeighborsDocument,
-    /// The parameters asked for; those of later stages are not used.
+    /// The parameters requested; those of later stages are not used.
     pub request: RequestDocument,
     /// The input side.
     pub input: SideFacts,
@@ -44,63 +44,28 @@ pub struct GraphStage {
 /// What it took to make one graph.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SideFacts {
-    /// Numbers per sample; 0 where a graph was given.
+    /// Numbers per sample; 0 if a graph was given.
     pub dim: usize,
     /// How it was connected.
     #[serde(flatten)]
-    pub connection: ConnectionFacts,
+    pub connection: SideConnection,
     /// How it was made of its samples.
     #[serde(flatten)]
-    pub construction: ConstructionFacts,
-    /// Samples with so many exact copies that their neighbours are decided by index alone.
+    pub construction: Construction,
+    /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
-    /// How many of the true neighbours were found where that was measured; all where it is missing.
+    /// How many of the true neighbors were found where that was measured; all where it is missing.
     pub recall: Option<RecallFacts>,
 }
 
-/// [`SideConnection`] as fields of a side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConnectionFacts {
-    /// Components with the neighbours asked for.
-    pub components_found: usize,
-    /// Edges added to join them.
-    pub bridges: usize,
-}
-
-/// [`Construction`] as fields of a side.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct ConstructionFacts {
-    /// Whether the graph was given.
-    pub given: bool,
-    /// Principal components that the samples were projected to.
-    pub dimensions: Option<usize>,
-    /// The share of the variance that they hold.
-    pub explained: Option<f64>,
-    /// Gaussian weights that were raised to the least there is.
-    pub weights_raised: usize,
-    /// What a sparsified graph was made of.
-    pub sparsifier: Option<SparsifierFacts>,
-}
-
-/// A sparsified graph beside the whole.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct SparsifierFacts {
-    /// Edges of the whole.
-    pub edges_before: usize,
-    /// λ_max of L_G v = λ L_S v.
-    pub largest: f64,
-    /// λ_min of it.
-    pub least: f64,
-}
-
-/// What an approximate search found of the true neighbours of some rows.
+/// What an approximate search found of the true neighbors of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallFacts {
     /// Rows that were compared.
     pub rows: usize,
-    /// True neighbours found.
+    /// True neighbors found.
     pub found: usize,
-    /// True neighbours.
+    /// True neighbors.
     pub of: usize,
 }
 
@@ -116,8 +81,8 @@ impl GraphStage {
         let side =
             |dim, connection: SideConnection, made: Construction, decided_by_index, recall| SideFacts {
                 dim,
-                connection: connection.into(),
-                construction: made.into(),
+                connection,
+                construction: made,
                 decided_by_index,
                 recall: match recall {
                     Recall::Exact => None,
@@ -160,15 +125,15 @@ impl GraphStage {
         let mut connection = Connection::default();
         connection.policy = params.connectivity;
         (connection.requested, connection.used) = (requested, used);
-        (connection.input, connection.output) = (self.input.connection.into(), self.output.connection.into());
+        (connection.input, connection.output) = (self.input.connection, self.output.connection);
         let mut timings = Timings::default();
         timings.neighbors_input = duration(self.timings.neighbors_input_s);
         timings.neighbors_output = duration(self.timings.neighbors_output_s);
         timings.graphs = duration(self.timings.graphs_s);
         let mut diagnostics = Diagnostics::default();
         (diagnostics.input_dim, diagnostics.output_dim) = (self.input.dim, self.output.dim);
-        diagnostics.input_graph = self.input.construction.into();
-        diagnostics.output_graph = self.output.construction.into();
+        diagnostics.input_graph = self.input.construction;
+        diagnostics.output_graph = self.output.construction;
         diagnostics.connection = connection;
         diagnostics.inputs_decided_by_index = self.input.decided_by_index;
         diagnostics.outputs_decided_by_index = self.output.decided_by_index;
@@ -176,46 +141,6 @@ impl GraphStage {
         diagnostics.timings = timings;
         diagnostics.params = params;
         Ok(diagnostics)
-    }
-}
-
-impl From<SideConnection> for ConnectionFacts {
-    fn from(connection: SideConnection) -> Self {
-        Self { components_found: connection.components_found, bridges: connection.bridges }
-    }
-}
-
-impl From<ConnectionFacts> for SideConnection {
-    fn from(facts: ConnectionFacts) -> Self {
-        Self::new(facts.components_found, facts.bridges)
-    }
-}
-
-impl From<Construction> for ConstructionFacts {
-    fn from(made: Construction) -> Self {
-        Self {
-            given: made.given,
-            dimensions: made.dimensions,
-            explained: made.explained,
-            weights_raised: made.weights_raised,
-            sparsifier: made.sparsifier.map(|SparsifierInfo { edges_before, largest, least, .. }| {
-                SparsifierFacts { edges_before, largest, least }
-            }),
-        }
-    }
-}
-
-impl From<ConstructionFacts> for Construction {
-    fn from(facts: ConstructionFacts) -> Self {
-        let mut construction = Self::default();
-        construction.given = facts.given;
-        construction.dimensions = facts.dimensions;
-        construction.explained = facts.explained;
-        construction.weights_raised = facts.weights_raised;
-        construction.sparsifier = facts.sparsifier.map(|SparsifierFacts { edges_before, largest, least }| {
-            SparsifierInfo::new(edges_before, largest, least)
-        });
-        construction
     }
 }
 

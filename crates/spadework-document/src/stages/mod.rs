@@ -4,7 +4,7 @@ mod eigenpairs;
 mod graphs;
 
 pub use eigenpairs::EigenStage;
-pub use graphs::{ConnectionFacts, ConstructionFacts, GraphStage, RecallFacts, SideFacts, SparsifierFacts};
+pub use graphs::{GraphStage, RecallFacts, SideFacts};
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
@@ -53,14 +53,14 @@ impl Recipe {
     }
 }
 
-/// One thing in which a stage that is there differs from the one asked for.
+/// One thing in which a stage that is there differs from the one requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What differs.
     pub name: String,
     /// What the file was made with.
     pub was: String,
-    /// What was asked for.
+    /// What was requested.
     pub wanted: String,
 }
 

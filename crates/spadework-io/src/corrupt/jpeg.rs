@@ -126,7 +126,7 @@ impl Plane {
     }
 
     /// Means of 2 × 2 values, with columns beyond the edge up to a whole block, as those are means of the outermost values
-    /// alone. Halves are rounded down and up by turns, so that they even out.
+    /// alone. Halves are rounded down and up alternately, so that they even out.
     fn halved(&self) -> Self {
         let columns = self.width.div_ceil(2).next_multiple_of(SIDE);
         Self::from_fn(self.height.div_ceil(2), columns, |y, x| {

@@ -42,7 +42,7 @@ impl Heading {
             let has_index = is_header && first.len() > 1 && begins_empty(first);
             return Ok(Self { is_header, has_index, columns: usize::from(has_index)..first.len() });
         };
-        // Whoever names a column says that there is a header, so here one word is enough.
+        // A user who names a column says that there is a header, so here one word is enough.
         if !is_header && first.iter().all(|cell| number(cell).is_some()) {
             return Err(Error::MissingKey { name: name.to_owned(), key: key.to_owned(), keys: Vec::new() });
         }

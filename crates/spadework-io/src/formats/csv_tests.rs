@@ -78,7 +78,7 @@ fn a_sample_with_a_word_is_no_header() {
     assert_eq!(message("NA,1\n1,2\n"), at(1, "`NA`"));
     assert_eq!(message(",3,4\n1,2,3\n"), at(1, "an empty cell"));
     assert_eq!(message(",\n1,2\n"), at(1, "an empty cell"));
-    // Whoever names a column says that there is a header.
+    // A user who names a column says that there is a header.
     let column = parse(b"label,0,1\n7,1,2\n", Some("label"), "x.csv").unwrap();
     assert_eq!(column.numbers, Numbers::F64(vec![7.0]));
 }

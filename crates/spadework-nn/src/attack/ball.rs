@@ -4,24 +4,23 @@ use std::str::FromStr;
 
 use burn_tensor::{Device, Tensor, TensorData};
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::named;
-use crate::random::{euclidean_ball, symmetric, taxicab_ball};
+use crate::random::{Purpose, euclidean_ball, stream, symmetric, taxicab_ball};
 use crate::{Error, Result};
 
 /// How the size of a perturbation is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Norm {
     /// The sum of magnitudes; CLEVER scores only.
-    #[serde(rename = "l1")]
     L1,
     /// The root of the sum of squares.
-    #[serde(rename = "l2")]
     L2,
     /// The largest magnitude.
     #[default]
-    #[serde(rename = "linf")]
     Linf,
 }
 
@@ -33,6 +32,14 @@ impl Norm {
             Norm::L2 => "l2",
             Norm::Linf => "linf",
         }
+    }
+
+    /// That attacks search its balls.
+    pub(crate) fn check_searched(self) -> Result<()> {
+        if self == Norm::L1 {
+            return Err(Error::parameter("the norm of an attack", "linf or l2", "l1"));
+        }
+        Ok(())
     }
 
     /// A point of the unit ball, uniform.
@@ -94,6 +101,12 @@ impl Balls {
         }
     }
 
+    /// The same balls with other steps.
+    pub(crate) fn with_steps(self, step: &[f32]) -> Self {
+        let step = column(step, &self.center.device());
+        Self { step, ..self }
+    }
+
     pub(crate) fn center(&self) -> Tensor<2> {
         self.center.clone()
     }
@@ -117,7 +130,7 @@ impl Balls {
     }
 
     /// The nearest point of the ball, then of the box. The box contains the center, so the second step leaves no ball.
-    fn project(&self, points: Tensor<2>) -> Tensor<2> {
+    pub(crate) fn project(&self, points: Tensor<2>) -> Tensor<2> {
         let inside = match self.norm {
             Norm::Linf => {
                 let (low, high) =
@@ -133,6 +146,15 @@ impl Balls {
         };
         inside.clamp(0.0, 1.0)
     }
+}
+
+/// Random points of unit balls, one per sample, by the sample and the round alone.
+pub(crate) fn starts(norm: Norm, seed: u64, round: u64, places: &[usize], size: usize) -> Vec<f32> {
+    let mut unit = vec![0.0; places.len() * size];
+    unit.par_chunks_mut(size).zip(places).for_each(|(row, &place)| {
+        norm.draw(&mut stream(seed, Purpose::AttackStart, round, place as u64), row);
+    });
+    unit
 }
 
 /// The length of each row, `[n, 1]`.

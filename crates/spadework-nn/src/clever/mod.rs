@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use burn_tensor::Tensor;
 use rand::RngExt;
+use serde::Serialize;
 use spadework::Monitor;
 use spadework::monitor::Stage;
 
@@ -33,9 +34,9 @@ const CHUNK: usize = 256;
 pub const LEAST_P_VALUE: f64 = 0.001;
 
 /// How CLEVER scores are estimated.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CleverParams {
-    /// The norm that perturbations are measured in.
+    /// The norm that perturbations are measured in: `linf`, `l2` or `l1`.
     pub norm: Norm,
     /// The radius of the ball; no score is larger.
     pub radius: f32,
@@ -43,9 +44,9 @@ pub struct CleverParams {
     pub batches: usize,
     /// Points of a batch.
     pub samples: usize,
-    /// Points of the pool, as a multiple of `samples`.
+    /// Points of the pool that batches are drawn from, as a multiple of `samples`.
     pub pool: usize,
-    /// The class to reach; by default the one that is nearest by score.
+    /// The class to reach; null for the one that is nearest by score.
     pub target: Option<usize>,
     /// Seed of the points and batches.
     pub seed: u64,
@@ -97,8 +98,8 @@ pub enum Estimate {
 pub struct TargetScore {
     /// The class that would have to be reached.
     pub target: usize,
-    /// g(x), by how much the predicted class leads.
-    pub lead: f64,
+    /// g(x), the margin of the predicted class over the target.
+    pub margin: f64,
     /// L, the estimated Lipschitz constant.
     pub lipschitz: f64,
     /// The largest gradient norm that was seen; L is no smaller.
@@ -168,8 +169,8 @@ pub fn clever(
     for &target in &targets {
         let norms = gradient_norms(model, &pool, class, target, params.norm, monitor)?;
         let maxima = batch_maxima(&norms, index, target, params);
-        let lead = f64::from(outputs[class] - outputs[target]);
-        scores.push(score(target, lead, &maxima, params));
+        let margin = f64::from(outputs[class] - outputs[target]);
+        scores.push(score(target, margin, &maxima, params));
         monitor.progress(scores.len() as u64, targets.len() as u64);
     }
     let gradients = targets.len() * params.pool * params.samples;
@@ -208,11 +209,11 @@ fn gradient_norms(
         if monitor.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let lead = |outputs: Tensor<2>| {
+        let margin = |outputs: Tensor<2>| {
             let output = |class: usize| outputs.clone().narrow(1, class, 1).sum();
             output(class) - output(target)
         };
-        let (_, gradient) = model.input_gradient(model.rows(chunk), lead);
+        let (_, gradient) = model.input_gradient(model.rows(chunk), margin);
         let lengths = match norm {
             Norm::L1 => gradient.abs().max_dim(1),
             Norm::L2 => gradient.square().sum_dim(1).sqrt(),
@@ -232,7 +233,7 @@ fn batch_maxima(norms: &[f64], index: u64, target: usize, params: &CleverParams)
     (0..params.batches).map(|_| batch()).collect()
 }
 
-fn score(target: usize, lead: f64, maxima: &[f64], params: &CleverParams) -> TargetScore {
+fn score(target: usize, margin: f64, maxima: &[f64], params: &CleverParams) -> TargetScore {
     let largest = maxima.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let believed = |fitted: &ReverseWeibull| fitted.p_value(maxima.len()) >= LEAST_P_VALUE;
     let (lipschitz, estimate) = match ReverseWeibull::fit(maxima).filter(believed) {
@@ -241,6 +242,6 @@ fn score(target: usize, lead: f64, maxima: &[f64], params: &CleverParams) -> Tar
     };
     let radius = f64::from(params.radius);
     // A flat network can be moved anywhere without a change.
-    let score = if lipschitz > 0.0 { (lead / lipschitz).min(radius) } else { radius };
-    TargetScore { target, lead, lipschitz, largest, score, estimate }
+    let score = if lipschitz > 0.0 { (margin / lipschitz).min(radius) } else { radius };
+    TargetScore { target, margin, lipschitz, largest, score, estimate }
 }

@@ -1,24 +1,21 @@
 //! How a network is computed.
 //!
 //! Batch norm is why there are two ways. In training it uses the statistics of the batch, otherwise those it was trained
-//! with. A [`Frozen`] network is of the second kind for good: it has no method that would use or change anything else, so an
-//! attack, which only takes frozen networks, cannot be run in the wrong mode.
+//! with. [`Layers`] are of the second kind for good: they have no method that would use or change anything else, so an attack,
+//! which only takes frozen networks, cannot be run in the wrong mode.
 
 use std::sync::{Arc, OnceLock};
 
 use burn_tensor::module::{avg_pool2d, batch_norm, batch_norm_train, conv2d, linear, max_pool2d};
 use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
-use burn_tensor::{Device, Tensor, TensorData, activation};
+use burn_tensor::{Tensor, TensorData, activation};
 
+use super::Computation;
 use super::fold::Folded;
 #[cfg(feature = "libtorch")]
 use super::libtorch;
 use super::{Network, Operation, Source, Window};
 use crate::device::Compute;
-use crate::{Error, Result};
-
-/// Samples that are run at once where only their outputs are asked for.
-const BATCH: usize = 500;
 
 /// The values of a network's parameters on a device, flat, in the order of [`Network::parameters`].
 pub(crate) type Tensors = Vec<Tensor<1>>;
@@ -189,7 +186,8 @@ fn without_parameters_images(operation: &Operation, x: Tensor<4>) -> Value {
     })
 }
 
-fn convolution(
+/// Cross-correlation without dilation, by libtorch where tensors are its own.
+pub(crate) fn convolution(
     x: Tensor<4>,
     weight: Tensor<4>,
     bias: Tensor<1>,
@@ -240,110 +238,33 @@ fn normalize_by_batch<const D: usize>(
     (normalized.output, [normalized.mean.inner(), normalized.variance.inner() * unbiased])
 }
 
-/// A network on a device that is only run: the one thing that can be attacked, evaluated and scored.
-#[derive(Debug, Clone)]
-pub struct Frozen {
+/// A network with its parameters on a device.
+#[derive(Debug)]
+pub(crate) struct Layers {
     /// Layers and shapes; its values may be older than those on the device.
     network: Arc<Network>,
     tensors: Tensors,
     /// Made when it is first run.
     folded: OnceLock<Folded>,
-    device: Device,
 }
 
-impl Frozen {
-    /// Puts a network on a device.
-    pub fn new(network: &Network, compute: &Compute) -> Self {
-        let tensors = network.upload(compute);
-        Self::from_tensors(Arc::new(network.clone()), tensors, compute.device().clone())
+impl Layers {
+    pub(crate) fn new(network: Arc<Network>, tensors: Tensors) -> Self {
+        Self { network, tensors, folded: OnceLock::new() }
     }
+}
 
-    /// As [`Frozen::new`], of parameters that are on the device already.
-    pub(crate) fn from_tensors(network: Arc<Network>, tensors: Tensors, device: Device) -> Self {
-        Self { network, tensors, folded: OnceLock::new(), device }
-    }
-
-    /// The shape of one sample: `[channels, height, width]` or `[values]`.
-    pub fn input_shape(&self) -> &[usize] {
+impl Computation for Layers {
+    fn input_shape(&self) -> &[usize] {
         self.network.input_shape()
     }
 
-    /// Values of one sample.
-    pub fn input_size(&self) -> usize {
-        self.network.input_size()
-    }
-
-    /// Values of one output.
-    pub fn classes(&self) -> usize {
+    fn classes(&self) -> usize {
         self.network.outputs()
     }
 
-    /// That samples of this many values are such as the network takes.
-    pub(crate) fn check_size(&self, got: usize) -> Result<()> {
-        let (expected, shape) = (self.input_size(), self.input_shape().to_vec());
-        if got == expected { Ok(()) } else { Err(Error::InputSize { expected, shape, got }) }
-    }
-
-    /// The network with the values that are on the device.
-    ///
-    /// # Panics
-    /// When the device cannot be read.
-    pub fn to_network(&self) -> Network {
-        let values = self.tensors.iter().map(|tensor| to_host(tensor.clone())).collect();
-        (*self.network).clone().with_values(values).expect("the shapes are those of the network")
-    }
-
-    /// The outputs of samples that lie row by row in `samples`; of a classifier, the values before the softmax.
-    ///
-    /// # Errors
-    /// When `samples` are no whole rows of the network's input size.
-    pub fn outputs(&self, samples: &[f32]) -> Result<Vec<f32>> {
-        let size = self.network.input_size();
-        if samples.is_empty() || !samples.len().is_multiple_of(size) {
-            let shape = self.network.input_shape().to_vec();
-            return Err(Error::InputSize { expected: size, shape, got: samples.len() });
-        }
-        let mut outputs = Vec::with_capacity(samples.len() / size * self.network.outputs());
-        for batch in samples.chunks(BATCH * size) {
-            outputs.extend(to_host(self.forward(self.rows(batch))));
-        }
-        Ok(outputs)
-    }
-
-    /// Samples on the device.
-    pub(crate) fn rows(&self, samples: &[f32]) -> Tensor<2> {
-        let size = self.network.input_size();
-        let rows = samples.len() / size;
-        Tensor::from_data(TensorData::new(samples.to_vec(), [rows, size]), &self.device)
-    }
-
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
-    }
-
-    pub(crate) fn forward(&self, samples: Tensor<2>) -> Tensor<2> {
+    fn forward(&self, samples: Tensor<2>) -> Tensor<2> {
         let folded = self.folded.get_or_init(|| self.network.fold(&self.tensors));
         self.network.forward(&folded.tensors, samples, Mode::Running(&folded.absorbed))
     }
-
-    /// The outputs, and the gradient of a sum over them by the samples.
-    pub(crate) fn input_gradient(
-        &self,
-        samples: Tensor<2>,
-        sum: impl FnOnce(Tensor<2>) -> Tensor<1>,
-    ) -> (Tensor<2>, Tensor<2>) {
-        let samples = samples.inner().autodiff().require_grad();
-        let outputs = self.forward(samples.clone());
-        let mut gradients = sum(outputs.clone()).backward();
-        let gradient = samples.grad_remove(&mut gradients);
-        (outputs.inner(), gradient.unwrap_or_else(|| samples.inner().zeros_like()))
-    }
-}
-
-/// Values of a tensor, row by row.
-///
-/// # Panics
-/// When the device cannot be read; there is no going on without it.
-pub(crate) fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.inner().try_into_vec_as::<f32>().expect("a tensor of floats can be read")
 }

@@ -5,14 +5,16 @@
 
 mod fold;
 mod forward;
+mod frozen;
 #[cfg(feature = "libtorch")]
 mod libtorch;
 mod operation;
 
 use serde::{Deserialize, Serialize};
 
-pub use forward::Frozen;
-pub(crate) use forward::{BatchStatistics, Mode, Tensors, to_host};
+pub(crate) use forward::{BatchStatistics, Layers, Mode, Tensors, convolution};
+pub use frozen::Frozen;
+pub(crate) use frozen::{Computation, to_host};
 pub use operation::{Operation, Window};
 
 use crate::{Error, Result};

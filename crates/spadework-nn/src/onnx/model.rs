@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use super::wire::{
-    self, AttributeProto, FLOAT32, FLOAT64, GraphProto, INT64, Malformed, NodeProto, TensorProto,
-    ValueInfoProto,
+    self, AttributeProto, BOOL, FLOAT32, FLOAT64, GraphProto, INT32, INT64, Malformed, NodeProto,
+    OperatorSetIdProto, TensorProto, ValueInfoProto,
 };
 
 #[derive(Debug, Default)]
 pub(super) struct Model {
     pub(super) graph: Graph,
+    /// The version of the standard operators.
+    pub(super) opset: i64,
 }
 
 #[derive(Debug, Default)]
@@ -21,7 +23,7 @@ pub(super) struct Graph {
     pub(super) outputs: Vec<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Node {
     pub(super) operator: String,
     pub(super) inputs: Vec<String>,
@@ -29,9 +31,10 @@ pub(super) struct Node {
     pub(super) attributes: HashMap<String, Attribute>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Attribute {
     pub(super) float: Option<f32>,
+    pub(super) floats: Vec<f32>,
     pub(super) integer: Option<i64>,
     pub(super) integers: Vec<i64>,
     pub(super) text: Option<String>,
@@ -50,8 +53,12 @@ pub(super) struct Constant {
 
 impl Model {
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let graph = wire::decode(bytes)?.graph.map(Graph::new).transpose()?;
-        Ok(Self { graph: graph.unwrap_or_default() })
+        let model = wire::decode(bytes)?;
+        let standard =
+            |set: &&OperatorSetIdProto| matches!(set.domain.as_deref(), None | Some("" | "ai.onnx"));
+        let opset = model.opset_import.iter().find(standard).map_or(1, |set| set.version);
+        let graph = model.graph.map(Graph::new).transpose()?;
+        Ok(Self { graph: graph.unwrap_or_default(), opset })
     }
 }
 
@@ -65,6 +72,23 @@ impl Graph {
             inputs: graph.input.into_iter().map(name_and_shape).collect(),
             outputs: graph.output.into_iter().map(|output| output.name).collect(),
         })
+    }
+}
+
+impl Graph {
+    /// The name and the shape of the one input that is not a constant; otherwise what is wrong.
+    pub(super) fn only_input(&self) -> Result<(&str, &[i64]), String> {
+        let inputs: Vec<_> =
+            self.inputs.iter().filter(|(name, _)| !self.constants.contains_key(name)).collect();
+        match inputs.as_slice() {
+            [(name, shape)] => Ok((name, shape)),
+            inputs => Err(format!("expected one input, got {}", inputs.len())),
+        }
+    }
+
+    /// Whether a node gives the output of the graph.
+    pub(super) fn gives_output(&self, node: &Node) -> bool {
+        node.outputs.first().is_some_and(|name| self.outputs.contains(name))
     }
 }
 
@@ -87,6 +111,10 @@ impl Node {
         self.attributes.get(name).map_or_else(|| default.to_vec(), |attribute| attribute.integers.clone())
     }
 
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.attributes.get(name).and_then(|attribute| attribute.text.as_deref())
+    }
+
     pub(super) fn float(&self, name: &str, default: f32) -> f32 {
         self.attributes.get(name).and_then(|attribute| attribute.float).unwrap_or(default)
     }
@@ -94,9 +122,9 @@ impl Node {
 
 impl Attribute {
     fn new(attribute: AttributeProto) -> Result<(String, Self), Malformed> {
-        let AttributeProto { name, f, i, s, t, ints, .. } = attribute;
+        let AttributeProto { name, f, i, s, t, floats, ints, .. } = attribute;
         let tensor = t.map(Constant::new).transpose()?;
-        Ok((name, Self { float: f, integer: i, integers: ints, text: s, tensor }))
+        Ok((name, Self { float: f, floats, integer: i, integers: ints, text: s, tensor }))
     }
 }
 
@@ -107,7 +135,11 @@ impl Constant {
             shape: shape.collect::<Result<_, _>>()?,
             name: tensor.name,
             floats: tensor.float_data,
-            integers: tensor.int64_data,
+            integers: tensor
+                .int64_data
+                .into_iter()
+                .chain(tensor.int32_data.into_iter().map(i64::from))
+                .collect(),
             unreadable: (tensor.data_location != 0).then_some("values in another file"),
         };
         constant.unpack(tensor.data_type, &tensor.raw_data);
@@ -129,17 +161,26 @@ impl Constant {
                 self.integers.extend(eight().map(|bytes| i64::from_le_bytes(*bytes)));
                 self.integers.len()
             }
+            INT32 => {
+                let four = raw.as_chunks::<4>().0.iter();
+                self.integers.extend(four.map(|bytes| i64::from(i32::from_le_bytes(*bytes))));
+                self.integers.len()
+            }
+            BOOL => {
+                self.integers.extend(raw.iter().map(|&byte| i64::from(byte)));
+                self.integers.len()
+            }
             _ => 0,
         };
         let expected = self.shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
         let problem = match kind {
-            FLOAT32 | FLOAT64 | INT64 if expected != Some(values) => {
+            FLOAT32 | FLOAT64 | INT64 | INT32 | BOOL if expected != Some(values) => {
                 Some("another number of values than its shape says")
             }
             // A network would be as large as the other extents say, which no values vouch for.
-            FLOAT32 | FLOAT64 | INT64 if values == 0 => Some("no values"),
-            FLOAT32 | FLOAT64 | INT64 => None,
-            _ => Some("values that are neither floats nor 64 bit integers"),
+            FLOAT32 | FLOAT64 | INT64 | INT32 | BOOL if values == 0 => Some("no values"),
+            FLOAT32 | FLOAT64 | INT64 | INT32 | BOOL => None,
+            _ => Some("values that are neither floats of 32 or 64 bits nor integers"),
         };
         self.unreadable = self.unreadable.or(problem);
     }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::model::{Constant, Graph, Model, Node};
+use super::problem::{Outcome, Problem, refuse};
 use crate::network::{Network, NetworkBuilder, Operation, Source, Window};
 use crate::{Error, Result};
 
@@ -30,22 +31,6 @@ pub fn read(path: &Path, bytes: &[u8]) -> Result<Network> {
     Reader::new(&model.graph).and_then(Reader::finish).map_err(|problem| refuse(problem.0))
 }
 
-/// What is wrong with the graph; the name of the file goes in front.
-struct Problem(String);
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        Problem(error.to_string())
-    }
-}
-
-type Outcome<T> = std::result::Result<T, Problem>;
-
-fn refuse<T>(node: &Node, reason: &str) -> Outcome<T> {
-    let name = node.outputs.first().map_or("", String::as_str);
-    Err(Problem(format!("the operator {} that gives `{name}` {reason}", node.operator)))
-}
-
 struct Reader<'a> {
     graph: &'a Graph,
     builder: NetworkBuilder,
@@ -60,11 +45,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(graph: &'a Graph) -> Outcome<Self> {
-        let inputs: Vec<_> =
-            graph.inputs.iter().filter(|(name, _)| !graph.constants.contains_key(name)).collect();
-        let &[(name, shape)] = inputs.as_slice() else {
-            return Err(Problem(format!("expected one input, got {}", inputs.len())));
-        };
+        let (name, shape) = graph.only_input().map_err(Problem)?;
         let sample: Vec<usize> =
             shape.iter().skip(1).map(|&extent| usize::try_from(extent).unwrap_or(0)).collect();
         if sample.contains(&0) || !matches!(sample.len(), 1 | 3) {
@@ -77,7 +58,7 @@ impl<'a> Reader<'a> {
         Ok(Self {
             graph,
             builder,
-            values: HashMap::from([(name.as_str(), Source::Input)]),
+            values: HashMap::from([(name, Source::Input)]),
             constants: graph.constants.iter().map(|(name, constant)| (name.as_str(), constant)).collect(),
             done: HashSet::new(),
             layer_names: HashSet::new(),
@@ -109,8 +90,11 @@ impl<'a> Reader<'a> {
             "Slice" => return self.shortcut(node),
             "Identity" | "Dropout" => return self.same(node),
             "Softmax" | "LogSoftmax" => {
-                let last = node.outputs.first().is_some_and(|name| self.graph.outputs.contains(name));
-                return if last { self.same(node) } else { refuse(node, "must be the last one") };
+                return if self.graph.gives_output(node) {
+                    self.same(node)
+                } else {
+                    refuse(node, "must be the last one")
+                };
             }
             "Constant" => match node.attributes.get("value").and_then(|value| value.tensor.as_ref()) {
                 Some(tensor) => {
@@ -381,43 +365,15 @@ fn sides(node: &Node, size: [usize; 2]) -> Outcome<Window> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::wire::{
-        DimensionProto, FLOAT32, GraphProto, INT64, ModelProto, NodeProto, ShapeProto, TensorProto,
-        TensorTypeProto, TypeProto, ValueInfoProto, encode,
-    };
+    use super::super::made::{file, integers, list, node};
+    use super::super::wire::{FLOAT32, TensorProto};
     use super::*;
-
-    fn value(name: &str, extents: &[i64]) -> ValueInfoProto {
-        let dim = extents.iter().map(|&e| DimensionProto { dim_value: Some(e), dim_param: None }).collect();
-        let tensor = TensorTypeProto { elem_type: FLOAT32, shape: Some(ShapeProto { dim }) };
-        ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
-    }
-
-    fn integers(dims: &[i64], values: &[i64]) -> TensorProto {
-        let (dims, int64_data) = (dims.to_vec(), values.to_vec());
-        TensorProto { dims, data_type: INT64, int64_data, ..TensorProto::default() }
-    }
 
     /// What is said of a file with one operator and these constants behind its input.
     fn message(operator: &str, input: &[i64], constants: Vec<TensorProto>) -> String {
-        let named = |(at, tensor): (usize, TensorProto)| TensorProto { name: format!("c{at}"), ..tensor };
-        let initializer: Vec<_> = constants.into_iter().enumerate().map(named).collect();
-        let names = initializer.iter().map(|tensor| tensor.name.clone());
-        let node = NodeProto {
-            input: std::iter::once("x".to_owned()).chain(names).collect(),
-            output: vec!["y".to_owned()],
-            op_type: operator.to_owned(),
-            ..NodeProto::default()
-        };
-        let graph = GraphProto {
-            node: vec![node],
-            initializer,
-            input: vec![value("x", input)],
-            output: vec![value("y", &[0, 2])],
-            ..GraphProto::default()
-        };
-        let bytes = encode(&ModelProto { graph: Some(graph), ..ModelProto::default() });
-        read(Path::new("net.onnx"), &bytes).unwrap_err().to_string()
+        let names: Vec<String> = (0..constants.len()).map(|at| format!("c{at}")).collect();
+        let node = node(operator, &format!("x {}", names.join(" ")), "y", vec![]);
+        read(Path::new("net.onnx"), &file(input, vec![node], constants)).unwrap_err().to_string()
     }
 
     /// As many integers as the shape says, and no float at all.
@@ -438,8 +394,7 @@ mod tests {
 
     #[test]
     fn a_slice_with_fewer_ends_than_axes_is_refused() {
-        let constants =
-            [&[0, 0][..], &[4], &[2, 3], &[2, 2]].map(|list| integers(&[list.len() as i64], list));
+        let constants = [&[0, 0][..], &[4], &[2, 3], &[2, 2]].map(list);
         let text = message("Slice", &[0, 1, 4, 4], constants.to_vec());
         assert!(text.contains("must take every second pixel"), "{text}");
     }

@@ -11,7 +11,9 @@ pub(super) const INT: i32 = 2;
 pub(super) const INTS: i32 = 7;
 /// Types of elements, likewise.
 pub(super) const FLOAT32: i32 = 1;
+pub(super) const INT32: i32 = 6;
 pub(super) const INT64: i32 = 7;
+pub(super) const BOOL: i32 = 9;
 pub(super) const FLOAT64: i32 = 11;
 
 #[derive(Clone, PartialEq, Message)]
@@ -76,6 +78,8 @@ pub(super) struct AttributeProto {
     pub(super) s: Option<String>,
     #[prost(message, optional, tag = "5")]
     pub(super) t: Option<TensorProto>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub(super) floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub(super) ints: Vec<i64>,
     #[prost(int32, tag = "20")]
@@ -90,6 +94,8 @@ pub(super) struct TensorProto {
     pub(super) data_type: i32,
     #[prost(float, repeated, tag = "4")]
     pub(super) float_data: Vec<f32>,
+    #[prost(int32, repeated, tag = "5")]
+    pub(super) int32_data: Vec<i32>,
     #[prost(int64, repeated, tag = "7")]
     pub(super) int64_data: Vec<i64>,
     #[prost(string, tag = "8")]

@@ -43,9 +43,9 @@ pub(super) fn perturb(
     };
     let mut held = vec![0; victims.places.len()];
     for _ in 0..climb.steps {
-        let labels = victims.labels.clone();
+        let rivals = victims.labels.clone().into();
         let (outputs, gradient) =
-            model.input_gradient(points.clone(), |outputs| climb.objective.sum(outputs, labels));
+            model.input_gradient(points.clone(), |outputs| climb.objective.sum(outputs, &rivals));
         if count_held {
             count(&mut held, &to_host(outputs), victims.classes);
         }

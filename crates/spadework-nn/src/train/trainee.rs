@@ -7,7 +7,7 @@ use burn_tensor::{Device, Int, Tensor, activation};
 use super::optimizer::Optimizer;
 use crate::attack::cross_entropy;
 use crate::device::Compute;
-use crate::network::{BatchStatistics, Frozen, Mode, Network, Tensors, to_host};
+use crate::network::{BatchStatistics, Frozen, Layers, Mode, Network, Tensors, to_host};
 
 /// How much of a batch goes into the running statistics, as in PyTorch.
 const MOMENTUM: f64 = 0.1;
@@ -36,9 +36,15 @@ impl Trainee {
         Self { network: Arc::new(network.clone()), tensors: network.upload(compute), device }
     }
 
+    /// The network with the values that are on the device.
+    pub(super) fn current(&self) -> Network {
+        let values = self.tensors.iter().map(|tensor| to_host(tensor.clone())).collect();
+        (*self.network).clone().with_values(values).expect("the shapes are those of the network")
+    }
+
     /// The network as it is now, which can only be run.
     pub(super) fn frozen(&self) -> Frozen {
-        Frozen::from_tensors(self.network.clone(), self.tensors.clone(), self.device.clone())
+        Frozen::computing(Layers::new(self.network.clone(), self.tensors.clone()), self.device.clone())
     }
 
     pub(super) fn device(&self) -> &Device {

@@ -198,7 +198,7 @@ impl<'a> Trainer<'a> {
 
     /// The network as it is now, as plain values.
     pub fn network(&self) -> Network {
-        self.frozen().to_network()
+        self.trainee.current()
     }
 
     /// Everything that is needed to go on.

@@ -1,8 +1,12 @@
 //! Attacks: where they may go, what they must not touch, and whether their gradients are right.
 
 use crate::support::{digits, linear};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use spadework::Silent;
-use spadework_nn::attack::{AttackParams, Budget, Climb, Norm, Objective, attack};
+use spadework_nn::attack::{
+    Aim, Apgd, AttackParams, AttackReport, Budget, Climb, Method, Norm, Objective, Square, attack,
+};
 use spadework_nn::network::{NetworkBuilder, Operation};
 use spadework_nn::{Architecture, Compute, Examples, Frozen, Network};
 
@@ -90,6 +94,7 @@ fn loss(outputs: &[f32], label: usize, objective: Objective) -> (f64, usize) {
             (0..outputs.len()).map(|class| value(class).exp()).sum::<f64>().ln() - value(label)
         }
         Objective::Margin => value(largest) - value(label),
+        Objective::Dlr => unreachable!("its kinks are tested with the losses"),
     };
     (loss, largest)
 }
@@ -110,7 +115,7 @@ fn points_stay_in_their_ball_and_in_the_box() {
     for norm in [Norm::Linf, Norm::L2] {
         for (step_size, random_start) in [(None, true), (Some(0.5), true), (Some(0.02), false)] {
             let climb = Climb { norm, steps: 7, step_size, random_start, ..Climb::default() };
-            let params = AttackParams { climb, batch: 64, restarts: 2, ..AttackParams::default() };
+            let params = AttackParams { batch: 64, ..AttackParams::pgd(climb, 2) };
             let report = attack(&model, &examples, &budget, &params, &Silent).unwrap();
             let mut moved = 0.0_f64;
             for (place, (point, &epsilon)) in report.adversarial.chunks(64).zip(&epsilons).enumerate() {
@@ -144,11 +149,136 @@ fn a_linear_classifier_breaks_where_algebra_says() {
         for (factor, holds) in [(0.99, true), (1.01, false)] {
             // From the sample itself the gradient leads straight to the nearest point of the boundary.
             let climb = Climb { norm, steps: 20, random_start: false, ..Climb::default() };
-            let params = AttackParams { climb, ..AttackParams::default() };
+            let params = AttackParams::pgd(climb, 1);
             let budget = Budget::same(threshold * factor, 1).unwrap();
             let report = attack(&model, &examples, &budget, &params, &Silent).unwrap();
             assert_eq!(report.outcomes[0].robust(), holds, "{norm:?} {factor}: {:?}", report.outcomes[0]);
         }
+    }
+}
+
+/// A linear classifier of so many classes, samples away from the sides of the box, and for each the smallest ε that breaks it: the
+/// least (z_y − z_j) / ‖w_y − w_j‖ in the dual norm, over the other classes j.
+fn linear_samples(norm: Norm, classes: usize) -> (Frozen, Examples, Vec<f64>) {
+    const SIZE: usize = 12;
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let weight: Vec<f32> = (0..classes * SIZE).map(|_| rng.random_range(-1.0..1.0)).collect();
+    let samples: Vec<f32> = (0..200 * SIZE).map(|_| rng.random_range(0.4..0.6)).collect();
+    let mut builder = NetworkBuilder::new(&[SIZE]).unwrap();
+    let parameters = vec![(vec![classes, SIZE], weight.clone()), (vec![classes], vec![0.0; classes])];
+    builder.then("fc", Operation::Linear, parameters).unwrap();
+    let model = frozen(&builder.finish().unwrap());
+    let row = |class: usize| &weight[class * SIZE..(class + 1) * SIZE];
+    let (mut labels, mut thresholds) = (Vec::new(), Vec::new());
+    for sample in samples.chunks(SIZE) {
+        let output =
+            |class: usize| -> f64 { row(class).iter().zip(sample).map(|(w, x)| f64::from(w * x)).sum() };
+        let label = (0..classes).max_by(|&a, &b| output(a).total_cmp(&output(b))).unwrap();
+        let threshold = |other: usize| {
+            let difference = row(label).iter().zip(row(other)).map(|(a, b)| f64::from(a - b).abs());
+            let dual = match norm {
+                Norm::Linf => difference.sum::<f64>(),
+                _ => difference.map(|d| d * d).sum::<f64>().sqrt(),
+            };
+            (output(label) - output(other)) / dual
+        };
+        thresholds.push((0..classes).filter(|&class| class != label).map(threshold).fold(f64::MAX, f64::min));
+        labels.push(label as i64);
+    }
+    (model, Examples::new(samples, SIZE, &labels, classes).unwrap(), thresholds)
+}
+
+fn attacked(model: &Frozen, examples: &Examples, epsilon: f64, params: &AttackParams) -> AttackReport {
+    let budget = Budget::same(epsilon as f32, examples.len()).unwrap();
+    attack(model, examples, &budget, params, &Silent).unwrap()
+}
+
+/// Which thresholds an attack reaches, as a share of ε: no sample beyond 1 may be broken, and none below `reach` may survive.
+fn check_on_linear_samples(method: &Method, norm: Norm, classes: usize, reach: f64) {
+    let (model, examples, thresholds) = linear_samples(norm, classes);
+    let mut sorted = thresholds.clone();
+    sorted.sort_by(f64::total_cmp);
+    let epsilon = (sorted[99] + sorted[100]) / 2.0;
+    let report = attacked(&model, &examples, epsilon, &AttackParams::only(method.clone()));
+    for (place, (outcome, threshold)) in report.outcomes.iter().zip(&thresholds).enumerate() {
+        let what = format!("{norm:?} {} {place}: {threshold} {epsilon}", method.name());
+        // Single precision.
+        assert!(outcome.robust() || *threshold < 1.0001 * epsilon, "broken beyond {what}");
+        assert!(!outcome.robust() || *threshold > reach * epsilon, "missed {what}");
+    }
+}
+
+/// With two classes every gradient leads to the other one, and with targets it does for any number of classes: exactly the samples
+/// that can be broken are. A random search comes near the best corner of a ball, and in L2, where there is none, less near.
+#[test]
+fn every_attack_breaks_the_samples_of_a_linear_classifier_that_algebra_says() {
+    for (norm, reach_of_square) in [(Norm::Linf, 0.97), (Norm::L2, 0.6)] {
+        let by = |aim| Method::Apgd(Apgd { norm, aim, ..Apgd::default() });
+        for objective in Objective::ALL {
+            check_on_linear_samples(&by(Aim::Away(objective)), norm, 2, 0.9999);
+        }
+        check_on_linear_samples(&by(Aim::Toward { targets: 4 }), norm, 5, 0.9999);
+        check_on_linear_samples(&by(Aim::Away(Objective::Dlr)), norm, 5, 0.5);
+        check_on_linear_samples(&Method::Square(Square { norm, queries: 600 }), norm, 2, reach_of_square);
+    }
+}
+
+#[test]
+fn a_series_goes_on_with_what_is_left_and_says_which_attack_broke_a_sample() {
+    let (model, examples, thresholds) = linear_samples(Norm::Linf, 5);
+    let mut sorted = thresholds;
+    sorted.sort_by(f64::total_cmp);
+    let square = Method::Square(Square { queries: 3, ..Square::default() });
+    let both = AttackParams {
+        methods: vec![square.clone(), Method::Apgd(Apgd::default())],
+        ..AttackParams::default()
+    };
+    let alone = attacked(&model, &examples, sorted[100], &AttackParams::only(square));
+    let series = attacked(&model, &examples, sorted[100], &both);
+    let broken_by = |name| series.broken().filter(|broken| broken.attack == name).count();
+    assert_eq!(broken_by("square"), alone.broken().count());
+    assert!(
+        broken_by("square") > 0 && broken_by("apgd") > 0,
+        "{} {}",
+        broken_by("square"),
+        broken_by("apgd")
+    );
+    assert_eq!(broken_by("square") + broken_by("apgd"), series.broken().count());
+    let all = attacked(
+        &model,
+        &examples,
+        sorted[100],
+        &AttackParams::auto(&Apgd::default(), &Square { queries: 10, ..Square::default() }),
+    );
+    assert!(all.robust_accuracy() <= series.robust_accuracy());
+}
+
+#[test]
+fn points_of_every_attack_stay_in_their_ball_and_in_the_box_for_any_batch_and_threads() {
+    let network = "mlp:20".parse::<Architecture>().unwrap().build(&[1, 8, 8], 10, None, 1).unwrap();
+    let (model, digits) = (frozen(&network), digits());
+    let outputs = model.outputs(digits.samples()).unwrap();
+    let best = |row: &[f32]| (0..10).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap() as i64;
+    let labels: Vec<i64> = outputs.chunks(10).map(best).collect();
+    let examples = Examples::new(digits.samples().to_vec(), 64, &labels, 10)
+        .unwrap()
+        .select(&(0..24).collect::<Vec<_>>());
+    for (norm, epsilon) in [(Norm::Linf, 0.02), (Norm::L2, 0.1)] {
+        let apgd = Apgd { norm, steps: 6, ..Apgd::default() };
+        let auto = AttackParams::auto(&apgd, &Square { norm, queries: 8 });
+        let run = |params: &AttackParams, threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| attacked(&model, &examples, epsilon, params))
+        };
+        let report = run(&auto, 1);
+        for (place, point) in report.adversarial.chunks(64).enumerate() {
+            assert!(point.iter().all(|value| (0.0..=1.0).contains(value)));
+            let size = norm.size(point.iter().zip(examples.sample(place)).map(|(a, b)| a - b));
+            assert!(size <= epsilon + 1e-6, "{norm:?} {size}");
+        }
+        assert_eq!(report, run(&auto, 3));
+        let other = run(&AttackParams { seed: 1, ..auto.clone() }, 1);
+        assert_ne!(report.adversarial, other.adversarial);
     }
 }
 
@@ -158,10 +288,8 @@ fn an_attack_changes_no_weight_and_no_statistic() {
         let (model, examples) = (frozen(&network), some_examples(&network, 12));
         let before = model.outputs(examples.samples()).unwrap();
         let budget = Budget::same(0.2, 12).unwrap();
-        let params =
-            AttackParams { climb: Climb { steps: 5, ..Climb::default() }, ..AttackParams::default() };
+        let params = AttackParams::pgd(Climb { steps: 5, ..Climb::default() }, 1);
         attack(&model, &examples, &budget, &params, &Silent).unwrap();
-        assert_eq!(model.to_network(), network);
         assert_eq!(model.outputs(examples.samples()).unwrap(), before);
     }
 }
@@ -187,7 +315,7 @@ fn the_same_seed_gives_the_same_attack_and_another_one_another() {
     let budget = Budget::same(0.05, 60).unwrap();
     let run = |seed, threads| {
         let climb = Climb { steps: 3, ..Climb::default() };
-        let params = AttackParams { climb, seed, ..AttackParams::default() };
+        let params = AttackParams { seed, ..AttackParams::pgd(climb, 1) };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| attack(&model, &examples, &budget, &params, &Silent).unwrap())
     };
@@ -201,7 +329,7 @@ fn calls_that_make_no_sense_are_refused() {
     let network = "mlp:4".parse::<Architecture>().unwrap().build(&[9], 4, None, 0).unwrap();
     let (model, examples) = (frozen(&network), some_examples(&network, 3));
     let try_with = |climb: Climb, samples: usize| {
-        let params = AttackParams { climb, ..AttackParams::default() };
+        let params = AttackParams::pgd(climb, 1);
         attack(&model, &examples, &Budget::same(0.1, samples).unwrap(), &params, &Silent)
             .unwrap_err()
             .to_string()

@@ -86,7 +86,8 @@ fn a_published_resnet20_loads_and_classifies() {
     };
     let network = Network::load(&folder.join(file)).unwrap();
     let data = spadework_io::load(&format!("cifar10:{}:test", folder.join("cifar10").display())).unwrap();
-    let examples = spadework_nn::Examples::for_network(&data, None, &network).unwrap();
+    let examples =
+        spadework_nn::Examples::for_network(&data, None, network.input_shape(), network.outputs()).unwrap();
     let few = examples.select(&(0..400).collect::<Vec<_>>());
     let outputs = outputs(&network, few.samples());
     let right = outputs.chunks(10).zip(few.labels()).filter(|(row, label)| {

@@ -37,7 +37,7 @@ fn trained(network: &Network, examples: &Examples, params: TrainParams) -> Netwo
 
 fn accuracies(network: &Network, examples: &Examples, epsilon: f32) -> (f64, f64) {
     let model = Frozen::new(network, &Compute::cpu());
-    let params = AttackParams { climb: Climb { steps: 20, ..Climb::default() }, ..AttackParams::default() };
+    let params = AttackParams::pgd(Climb { steps: 20, ..Climb::default() }, 1);
     let budget = Budget::same(epsilon, examples.len()).unwrap();
     let report = attack(&model, examples, &budget, &params, &Silent).unwrap();
     (report.clean_accuracy(), report.robust_accuracy())

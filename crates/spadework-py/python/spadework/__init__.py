@@ -1,4 +1,4 @@
-"""How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
+"""Measure how robust a model is, and find the samples on which it is weakest, from its inputs and outputs.
 
 >>> import numpy as np, spadework
 >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
@@ -7,9 +7,9 @@
 >>> report.top_edges(1)
 array([[ 0, 59]])
 
-`score` scores one model, `compare` ranks many, `sweep` goes over k, `select` names the samples that an expensive evaluation
-should look at, `moved` those that a new model has moved, `probe` looks beside the samples with perturbed copies of them, and `check` is a gate.
-`Spade` is the same as an estimator in the manner of scikit-learn.
+`score` scores one model, `compare` ranks several, `sweep` scores them over a range of k, `select` lists the weakest samples, `moved`
+lists the samples whose neighbors a new model changed, `probe` runs the model on perturbed samples, and `check` is a gate. `Spade` is an
+estimator like those of scikit-learn.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from ._report import Report
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SCHEMA = "spadework.compare/2"
+SCHEMA = "spadework.compare/3"
 #: Between the position of a model and the name of its array in a file.
 _SEPARATOR = "/"
 #: What all models share, kept once.
@@ -71,7 +71,7 @@ class Comparison(Paged, Mapping[str, Report]):
 
     @property
     def ranks(self) -> dict[str, int]:
-        """Rank of every model, most robust first; models that cannot be told apart share one."""
+        """Rank of every model, most robust first; models that cannot be distinguished share one."""
         return {model["name"]: int(model["rank"]) for model in self.document["models"]}
 
     @property
@@ -95,7 +95,7 @@ class Comparison(Paged, Mapping[str, Report]):
         Returns
         -------
         pandas.DataFrame
-            Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, edge_overlap, interval_lower,
+            Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, overlap, interval_lower,
             interval_upper, permuted where they are known.
         """
         pandas = needed("pandas", "to_frame", "frames")
@@ -162,7 +162,7 @@ def _row(model: Mapping[str, Any]) -> dict[str, Any]:
         "enclosure_lower": model["enclosure"]["lower"],
         "enclosure_upper": model["enclosure"]["upper"],
     }
-    for share in ("accuracy", "edge_overlap"):
+    for share in ("accuracy", "overlap"):
         if share in model:
             row[share] = model[share]
     if "interval" in model:

@@ -28,9 +28,9 @@ class Distortion(Documented):
         The pairs that were measured, a column an entry: group ("top", "random" or "asked"), pairs, score, and the distances
         at input and output by hops and by resistance.
     edges : dict of str to array, or None
-        The same of every edge of the input graph, where ``all_edges=True`` asked for it.
+        The same for every edge of the input graph, with ``all_edges=True``.
     cut : ndarray
-        The samples on the smaller side of the thinnest boundary.
+        The samples on the smaller side of the sparsest cut.
     document : dict
         Everything else, as ``spadework distortion --json`` prints it; see `to_dict`.
 
@@ -75,7 +75,7 @@ class Distortion(Documented):
         return float(self.document["riemannian"]["distance"])
 
     def contrast(self, distance: Literal["geodesic", "resistance"] = "geodesic") -> dict[str, Any]:
-        """Mean distortion of top and of random edges, with intervals and the probability of such a difference by chance.
+        """Mean distortion of top and of random edges, with intervals and the p-value of a permutation test.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What can go wrong beside a wrong call, which is a `ValueError`."""
+"""Errors other than a wrong call, which is a `ValueError`."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ class ConvergenceError(SpadeworkError):
     iterations : int or None
         Iterations done.
     residuals : list of float
-        Relative residual of each quantity asked for.
+        Relative residual of each requested quantity.
     tolerance : float or None
-        Tolerance asked for.
+        Requested tolerance.
     model : str or None
         The model that is concerned, where there are several.
     """

@@ -71,56 +71,55 @@ def score(
     inputs, outputs : array-like of shape (n, ...)
         The model's inputs, and its outputs on the same samples; for a classifier the values right before the softmax.
         NumPy arrays, PyTorch and JAX tensors on the CPU, pandas and polars frames, lists. More than two dimensions are
-        flattened to one row per sample. float32 in C order is used as it is, without a copy; uint8 is taken for pixels and
-        becomes x/255; nothing is modified. ``outputs`` may also be the model itself, a callable: it is given ``inputs`` as they are.
-        ``inputs`` may also be a SciPy sparse matrix, such as tf-idf: it is searched exactly for the k asked for, by the Euclidean or
-        the cosine distance, and not made dense; ``connectivity`` then concerns the outputs alone.
+        flattened to one row per sample. float32 in C order is used without a copy. uint8 counts as pixels and becomes
+        x/255. Nothing is modified. ``outputs`` may also be the model itself, a callable, which is called with ``inputs``.
+        ``inputs`` may also be a SciPy sparse matrix, such as tf-idf. It is searched exactly, by the Euclidean or the cosine distance,
+        without being made dense; ``connectivity`` then applies only to the outputs.
     labels : array-like of shape (n,), optional
         One integer or word per sample, for label scores.
     neighbors : int, default=10
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
-        Eigenpairs, r, that edge and node scores are made of.
+        Eigenpairs, r, for edge and node scores.
     input_graph, output_graph : SciPy sparse matrix of shape (n, n), optional
-        A graph in place of ``inputs`` or ``outputs``. Entries are weights (strengths, not distances), told from one end or
-        from both; an output graph must be connected.
+        A graph instead of ``inputs`` or ``outputs``. Entries are weights (strengths, not distances), in one direction or
+        in both. An output graph must be connected.
     connectivity : {"grow", "bridge", "error"}, default="grow"
-        What to do when a graph is not connected: take the smallest larger k that connects both, keep k and add the shortest
+        What to do if a graph is not connected: use the smallest larger k that connects both graphs, keep k and add the shortest
         edges, or raise `DisconnectedGraphError`.
     graph : str, default="knn"
-        How graphs are made: ``"knn"``, ``"mutual"``, ``"pca:50"``, ``"pca:0.95"``, ``"cknn:1"``, ``"sparse:density=2"``,
+        Kind of graph: ``"knn"``, ``"mutual"``, ``"pca:50"``, ``"pca:0.95"``, ``"cknn:1"``, ``"sparse:density=2"``,
         ``"sparse:kappa=50"``.
     weights : {"unit", "gaussian"}, default="unit"
-        What edges weigh.
+        Edge weights.
     input_metric, output_metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
         The distance between inputs, and between outputs. Cosine is Euclidean on rows of length 1; rows of zeros are refused.
         Manhattan and Chebyshev distances are always searched exactly, pair by pair.
     standardize : bool or "robust", default=False
-        Whether the columns of the inputs are brought to one scale before, by mean and standard deviation, or by median and
-        interquartile range. Constant columns become 0.
+        Whether to scale the columns of the inputs first, by mean and standard deviation, or by median and interquartile range.
+        Constant columns become 0.
     search : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are searched; "auto" is exact unless that would take more than some ten minutes of one core.
+        How neighbors are searched; "auto" is exact unless that would take more than about ten minutes of one core.
     solver : {"davidson", "power"}, default="davidson"
         How eigenpairs are found.
     sketch_error : float, default=0.3
-        With ``eigenpairs="all"``: relative error of every score, kept with a probability of 0.999.
+        With ``eigenpairs="all"``: relative error of every score, with probability 0.999.
     tolerance : float, default=1e-6
         Relative residual that every eigenpair must reach.
     certify : bool, default=False
-        Prove the upper bound of the model score by a factorization (up to some 20,000 samples).
+        Prove the upper bound of the SPADE score by a factorization (up to about 20,000 samples).
     interval : bool, default=False
-        Also find a 95 % interval of the model score, from 100 half-samples.
+        Also compute a 95 % confidence interval of the SPADE score, from 100 half-samples.
     references : bool, default=False
         Also score the permuted baseline: the model's outputs, randomly permuted.
     indices : bool, default=False
-        Also find `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
+        Also compute `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
     probed : Probed or ProbedRegressor, optional
-        What `spadework.probe` has found of the same model and samples: `Report.verdict` then leads with it, and `Report.fragility`
+        Result of `spadework.probe` for the same model and samples: `Report.verdict` then leads with it, and `Report.fragility`
         of a classifier uses it.
     task : {"auto", "classes", "embedding", "regression"}, default="auto"
-        What the outputs are. By default several numbers per sample are classes, a single one is two classes where ``labels`` have two
-        values, and a predicted number otherwise. Embeddings and predicted numbers have no margins, and their fragility is the
-        node score.
+        What the outputs are. By default several numbers per sample are classes. A single number stands for two classes if ``labels``
+        has two values, and is a regression otherwise. Embeddings and regressions have no margins, and their fragility is the node score.
     seed : int, default=0
         Seed of everything random. The same seed gives the same result for any number of threads.
     threads : int, optional
@@ -175,7 +174,7 @@ def score(
 
 
 def answers(outputs: Any, inputs: Any) -> Any:
-    """The outputs, or what a model that is given in their place says."""
+    """The outputs, or what a model that is given instead says."""
     if not callable(outputs) or hasattr(outputs, "__array__") or hasattr(outputs, "__dlpack__"):
         return outputs
     if inputs is None:
@@ -202,16 +201,16 @@ def known_probes(
 
 def check_sense(chosen: Settings, input_graph: Any, output_graph: Any, interval: bool) -> None:
     if input_graph is not None and chosen["graph"].startswith("pca"):
-        raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given in their place')
+        raise ValueError('graph="pca:…" projects the inputs, but `input_graph` is given instead')
     of_inputs = (chosen["input_metric"], chosen["standardize"]) != ("euclidean", "none")
     if input_graph is not None and of_inputs:
         raise ValueError(
-            "`input_metric` and `standardize` are about distances between inputs, but `input_graph` is given in their place"
+            "`input_metric` and `standardize` are about distances between inputs, but `input_graph` is given instead"
         )
     if output_graph is not None and chosen["output_metric"] != "euclidean":
-        raise ValueError("`output_metric` is about distances between outputs, but `output_graph` is given in their place")
+        raise ValueError("`output_metric` is about distances between outputs, but `output_graph` is given instead")
     if interval and (input_graph is not None or output_graph is not None):
-        raise ValueError("`interval` draws from the samples of both sides, but a graph is given in place of one")
+        raise ValueError("`interval` needs the samples of both sides, but one side is given as a graph")
 
 
 def _check_interval(inputs: Any, interval: bool) -> None:
@@ -307,12 +306,12 @@ def compare(
     labels : array-like of shape (n,), optional
         One integer or word per sample, for accuracies and label scores.
     input_graph : SciPy sparse matrix of shape (n, n), optional
-        A graph in place of ``inputs``, as in `score`.
+        A graph instead of ``inputs``, as in `score`.
     interval : bool, default=False
         Also find 95 % intervals of the SPADE scores, and how often half-samples rank two models the same way.
     rank_by : {"auto", "overlap", "model-score"}, default="auto"
         What the models are ranked by. Of arrays alone the neighborhood overlap follows robustness best, and "auto" takes it.
-        Models that cannot be told apart share a rank (`Comparison.ranks`).
+        Models that cannot be distinguished share a rank (`Comparison.ranks`).
     neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
 sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.
@@ -379,9 +378,9 @@ def sweep(
     neighbors : iterable of int, default=range(5, 21)
         Every k, ascending.
     eigenpairs : int, default=2
-        Eigenpairs, r, to find; the first eigenvalue is the model score.
+        Eigenpairs, r, to find; the first eigenvalue is the SPADE score.
     input_graph : SciPy sparse matrix of shape (n, n), optional
-        A graph in place of ``inputs``, the same for every k.
+        A graph instead of ``inputs``, the same for every k.
     connectivity : {"grow", "bridge", "error"}, default="grow"
         As in `score`; under "error" a k at which a graph is not connected has no score (NaN).
     graph, weights, input_metric, output_metric, standardize, search, solver, tolerance, certify, seed, threads, verbose

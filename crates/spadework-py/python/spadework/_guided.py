@@ -37,12 +37,12 @@ class Guided:
 
     @property
     def accuracy(self) -> float:
-        """Part of the samples that the model gets right."""
+        """Share of the samples that the model gets right."""
         return float(np.mean(self.correct))
 
     @property
     def robust_accuracy(self) -> float:
-        """Part of the samples that the model gets right under attack too."""
+        """Share of the samples that the model also gets right under attack."""
         return float(np.mean(self.robust))
 
 

@@ -1,4 +1,4 @@
-"""What a reader of a result must know beside its numbers.
+"""What a reader of a result must know in addition to its numbers.
 
 Documents bring their notes along, the same ones that the command line prints. Here they become warnings.
 """
@@ -51,7 +51,7 @@ def tell(notes: Iterable[str], verbose: bool | None) -> None:
 
 
 def _levels_inside() -> int:
-    """Calls of the package that lie between its user and whoever asks."""
+    """Number of calls of the package between its user and the caller."""
     package = os.path.dirname(__file__)
     frame, levels = sys._getframe(1), 0
     while frame is not None and os.path.dirname(frame.f_code.co_filename) == package:

@@ -35,32 +35,32 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Perturbed:
-    """What a perturbation has shown; arrays have an entry for every probed sample."""
+    """Results of a perturbation; arrays have one entry per probed sample."""
 
     #: Name of the perturbation.
     perturb: str
-    #: Variants of a sample that were made.
+    #: Variants per sample.
     variants: int
-    #: Whether the run ended before the variants asked for, because the share that keeps its class was known well enough.
+    #: Whether the run ended early, because the share that keeps its class was known precisely enough.
     stopped_early: bool
     seed: int
     #: Rows that went through the model.
     evaluations: int
-    #: The part of the probed samples that are right; None without labels.
+    #: Share of the probed samples that are right; None without labels.
     accuracy: float | None
-    #: How likely a random variant of a random sample keeps its class.
+    #: Share of the variants that keep the class of their sample.
     kept: Estimate
-    #: The part of the samples that are right (of any class, without labels) and keep their class on every variant.
+    #: Share of the samples that are right (of any class, without labels) on every variant.
     survived: Estimate
     #: Which samples were probed, in ascending order.
     indices: npt.NDArray[np.int64] = field(repr=False)
     #: On how many variants each has another class.
     flips: npt.NDArray[np.int64] = field(repr=False)
-    #: The first variant on which each has another class, counted from 0; -1 where there is none.
+    #: The first variant on which each has another class, counted from 0; -1 if there is none.
     first_flips: npt.NDArray[np.int64] = field(repr=False)
-    #: How far its class leads the next one; None where the model says no more than the class.
+    #: Margin of each sample; None if the model only returns classes.
     margins: npt.NDArray[np.float64] | None = field(repr=False)
-    #: The smallest lead of that class over the sample and its variants; None where there are no margins.
+    #: Smallest margin over the sample and its variants; None if there are no margins.
     probe_margins: npt.NDArray[np.float64] | None = field(repr=False)
 
     @property
@@ -83,7 +83,7 @@ class Perturbed:
         return {**numbers, "kept": self.kept._asdict(), "survived": self.survived._asdict()}
 
     def to_frame(self) -> Any:
-        """A pandas table: a row per probed sample, most fragile first."""
+        """A pandas table: one row per probed sample, most fragile first."""
         import pandas
 
         columns: dict[str, Any] = {"sample": self.indices, "flips": self.flips, "first_flip": self.first_flips}
@@ -176,7 +176,7 @@ class _Answer(NamedTuple):
         return None if self.outputs is None else self.margins_of(self.outputs)
 
     def margins_of(self, outputs: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """How far the classes of this answer lead in those outputs."""
+        """Margins of the classes of this answer in those outputs."""
         rows = np.arange(len(outputs))
         own = outputs[rows, self.classes]
         others = outputs.copy()

@@ -37,7 +37,7 @@ def embedding(report: Report, ax: Axes | None, options: dict[str, Any]) -> Axes:
     points = ax.scatter(x[order], y[order], **{"c": report.node_scores[order], "s": 8, **options})
     if "c" not in options and "color" not in options:
         ax.figure.colorbar(points, ax=ax, label="node score")
-    ax.set(xlabel=names[0], ylabel=names[1], title=f"model score {report.model_score:.4g}")
+    ax.set(xlabel=names[0], ylabel=names[1], title=f"SPADE score {report.model_score:.4g}")
     return ax
 
 
@@ -66,7 +66,7 @@ def sweep(found: Sweep, ax: Axes | None, options: dict[str, Any]) -> Axes:
     ax = _axes(ax)
     for name, scores in zip(found.names, found.model_scores.T):
         ax.plot(found.neighbors, scores, **{"marker": "o", "label": name, **options})
-    ax.set(xlabel="neighbors", ylabel="model score")
+    ax.set(xlabel="neighbors", ylabel="SPADE score")
     if len(found.names) > 1:
         ax.legend()
     return ax

@@ -22,7 +22,7 @@ from .onnx import feed
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Most perturbed copies of a sample, and most samples, that the library counts.
+#: Most probes per sample, and most samples, that the library counts.
 _MOST = 2**24
 #: Variants of a sample by a perturbation of the caller's, where none are asked for.
 _VARIANTS = 100
@@ -56,37 +56,37 @@ class _ProbedSamples:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Probed(_ProbedSamples):
-    """What perturbed copies of samples have shown of a classifier; arrays have an entry for every probed sample."""
+    """Results of the probes of a classifier; arrays have one entry per probed sample."""
 
-    #: The part of the probed samples that are right; None without labels that are classes of the outputs.
+    #: Share of the probed samples that are right; None without labels that are classes of the outputs.
     accuracy: float | None
-    #: The part of the probed samples that are right (of any class, without labels) and keep their class on every
-    #: copy: an upper bound of the accuracy under the strongest attack of this size, on these samples.
-    held: float
-    #: An estimate of that accuracy: the part of the probed samples that are right and would hold if the search went on to four
-    #: times as many copies and these took as much again as the last three quarters have; None of noise.
+    #: Share of the probed samples that are right (of any class, without labels) on every probe: an upper bound of the accuracy
+    #: under the strongest attack of this size, on these samples.
+    survived: float
+    #: Estimated robust accuracy: the share of the probed samples that an attack of this size is expected to leave, extrapolated
+    #: from the search; None for noise.
     robust_accuracy: float | None
-    #: The ends of its 95 % interval, which covers both what the samples and what the end of the search leave open; None of noise.
+    #: Its 95 % confidence interval, which covers the choice of samples and the end of the search; None for noise.
     robust_accuracy_interval: tuple[float, float] | None
-    #: The mean part of the margin that is left at the worst copy, 0 for samples that are wrong or lost; larger is more robust.
+    #: Mean share of the margin that the worst probe leaves, 0 for samples that are wrong or lost; larger is more robust.
     stability: float
-    #: The median of margin over its root mean square change; None after a search.
+    #: Median of the margin divided by its root mean square change; None after a search.
     margin_ratio: float | None
-    #: How many of the samples that are right lose their class on a copy.
+    #: Number of samples that are right and lose their class on a probe.
     changed: int
     #: The position of the largest output of each.
     classes: npt.NDArray[np.int64] = field(repr=False)
-    #: How far that output leads the next one.
+    #: Margin of each sample: that output minus the next largest.
     margins: npt.NDArray[np.float64] = field(repr=False)
-    #: The smallest lead over the sample and its copies; negative where a copy has another class.
+    #: Smallest margin over the sample and its probes; negative if a probe has another class.
     probe_margins: npt.NDArray[np.float64] = field(repr=False)
-    #: The part of the margin that is left at the worst copy.
+    #: Share of the margin that the worst probe leaves.
     stabilities: npt.NDArray[np.float64] = field(repr=False)
-    #: What the last three quarters of a search have taken from the margin; None of noise.
+    #: Loss of margin over the last three quarters of the search; None for noise.
     late_losses: npt.NDArray[np.float64] | None = field(repr=False)
-    #: Root mean square of what a copy does to the margin; None after a search.
+    #: Root mean square change of the margin over the probes; None after a search.
     changes: npt.NDArray[np.float64] | None = field(repr=False)
-    #: The part of the copies that keep the class; None after a search.
+    #: Share of the probes that keep the class; None after a search.
     kept: npt.NDArray[np.float64] | None = field(repr=False)
     #: The shares with their 95 % confidence intervals, as ``spadework score --probe --json`` has them under ``estimates``.
     estimates: dict[str, Any] = field(repr=False)
@@ -94,7 +94,7 @@ class Probed(_ProbedSamples):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProbedRegressor(_ProbedSamples):
-    """How far probes have moved the predictions of a regressor; arrays have an entry for every probed sample."""
+    """How far probes have moved the predictions of a regressor; arrays have one entry per probed sample."""
 
     #: The unit of the changes: a standard deviation.
     spread: float
@@ -159,19 +159,19 @@ def probe(
     threads: int | None = None,
     verbose: bool | None = None,
 ) -> Probed | ProbedRegressor | Perturbed:
-    """Probe a model with perturbed copies of its inputs: within a ball of numbers, or by a perturbation of your own.
+    """Probe a model with perturbed inputs: within a ball of numbers, or by a perturbation of your own.
 
     Parameters
     ----------
     model : callable or path
-        A function from inputs (float32, in the shape of ``inputs``, a few thousand at a time at most) to outputs, one row each;
+        A function from inputs (float32, in the shape of ``inputs``, at most a few thousand at a time) to outputs, one row per sample;
         for a classifier the values right before the softmax, for a regressor the numbers that it predicts. Or an ONNX file.
     inputs : array-like of shape (n, ...)
-        The samples; uint8 is taken for pixels and becomes x/255. Copies stay between 0 and 1 where all inputs do, and between
-        the least and the largest number of the inputs otherwise.
+        The samples; uint8 counts as pixels and becomes x/255. Probes stay between 0 and 1 if all inputs do, and otherwise between
+        the smallest and the largest number of the inputs.
     probe : str
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
-        default), in which every copy learns from those before, by signs of ever smaller blocks of numbers in L∞ and by an estimate of
+        default), in which every probe learns from the previous ones, by signs of ever smaller blocks of numbers in L∞ and by an estimate of
         the gradient in L2, or noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
     perturb : callable, optional
         Instead of ``probe``: a function of a batch of inputs, the number of the variant and a NumPy generator that is seeded
@@ -179,17 +179,17 @@ def probe(
         be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model also an estimator with ``predict_proba`` or
         ``predict``.
     labels : array-like of shape (n,), optional
-        The class of every sample as the position of its output. Samples that are wrong are then not held. For a regressor the
+        The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a regressor the
         targets: their standard deviation is the unit of the changes, and that of the outputs without them.
     probes : int, optional
-        Copies of a sample, at most; by default 800 of a search, 8 of noise, 100 by ``perturb``.
+        Probes per sample, at most; by default 800 for a search, 8 for noise, 100 with ``perturb``.
     samples : int, default=1000
-        Samples that are probed, drawn by the seed where there are more.
+        Number of samples to probe, drawn by the seed if there are more.
     precision : float, optional
-        End the search early where more copies could change ``robust_accuracy`` by at most this, e.g. 0.02. What the number of
-        samples leaves open is not part of it. With ``perturb``: end where more variants of the same samples would move the share
-        that keeps its class by no more than this, with 95 % confidence, after 10 variants at the earliest; 0.005 by default,
-        and 0 for no early end.
+        End the search early if more probes could change ``robust_accuracy`` by at most this much, e.g. 0.02. This does not include
+        the uncertainty from the number of samples. With ``perturb``: end, after at least 10 variants, if more variants of the same
+        samples would change the share that keeps its class by at most this much, with 95 % confidence; 0.005 by default, and 0 to
+        disable.
     tolerance : float, optional
         With ``perturb`` and a model of one number per sample: a change beyond it counts as a change of class.
     task : {"auto", "classes", "regression"}, default="auto"
@@ -278,7 +278,7 @@ def probe(
     return Probed(
         **common,
         accuracy=document.get("accuracy"),
-        held=document["held"],
+        survived=document["survived"],
         robust_accuracy=document.get("robust_accuracy"),
         robust_accuracy_interval=_interval(document.get("estimate")),
         stability=document["stability"],

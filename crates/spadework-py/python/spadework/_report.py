@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-SCHEMA = "spadework.score/2"
+SCHEMA = "spadework.score/3"
 #: Samples and edges that a document names unless told otherwise.
 TOP = 10
 
 
 class Enclosure(NamedTuple):
-    """Bounds of a model score."""
+    """Numerical bounds of a SPADE score."""
 
     #: Lower end.
     lower: float
@@ -40,7 +40,7 @@ class Enclosure(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """How far a model score may be off the typical one of as many samples."""
+    """A 95 % confidence interval of a SPADE score, from half-samples."""
 
     #: Lower end.
     lower: float
@@ -73,12 +73,12 @@ class Report:
     embedding : ndarray of shape (n, r)
         Coordinates of every sample along the directions in which the model pulls most.
     margins : ndarray of shape (n,) or None
-        By how much the output of a sample's label exceeds the largest other, negative where the model is wrong; without
-        labels that are classes of the outputs, the largest output less the second. None where the outputs are single numbers or a graph.
+        The output of a sample's label minus the largest other output; negative if the model is wrong. Without labels that are classes
+        of the outputs, the largest output minus the second. None if the outputs are single numbers or a graph.
     fragility : ndarray of shape (n,) or None
-        From 0 to 1: the part of the samples that are less fragile, by the lead of their class and the slope of the outputs,
-        and by probes where ``probed`` was given; by node scores where the outputs are single numbers or a graph
-        (`fragility_basis`). None in reports that an older version saved.
+        From 0 to 1: the share of the samples that are less fragile, by the margin and the slope of the outputs, and by probes if
+        ``probed`` was given; by node scores if the outputs are single numbers or a graph (`fragility_basis`). None in reports that
+        an older version saved.
     overlap : ndarray of shape (n,) or None
         From 0 to 1: the share of a sample's input neighbors that are its output neighbors too; NaN for a sample without neighbors.
         None in reports that an older version saved.
@@ -138,35 +138,35 @@ class Report:
 
     @property
     def enclosure(self) -> Enclosure:
-        """Bounds of the model score, and how certain they are."""
+        """Numerical bounds of the SPADE score, and how certain they are."""
         return Enclosure(**self.document["enclosure"])
 
     @property
     def interval(self) -> Interval | None:
-        """How much the model score depends on the samples, where ``interval=True`` asked for it."""
+        """95 % confidence interval of the SPADE score, with ``interval=True``."""
         found = self.document.get("interval")
         return None if found is None else Interval(found["lower"], found["upper"], found["level"])
 
     @property
     def permuted_score(self) -> float | None:
-        """Score of the permuted baseline: the same outputs, randomly permuted, where ``references=True`` asked for it."""
+        """Score of the permuted baseline: the same outputs, randomly permuted, with ``references=True``."""
         found = self.document.get("references")
         return None if found is None else float(found["permuted"])
 
     @property
     def indices(self) -> dict[str, Any] | None:
-        """Numbers about the model as a whole, where ``indices=True`` asked for them, as ``spadework score --indices`` has them."""
+        """More numbers about the model, with ``indices=True``, like those of ``spadework score --indices``."""
         return self.document.get("indices")
 
     @property
     def accuracy(self) -> float | None:
-        """Part of the samples whose largest output is that of their label; None where labels and outputs do not go together."""
+        """Share of the samples whose largest output is that of their label; None if the labels are not classes of the outputs."""
         return self.document.get("accuracy")
 
     @property
-    def edge_overlap(self) -> float | None:
-        """Part of the input edges that are output edges too; larger is more robust."""
-        return self.document.get("edge_overlap")
+    def neighborhood_overlap(self) -> float | None:
+        """Share of the input edges that are output edges too; larger is more robust."""
+        return self.document.get("overlap")
 
     @property
     def agreement(self) -> float | None:
@@ -185,7 +185,7 @@ class Report:
 
     @property
     def neighbors(self) -> int:
-        """Neighbors used, k; more than asked for where ``connectivity="grow"`` had to."""
+        """Neighbors used, k; more than requested if ``connectivity="grow"`` increased it."""
         return int(self.document["neighbors"]["used"])
 
     @property
@@ -288,7 +288,7 @@ class Report:
         return pandas.DataFrame(columns)
 
     def to_dict(self, top: int = TOP) -> dict[str, Any]:
-        """The result as ``spadework score --json`` prints it, schema ``spadework.score/2``.
+        """The result as ``spadework score --json`` prints it, schema ``spadework.score/3``.
 
         Parameters
         ----------

@@ -98,7 +98,7 @@ class Sweep(Paged):
         return pandas.DataFrame(rows)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the model scores over k, a line per model, into ``ax`` or a new figure; options are those of ``Axes.plot``."""
+        """Draw the SPADE scores over k, one line per model, into ``ax`` or a new figure; options are those of ``Axes.plot``."""
         return _plots.sweep(self, ax, options)
 
     def __repr__(self) -> str:

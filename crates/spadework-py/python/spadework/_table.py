@@ -138,7 +138,7 @@ def score_table(
     """
     for name in ("input_metric", "input_graph", "output_graph"):
         if name in options:
-            raise ValueError(f"`{name}` is no argument here: `categories` says how rows of a table are compared")
+            raise ValueError(f"`{name}` is not an argument here: `categories` says how rows of a table are compared")
     if ties not in ("inputs", "keep"):
         raise ValueError(f'`ties` must be "inputs" or "keep", got {ties!r}')
     encoded = encode_table(table, categories=categories, standardize=standardize)

@@ -155,7 +155,7 @@ def predict(
     Raises
     ------
     ValueError
-        When the file is no model, its operators are not known, the samples do not fit, or an output is not finite.
+        When the file is not a model, its operators are not known, the samples do not fit, or an output is not finite.
     """
     fed = feed(**named(locals(), feed))
     count = None if threads is None else whole_number(threads, "threads", least=1)

@@ -321,7 +321,7 @@ def _earlier(path: str, recipe: dict[str, str], rows: Rows, comm: Any) -> Solved
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise Refused(f"{path}: expected whole eigenpairs: {error}; --force makes them again") from error
     if comm.rank == 0:
-        print(f"note: {path}: the eigenpairs are there and are not found again", file=sys.stderr)
+        print(f"note: {path}: the eigenpairs already exist and are not computed again", file=sys.stderr)
     return solved
 
 

@@ -5,7 +5,7 @@
 >>> angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
 >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
 >>> report = assert_robust(lambda points: 2 * points, ring, min_overlap=0.9, neighbors=2)
->>> round(report.edge_overlap, 3)
+>>> round(report.neighborhood_overlap, 3)
 1.0
 """
 

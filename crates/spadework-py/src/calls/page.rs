@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use spadework::{PairedSamples, evaluate};
 use spadework_document::score::ScoreDocument;
 use spadework_report::{
-    InputArray, Origin, PageFacts, SampleColumns, ScoredModel, Shown, comparison_page_of_document,
+    InputArray, Origin, PageFacts, PageSamples, SampleColumns, ScoredModel, comparison_page_of_document,
     score_page, score_page_of_document, sweep_page,
 };
 
@@ -84,11 +84,13 @@ pub(crate) fn page_of_score<'py>(
         let model = ScoredModel {
             document: &document,
             report: &report,
-            labels: labels.as_ref(),
-            inputs: Some(InputArray { samples: &inputs, shape }),
             outputs: Some(&outputs),
             columns,
-            shown: Shown::default(),
+            samples: PageSamples {
+                labels: labels.as_ref(),
+                inputs: Some(InputArray { samples: &inputs, shape }),
+                ..PageSamples::default()
+            },
         };
         let facts = PageFacts::of(&model, watch)?;
         Ok((score_page(&model, &facts, &origin)?, report.model_score.0))

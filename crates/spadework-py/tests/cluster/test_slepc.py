@@ -85,7 +85,7 @@ def test_what_is_there_is_not_found_again(digits_result):
     theirs = digits_result / "slepc"
     solved(theirs, 2, "--force")
     again = slepc(2, theirs)
-    assert again.returncode == 0 and "are not found again" in again.stderr, again.stderr
+    assert again.returncode == 0 and "are not computed again" in again.stderr, again.stderr
     other = slepc(2, theirs, "--seed", "1")
     assert other.returncode == 2 and "was made from something else" in other.stderr, other.stderr
     assert not list(Path(theirs).rglob("*.tmp-*"))

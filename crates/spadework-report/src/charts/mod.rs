@@ -74,7 +74,7 @@ impl Chart {
 }
 
 /// Text as XML and HTML take it, in an element and in an attribute.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

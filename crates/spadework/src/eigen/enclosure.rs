@@ -7,8 +7,10 @@
 //! at a time, last to first, the largest eigenvalue is at most that of [[θ_i, ρ_i], [ρ_i, μ]]; the last such bound holds
 //! for λ_1, and exceeds θ_1 only by about ρ_1²/(θ_1 − μ).
 //!
-//! μ comes from a Lanczos iteration on the complement from four independent random starts. Two bounds are used, and the
-//! better one is taken. Both ask for starts uniform in direction in the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the
+//! μ need not be sharp: any value that lies clear of θ_1 leaves the upper end where it is. So the largest one that does is
+//! tried first, by a test that needs no solves ([`super::definiteness`]). Where it cannot be shown, as with more eigenvalues
+//! next to λ_1 than there are Ritz vectors, μ comes from a Lanczos iteration on the complement from four independent random
+//! starts. Two bounds are used then, and the better one is taken. Both ask for starts uniform in direction in the geometry of L_Y: L_Y⁺Eᵀg with Gaussian g over the
 //! edges (L_Y = EᵀE) is that. The starts being independent, the probabilities that each fails multiply.
 //!
 //! - *Before the fact.* Kuczyński and Woźniakowski (1992, Theorem 4.2): after k steps from one start the largest Ritz value ξ
@@ -18,13 +20,14 @@
 //!   random direction is below t with probability at most √(2n/π)·t. So μ = ξ + (Πβ_j/t)/Π_{j≥2}(ξ − θ_j), the largest such
 //!   bound of the four starts. An iteration that runs into an invariant subspace has a tiny β and with it a sharp bound.
 //!
-//! The best of both bounds over all steps is taken, so each may fail with an equal share of [`FAILURE`] only.
+//! The best of both bounds over all steps is taken, so each may fail with an equal share of half of [`FAILURE`] only; the
+//! other half is that of the test.
 
 use faer::Mat;
 use rand::{Rng, RngExt};
 
 use super::symmetric::symmetric_eigen;
-use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs, dense};
+use super::{EigenMethod, EigenProblem, GeneralizedEigenpairs, definiteness, dense};
 use crate::error::{Error, Result};
 use crate::laplacian::panel::{Panel, WIDTH, center, dots, scale_add, zeros};
 use crate::laplacian::{CgParams, Laplacian};
@@ -43,9 +46,13 @@ const INVARIANT: f64 = 1e-5;
 const NOISE: f64 = 1e-6;
 /// The iteration stops when further steps cannot lower the upper end by more than this part of it.
 const NEGLIGIBLE_GAIN: f64 = 1e-9;
+/// What the first μ that is tried may add to the upper end, compared with the best μ: this part of λ_1, or of what even that adds.
+const ADDED: (f64, f64) = (2e-11, 0.1);
 /// Accuracy of the solves inside the iteration, and what that may change in ξ with room to spare: μ need not be sharp.
 const SOLVE: CgParams = CgParams { tolerance: 1e-7, max_iterations: 500 };
 const SOLVE_SLACK: f64 = 1e-4;
+/// The first μ that is tried is tested this part lower, which covers the rounding of the test with room to spare.
+const TEST_SLACK: f64 = 1e-4;
 
 /// How certain the upper end of the model score's enclosure must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -67,7 +74,7 @@ pub struct Enclosure {
     pub upper: f64,
     /// How the upper end was obtained.
     pub method: EnclosureMethod,
-    /// Probability with which the upper end holds; 1 where nothing was left to chance.
+    /// Probability that the upper bound holds; 1 if nothing is random.
     pub probability: f64,
 }
 
@@ -136,7 +143,7 @@ fn check_small(problem: &EigenProblem<'_>, reported: f64, upper: f64, monitor: &
     }
 }
 
-/// Runs the Lanczos iteration until its bound is good enough or its steps are used up.
+/// The upper end, by a μ that costs little where that can be shown.
 fn upper_end(
     problem: &EigenProblem<'_>,
     pairs: &GeneralizedEigenpairs,
@@ -144,9 +151,25 @@ fn upper_end(
     monitor: &dyn Monitor,
 ) -> Result<f64> {
     let deflated = Deflated::new(problem, pairs);
-    let largest = pairs.values()[0];
-    let mut lanczos = Lanczos::start(&deflated, seed)?;
-    let nodes = problem.nodes();
+    let bound = deflated.largest_harmless_bound();
+    let tested = bound * (1.0 - TEST_SLACK);
+    if tested > deflated.least_value()
+        && definiteness::lies_below(&deflated, tested, 0.5 * FAILURE, seed, monitor)?
+    {
+        return Ok(deflated.add_back(bound));
+    }
+    upper_end_by_lanczos(&deflated, pairs.values()[0], seed, monitor)
+}
+
+/// Runs the Lanczos iteration until its bound is good enough or its steps are used up.
+fn upper_end_by_lanczos(
+    deflated: &Deflated<'_, '_>,
+    largest: f64,
+    seed: u64,
+    monitor: &dyn Monitor,
+) -> Result<f64> {
+    let mut lanczos = Lanczos::start(deflated, seed)?;
+    let nodes = deflated.problem.nodes();
     let mut upper = f64::INFINITY;
     for step in 1..=MOST_STEPS {
         check_cancelled(monitor)?;
@@ -168,10 +191,10 @@ fn upper_end(
     Ok(upper)
 }
 
-/// The probability with which one start may fail in one bound: each bound of each step has an equal share of [`FAILURE`],
-/// and fails only where all four starts do.
+/// The probability with which one start may fail in one bound: each bound of each step has an equal share of half of
+/// [`FAILURE`], and fails only where all four starts do.
 fn failure_of_one_start() -> f64 {
-    (FAILURE / (2 * MOST_STEPS) as f64).powf(1.0 / WIDTH as f64)
+    (0.5 * FAILURE / (2 * MOST_STEPS) as f64).powf(1.0 / WIDTH as f64)
 }
 
 /// ξ/(1 − ε); infinite while that needs ε ≥ 1.
@@ -182,7 +205,7 @@ fn before_the_fact(nodes: usize, steps: usize, ritz: f64) -> f64 {
 }
 
 /// L_Y⁺L_X on the L_Y-orthogonal complement of the Ritz vectors.
-struct Deflated<'p, 'g> {
+pub(super) struct Deflated<'p, 'g> {
     problem: &'p EigenProblem<'g>,
     /// Value, absolute residual and vector of every Ritz pair, largest value first.
     ritz: Vec<(f64, f64, &'p [f64])>,
@@ -191,7 +214,7 @@ struct Deflated<'p, 'g> {
 }
 
 impl<'p, 'g> Deflated<'p, 'g> {
-    fn new(problem: &'p EigenProblem<'g>, pairs: &'p GeneralizedEigenpairs) -> Self {
+    pub(super) fn new(problem: &'p EigenProblem<'g>, pairs: &'p GeneralizedEigenpairs) -> Self {
         let wanted = pairs
             .values
             .iter()
@@ -202,6 +225,36 @@ impl<'p, 'g> Deflated<'p, 'g> {
         let ritz: Vec<_> = wanted.chain(guards).collect();
         let products = ritz.iter().map(|(_, _, vector)| problem.output().apply(vector)).collect();
         Self { problem, ritz, products }
+    }
+
+    pub(super) fn problem(&self) -> &'p EigenProblem<'g> {
+        self.problem
+    }
+
+    /// L_Y v of every Ritz vector.
+    pub(super) fn products(&self) -> &[Vec<f64>] {
+        &self.products
+    }
+
+    /// The smallest Ritz value: the complement can hardly be below it.
+    fn least_value(&self) -> f64 {
+        self.ritz.iter().map(|&(value, ..)| value).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The largest bound of the complement that adds next to nothing to the upper end ([`ADDED`]), by bisection: the upper end
+    /// grows with the bound.
+    fn largest_harmless_bound(&self) -> f64 {
+        /// More halvings than numbers have digits.
+        const HALVINGS: usize = 60;
+        let (least, largest) = (self.least_value(), self.ritz[0].0);
+        let best = self.add_back(least);
+        let goal = best + (ADDED.0 * largest).max(ADDED.1 * (best - largest));
+        let (mut harmless, mut harmful) = (least, 2.0 * largest);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (harmless + harmful);
+            if self.add_back(middle) <= goal { harmless = middle } else { harmful = middle }
+        }
+        harmless
     }
 
     /// The bound of λ_1 from a bound of the complement: the largest eigenvalue of [[θ, ρ], [ρ, μ]], last to first.
@@ -260,7 +313,7 @@ fn random_flows(output: &Laplacian<'_>, rng: &mut impl Rng) -> Panel {
 }
 
 /// Two independent standard normal numbers (Box and Muller 1958).
-fn gaussian_pair(rng: &mut impl Rng) -> [f64; 2] {
+pub(super) fn gaussian_pair(rng: &mut impl Rng) -> [f64; 2] {
     let radius = (-2.0 * (1.0 - rng.random::<f64>()).ln()).sqrt();
     let (sin, cos) = (std::f64::consts::TAU * rng.random::<f64>()).sin_cos();
     [radius * cos, radius * sin]

@@ -2,6 +2,7 @@
 
 mod certificate;
 mod davidson;
+mod definiteness;
 mod dense;
 mod enclosure;
 mod modes;

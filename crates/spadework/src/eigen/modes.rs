@@ -6,7 +6,7 @@
 
 use faer::Mat;
 
-use super::{EigenInfo, EigenParams, Pencil, solve_pencil};
+use super::{EigenInfo, EigenParams, GeneralizedEigenpairs, Pencil, solve_pencil};
 use crate::error::{Error, Result};
 use crate::graph::ConnectedGraph;
 use crate::laplacian::panel::{Panel, center};
@@ -20,9 +20,8 @@ use crate::scaling::scaled;
 #[derive(Debug, Clone)]
 pub struct LaplacianModes {
     values: Vec<f64>,
-    vectors: Vec<Vec<f64>>,
-    residuals: Vec<f64>,
-    info: EigenInfo,
+    /// The pairs of 1/σ.
+    inverse: GeneralizedEigenpairs,
 }
 
 impl LaplacianModes {
@@ -33,17 +32,17 @@ impl LaplacianModes {
 
     /// u_i/√σ_i, each of length n.
     pub fn vectors(&self) -> &[Vec<f64>] {
-        &self.vectors
+        self.inverse.vectors()
     }
 
     /// Relative residuals of 1/σ_i, which bound the relative errors of the eigenvalues.
     pub fn residuals(&self) -> &[f64] {
-        &self.residuals
+        self.inverse.residuals()
     }
 
     /// How they were found.
     pub fn info(&self) -> EigenInfo {
-        self.info
+        self.inverse.info()
     }
 }
 
@@ -77,17 +76,17 @@ pub fn lowest_modes(
     }
     let (laplacian, exponent) = Laplacian::near_one(graph.graph());
     let pencil = InversePencil(LaplacianSolver::new(laplacian, params.seed));
-    let mut pairs = solve_pencil(&pencil, params, monitor)?;
-    let values: Vec<f64> = pairs.values().iter().map(|value| scaled(value.recip(), -exponent)).collect();
+    let mut inverse = solve_pencil(&pencil, params, monitor)?;
+    let values: Vec<f64> = inverse.values().iter().map(|value| scaled(value.recip(), -exponent)).collect();
     // u/√σ, and the exponent is even.
-    for entry in pairs.vectors.iter_mut().flatten() {
+    for entry in inverse.vectors.iter_mut().flatten() {
         *entry = scaled(*entry, exponent / 2);
     }
     if !values.iter().all(|value| value.is_normal()) {
         let largest = graph.graph().largest_weight();
         return Err(Error::WeightRange { input: largest, output: largest });
     }
-    Ok(LaplacianModes { values, vectors: pairs.vectors, residuals: pairs.residuals, info: pairs.info })
+    Ok(LaplacianModes { values, inverse })
 }
 
 /// v = λ L v on vectors of mean zero.

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::bridges::shortest_bridges;
 use super::components::DisjointSets;
 use super::construct::{EdgeRule, gaussian, squared_scales};
@@ -36,12 +38,12 @@ pub struct Connection {
 }
 
 /// What one graph needed to be connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SideConnection {
-    /// Components with the neighbors asked for.
+    /// Components with the requested neighbors.
     pub components_found: usize,
-    /// Edges added under [`Connectivity::Bridge`].
+    /// Edges that the policy `bridge` added.
     pub bridges: usize,
 }
 

@@ -40,7 +40,7 @@ impl Projection {
         self.samples.dim()
     }
 
-    /// The share of the variance that they hold.
+    /// Share of the variance that they explain.
     pub fn explained(&self) -> f64 {
         self.explained
     }

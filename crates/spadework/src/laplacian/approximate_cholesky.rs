@@ -20,7 +20,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::Laplacian;
 use super::elimination::{Elimination, Ray};
-use super::panel::{Panel, WIDTH, largest_magnitudes};
+use super::panel::{Panel, WIDTH, largest_magnitudes, zeros};
 use crate::graph::Graph;
 use crate::kernels::arch;
 use crate::random::{Purpose, stream};
@@ -108,6 +108,32 @@ impl ApproximateCholesky {
             let row = [first[0], first[1], second[0], second[1]];
             z[p as usize] = std::array::from_fn(|lane| f64::from(row[lane]) * back[lane]);
         }
+    }
+
+    /// U D^{1/2} g, where `normal` gives the entries of g for four vectors at a time: rᵀM⁻¹r = gᵀg for each of them.
+    pub(crate) fn random_residual(&self, mut normal: impl FnMut() -> [f64; WIDTH]) -> Panel {
+        let mut residual = zeros(self.order.len());
+        for (place, bounds) in self.starts.windows(2).enumerate() {
+            let reciprocal = f64::from(self.reciprocals[place]) * self.typical;
+            // The last node is grounded.
+            if reciprocal <= 0.0 {
+                continue;
+            }
+            let root = reciprocal.sqrt().recip();
+            let flow = normal().map(|normal| root * normal);
+            let node = |place: usize| self.order[place] as usize;
+            let source = &mut residual[node(place)];
+            for lane in 0..WIDTH {
+                source[lane] += flow[lane];
+            }
+            for &(to, part) in &self.entries[bounds[0]..bounds[1]] {
+                let target = &mut residual[node(to as usize)];
+                for lane in 0..WIDTH {
+                    target[lane] -= f64::from(part) * flow[lane];
+                }
+            }
+        }
+        residual
     }
 
     /// M⁻¹ of some vectors of a panel, which are scaled by `units`, in the order of elimination.
@@ -220,6 +246,29 @@ mod tests {
         let back = laplacian.apply(&x);
         // Solves are in single precision.
         assert!(back.iter().zip(&r).all(|(got, want)| (got - want[1]).abs() < 1e-5), "{back:?}");
+    }
+
+    /// rᵀM⁻¹r of a residual is the squared length of the direction it was made from.
+    #[test]
+    fn random_residuals_have_the_length_of_their_direction() {
+        let grid = generators::grid(20, 30);
+        let factor = ApproximateCholesky::new(&Laplacian::of(&grid), 1);
+        let (mut drawn, mut squares) = (0, [0.0; WIDTH]);
+        let r = factor.random_residual(|| {
+            drawn += 1;
+            let g: [f64; WIDTH] = std::array::from_fn(|lane| (f64::from(drawn) * (lane + 1) as f64).sin());
+            for lane in 0..WIDTH {
+                squares[lane] += g[lane] * g[lane];
+            }
+            g
+        });
+        assert_eq!(drawn, 600 - 1);
+        let mut z = zeros(600);
+        factor.solve_panel(&r, &mut z);
+        for lane in 0..WIDTH {
+            let energy: f64 = r.iter().zip(&z).map(|(r, z)| r[lane] * z[lane]).sum();
+            assert!((energy / squares[lane] - 1.0).abs() < 1e-4, "{energy} and {}", squares[lane]);
+        }
     }
 
     #[test]

@@ -83,6 +83,11 @@ impl<'g> LaplacianSolver<'g> {
         center(z);
     }
 
+    /// M^{1/2} of directions, given a standard normal number for each of their entries: uniform in the geometry of M.
+    pub(crate) fn random_residual(&self, normal: impl FnMut() -> [f64; WIDTH]) -> Panel {
+        self.preconditioner.random_residual(normal)
+    }
+
     /// Solves L X = B.
     pub(crate) fn solve_panel(&self, b: &Panel, params: &CgParams) -> (Panel, CgInfo) {
         let rows = b.len();

@@ -27,6 +27,8 @@
 //!
 //! Read: [`resistances`], [`edge_resistances`], `projected_norms`, `exact_norms`.
 
+use serde::{Deserialize, Serialize};
+
 use rand::Rng;
 use rayon::prelude::*;
 
@@ -111,14 +113,14 @@ impl SketchParams {
 }
 
 /// How numbers were obtained that stand for a quadratic form of every pair.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SketchInfo {
-    /// Rows of the projection; `None` where every number was computed by solves.
+    /// Rows of the random projection; absent if every number was computed by solves.
     pub rows: Option<usize>,
     /// Relative error of every number.
     pub error: f64,
-    /// Probability with which all of them keep it; 1 where nothing was left to chance.
+    /// Probability that all of them are within this error; 1 if nothing is random.
     pub probability: f64,
 }
 

@@ -5,6 +5,8 @@
 //! its square, as in `resistance.rs`, so that it is far below what the signs leave to chance, which the standard
 //! error shows.
 
+use serde::{Deserialize, Serialize};
+
 use rayon::prelude::*;
 
 use super::panel::WIDTH;
@@ -19,8 +21,8 @@ use crate::scaling::scaled;
 /// Accuracy of the solves; an error of κ·10⁻¹⁰ is left.
 const SOLVE: CgParams = CgParams { tolerance: 1e-5, max_iterations: 1000 };
 
-/// An estimate and what chance leaves open.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// An estimate with its standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Estimate {
     /// The mean over random vectors.

@@ -1,5 +1,7 @@
 //! The one distance that decides: every search settles its winners with it, so that all agree to the last bit.
 
+use std::ops::Add;
+
 use pulp::Simd;
 
 use crate::samples::{Norm, Number};
@@ -63,8 +65,8 @@ impl Element for f32 {
     fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[f32], b: &[f32]) -> f64 {
         let distance = f64::from(match norm {
             Norm::Euclidean => return Self::least_squared_distance(simd, a, b),
-            Norm::Manhattan => single_moduli(a, b, single_sum),
-            Norm::Chebyshev => single_moduli(a, b, single_larger),
+            Norm::Manhattan => single_moduli(a, b, sum),
+            Norm::Chebyshev => single_moduli(a, b, larger),
         });
         let error = (2 * (a.len() + 4)) as f64 / f64::from(1_u32 << 24);
         let least = (distance * (1.0 - error)).max(0.0);
@@ -181,17 +183,17 @@ fn integer_largest_modulus(a: &[u8], b: &[u8]) -> u8 {
 /// summation and with it the last bits.
 pub(crate) const LANES: usize = 8;
 
-/// ‖a − b‖² in double precision.
+/// ‖a − b‖² in double precision, of rows that may be kept in different precisions.
 ///
 /// Differences, squares and sums are rounded one by one in a fixed order (no fused multiply-add), so the value does not
 /// depend on the machine.
 #[inline(always)]
-pub(crate) fn squared_distance<T: Element>(a: &[T], b: &[T]) -> f64 {
+pub(crate) fn squared_distance<A: Element, B: Element>(a: &[A], b: &[B]) -> f64 {
     debug_assert_eq!(a.len(), b.len());
     let mut lanes = [0.0_f64; LANES];
     let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
     for (a, b) in a_chunks.iter().zip(b_chunks) {
-        add_squares(&mut lanes, a.map(T::to_f64), b.map(T::to_f64));
+        add_squares(&mut lanes, a.map(A::to_f64), b.map(B::to_f64));
     }
     // A square of zero changes no sum, and whole chunks are what vectorises.
     add_squares(&mut lanes, padded(a_rest), padded(b_rest));
@@ -240,13 +242,13 @@ fn add_moduli(lanes: &mut [f64; LANES], a: [f64; LANES], b: [f64; LANES], fold: 
 }
 
 #[inline(always)]
-fn sum(a: f64, b: f64) -> f64 {
+fn sum<T: Add<Output = T>>(a: T, b: T) -> T {
     a + b
 }
 
 /// As a comparison, which is one instruction; there is no NaN to take care of.
 #[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
+fn larger<T: PartialOrd>(a: T, b: T) -> T {
     if b > a { b } else { a }
 }
 
@@ -319,16 +321,6 @@ fn single_moduli(a: &[f32], b: &[f32], fold: impl Fn(f32, f32) -> f32 + Copy) ->
         width /= 2;
     }
     lanes[0]
-}
-
-#[inline(always)]
-fn single_sum(a: f32, b: f32) -> f32 {
-    a + b
-}
-
-#[inline(always)]
-fn single_larger(a: f32, b: f32) -> f32 {
-    if b > a { b } else { a }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::{Element, squared_by};
+use super::{Element, squared_by, squared_distance};
 use crate::kernels::arch;
 use crate::samples::{Norm, Samples, Values};
 
@@ -169,8 +169,46 @@ pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f6
 
 /// [`squared_by`] in the widest registers that there are: long rows take long, and callers that are not compiled for an instruction
 /// set would take several times as long.
-pub(crate) fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
+fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
     arch().dispatch(SquaredBy { norm, a, b })
+}
+
+/// The squared Euclidean distances of one row from some others, in the widest registers that there are.
+pub(crate) fn squared_distances_from<R: RowSource>(rows: R, p: usize, others: &[usize]) -> Vec<f64> {
+    arch().dispatch(SquaredFrom { rows, p, others })
+}
+
+struct SquaredFrom<'a, R> {
+    rows: R,
+    p: usize,
+    others: &'a [usize],
+}
+
+impl<R: RowSource> WithSimd for SquaredFrom<'_, R> {
+    type Output = Vec<f64>;
+
+    /// Loops, which are compiled for the instruction set.
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Vec<f64> {
+        let Self { rows, p, others } = self;
+        let row = rows.row(p);
+        let mut distances = Vec::with_capacity(others.len());
+        if !R::Item::HAS_PARTS {
+            for &q in others {
+                distances.push(squared_distance(&row, &rows.row(q)));
+            }
+            return distances;
+        }
+        // Bytes become numbers once, not for every other row; single precision holds them.
+        let mut singles = vec![0.0_f32; row.len()];
+        for (single, number) in singles.iter_mut().zip(row.iter()) {
+            *single = number.to_f64() as f32;
+        }
+        for &q in others {
+            distances.push(squared_distance(&singles, &rows.row(q)));
+        }
+        distances
+    }
 }
 
 struct SquaredBy<'a, T> {

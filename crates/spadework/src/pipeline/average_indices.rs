@@ -1,6 +1,8 @@
 //! Numbers about a scored model as a whole, in addition to the model score: what most directions, most edges and most
 //! neighborhoods say, where λ_1 is about the worst direction alone.
 
+use serde::{Deserialize, Serialize};
+
 use super::report::SpadeReport;
 use crate::error::Result;
 use crate::graph::geodesic_distances;
@@ -20,7 +22,7 @@ pub const INDEX_ROWS: usize = 256;
 const PANELS: usize = 16;
 
 /// Averages over a scored model.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AverageIndices {
     /// The mean of all n − 1 eigenvalues of L_Y⁺L_X, tr(L_Y⁺L_X)/(n − 1): by how much the model pulls neighbors apart on average
@@ -30,9 +32,11 @@ pub struct AverageIndices {
     pub edges: usize,
     /// Distortion γ of these edges by hops: hops at the output, since there is one at the input.
     pub geodesic: Spread,
-    /// Distortion γ of these edges by effective resistance; `None` where the input graph was given in several pieces.
+    /// Distortion γ of these edges by effective resistance; absent if a disconnected input graph was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resistance: Option<Spread>,
-    /// Trustworthiness and continuity; `None` where a side was given as a graph, or k is half the number of samples or more.
+    /// Trustworthiness and continuity; absent if a side was given as a graph, or if k is half the number of samples or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub neighborhoods: Option<Neighborhoods>,
 }
 

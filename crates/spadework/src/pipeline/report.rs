@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::params::SpadeParams;
 use super::sparsify::SparsifierInfo;
 use crate::eigen::{Enclosure, GeneralizedEigenpairs};
@@ -124,19 +126,29 @@ pub struct Diagnostics {
 }
 
 /// How one graph was made, beyond what [`SpadeParams`] asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Construction {
     /// Whether the caller gave the graph; then nothing else was done to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub given: bool,
     /// Principal components the samples were projected to.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<usize>,
-    /// The share of the variance that they hold.
+    /// Share of the variance that they explain.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub explained: Option<f64>,
-    /// Gaussian weights that were raised to [`Weights::LEAST`](crate::graph::Weights::LEAST).
+    /// Gaussian weights that were raised to the smallest allowed weight.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub weights_raised: usize,
     /// What a sparsified graph was made of, and how well it stands for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sparsifier: Option<SparsifierInfo>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Bytes that graphs, eigenpairs and scores of so many samples take, about: what 70,000 and 200,000 samples with k = 10 and two

@@ -17,6 +17,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use serde::{Deserialize, Serialize};
+
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
 
@@ -43,11 +45,13 @@ const ROUGHLY: CgParams = CgParams { tolerance: 1e-3, max_iterations: 200 };
 const TOLERANCE: f64 = 1e-4;
 
 /// How a sparsifier compares with its graph.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SparsifierInfo {
     /// Edges of the whole graph.
     pub edges_before: usize,
+    /// κ(L_G, L_S) = λ_max/λ_min; accurate to 0.02 %.
+    pub kappa: f64,
     /// λ_max of L_G v = λ L_S v.
     pub largest: f64,
     /// λ_min of it, on vectors of mean zero; at least 1 up to rounding.
@@ -57,12 +61,7 @@ pub struct SparsifierInfo {
 impl SparsifierInfo {
     /// A comparison that was made earlier: edges of the whole graph, λ_max and λ_min.
     pub fn new(edges_before: usize, largest: f64, least: f64) -> Self {
-        Self { edges_before, largest, least }
-    }
-
-    /// κ(L_G, L_S) = λ_max/λ_min; accurate to 0.02 %.
-    pub fn condition(&self) -> f64 {
-        self.largest / self.least
+        Self { edges_before, kappa: largest / least, largest, least }
     }
 }
 
@@ -85,7 +84,7 @@ impl SparsifierInfo {
 /// use spadework::pipeline::sparsify;
 /// let complete = ConnectedGraph::new(generators::complete(40)).unwrap();
 /// let (sparse, info) = sparsify(&complete, Sparsity::Condition(30.0), 0, &Silent)?;
-/// assert!(info.condition() <= 30.0 && sparse.graph().edge_count() < 780);
+/// assert!(info.kappa <= 30.0 && sparse.graph().edge_count() < 780);
 /// # Ok::<(), spadework::Error>(())
 /// ```
 pub fn sparsify(
@@ -185,12 +184,12 @@ impl<'g> Sparsifier<'g> {
     fn info(&self, seed: u64, monitor: &dyn Monitor) -> Result<SparsifierInfo> {
         let edges_before = self.edges.len();
         if self.count == edges_before {
-            return Ok(SparsifierInfo { edges_before, largest: 1.0, least: 1.0 });
+            return Ok(SparsifierInfo::new(edges_before, 1.0, 1.0));
         }
         let largest = self.pencil(seed).largest(monitor)?;
         // λ_min is the reciprocal of λ_max with the roles exchanged.
         let reverse = SparsifierPencil { graphs: pair(&self.subgraph(), self.graph.clone()), seed };
-        Ok(SparsifierInfo { edges_before, largest, least: reverse.largest(monitor)?.recip() })
+        Ok(SparsifierInfo::new(edges_before, largest, reverse.largest(monitor)?.recip()))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Edge scores (the paper's Definition 6).
 
+use serde::{Deserialize, Serialize};
+
 use super::{SpectralEmbedding, largest};
 use crate::graph::Graph;
 
@@ -12,7 +14,7 @@ pub struct EdgeScores {
 }
 
 /// One edge and its score.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EdgeScore {
     /// Lower end.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::{EdgeScores, LabelScore};
 use crate::error::{Error, Result};
 
 /// Mean score of the input edges that join two labels; or, where both are the same, of those within it.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LabelPairScore {
     /// The lower label.
@@ -47,7 +49,7 @@ pub fn label_pair_scores(edges: &EdgeScores, labels: &[i64]) -> Result<Vec<Label
 }
 
 /// How unevenly fragility is spread over the labels.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Disparity {
     /// The label of largest score; ties to the lower.

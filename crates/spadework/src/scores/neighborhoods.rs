@@ -12,6 +12,8 @@
 //! Both are 1 where all neighbors stay; compared with [`edge_overlap`](super::edge_overlap) they say how far away those that leave go. The
 //! sums over i are taken over some samples, drawn at random, with n in front replaced by their number; ranks among all samples are exact.
 
+use serde::{Deserialize, Serialize};
+
 use rayon::prelude::*;
 
 use crate::error::Result;
@@ -21,12 +23,12 @@ use crate::random::{Purpose, drawn, stream};
 use crate::samples::{PairedSamples, Samples};
 
 /// How far neighborhoods survive, from 0 to 1 each.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Neighborhoods {
-    /// How near the neighbors at the output have been at the input.
+    /// How near the output neighbors are at the input.
     pub trustworthiness: f64,
-    /// How near the neighbors at the input are at the output.
+    /// How near the input neighbors are at the output.
     pub continuity: f64,
     /// Samples whose neighbors were ranked.
     pub rows: usize,

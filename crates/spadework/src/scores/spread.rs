@@ -1,9 +1,11 @@
 //! How numbers are spread, in a handful of numbers.
 
+use serde::{Deserialize, Serialize};
+
 /// Mean and quantiles of numbers.
 ///
 /// A quantile between two numbers is interpolated linearly, as NumPy does by default (type 7 of Hyndman and Fan 1996).
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Spread {
     /// The mean.

@@ -93,7 +93,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let needs = || Failure::Needs { files: "nets/nets.csv (or --nets FILE)".to_owned() };
     let list = run.options().nets.clone().or_else(|| run.data_file("nets/nets.csv")).ok_or_else(needs)?;
     let lines = read(&list)?;
-    let (steps, restarts) = run.size((40, 2), (10, 1));
+    let (steps, restarts) = run.size((100, 1), (5, 1));
     let attacked = run.options().attack_images.unwrap_or(run.size(1000, 60));
     let mut findings = Findings::new(json!({
         "nets": lines.len(), "attack_steps": steps, "restarts": restarts, "attacked": attacked, "neighbors": 10,
@@ -135,8 +135,9 @@ fn run(run: &Run) -> Result<Findings, Failure> {
     let chart: Vec<(String, f64)> = chart.collect();
     findings.charts.push(bars("samples", "Mean area under the curve: samples that attacks break", &chart));
     findings.note(format!(
-        "Robust accuracy is that of the first {attacked} test images under our own PGD of {steps} steps with {restarts} starts, \
-         except in the column of the file; probes are of the same images. A partial correlation is given clean accuracy; the \
+        "Robust accuracy is the share of the first {attacked} test images that survives both the series of `attack --attack auto` \
+         (APGD of {steps} steps by cross-entropy, by DLR and toward nine targets, then Square) and the search by probes, except in the \
+         column of the file; probes are of the same images. A partial correlation is given clean accuracy; the \
          interval draws networks with replacement; the range leaves out one source at a time, where three networks remain. \
          Runs are rows that go through a network, on average over networks, all test images for what needs graphs."
     ));

@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spadework::pipeline::{INDEX_EDGES, INDEX_ROWS};
-use spadework_nn::{Frozen, Network};
+use spadework_nn::Frozen;
 
 use super::NetLine;
-use super::probes::{OfSize, Plan};
+use super::probes::{self, OfSize, Plan, Squared};
 use super::samples::{self, FromSamples};
 use crate::data::{CLASSES, Images};
 use crate::failure::Failure;
@@ -64,6 +64,16 @@ struct Outcomes {
     broken: Vec<bool>,
 }
 
+impl Outcomes {
+    /// Also counts what a search broke, whose smallest margins are these: both are upper bounds of robust accuracy.
+    fn and(mut self, lowest: &[f64]) -> Self {
+        for ((broken, &right), &lowest) in self.broken.iter_mut().zip(&self.right).zip(lowest) {
+            *broken |= right && lowest < 0.0;
+        }
+        self
+    }
+}
+
 impl Evidence {
     /// An index at the size of an attack, in the order of [`super::all_indices`].
     pub(super) fn index(&self, index: usize, size: usize) -> Known<Option<f64>> {
@@ -110,18 +120,17 @@ impl Measure<'_> {
     /// A network with its evidence; `None` where the time is over, a reason where the file cannot be used.
     pub(super) fn net(&self, list: &Path, line: &NetLine) -> Result<Option<Net>, String> {
         let path = list.parent().unwrap_or(Path::new("")).join(&line.file);
-        let network = Network::load(&path).map_err(|error| error.to_string())?;
+        let model = Frozen::load(&path, self.run.compute()).map_err(|error| error.to_string())?;
         let size = self.test.examples.size();
-        if network.input_size() != size {
-            return Err(format!("takes {} values, got {size}", network.input_size()));
+        if model.input_size() != size {
+            return Err(format!("takes {} values, got {size}", model.input_size()));
         }
-        if network.outputs() != CLASSES {
-            return Err(format!("tells {} classes apart, got images of {CLASSES}", network.outputs()));
+        if model.classes() != CLASSES {
+            return Err(format!("tells {} classes apart, got images of {CLASSES}", model.classes()));
         }
         // Folders above the list would lead out of the folder of the parts.
         let within = line.file.components().filter(|part| matches!(part, Component::Normal(_)));
         let name = within.collect::<PathBuf>().with_extension("").display().to_string();
-        let model = Frozen::new(&network, self.run.compute());
         let on = json!({ "contents": contents(&path), "images": self.attacked.described() });
         let evidence = self.evidence(&name, &on, &model);
         // A network that cannot be measured is no reason to lose the others.
@@ -142,13 +151,16 @@ impl Measure<'_> {
         let of_samples = self.run.part(&format!("validity/{name}/graphs"), &settings, || {
             samples::measure(self.run, model, self.test, self.attacked.len(), &probes)
         })?;
+        let attacks =
+            attacks.into_iter().zip(&probes).map(|(attack, probes)| attack.and(&probes.search.lowest));
+        let attacks = attacks.collect();
         Ok(of_samples.map(|of_samples| Evidence { of_samples, attacks, probes }))
     }
 
     /// `None` where the time is over, as in what follows.
     fn attacks(&self, name: &str, on: &Value, model: &Frozen) -> Result<Option<Vec<Outcomes>>, Failure> {
         let attack = |(size, plan): (&&str, &AttackPlan)| {
-            let settings = json!({ "on": on, "attack": plan, "seed": self.run.seed() });
+            let settings = json!({ "on": on, "attack": plan, "series": "auto", "seed": self.run.seed() });
             let part = format!("validity/{name}/attack {}", size.replace('/', "-"));
             self.run.part(&part, &settings, || self.outcomes(model, plan))
         };
@@ -161,12 +173,18 @@ impl Measure<'_> {
             let part = format!("validity/{name}/{}", plan.name());
             self.run.part(&part, &settings, || plan.run(self.run, model, &self.attacked))
         };
-        let all_kinds = |[search, pixels, blocks]: [Plan; 3]| {
+        let square = |plan: &AttackPlan| {
+            let settings = json!({ "on": on, "epsilon": plan.epsilon, "copies": probes::described(self.run), "seed": self.run.seed() });
+            let part = format!("validity/{name}/square {}", plan.epsilon);
+            self.run.part(&part, &settings, || Squared::run(self.run, model, &self.attacked, plan.epsilon))
+        };
+        let all_kinds = |([search, pixels, blocks], plan): ([Plan; 3], &AttackPlan)| {
             let Some(search) = probe(&search)? else { return Ok(None) };
             let Some(pixels) = probe(&pixels)? else { return Ok(None) };
-            Ok(probe(&blocks)?.map(|blocks| OfSize { search, pixels, blocks }))
+            let Some(square) = square(plan)? else { return Ok(None) };
+            Ok(probe(&blocks)?.map(|blocks| OfSize { search, pixels, blocks, square }))
         };
-        self.plans().map(all_kinds).collect()
+        self.plans().zip(&self.attacks).map(all_kinds).collect()
     }
 
     /// The probes of every size.
@@ -175,7 +193,7 @@ impl Measure<'_> {
     }
 
     fn outcomes(&self, model: &Frozen, plan: &AttackPlan) -> Result<Outcomes, Failure> {
-        let report = plan.run(self.run, model, &self.attacked.examples)?;
+        let report = plan.run_auto(self.run, model, &self.attacked.examples)?;
         let right = report.outcomes.iter().map(spadework_nn::attack::Outcome::clean).collect();
         let broken = report.outcomes.iter().map(|outcome| outcome.broken.is_some()).collect();
         Ok(Outcomes { right, broken })
@@ -219,7 +237,12 @@ mod tests {
                 right: vec![true, false, true, true],
                 broken: vec![false, false, false, true],
             }],
-            probes: vec![OfSize { search: probing(70), pixels: probing(5), blocks: probing(7) }],
+            probes: vec![OfSize {
+                search: probing(70),
+                pixels: probing(5),
+                blocks: probing(7),
+                square: Squared { survived: 0.75, evaluations: 80 },
+            }],
         }
     }
 
@@ -232,6 +255,13 @@ mod tests {
         assert_eq!(scores.len(), super::super::all_scores().len());
         assert_eq!(scores[samples::MARGIN].value, [40.0, 42.0, 43.0]);
         assert_eq!(scores.last().unwrap().value, [300.0, 302.0, 303.0]);
+    }
+
+    /// The first survives the attack and not the search; the second is wrong as it is.
+    #[test]
+    fn the_truth_is_what_attack_and_search_leave() {
+        let both = evidence().attacks.remove(0).and(&[-0.1, -0.1, 0.1, 0.1]);
+        assert_eq!(both.broken, [true, false, false, true]);
     }
 
     #[test]
@@ -247,10 +277,10 @@ mod tests {
         let of_search = [Some(0.25), Some(0.5), Some(0.125)].map(|value| (value, 70));
         assert_eq!(known[0], (Some(1.0), 1000));
         assert_eq!(known[1..4], of_search);
-        assert_eq!(known[4..], [(None, 5), (None, 7)]);
+        assert_eq!(known[4..], [(None, 5), (None, 7), (Some(0.75), 80)]);
     }
 
-    /// A number that is none must come back as none, or the part would be made anew by every call.
+    /// A number that is none must come back as none, or every call would compute the part again.
     #[test]
     fn what_is_kept_can_be_read() {
         let mut of_samples = evidence().of_samples;

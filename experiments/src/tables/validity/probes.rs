@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use spadework::Samples;
 use spadework_nn::Frozen;
+use spadework_nn::attack::{AttackParams, Budget, Method, Norm, Square, attack};
 use spadework_probe::{ChannelOrder, Grid, Probe, ProbeKind, ProbeParams, ProbeSummary, probe_model};
 
 use crate::data::Images;
@@ -11,12 +12,13 @@ use crate::failure::Failure;
 use crate::run::Run;
 
 /// Indices of a network that probes give at every size of attacks; of all, more is more robust.
-pub(super) const INDICES: [&str; 5] = [
+pub(super) const INDICES: [&str; 6] = [
     "probes: robust accuracy, estimated",
     "probes: held",
     "probes: stability",
     "noise in pixels: margin / change",
     "noise in blocks: margin / change",
+    "Square at the queries of a search: survived",
 ];
 /// The one that is in the unit of what it is to predict.
 pub(super) const ESTIMATE: usize = 0;
@@ -45,12 +47,21 @@ pub(super) struct Probing {
     pub(super) evaluations: u64,
 }
 
-/// All probes of one size: a search and two kinds of noise.
+/// What the Square attack left with the queries that a search may take.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Squared {
+    pub(super) survived: f64,
+    /// Rows that went through the network.
+    pub(super) evaluations: u64,
+}
+
+/// All probes of one size: a search, two kinds of noise, and the attack that a search is compared with.
 #[derive(Debug, Clone)]
 pub(super) struct OfSize {
     pub(super) search: Probing,
     pub(super) pixels: Probing,
     pub(super) blocks: Probing,
+    pub(super) square: Squared,
 }
 
 impl Plan {
@@ -85,11 +96,32 @@ impl Plan {
             Ok(Samples::from_f32(rows.len(), model.classes(), outputs)?)
         };
         let probed = probe_model(&images.samples()?, outputs, &self.params, run.monitor())?;
-        let ProbeSummary { held, robust_accuracy, stability, margin_ratio, .. } =
+        let ProbeSummary { survived: held, robust_accuracy, stability, margin_ratio, .. } =
             probed.summary(Some(&images.labels()))?;
         let lowest = probed.samples.iter().map(|sample| sample.lowest).collect();
         let evaluations = probed.evaluations;
         Ok(Probing { held, robust_accuracy, stability, margin_ratio, lowest, evaluations })
+    }
+}
+
+impl Squared {
+    /// Runs the attack within this radius, with at most the copies of a search.
+    pub(super) fn run(run: &Run, model: &Frozen, images: &Images, epsilon: f32) -> Result<Self, Failure> {
+        let queries = copies(run, probe("1", KINDS[0]));
+        let square = Square { norm: Norm::Linf, queries };
+        let params = AttackParams {
+            seed: run.seed(),
+            batch: run.batch(),
+            ..AttackParams::only(Method::Square(square))
+        };
+        let budget = Budget::same(epsilon, images.len())?;
+        let report = attack(model, &images.examples, &budget, &params, run.monitor())?;
+        let asked = report.outcomes.iter().map(|outcome| match outcome.broken {
+            _ if !outcome.clean() => 1,
+            Some(broken) => broken.step + 2,
+            None => queries + 1,
+        });
+        Ok(Self { survived: report.robust_accuracy(), evaluations: asked.map(|asked| asked as u64).sum() })
     }
 }
 
@@ -125,12 +157,14 @@ impl OfSize {
             Some(self.search.stability),
             self.pixels.margin_ratio,
             self.blocks.margin_ratio,
+            Some(self.square.survived),
         ];
         values[at]
     }
 
     /// How often the network was run for an index, in the same order.
     pub(super) fn cost(&self, at: usize) -> u64 {
-        [&self.search, &self.search, &self.search, &self.pixels, &self.blocks][at].evaluations
+        let of_copies = [&self.search, &self.search, &self.search, &self.pixels, &self.blocks];
+        of_copies.get(at).map_or(self.square.evaluations, |probing| probing.evaluations)
     }
 }

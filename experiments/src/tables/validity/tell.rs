@@ -35,7 +35,8 @@ fn of_samples(which: Which, nets: &[Net]) -> Table {
 }
 
 fn of_sizes(which: Which, nets: &[Net]) -> Table {
-    let header = ["network", "size", "PGD", "file"].into_iter().chain(probes::INDICES).chain(["runs"]);
+    let header =
+        ["network", "size", "under attack", "file"].into_iter().chain(probes::INDICES).chain(["runs"]);
     let caption = format!(
         "{}: accuracy under attack, and what probes of the same size show; runs are those of the search.",
         which.title()

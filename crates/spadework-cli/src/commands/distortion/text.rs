@@ -5,7 +5,7 @@ use spadework_document::distortion::{CutLabelDocument, DistortionDocument, MeanD
 use crate::render::{number, number_short, printable, table};
 use crate::render_graphs::{distances_line, edges_line, is_plain};
 
-/// Labels named beside the thinnest boundary.
+/// Labels named next to the sparsest cut.
 const LABELS: usize = 5;
 
 pub(super) fn render(document: &DistortionDocument) -> String {
@@ -26,7 +26,7 @@ fn headline(document: &DistortionDocument) -> String {
         format!("graph         {graph}, {weights} weights\n")
     };
     format!(
-        "model score   {}   (no pair is farther apart by more than this, by resistance)\n\
+        "SPADE score   {}   (upper bound of the distortion of every pair, by resistance)\n\
          samples       {}\n\
          {}{made}{}",
         number(document.model_score),
@@ -66,7 +66,7 @@ fn contrasts(document: &DistortionDocument) -> String {
             number_short(edges.mean_resistance_distortion),
             match edges.resistances.rows {
                 Some(rows) => format!(
-                    "each resistance within {} %, with probability at least {}; {rows} random rows a side",
+                    "each resistance within {} %, with probability at least {}; {rows} random rows per side",
                     number_short(100.0 * edges.resistances.error),
                     edges.resistances.probability
                 ),
@@ -82,7 +82,7 @@ fn pairs(document: &DistortionDocument) -> String {
         let distortions = [pair.geodesic.distortion, pair.resistance.distortion].map(number);
         [vec![pair.p.to_string(), pair.q.to_string()], distortions.to_vec()].concat()
     });
-    format!("\ndistortion of pairs asked for\n{}", table(&["p", "q", "geodesic", "resistance"], rows))
+    format!("\ndistortion of the pairs of --pair\n{}", table(&["p", "q", "geodesic", "resistance"], rows))
 }
 
 /// How near the bounds are, and the distances between the graphs as a whole.
@@ -91,16 +91,16 @@ fn bounds(document: &DistortionDocument) -> String {
     let which =
         if riemannian.all { "all".to_owned() } else { format!("the {} largest", riemannian.eigenvalues) };
     format!(
-        "\nlargest distortion found   {}, samples {} and {}; {} % of its bound, the model score\n\
-         thinnest boundary          {} sample{}: {} across it at the input, {} at the output\n\
-         {:27}ratio {}, at least {} (1/model score)\n{}\
-         reverse score              {}   (how much nearer samples can come)\n\
+        "\nlargest distortion found   {}, samples {} and {} (upper bound: {})\n\
+         sparsest cut               {} sample{}: {} across it at the input, {} at the output\n\
+         {:27}ratio {}, at least {} (1/SPADE score)\n{}\
+         reverse score              {}   (upper bound of how much closer two samples get)\n\
          bi-Lipschitz constant      {}\n\
          Riemannian distance        {} ({which} eigenvalues)\n",
         number(largest.distortion),
         largest.p,
         largest.q,
-        number_short(100.0 * largest.tightness),
+        number_short(document.model_score),
         cut.samples,
         if cut.samples == 1 { "" } else { "s" },
         edges(cut.input),
@@ -115,7 +115,7 @@ fn bounds(document: &DistortionDocument) -> String {
     )
 }
 
-/// A number of edges, or their weight where it is no whole number.
+/// A number of edges, or their weight where it is not a whole number.
 fn edges(boundary: f64) -> String {
     match boundary {
         1.0 => "1 edge".to_owned(),

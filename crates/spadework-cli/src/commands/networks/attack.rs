@@ -3,9 +3,11 @@
 use std::fmt::Display;
 use std::time::Instant;
 
-use spadework_document::attack::{AttackDocument, SCHEMA};
+use spadework_document::attack::{AttackDocument, AttackStage, SCHEMA};
 use spadework_io::output::{CsvTable, OutputDir, write_bytes};
-use spadework_nn::attack::{AttackParams, AttackReport, Budget, Climb, Outcome, attack};
+use spadework_nn::attack::{
+    Aim, Apgd, AttackParams, AttackReport, Budget, Climb, Method, Norm, Objective, Outcome, Square, attack,
+};
 
 use super::{Judged, one_each};
 use crate::args_networks::{AttackArgs, AttackKind};
@@ -45,21 +47,107 @@ pub(crate) fn run(args: &AttackArgs) -> Result<(), Failure> {
 }
 
 fn params(args: &AttackArgs) -> Result<AttackParams, Failure> {
-    let plain = match args.attack {
-        AttackKind::Pgd => Climb { random_start: !args.no_random_start, ..Climb::default() },
-        AttackKind::Fgsm if args.steps.is_some_and(|steps| steps != 1) || args.restarts != 1 => {
-            return Err(Failure::usage("--attack fgsm is one step from one start; --attack pgd takes more"));
-        }
-        AttackKind::Fgsm => Climb::fgsm(),
+    refuse_options_of_others(args)?;
+    let norm = args.norm.into();
+    let objective = args.loss.map_or(Objective::CrossEntropy, Into::into);
+    let targets = args.targets.unwrap_or(Aim::TARGETS);
+    let steps = args.steps.unwrap_or(Apgd::default().steps);
+    let apgd = |aim| Apgd { norm, aim, steps, restarts: args.restarts };
+    let square = Square { norm, queries: args.queries.unwrap_or(Square::default().queries) };
+    let params = match args.attack {
+        AttackKind::Pgd | AttackKind::Fgsm => AttackParams::pgd(climb(args, objective), args.restarts),
+        AttackKind::Apgd => AttackParams::only(Method::Apgd(apgd(Aim::Away(objective)))),
+        AttackKind::ApgdT => AttackParams::only(Method::Apgd(apgd(Aim::Toward { targets }))),
+        AttackKind::Square => AttackParams::only(Method::Square(square)),
+        AttackKind::Auto => AttackParams::auto(&apgd(Aim::Toward { targets }), &square),
     };
-    let climb = Climb {
+    Ok(AttackParams { seed: args.seed, batch: args.batch_size, ..params })
+}
+
+/// An option that would change nothing is a mistake.
+fn refuse_options_of_others(args: &AttackArgs) -> Result<(), Failure> {
+    use AttackKind::{Apgd, ApgdT, Auto, Fgsm, Pgd, Square};
+    if args.attack == Fgsm && (args.steps.is_some_and(|steps| steps != 1) || args.restarts != 1) {
+        return Err(Failure::usage("--attack fgsm is one step from one start; --attack pgd takes more"));
+    }
+    let given: [(&str, bool, &[AttackKind]); 7] = [
+        ("--loss", args.loss.is_some(), &[Pgd, Fgsm, Apgd]),
+        ("--steps", args.steps.is_some(), &[Pgd, Fgsm, Apgd, ApgdT, Auto]),
+        ("--restarts", args.restarts != 1, &[Pgd, Fgsm, Apgd, ApgdT, Auto]),
+        ("--step-size", args.step_size.is_some(), &[Pgd, Fgsm]),
+        ("--no-random-start", args.no_random_start, &[Pgd, Fgsm]),
+        ("--targets", args.targets.is_some(), &[ApgdT, Auto]),
+        ("--queries", args.queries.is_some(), &[Square, Auto]),
+    ];
+    match given.iter().find(|(_, given, takers)| *given && !takers.contains(&args.attack)) {
+        None => Ok(()),
+        Some((option, _, takers)) => {
+            let takers: Vec<&str> = takers.iter().map(|kind| kind.name()).collect();
+            Err(Failure::usage(format!(
+                "--attack {} ignores {option}; it is for {}",
+                args.attack.name(),
+                takers.join(", ")
+            )))
+        }
+    }
+}
+
+fn climb(args: &AttackArgs, objective: Objective) -> Climb {
+    let plain = match args.attack {
+        AttackKind::Fgsm => Climb::fgsm(),
+        _ => Climb { random_start: !args.no_random_start, ..Climb::default() },
+    };
+    Climb {
         norm: args.norm.into(),
-        objective: args.loss.into(),
+        objective,
         steps: args.steps.unwrap_or(plain.steps),
         step_size: args.step_size,
         ..plain
-    };
-    Ok(AttackParams { climb, restarts: args.restarts, seed: args.seed, batch: args.batch_size })
+    }
+}
+
+/// What the attacks of a series have in common, for the document.
+#[derive(Debug, Default)]
+struct Series {
+    losses: Vec<&'static str>,
+    steps: usize,
+    restarts: usize,
+    random_start: bool,
+    targets: usize,
+    queries: usize,
+}
+
+impl Series {
+    fn of(methods: &[Method]) -> Self {
+        let mut series = Self { restarts: 1, random_start: true, ..Self::default() };
+        for method in methods {
+            let loss = match method {
+                Method::Pgd(pgd) => {
+                    (series.steps, series.restarts) = (pgd.climb.steps, pgd.restarts);
+                    series.random_start = pgd.climb.random_start;
+                    pgd.climb.objective.name()
+                }
+                Method::Apgd(apgd) => {
+                    (series.steps, series.restarts) = (apgd.steps, apgd.restarts);
+                    match apgd.aim {
+                        Aim::Away(objective) => objective.name(),
+                        Aim::Toward { targets } => {
+                            series.targets = targets;
+                            Objective::Dlr.name()
+                        }
+                    }
+                }
+                Method::Square(square) => {
+                    series.queries = square.queries;
+                    Objective::Margin.name()
+                }
+            };
+            if !series.losses.contains(&loss) {
+                series.losses.push(loss);
+            }
+        }
+        series
+    }
 }
 
 fn document<'a>(
@@ -69,9 +157,13 @@ fn document<'a>(
     report: &AttackReport,
     seconds: f64,
 ) -> AttackDocument<'a> {
-    let climb = &params.climb;
+    let series = Series::of(&params.methods);
     let extremes =
         budget.epsilons().iter().fold([f32::MAX, f32::MIN], |[low, high], &e| [low.min(e), high.max(e)]);
+    let stage = |method: &Method| AttackStage {
+        attack: method.name(),
+        broken: report.broken().filter(|broken| broken.attack == method.name()).count(),
+    };
     AttackDocument {
         schema: SCHEMA,
         model: args.judged.model.display().to_string(),
@@ -79,22 +171,25 @@ fn document<'a>(
         samples: report.outcomes.len(),
         clean_accuracy: report.clean_accuracy(),
         robust_accuracy: report.robust_accuracy(),
-        broken: report.outcomes.iter().filter(|outcome| outcome.broken.is_some()).count(),
-        attack: if args.attack == AttackKind::Fgsm { "fgsm" } else { "pgd" },
-        norm: climb.norm.name(),
-        loss: climb.objective.name(),
+        broken: report.broken().count(),
+        attack: args.attack.name(),
+        stages: params.methods.iter().map(stage).collect(),
+        norm: Norm::from(args.norm).name(),
+        loss: series.losses.join(", "),
         epsilon: extremes,
-        steps: climb.steps,
-        step_size: climb.step_size,
-        restarts: params.restarts,
-        random_start: climb.random_start,
+        steps: series.steps,
+        step_size: args.step_size,
+        restarts: series.restarts,
+        random_start: series.random_start,
+        targets: series.targets,
+        queries: series.queries,
         seed: params.seed,
         seconds,
         version: env!("CARGO_PKG_VERSION"),
     }
 }
 
-/// index, label, clean_class, epsilon, robust, margin, and where and as what it was broken.
+/// index, label, clean_class, epsilon, robust, margin, and by which attack, where and as what it was broken.
 fn table(report: &AttackReport, budget: &Budget) -> String {
     let mut table = CsvTable::new([
         "index",
@@ -103,14 +198,16 @@ fn table(report: &AttackReport, budget: &Budget) -> String {
         "epsilon",
         "robust",
         "margin",
+        "broken_by",
         "broken_restart",
         "broken_step",
         "broken_class",
     ]);
     for (index, (outcome, epsilon)) in report.outcomes.iter().zip(budget.epsilons()).enumerate() {
         let Outcome { label, clean_class, broken, margin } = outcome;
-        let [restart, step, class] = broken.map_or_else(Default::default, |broken| {
-            [broken.restart.to_string(), broken.step.to_string(), broken.class.to_string()]
+        let [attack, restart, step, class] = broken.map_or_else(Default::default, |broken| {
+            let [restart, step, class] = [broken.restart, broken.step, broken.class].map(|n| n.to_string());
+            [broken.attack.to_owned(), restart, step, class]
         });
         let robust = outcome.robust();
         table.row([
@@ -120,6 +217,7 @@ fn table(report: &AttackReport, budget: &Budget) -> String {
             epsilon,
             &robust,
             margin,
+            &attack,
             &restart,
             &step,
             &class,
@@ -133,20 +231,33 @@ fn text(document: &AttackDocument<'_>, report: &AttackReport) -> String {
     let [low, high] = document.epsilon;
     let epsilon = if low == high { format!("{low}") } else { format!("{low} to {high}") };
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let mut effort = Vec::new();
+    if document.steps > 0 {
+        effort.extend([plural(document.steps, "step"), plural(document.restarts, "start")]);
+    }
+    if document.targets > 0 {
+        effort.push(plural(document.targets, "target"));
+    }
+    if document.queries > 0 {
+        effort.push(format!("{} queries", document.queries));
+    }
+    effort.push(document.loss.clone());
     let mut text = format!(
         "clean accuracy    {}\n\
-         robust accuracy   {}   ({}, {} epsilon {epsilon}, {}, {}, {})\n\
+         robust accuracy   {}   ({}, {} epsilon {epsilon}, {})\n\
          samples           {}, {} broken\n",
         percent(document.clean_accuracy),
         percent(document.robust_accuracy),
         document.attack,
         document.norm,
-        plural(document.steps, "step"),
-        plural(document.restarts, "start"),
-        document.loss,
+        effort.join(", "),
         document.samples,
         document.broken,
     );
+    if document.stages.len() > 1 {
+        let stages = document.stages.iter().map(|stage| format!("{} {}", stage.attack, stage.broken));
+        text.push_str(&format!("broken by         {}\n", stages.collect::<Vec<_>>().join(", ")));
+    }
     text.push_str(&by_class(report));
     text.push_str(&format!("\ntime  {:.2} s\n", document.seconds));
     text

@@ -92,7 +92,7 @@ fn sample_document(index: usize, label: usize, score: &CleverScore, batches: usi
         class: score.class,
         score: weakest.score,
         target: weakest.target,
-        lead: weakest.lead,
+        margin: weakest.margin,
         lipschitz: weakest.lipschitz,
         largest: weakest.largest,
         estimate: if fitted.is_some() { "weibull" } else { "maximum" },
@@ -105,12 +105,12 @@ fn sample_document(index: usize, label: usize, score: &CleverScore, batches: usi
 
 fn document<'a>(
     args: &'a CleverArgs,
-    params: &CleverParams,
+    params: &'a CleverParams,
     chosen: &'static str,
     gradients: usize,
     scores: Vec<CleverSampleDocument>,
     seconds: f64,
-) -> CleverDocument<'a> {
+) -> CleverDocument<'a, CleverParams> {
     let mean = |scores: Vec<f64>| {
         let count = scores.len() as f64;
         (!scores.is_empty()).then(|| scores.into_iter().sum::<f64>() / count)
@@ -121,19 +121,12 @@ fn document<'a>(
         model: args.judged.model.display().to_string(),
         inputs: &args.judged.inputs,
         chosen,
-        norm: params.norm.name(),
-        radius: params.radius,
-        batches: params.batches,
-        samples: params.samples,
-        pool: params.pool,
-        target: params.target,
-        seed: params.seed,
+        params,
         mean: mean(scores.iter().map(|sample| sample.score).collect()).unwrap_or(f64::NAN),
         minimum: scores.iter().map(|sample| sample.score).fold(f64::INFINITY, f64::min),
         mean_of_correct: mean(correct.collect()),
         gradients,
         seconds,
-        seconds_per_sample: seconds / scores.len() as f64,
         scores,
         version: env!("CARGO_PKG_VERSION"),
     }
@@ -146,7 +139,7 @@ fn table(scores: &[CleverSampleDocument]) -> String {
         "class",
         "score",
         "target",
-        "lead",
+        "margin",
         "lipschitz",
         "largest",
         "estimate",
@@ -162,7 +155,7 @@ fn table(scores: &[CleverSampleDocument]) -> String {
             &sample.class,
             &sample.score,
             &sample.target,
-            &sample.lead,
+            &sample.margin,
             &sample.lipschitz,
             &sample.largest,
             &sample.estimate,
@@ -175,7 +168,7 @@ fn table(scores: &[CleverSampleDocument]) -> String {
     table.into_text()
 }
 
-fn text(document: &CleverDocument<'_>) -> String {
+fn text(document: &CleverDocument<'_, CleverParams>) -> String {
     let samples = document.scores.len();
     let fitted = document.scores.iter().filter(|sample| sample.estimate == "weibull").count();
     let mut text = format!(
@@ -184,8 +177,8 @@ fn text(document: &CleverDocument<'_>) -> String {
          fits                {fitted} Weibull, {} by the largest gradient seen\n\n",
         number(document.mean),
         document.chosen,
-        document.norm,
-        document.radius,
+        document.params.norm.name(),
+        document.params.radius,
         number(document.minimum),
         samples - fitted,
     );
@@ -206,8 +199,10 @@ fn text(document: &CleverDocument<'_>) -> String {
         rows,
     ));
     text.push_str(&format!(
-        "\ntime  {:.2} s, {:.2} s a sample, {} gradients\n",
-        document.seconds, document.seconds_per_sample, document.gradients
+        "\ntime  {:.2} s, {:.2} s per sample, {} gradients\n",
+        document.seconds,
+        document.seconds / samples as f64,
+        document.gradients
     ));
     text
 }

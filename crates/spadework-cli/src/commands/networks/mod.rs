@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use spadework_io::{Dataset, load, load_labels};
 use spadework_nn::attack::{Norm, Objective};
-use spadework_nn::{Compute, Error, Examples, Frozen, Network, to_floats};
+use spadework_nn::{Compute, Error, Examples, Frozen, to_floats};
 
 use crate::args_networks::{JudgedArgs, LossName, MachineArgs, NormName};
 use crate::console::Console;
@@ -29,6 +29,7 @@ impl From<LossName> for Objective {
         match loss {
             LossName::CrossEntropy => Objective::CrossEntropy,
             LossName::Margin => Objective::Margin,
+            LossName::Dlr => Objective::Dlr,
         }
     }
 }
@@ -61,25 +62,27 @@ struct Judged {
 
 impl Judged {
     fn load(args: &JudgedArgs, limit: Option<NonZeroUsize>, compute: &Compute) -> Result<Self, Failure> {
-        let network = Network::load(&args.model)?;
+        let model = Frozen::load(&args.model, compute)?;
         let dataset = load(&args.inputs)?;
-        let examples = first(examples_of(&dataset, args.labels.as_deref(), LABELS_HINT, &network)?, limit);
-        Ok(Self { model: Frozen::new(&network, compute), examples })
+        let takes = (model.input_shape(), model.classes());
+        let examples = first(examples_of(&dataset, args.labels.as_deref(), LABELS_HINT, takes)?, limit);
+        Ok(Self { model, examples })
     }
 }
 
 /// What to do about samples without labels.
 const LABELS_HINT: &str = "give them with --labels";
 
-/// Examples for a network, with the labels that are given or else those of the data; the hint is for data without any.
+/// Examples for a network of this input shape and so many classes, with the labels that are given or else those of the data; the
+/// hint is for data without any.
 fn examples_of(
     dataset: &Dataset,
     argument: Option<&str>,
     hint: &'static str,
-    network: &Network,
+    (input_shape, classes): (&[usize], usize),
 ) -> Result<Examples, Failure> {
     let labels = argument.map(load_labels).transpose()?;
-    Examples::for_network(dataset, labels.as_ref(), network).map_err(|error| match error {
+    Examples::for_network(dataset, labels.as_ref(), input_shape, classes).map_err(|error| match error {
         // These two name the data already.
         error @ Error::NoLabels { .. } => Failure::from(error).with_hint(hint),
         error @ Error::Io(_) => Failure::from(error),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use spadework_app::working_folder;
-use spadework_document::train::{RUN_SCHEMA, RunDocument, SCHEMA, TrainDocument};
+use spadework_document::train::{RUN_SCHEMA, RunData, RunDocument, RunGuides, SCHEMA, TrainDocument};
 use spadework_io::output::write_bytes;
 use spadework_io::{Dataset, Labels, load, load_labels};
 use spadework_nn::attack::Climb;
@@ -40,10 +40,10 @@ fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failu
     let run = run_of(args)?;
     let mut params = params(args)?;
     if folder.join(CHECKPOINT_FILE).exists() {
-        let message = format!("{}: holds a run already", folder.display());
-        return Err(Failure::usage(message).with_hint("go on with it by --resume DIR, or give another --out"));
+        let message = format!("{}: already contains a run", folder.display());
+        return Err(Failure::usage(message).with_hint("continue it with --resume DIR, or pass another --out"));
     }
-    let data = load(&run.data)?;
+    let data = load(&run.examples.data)?;
     let network = network(&run, &data, args.seed)?;
     let inputs = Inputs::load(&run, &data, &network, compute)?;
     if args.method == MethodName::Spade && inputs.node_scores.is_none() && inputs.scorer.is_none() {
@@ -78,7 +78,7 @@ fn go_on(
     machine: &MachineArgs,
     compute: &Compute,
 ) -> Result<(), Failure> {
-    let data = load(&run.data)?;
+    let data = load(&run.examples.data)?;
     // The file that a run began with may be gone since.
     if !begins_with_a_file(run) {
         let expected = network(run, &data, checkpoint.params().seed)?;
@@ -122,7 +122,10 @@ fn train(
     })?;
     if ending == Ending::Stopped {
         save(&trainer)?;
-        console.note(&format!("stopped and saved; `spadework train --resume {}` goes on", folder.display()));
+        console.note(&format!(
+            "stopped and saved; continue with `spadework train --resume {}`",
+            folder.display()
+        ));
         return Err(Failure::usage("stopped"));
     }
     let network = trainer.network();
@@ -159,22 +162,30 @@ impl Inputs {
         network: &Network,
         compute: &Compute,
     ) -> Result<Self, Failure> {
-        let examples = first(examples_of(data, run.labels.as_deref(), LABELS_HINT, network)?, run.limit);
-        let test = match &run.test {
+        let takes = (network.input_shape(), network.outputs());
+        let examples =
+            first(examples_of(data, run.examples.labels.as_deref(), LABELS_HINT, takes)?, run.examples.limit);
+        let test = match &run.examples.test {
             Some(argument) => {
-                let (data, labels) = (load(argument)?, run.test_labels.as_deref());
-                Some(examples_of(&data, labels, "give them with --test-labels", network)?)
+                let (data, labels) = (load(argument)?, run.examples.test_labels.as_deref());
+                Some(examples_of(&data, labels, "give them with --test-labels", takes)?)
             }
             None => None,
         };
         let frozen = |path: &Option<PathBuf>| -> Result<Option<Frozen>, Failure> {
-            path.as_ref().map(|path| Ok(Frozen::new(&Network::load(path)?, compute))).transpose()
+            path.as_ref().map(|path| Ok(Frozen::load(path, compute)?)).transpose()
         };
-        let node_scores = match &run.node_scores {
+        let node_scores = match &run.guides.node_scores {
             Some(argument) => Some(one_each(argument, examples.len())?.into_iter().map(f64::from).collect()),
             None => None,
         };
-        Ok(Self { examples, test, scorer: frozen(&run.scorer)?, teacher: frozen(&run.teacher)?, node_scores })
+        Ok(Self {
+            examples,
+            test,
+            scorer: frozen(&run.guides.scorer)?,
+            teacher: frozen(&run.guides.teacher)?,
+            node_scores,
+        })
     }
 
     fn guides(&self) -> Guides<'_> {
@@ -203,15 +214,19 @@ fn run_of(args: &TrainArgs) -> Result<RunDocument, Failure> {
         command: command_line(),
         folder: working_folder(),
         model: model.clone(),
-        data,
-        labels: args.labels.clone(),
-        test,
-        test_labels: args.test_labels.clone(),
-        limit: args.limit,
+        examples: RunData {
+            data,
+            labels: args.labels.clone(),
+            test,
+            test_labels: args.test_labels.clone(),
+            limit: args.limit,
+        },
         normalize: args.normalize_by_data,
-        scorer: args.scorer.clone(),
-        teacher: args.teacher.clone(),
-        node_scores: args.node_scores.clone(),
+        guides: RunGuides {
+            scorer: args.scorer.clone(),
+            teacher: args.teacher.clone(),
+            node_scores: args.node_scores.clone(),
+        },
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }
@@ -233,14 +248,15 @@ fn network(run: &RunDocument, data: &Dataset, seed: u64) -> Result<Network, Fail
         return Ok(Network::load(Path::new(&run.model))?);
     }
     let architecture: Architecture = run.model.parse()?;
-    let labels = match &run.labels {
+    let labels = match &run.examples.labels {
         Some(argument) => Some(load_labels(argument)?),
         None => data.labels().cloned(),
     };
     let labels = labels.ok_or_else(|| {
-        Failure::from(spadework_nn::Error::NoLabels { name: run.data.clone() }).with_hint(LABELS_HINT)
+        Failure::from(spadework_nn::Error::NoLabels { name: run.examples.data.clone() })
+            .with_hint(LABELS_HINT)
     })?;
-    let outputs = outputs_for(&labels, run.labels.as_deref().unwrap_or(&run.data))?;
+    let outputs = outputs_for(&labels, run.examples.labels.as_deref().unwrap_or(&run.examples.data))?;
     let shape = image_shape(data)?;
     let normalization =
         if run.normalize { Some(Normalization::of(&to_floats(&data.samples()?), &shape)) } else { None };
@@ -274,7 +290,7 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     let used = |option: &str, given: bool, mixed: bool| {
         let useless = given && (if mixed { !method.is_mixed() } else { method == Method::Standard });
         if useless {
-            Err(Failure::usage(format!("{option} is of no use to --method {method}")))
+            Err(Failure::usage(format!("{option} has no effect with --method {method}")))
         } else {
             Ok(())
         }
@@ -285,7 +301,9 @@ fn params(args: &TrainArgs) -> Result<TrainParams, Failure> {
     used("--rescore", args.rescore.is_some(), true)?;
     let guided = args.node_scores.is_some() || args.scorer.is_some();
     if guided && method != Method::Spade {
-        return Err(Failure::usage(format!("--node-scores and --scorer are of no use to --method {method}")));
+        return Err(Failure::usage(format!(
+            "--node-scores and --scorer have no effect with --method {method}"
+        )));
     }
     let epsilon = if method == Method::Standard { 0.0 } else { needed("--eps", args.eps)? };
     let small_epsilon = if method.is_mixed() { needed("--small-eps", args.small_eps)? } else { 0.0 };
@@ -354,7 +372,7 @@ fn heading(trainer: &Trainer<'_>, run: &RunDocument) -> String {
     let mut text = format!(
         "{} on {} ({} samples), {} training\n\n  epoch      rate      loss  accuracy      test   seconds\n",
         run.model,
-        run.data,
+        run.examples.data,
         trainer.examples().len(),
         trainer.params().method,
     );

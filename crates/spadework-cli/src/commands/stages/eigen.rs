@@ -1,5 +1,6 @@
 //! `spadework eigen`: the two graphs of a result become eigenpairs.
 
+use spadework::SpadeParams;
 use spadework::eigen::Certainty;
 use spadework_app::{EigenStageRequest, StagedEigenpairs, find_eigenpairs, json};
 
@@ -9,27 +10,28 @@ use crate::failure::Failure;
 use crate::render::{interval, number};
 
 pub(crate) fn run(args: &EigenArgs) -> Result<(), Failure> {
-    let request = EigenStageRequest {
-        result: &args.result,
-        eigenpairs: args.eigenpairs,
-        solver: args.solving.solver.into(),
-        tolerance: args.solving.tolerance,
-        certainty: if args.solving.certify { Certainty::Certified } else { Certainty::Probable },
-        seed: args.seed,
-        threads: args.threads,
-        force: args.replace.force,
+    let change = |params: SpadeParams| {
+        let seed = args.seed.unwrap_or(params.seed);
+        params
+            .with_eigenpairs(args.eigenpairs)
+            .with_solver(args.solving.solver.into())
+            .with_tolerance(args.solving.tolerance)
+            .with_certainty(if args.solving.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_seed(seed)
+            .with_threads(args.threads)
     };
+    let request = EigenStageRequest { result: &args.result, change: &change, force: args.replace.force };
     let staged = find_eigenpairs(&request, &args.terminal.console().monitor())?;
     Console::data(&if args.terminal.json { json(&staged.document) } else { to_text(&staged) })
 }
 
 fn to_text(staged: &StagedEigenpairs) -> String {
     let document = &staged.document;
-    let values: Vec<String> = document.eigenvalues.iter().map(|value| number(*value)).collect();
+    let values: Vec<String> = document.spectrum.eigenvalues.iter().map(|value| number(*value)).collect();
     format!(
-        "model score   {}   (larger is less robust)\nenclosure     {}\neigenvalues   {}\neigenpairs    in {}\n",
+        "SPADE score   {}   (larger is less robust)\nbounds        {}\neigenvalues   {}\neigenpairs    in {}\n",
         values[0],
-        interval(document.enclosure.lower, document.enclosure.upper),
+        interval(document.spectrum.enclosure.lower, document.spectrum.enclosure.upper),
         values.join("  "),
         staged.file.display()
     )

@@ -13,7 +13,7 @@ use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
 
 /// Rounds of one descent at most.
-const MOST_ROUNDS: usize = 12;
+pub(super) const MOST_ROUNDS: u64 = 12;
 /// A descent ends where a round changes a smaller part of the k nearest than this.
 const LEAST_CHANGE: f64 = 0.0005;
 /// Candidates beyond the k nearest for which meetings are searched: where heads alone are compared, true neighbors may
@@ -34,22 +34,22 @@ pub(super) struct Descent<'a, D> {
 }
 
 impl<'a, D: Distance> Descent<'a, D> {
-    pub(super) fn new(distance: &'a D, order: &'a [u32], neighbors: usize) -> Self {
-        Self { distance, order, neighbors, last: None }
+    pub(super) fn new(distance: &'a D, order: &'a [u32], neighbors: usize, last: Option<Joined>) -> Self {
+        Self { distance, order, neighbors, last }
     }
 
-    /// Rounds until little changes.
-    pub(super) fn run(&mut self, lists: &mut CandidateLists, monitor: &dyn Monitor) -> Result<()> {
-        for _ in 0..MOST_ROUNDS {
-            let joined = Joined::new(lists, self.links(lists.length()), self.last.as_ref());
-            let after = self.round(lists, &joined, monitor)?;
-            let before = mem::replace(lists, after);
-            self.last = Some(joined);
-            if changed(&before, lists, self.neighbors) < LEAST_CHANGE {
-                break;
-            }
-        }
-        Ok(())
+    /// Who was joined with whom in the last round.
+    pub(super) fn last(&self) -> Option<&Joined> {
+        self.last.as_ref()
+    }
+
+    /// One round; whether it changed so little that it is the last.
+    pub(super) fn take_round(&mut self, lists: &mut CandidateLists, monitor: &dyn Monitor) -> Result<bool> {
+        let joined = Joined::new(lists, self.links(lists.length()), self.last.as_ref());
+        let after = self.round(lists, &joined, monitor)?;
+        let before = mem::replace(lists, after);
+        self.last = Some(joined);
+        Ok(changed(&before, lists, self.neighbors) < LEAST_CHANGE)
     }
 
     /// Samples that one is joined with, where lists are so long.

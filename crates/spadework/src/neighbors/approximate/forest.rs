@@ -11,7 +11,7 @@ use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
 use crate::random::{Purpose, stream_at};
 
 /// Trees that are grown.
-const TREES: u64 = 16;
+pub(super) const TREES: u64 = 16;
 /// Samples of a leaf whose order is all that is wanted.
 const ORDER_LEAF_SAMPLES: usize = 128;
 /// Samples whose leaves are compared before their findings are taken over.
@@ -27,23 +27,20 @@ pub(super) fn near_order<D: Distance>(distance: &D, seed: u64, monitor: &dyn Mon
     Ok(order)
 }
 
-/// First candidates of every sample.
-pub(super) fn first_candidates<D: Distance>(
+/// Takes into the candidates of every sample those that share a leaf of a tree with it. All [`TREES`] give the first candidates.
+pub(super) fn take_candidates<D: Distance>(
+    tree: u64,
     distance: &D,
-    length: usize,
     seed: u64,
+    lists: &mut CandidateLists,
     monitor: &dyn Monitor,
-) -> Result<CandidateLists> {
-    let mut lists = CandidateLists::new(distance.len(), length);
-    for tree in 0..TREES {
-        let mut order: Vec<u32> = (0..distance.len() as u32).collect();
-        // A leaf has at least half of this, which fills a list.
-        let leaf_samples = distance.leaf_samples().max(3 * length);
-        let splitter = Splitter { distance, leaf_samples, seed, tree, monitor };
-        let sizes = splitter.split(&mut order, 1)?;
-        compare_leaves(distance, &order, &sizes, &mut lists, monitor)?;
-    }
-    Ok(lists)
+) -> Result<()> {
+    let mut order: Vec<u32> = (0..distance.len() as u32).collect();
+    // A leaf has at least half of this, which fills a list.
+    let leaf_samples = distance.leaf_samples().max(3 * lists.length());
+    let splitter = Splitter { distance, leaf_samples, seed, tree, monitor };
+    let sizes = splitter.split(&mut order, 1)?;
+    compare_leaves(distance, &order, &sizes, lists, monitor)
 }
 
 /// Splits samples at the median of a random direction, again and again.

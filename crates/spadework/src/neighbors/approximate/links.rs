@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::lists::{Candidate, CandidateLists};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::{Error, Result};
 
 /// Samples that a descent can number: a bit of their numbers says which links are new, and one number says that there is none.
@@ -66,6 +67,19 @@ impl Joined {
             }
         });
         Self { most, links }
+    }
+
+    /// What was written of so many samples; `None` where something else was.
+    pub(super) fn read(state: &mut StateReader<'_>, samples: usize) -> Option<Self> {
+        let links: Vec<Link> = state.indices()?.into_iter().map(Link).collect();
+        let most = links.len() / samples;
+        let is_known = |link: &Link| *link == Link::NONE || (link.sample() as usize) < samples;
+        let fits = most > 0 && links.len() == most * samples && links.iter().all(is_known);
+        fits.then_some(Self { most, links })
+    }
+
+    pub(super) fn write(&self, state: &mut StateWriter) {
+        state.indices(self.links.iter().map(|link| link.0));
     }
 
     #[inline(always)]

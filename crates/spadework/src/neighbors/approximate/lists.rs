@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use crate::checkpoint::{StateReader, StateWriter};
+
 /// A candidate in one word, so that words compare as (distance, index): the bits of a non-negative number are in the order
 /// of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +48,20 @@ pub(super) struct CandidateLists {
 impl CandidateLists {
     pub(super) fn new(samples: usize, length: usize) -> Self {
         Self { length, candidates: vec![Candidate::NONE; samples * length] }
+    }
+
+    /// Lists of so many samples that were written; `None` where something else was.
+    pub(super) fn read(state: &mut StateReader<'_>, samples: usize) -> Option<Self> {
+        let candidates: Vec<Candidate> = state.counts()?.into_iter().map(Candidate).collect();
+        let length = candidates.len() / samples;
+        let is_known =
+            |candidate: &Candidate| *candidate == Candidate::NONE || (candidate.index() as usize) < samples;
+        let fits = length > 0 && candidates.len() == length * samples && candidates.iter().all(is_known);
+        fits.then_some(Self { length, candidates })
+    }
+
+    pub(super) fn write(&self, state: &mut StateWriter) {
+        state.counts(self.candidates.iter().map(|candidate| candidate.0));
     }
 
     pub(super) fn len(&self) -> usize {

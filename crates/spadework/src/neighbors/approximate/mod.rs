@@ -8,6 +8,8 @@
 //!    too few, samples are joined with more others and the descent goes on.
 //! 4. The lists are settled with [`squared_distance`](super::squared_distance), as those of every search.
 //!
+//! `resume` keeps what there is after a tree and after a round, for a run that is killed.
+//!
 //! **Why the result does not depend on the threads.** A round, or a fixed part of one, reads the lists of before and writes
 //! new ones; what is nearer is decided by (distance, index), a total order, so that the order of findings does not matter.
 //! Nothing is shared while a part runs.
@@ -20,6 +22,7 @@ mod links;
 mod lists;
 mod packed;
 mod recall;
+mod resume;
 mod rough;
 
 use std::mem;
@@ -34,9 +37,10 @@ use super::{
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::samples::{Norm, Samples};
-use descent::Descent;
+use descent::{Descent, MOST_ROUNDS};
 use lists::{Candidate, CandidateLists};
 use recall::Truth;
+use resume::{ComparedBy, Reached, Step, Unfinished};
 use rough::{Distance, FullDistance, Rough, ShortDistance};
 
 /// Below this number of samples the exact search costs next to nothing.
@@ -48,7 +52,7 @@ const SPARE_CANDIDATES: usize = 6;
 /// How long the lists become where recall falls short, in percent of before.
 const LONGER_PERCENT: usize = 130;
 /// How often they do at most: lists are then three times as long.
-const MOST_EXTENSIONS: usize = 4;
+const MOST_EXTENSIONS: u64 = 4;
 
 /// Approximate neighbors by random trees and NN-descent, polished until the [`recall`](Self::recall) asked for is found
 /// among the true neighbors of some rows.
@@ -111,18 +115,28 @@ impl ApproximateSearch {
             return ExactSearch.search(samples, neighbors, monitor);
         }
         links::check_samples(samples.len())?;
-        with_rows!(samples, rows => self.search_rows(rows, neighbors, monitor))
+        let parts = &Unfinished::new(self, samples, neighbors, monitor);
+        with_rows!(samples, rows => self.search_rows(rows, neighbors, parts, monitor))
     }
 
     fn search_rows<R: RowSource<Item: Rough>>(
         &self,
         rows: R,
         neighbors: usize,
+        parts: &Unfinished<'_>,
         monitor: &dyn Monitor,
     ) -> Result<NeighborLists> {
         let short = ShortDistance::new(rows);
-        let truth = Truth::of_some_rows(rows, short.as_ref(), neighbors, self.seed, monitor)?;
-        let short = short.filter(|distance| distance.resolves(rows.dim(), truth.squared_radii()));
+        let (truth, mut reached) = if let Some(stored) = parts.stored(rows.len(), neighbors) {
+            stored
+        } else {
+            let truth = Truth::of_some_rows(rows, short.as_ref(), neighbors, self.seed, monitor)?;
+            parts.keep_truth_if_due(&truth);
+            (truth, None)
+        };
+        let is_beyond_short = reached.as_ref().is_some_and(|at| at.step.compared_by == ComparedBy::Full);
+        let resolves = |distance: &ShortDistance| distance.resolves(rows.dim(), truth.squared_radii());
+        let short = short.filter(|distance| !is_beyond_short && resolves(distance));
         if let Some(mut distance) = short {
             if truth.heads_tell(&distance, first_length(rows.len(), neighbors), monitor)? {
                 distance.drop_tails();
@@ -130,7 +144,9 @@ impl ApproximateSearch {
             let placement = Placement::new(forest::near_order(&distance, self.seed, monitor)?);
             distance.permute(&placement.sample_at);
             let order: Vec<u32> = (0..distance.len() as u32).collect();
-            let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
+            let from = reached.take().unwrap_or_else(|| start(ComparedBy::Short, rows.len(), neighbors));
+            let way = Way { distance: &distance, order: &order, placement: &placement, truth: &truth };
+            let (lists, recall) = self.descend(&way, from, parts, monitor)?;
             if recall.share() >= self.recall {
                 return settle(rows, &distance, &lists, &placement, neighbors, recall, monitor);
             }
@@ -138,33 +154,56 @@ impl ApproximateSearch {
         let distance = FullDistance::new(rows);
         let placement = Placement::new((0..distance.len() as u32).collect());
         let order = forest::near_order(&distance, self.seed, monitor)?;
-        let (lists, recall) = self.descend(&distance, &order, &placement, &truth, monitor)?;
+        let from = reached.take().unwrap_or_else(|| start(ComparedBy::Full, rows.len(), neighbors));
+        let way = Way { distance: &distance, order: &order, placement: &placement, truth: &truth };
+        let (lists, recall) = self.descend(&way, from, parts, monitor)?;
         settle(rows, &distance, &lists, &placement, neighbors, recall, monitor)
     }
 
     /// Trees and descents until the recall is reached, or no more can be done.
-    fn descend(
+    fn descend<D: Distance>(
         &self,
-        distance: &impl Distance,
-        order: &[u32],
-        placement: &Placement,
-        truth: &Truth,
+        way: &Way<'_, D>,
+        from: Reached,
+        parts: &Unfinished<'_>,
         monitor: &dyn Monitor,
     ) -> Result<(CandidateLists, Recall)> {
-        let length = first_length(distance.len(), truth.neighbors());
-        let mut lists = forest::first_candidates(distance, length, self.seed, monitor)?;
-        let mut descent = Descent::new(distance, order, truth.neighbors());
-        let mut extensions = 0;
+        let Way { distance, order, placement, truth } = way;
+        let Reached { mut step, mut lists, last } = from;
+        while step.trees < forest::TREES {
+            forest::take_candidates(step.trees, *distance, self.seed, &mut lists, monitor)?;
+            step.trees += 1;
+            parts.keep_if_due(truth, step, &lists, None);
+        }
+        let mut descent = Descent::new(*distance, order, truth.neighbors(), last);
         loop {
-            descent.run(&mut lists, monitor)?;
+            while step.rounds < MOST_ROUNDS {
+                let is_last = descent.take_round(&mut lists, monitor)?;
+                step.rounds = if is_last { MOST_ROUNDS } else { step.rounds + 1 };
+                parts.keep_if_due(truth, step, &lists, descent.last());
+            }
             let recall = truth.recall(&lists, placement);
-            if recall.share() >= self.recall || extensions == MOST_EXTENSIONS {
+            if recall.share() >= self.recall || step.extensions == MOST_EXTENSIONS {
                 return Ok((lists, recall));
             }
-            extensions += 1;
+            (step.extensions, step.rounds) = (step.extensions + 1, 0);
             lists.extend_to(lists.length() * LONGER_PERCENT / 100);
         }
     }
+}
+
+/// What candidates are compared by, in which order, and what is known of them.
+struct Way<'a, D> {
+    distance: &'a D,
+    order: &'a [u32],
+    placement: &'a Placement,
+    truth: &'a Truth,
+}
+
+/// Nothing done yet.
+fn start(compared_by: ComparedBy, samples: usize, neighbors: usize) -> Reached {
+    let lists = CandidateLists::new(samples, first_length(samples, neighbors));
+    Reached { step: Step::first(compared_by), lists, last: None }
 }
 
 /// Which sample stands where while candidates are searched: near ones together, so that what one needs is in the cache for

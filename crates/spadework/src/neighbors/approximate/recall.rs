@@ -9,6 +9,7 @@ use super::lists::CandidateLists;
 use super::packed::{Near, Packed};
 use super::rough::{Distance, ShortDistance};
 use super::{Placement, keep_nearest, worst};
+use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
 use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
@@ -68,6 +69,24 @@ impl Truth {
             })
             .collect::<Result<_>>()?;
         Ok(Self { rows, nearest: found.into_iter().flatten().collect() })
+    }
+
+    /// What was written for so many samples; `None` where something else was.
+    pub(super) fn read(state: &mut StateReader<'_>, samples: usize, neighbors: usize) -> Option<Self> {
+        let (rows, indices, distances) = (state.indices()?, state.indices()?, state.doubles()?);
+        let is_known = |&index: &u32| (index as usize) < samples;
+        let fits = !rows.is_empty()
+            && [indices.len(), distances.len()] == [rows.len() * neighbors; 2]
+            && rows.iter().chain(&indices).all(is_known);
+        let nearest = distances.into_iter().zip(indices).collect::<Vec<_>>();
+        fits.then(|| Self { rows, nearest: nearest.chunks_exact(neighbors).map(<[_]>::to_vec).collect() })
+    }
+
+    pub(super) fn write(&self, state: &mut StateWriter) {
+        let (distances, indices): (Vec<f64>, Vec<u32>) = self.nearest.iter().flatten().copied().unzip();
+        state.indices(self.rows.iter().copied());
+        state.indices(indices.into_iter());
+        state.doubles(&distances);
     }
 
     /// The part of them that the lists contain.

@@ -224,18 +224,18 @@ impl BestLists {
         self.may_repeat = true;
     }
 
-    /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distance` is the squared distance
-    /// of two samples; it is asked for once per pair, and only where bounds are not enough.
+    /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distances` are the squared distances
+    /// of a sample from some others; each pair is asked for once, and only where bounds are not enough.
     pub(super) fn into_lists(
         self,
         order: &[u32],
-        distance: impl Fn(u32, u32) -> f64 + Sync,
+        distances: impl Fn(usize, &[usize]) -> Vec<f64> + Sync,
     ) -> NeighborLists {
         let mut rows = vec![Vec::new(); order.len()];
         for (list, &p) in self.lists.into_iter().zip(order) {
             rows[p as usize] = list.into_inner().unwrap_or_else(PoisonError::into_inner).into_candidates();
         }
-        let distances = SettledPairs::of(&rows, distance);
+        let distances = SettledPairs::of(&rows, distances);
         let neighbors = self.neighbors;
         let settle = |(p, row): (usize, Vec<Candidate>)| -> Vec<(f64, u32)> {
             let settled = |candidate: Candidate| candidate.settled(|q| distances.between(p as u32, q));
@@ -257,7 +257,7 @@ struct SettledPairs {
 
 impl SettledPairs {
     /// Those of all candidates of which only bounds are known.
-    fn of(rows: &[Vec<Candidate>], distance: impl Fn(u32, u32) -> f64 + Sync) -> Self {
+    fn of(rows: &[Vec<Candidate>], distances: impl Fn(usize, &[usize]) -> Vec<f64> + Sync) -> Self {
         let unsettled = |(p, row): (usize, &Vec<Candidate>)| {
             let p = p as u32;
             let waiting = row.iter().filter(|candidate| !candidate.is_settled());
@@ -266,7 +266,12 @@ impl SettledPairs {
         let mut pairs: Vec<(u32, u32)> = rows.iter().enumerate().flat_map(unsettled).collect();
         pairs.par_sort_unstable();
         pairs.dedup();
-        let distances = pairs.par_iter().map(|&(p, q)| distance(p, q)).collect();
+        let of_one = |pairs: &[(u32, u32)]| {
+            let others: Vec<usize> = pairs.iter().map(|&(_, q)| q as usize).collect();
+            distances(pairs[0].0 as usize, &others)
+        };
+        let by_first: Vec<&[(u32, u32)]> = pairs.chunk_by(|a, b| a.0 == b.0).collect();
+        let distances = by_first.into_par_iter().flat_map_iter(of_one).collect();
         Self { pairs, distances }
     }
 

@@ -18,7 +18,8 @@
 //!    for products, which `lanes` has for each instruction set.
 //! 5. Every row finds its nearest in its own leaf and those near it, so that its radius is nearly the final one; then pairs
 //!    of leaves are compared, each pair once for both its sides, skipping those whose boxes lie further apart than their
-//!    rows' radii (`tiles`). Radii shrink as neighbors are found (`best`).
+//!    rows' radii (`tiles`). Radii shrink as neighbors are found (`best`). Pairs of long rows are looked at in slices, until what
+//!    these and the sums of the slices to come add up to is too much (`bands`).
 //!
 //! A search that was interrupted goes on with the lists as they were and the leaves that were still to come (`resume`).
 //!
@@ -28,6 +29,7 @@
 //! where nothing rounds and nothing overflows. So no pair is dropped that brute force would keep, equal distances included.
 
 mod axes;
+mod bands;
 mod best;
 pub(super) mod coordinates;
 pub(super) mod lanes;
@@ -43,18 +45,19 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::between::search_every_pair;
-use super::{BruteForce, NeighborLists, NeighborSearch, RowSource, check_neighbors, with_rows};
+use super::{BruteForce, Element, NeighborLists, NeighborSearch, RowSource, check_neighbors, with_rows};
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::samples::{Norm, Samples};
+use bands::{BandLayout, Bands};
 use best::{BestLists, Units};
-use coordinates::Frame;
+use coordinates::{Coordinates, Frame};
 use order::Leaves;
 use panels::Panels;
 use plan::Plan;
 use pooling::Pooled;
 use resume::Unfinished;
-use tiles::Tiles;
+use tiles::{Looks, Tiles};
 
 pub use low_dimensional::TreeSearch;
 
@@ -159,6 +162,29 @@ impl ProductSearch {
     }
 }
 
+/// The sums over blocks of rows that are settled in slices.
+struct BlockSums {
+    layout: BandLayout,
+    /// None where they are the coordinates of the plan.
+    coordinates: Option<Coordinates>,
+}
+
+/// What is looked at in place of the rows; `None` where their numbers are too large for that.
+fn plan_of<R: RowSource>(rows: R, neighbors: usize) -> Option<(Plan, Option<BlockSums>)> {
+    let Some(pooled) = Pooled::of(rows) else {
+        let frame = Frame::of(rows)?;
+        return Some((Plan::new(rows, rows, &frame, neighbors), None));
+    };
+    let frame = Frame::of(pooled)?;
+    let plan = Plan::new(rows, pooled, &frame, neighbors);
+    let layout = pooled.bands().filter(|_| R::Item::HAS_PARTS);
+    let sums = layout.map(|layout| {
+        let coordinates = plan.coarse_axes.map(|_| Coordinates::unrotated(pooled, &frame));
+        BlockSums { layout, coordinates }
+    });
+    Some((plan, sums))
+}
+
 fn search<R: RowSource>(
     samples: &Samples<'_>,
     rows: R,
@@ -166,23 +192,26 @@ fn search<R: RowSource>(
     most_core_seconds: f64,
     monitor: &dyn Monitor,
 ) -> Result<Option<NeighborLists>> {
-    let plan = match Pooled::of(rows) {
-        Some(pooled) => Frame::of(pooled).map(|frame| Plan::new(rows, pooled, &frame, neighbors)),
-        None => Frame::of(rows).map(|frame| Plan::new(rows, rows, &frame, neighbors)),
-    };
-    let Some(Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves }) = plan else {
+    let Some((plan, sums)) = plan_of(rows, neighbors) else {
         // So large that squares do not fit.
         return BruteForce.search(samples, neighbors, monitor).map(Some);
     };
+    let Plan { mut coordinates, coarse_axes, leaf_rows, near_leaves } = plan;
     let leaves = Leaves::new(&coordinates, leaf_rows);
     coordinates.permute(leaves.order());
     let units = Units { factor: coordinates.unit, lost: rows.dim() as f64 * f64::MIN_POSITIVE };
     let best = BestLists::new(leaves.len(), neighbors, units);
-    let (coarse, fine) = match coarse_axes {
-        Some(count) => (Panels::of_first(&coordinates, count), Some(coordinates)),
-        None => (Panels::of_all(&coordinates), None),
+    let (layout, sums) = sums.map_or((None, None), |sums| (Some(sums.layout), sums.coordinates));
+    let (coarse, fine, sums) = match (coarse_axes, sums) {
+        (None, _) => (Panels::of_all(&coordinates), None, Some(coordinates)),
+        (Some(count), None) => (Panels::of_first(&coordinates, count), Some(coordinates), None),
+        (Some(count), Some(mut sums)) => {
+            sums.permute(leaves.order());
+            (Panels::of_first(&coordinates, count), Some(coordinates), Some(sums))
+        }
     };
-    let mut tiles = Tiles::new(rows, coarse, fine, leaves, near_leaves, best);
+    let bands = layout.zip(sums).map(|(layout, sums)| Bands::new(sums, layout, tiles::SLICE));
+    let mut tiles = Tiles::new(rows, Looks { coarse, fine, bands }, leaves, near_leaves, best);
 
     let unfinished = Unfinished::new(samples, neighbors, monitor);
     let leaves_done = unfinished.take_up(&mut tiles);

@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
+use super::bands::BandLayout;
 use super::{RowSource, UNIT_ROUNDOFF};
 use crate::kernels::arch;
 use crate::neighbors::{Element, squared_distance};
@@ -84,6 +85,19 @@ impl Blocks {
         self.rows * self.columns
     }
 
+    /// Bands of whole lines of blocks, or of single blocks where all lie in one line. `None` where blocks leave out numbers behind a
+    /// band, so that these are not the whole of a row.
+    fn bands(&self) -> Option<BandLayout> {
+        let Arrangement { height, width, channels, .. } = self.arrangement;
+        let (whole, layout) = if height == 1 {
+            (width % self.columns, BandLayout { numbers: self.columns * channels, sums: channels })
+        } else {
+            let across = width / self.columns * channels;
+            (height % self.rows, BandLayout { numbers: self.rows * width * channels, sums: across })
+        };
+        (whole == 0).then_some(layout)
+    }
+
     /// Sums over all blocks of a row, divided by the root of their size.
     #[inline(always)]
     fn pool<T: Element>(&self, row: &[T], line: &mut [f32], target: &mut [f32]) {
@@ -151,6 +165,11 @@ impl<R: RowSource> Pooled<R> {
             let best = arrangements.iter().filter_map(with_share).max_by(|a, b| a.0.total_cmp(&b.0));
             best.filter(|&(share, _)| share >= LEAST_SHARE).map(|(_, pooled)| pooled)
         })
+    }
+
+    /// How numbers and sums correspond, where they do band by band.
+    pub(super) fn bands(&self) -> Option<BandLayout> {
+        self.blocks.bands()
     }
 
     /// How much of the squared distances between some rows is left, on average.
@@ -250,6 +269,32 @@ mod tests {
         assert_eq!((pooled.blocks.arrangement, pooled.blocks.size()), (want, 64));
         let first = 8.0 * values[3 * 64 * 64 * 3].to_f64();
         assert!((f64::from(pooled.block(3..4)[0]) - first).abs() < 1e-5);
+    }
+
+    /// Every band of sums is that of its numbers alone, for each arrangement of channels and for runs.
+    #[test]
+    fn bands_of_sums_are_those_of_the_numbers() {
+        let (side, channels) = (16, 3);
+        let dim = side * side * channels;
+        let of = |planes, height, width, channels| Arrangement { planes, height, width, channels };
+        for arrangement in
+            [of(1, side, side, channels), of(channels, side, side, 1), of(1, 1, dim, 1), of(1, 1, dim / 3, 3)]
+        {
+            let blocks = Blocks::new(arrangement, 4);
+            let BandLayout { numbers, sums } = blocks.bands().expect("16 is a multiple of 4");
+            assert_eq!((dim % numbers, dim / numbers * sums), (0, blocks.count()), "{arrangement:?}");
+            for band in 0..dim / numbers {
+                let row: Vec<f32> = (0..dim).map(|at| f32::from(u8::from(at / numbers == band))).collect();
+                let mut pooled = vec![0.0; blocks.count()];
+                blocks.pool(&row, &mut vec![0.0; arrangement.width * arrangement.channels], &mut pooled);
+                let inside = |at: usize| at / sums == band;
+                assert!(
+                    (0..pooled.len()).all(|at| (pooled[at] > 0.0) == inside(at)),
+                    "{arrangement:?}, {band}"
+                );
+            }
+        }
+        assert_eq!(Blocks::new(of(1, 18, 18, 3), 4).bands(), None);
     }
 
     /// Sums of such numbers overflow single precision, or vanish in it.

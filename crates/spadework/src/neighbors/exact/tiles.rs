@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::bands::Bands;
 use super::best::{BestLists, Candidate};
 use super::coordinates::{Coordinates, squared_norm};
 use super::lanes::{LANES, Lanes, LanesTask, dispatch};
@@ -14,8 +15,7 @@ use super::plan::pair_nanoseconds;
 use super::{DOUBLE_SLACK, RowSource};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::{Element, NeighborLists, squared_distance, squared_in_widest};
-use crate::samples::Norm;
+use crate::neighbors::{Element, NeighborLists, squared_distance, squared_distances_from};
 
 /// Columns compared at once at most, and their numbers, unless a single leaf has more: they stay in the nearer caches.
 const TILE_COLUMNS: usize = 1024;
@@ -26,7 +26,9 @@ const ESTIMATED_LEAVES: usize = 128;
 const EVERYTHING: f64 = 2.1e9;
 /// Rows of at least this many numbers do not stay in the nearer caches: pairs of them are settled slice by slice.
 const LONG_ROW: usize = 8192;
-const SLICE: usize = 2048;
+pub(super) const SLICE: usize = 2048;
+/// Slices after which pairs are dropped that have become too far.
+const SLICES_BETWEEN_LOOKS: usize = 4;
 /// Rows that are put in order before any is settled, for each neighbor wanted.
 const LOOKED_AT_PER_NEIGHBOR: usize = 2;
 
@@ -36,6 +38,7 @@ pub(super) struct Tiles<R> {
     rows: R,
     coarse: Panels,
     fine: Option<Fine>,
+    bands: Option<Bands>,
     pub(super) leaves: Leaves,
     /// For every leaf, itself and the leaves near it, ascending.
     near: Vec<Vec<usize>>,
@@ -44,6 +47,25 @@ pub(super) struct Tiles<R> {
     leaf_errors: Vec<f64>,
     /// Bits of the largest radius plus ε of each leaf's rows.
     leaf_reaches: Vec<AtomicU64>,
+}
+
+/// What is looked at in place of the rows, the cheapest first.
+#[derive(Debug)]
+pub(super) struct Looks {
+    pub(super) coarse: Panels,
+    pub(super) fine: Option<Coordinates>,
+    pub(super) bands: Option<Bands>,
+}
+
+/// A pair that is being settled in slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SlicedPair {
+    /// Σ (a − b)² of the slices so far.
+    sum: u64,
+    p: usize,
+    q: usize,
+    /// The squared distance of the sums over the blocks of the slices to come.
+    rest: i32,
 }
 
 /// Which rows of a pair of leaves still want their neighbors from the other.
@@ -88,21 +110,15 @@ impl Fine {
 }
 
 impl<R: RowSource> Tiles<R> {
-    pub(super) fn new(
-        rows: R,
-        coarse: Panels,
-        fine: Option<Coordinates>,
-        leaves: Leaves,
-        near_leaves: usize,
-        best: BestLists,
-    ) -> Self {
+    pub(super) fn new(rows: R, looks: Looks, leaves: Leaves, near_leaves: usize, best: BestLists) -> Self {
+        let Looks { coarse, fine, bands } = looks;
         let largest = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
         let leaf_errors =
             (0..leaves.count()).map(|leaf| largest(&coarse.errors[leaves.rows(leaf)])).collect();
         let leaf_reaches = (0..leaves.count()).map(|_| AtomicU64::new(f64::INFINITY.to_bits())).collect();
         let near = leaves.surroundings(near_leaves, best.neighbors() + 1);
         let fine = fine.map(Fine::new);
-        Self { rows, coarse, fine, leaves, near, best, leaf_errors, leaf_reaches }
+        Self { rows, coarse, fine, bands, leaves, near, best, leaf_errors, leaf_reaches }
     }
 
     pub(super) fn leaf_count(&self) -> usize {
@@ -117,9 +133,7 @@ impl<R: RowSource> Tiles<R> {
 
     pub(super) fn into_lists(self) -> NeighborLists {
         let rows = self.rows;
-        let distance =
-            |p: u32, q: u32| squared_in_widest(Norm::Euclidean, &rows.row(p as usize), &rows.row(q as usize));
-        self.best.into_lists(self.leaves.order(), distance)
+        self.best.into_lists(self.leaves.order(), |p, others| squared_distances_from(rows, p, others))
     }
 
     /// Whether pairs are settled slice by slice, those of a leaf with itself and with near ones included.
@@ -288,24 +302,41 @@ impl<R: RowSource> Tiles<R> {
             Some(fine) => fine.within(lanes, p, q, self.best.radius(p).max(self.best.radius(q))),
             None => true,
         };
-        let mut pairs: Vec<(u64, usize, usize)> = Vec::with_capacity(candidates.len());
+        let mut pairs: Vec<SlicedPair> = Vec::with_capacity(candidates.len());
         for &(p, q) in candidates {
             // In a leaf that is compared with itself every pair comes twice; some rows only fill up a block.
             if p < q && q < self.coarse.rows() && may_be_near(p, q) {
-                pairs.push((0, p, q));
+                let rest = self.bands.as_ref().map_or(0, |bands| bands.squared_distance(p, q));
+                pairs.push(SlicedPair { sum: 0, p, q, rest });
             }
         }
         let dim = self.rows.dim();
-        for first in (0..dim).step_by(SLICE) {
-            let slice = first..dim.min(first + SLICE);
-            for (sum, p, q) in &mut pairs {
+        let length = self.bands.as_ref().map_or(SLICE, Bands::slice_numbers);
+        for (at, first) in (0..dim).step_by(length).enumerate() {
+            if at % SLICES_BETWEEN_LOOKS == 0 {
+                pairs.retain(|pair| self.may_still_be_near(pair));
+            }
+            let slice = first..dim.min(first + length);
+            for SlicedPair { sum, p, q, rest } in &mut pairs {
                 *sum += R::Item::part(&self.sample(*p)[slice.clone()], &self.sample(*q)[slice.clone()]);
+                if let Some(bands) = &self.bands {
+                    *rest -= bands.squared_distance_in(*p, *q, at);
+                }
             }
         }
         pairs.sort_unstable();
-        for (sum, p, q) in pairs {
+        for SlicedPair { sum, p, q, .. } in pairs {
             self.offer(p, q, R::Item::bounds(sum, dim), sides);
         }
+    }
+
+    /// Whether a pair may be no further apart than the radius of one of its rows, by the slices that have been looked at and by the
+    /// sums of the others.
+    #[inline(always)]
+    fn may_still_be_near(&self, &SlicedPair { sum, p, q, rest }: &SlicedPair) -> bool {
+        let Some(bands) = &self.bands else { return true };
+        let least = R::Item::bounds(sum, self.rows.dim()).0 + bands.least_squared_distance(p, q, rest);
+        least <= self.best.squared_radius(p).max(self.best.squared_radius(q)) * DOUBLE_SLACK
     }
 }
 

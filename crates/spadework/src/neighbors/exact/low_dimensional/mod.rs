@@ -26,9 +26,12 @@ mod nearest;
 mod query;
 mod tree;
 
-use rayon::prelude::*;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rayon::prelude::*;
+
+use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
@@ -43,6 +46,8 @@ use tree::Tree;
 pub(super) const MOST_DIMENSIONS: usize = 32;
 /// Places searched together.
 const TOGETHER: usize = 64;
+/// Places after which a part may be kept: those take seconds, even of ten million samples.
+const KEPT_TOGETHER: usize = 1 << 15;
 /// Samples that are searched to see whether this way pays.
 const PROBES: usize = 16;
 
@@ -59,7 +64,7 @@ impl NeighborSearch for TreeSearch {
         if samples.norm() != Norm::Euclidean {
             return search_every_pair(samples, neighbors, monitor);
         }
-        search_tree(&Tree::of(samples), neighbors, monitor)
+        search_tree(samples, &Tree::of(samples), neighbors, monitor)
     }
 }
 
@@ -78,7 +83,7 @@ pub(super) fn search_where_it_pays(
     if !pays(&tree, neighbors, most_core_seconds) {
         return Ok(None);
     }
-    search_tree(&tree, neighbors, monitor).map(Some)
+    search_tree(samples, &tree, neighbors, monitor).map(Some)
 }
 
 /// Whether the tree should be faster than products, and no dearer than allowed, from what some samples have to look at.
@@ -101,31 +106,93 @@ fn pays(tree: &Tree, neighbors: usize, most_core_seconds: f64) -> bool {
     with_tree <= with_products && 1e-9 * with_tree * samples as f64 <= most_core_seconds
 }
 
-fn search_tree(tree: &Tree, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
-    let (done, len) = (AtomicU64::new(0), tree.len());
-    let (mut indices, mut squared_distances) = (vec![0; len * neighbors], vec![0.0; len * neighbors]);
-    indices
-        .par_chunks_mut(TOGETHER * neighbors)
-        .zip(squared_distances.par_chunks_mut(TOGETHER * neighbors))
-        .enumerate()
-        .try_for_each(|(chunk, (indices, squared_distances))| {
-            check_cancelled(monitor)?;
-            let places = chunk * TOGETHER..((chunk + 1) * TOGETHER).min(len);
-            let count = places.len() as u64;
-            let found = arch().dispatch(TreeQuery { tree, places, neighbors });
-            for ((index, squared_distance), &key) in
-                indices.iter_mut().zip(squared_distances).zip(&found.keys)
-            {
-                (*index, *squared_distance) = (index_of(key), squared_distance_of(key));
-            }
-            monitor.progress(done.fetch_add(count, Ordering::Relaxed) + count, len as u64);
-            Ok(())
-        })?;
-    let places = tree.places();
+fn search_tree(
+    samples: &Samples<'_>,
+    tree: &Tree,
+    neighbors: usize,
+    monitor: &dyn Monitor,
+) -> Result<NeighborLists> {
+    let work = Work::new("neighbors", samples, format!("boxes, k = {neighbors}"));
+    let parts = Resumable::new(work, monitor.checkpoints());
+    let mut lists = ListsByPlace::new(tree.len(), neighbors);
+    let mut first = parts.stored().and_then(|stored| lists.restore(&stored)).unwrap_or(0);
+    // Where parts are kept, some places after the others: a part is lists up to a place.
+    let together = if parts.is_kept() { KEPT_TOGETHER } else { tree.len() };
+    while first < tree.len() {
+        let last = (first + together).min(tree.len());
+        lists.search(tree, first..last, monitor)?;
+        first = last;
+        parts.keep_if_due(|| lists.state(first));
+    }
+    let (places, len) = (tree.places(), tree.len());
     // One after the other: no more than one of the two is held twice.
-    let indices = in_order_of_samples(indices, &places, neighbors);
-    let squared_distances = in_order_of_samples(squared_distances, &places, neighbors);
+    let indices = in_order_of_samples(lists.indices, &places, neighbors);
+    let squared_distances = in_order_of_samples(lists.squared_distances, &places, neighbors);
     Ok(NeighborLists { len, neighbors, indices, squared_distances, recall: Recall::Exact })
+}
+
+/// The lists of all places of a tree.
+struct ListsByPlace {
+    neighbors: usize,
+    indices: Vec<u32>,
+    squared_distances: Vec<f64>,
+}
+
+impl ListsByPlace {
+    fn new(places: usize, neighbors: usize) -> Self {
+        let count = places * neighbors;
+        Self { neighbors, indices: vec![0; count], squared_distances: vec![0.0; count] }
+    }
+
+    /// Finds the lists of some places.
+    fn search(&mut self, tree: &Tree, places: Range<usize>, monitor: &dyn Monitor) -> Result<()> {
+        let (neighbors, done) = (self.neighbors, AtomicU64::new(places.start as u64));
+        let entries = places.start * neighbors..places.end * neighbors;
+        self.indices[entries.clone()]
+            .par_chunks_mut(TOGETHER * neighbors)
+            .zip(self.squared_distances[entries].par_chunks_mut(TOGETHER * neighbors))
+            .enumerate()
+            .try_for_each(|(chunk, (indices, squared_distances))| {
+                check_cancelled(monitor)?;
+                let first = places.start + chunk * TOGETHER;
+                let some = first..(first + TOGETHER).min(places.end);
+                let count = some.len() as u64;
+                let found = arch().dispatch(TreeQuery { tree, places: some, neighbors });
+                for ((index, squared_distance), &key) in
+                    indices.iter_mut().zip(squared_distances).zip(&found.keys)
+                {
+                    (*index, *squared_distance) = (index_of(key), squared_distance_of(key));
+                }
+                monitor.progress(done.fetch_add(count, Ordering::Relaxed) + count, tree.len() as u64);
+                Ok(())
+            })
+    }
+
+    /// The lists of the places before this one.
+    fn state(&self, places: usize) -> Vec<u8> {
+        let count = places * self.neighbors;
+        let mut state = StateWriter::default();
+        state.indices(self.indices[..count].iter().copied());
+        state.doubles(&self.squared_distances[..count]);
+        state.into_bytes()
+    }
+
+    /// Takes lists that an earlier search has found; the first place that is left. `None` where they do not fit.
+    fn restore(&mut self, state: &[u8]) -> Option<usize> {
+        let mut state = StateReader::new(state);
+        let (indices, squared_distances) = (state.indices()?, state.doubles()?);
+        let (count, places) = (indices.len(), indices.len() / self.neighbors);
+        let fits = squared_distances.len() == count
+            && count == places * self.neighbors
+            && count <= self.indices.len()
+            && state.is_at_end();
+        if !fits {
+            return None;
+        }
+        self.indices[..count].copy_from_slice(&indices);
+        self.squared_distances[..count].copy_from_slice(&squared_distances);
+        Some(places)
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "freed on return, before the next ones are moved")]

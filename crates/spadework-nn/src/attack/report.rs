@@ -1,0 +1,69 @@
+//! What an attack found.
+
+/// Where a sample was broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// The attack of the series that did it.
+    pub attack: &'static str,
+    /// The start, from 0; of a targeted attack, the rank of its target among the other classes.
+    pub restart: usize,
+    /// Steps or queries that were taken from it; 0 is the start itself.
+    pub step: usize,
+    /// The class that was predicted instead.
+    pub class: usize,
+}
+
+/// What became of one sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Its class.
+    pub label: usize,
+    /// The class predicted of the sample as it is.
+    pub clean_class: usize,
+    /// Where it was broken, if it was classified rightly and did not hold.
+    pub broken: Option<Broken>,
+    /// The smallest margin that was seen: the output of the true class minus the largest other.
+    pub margin: f32,
+}
+
+impl Outcome {
+    /// Whether the sample as it is was classified rightly.
+    pub fn clean(&self) -> bool {
+        self.clean_class == self.label
+    }
+
+    /// Whether it was, and remained so.
+    pub fn robust(&self) -> bool {
+        self.clean() && self.broken.is_none()
+    }
+}
+
+/// What an attack found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttackReport {
+    /// One per sample.
+    pub outcomes: Vec<Outcome>,
+    /// For each sample the point that broke it, or the last one that was tried; the sample itself where it was wrong before.
+    pub adversarial: Vec<f32>,
+}
+
+impl AttackReport {
+    /// The share of samples that are classified rightly as they are.
+    pub fn clean_accuracy(&self) -> f64 {
+        self.share(Outcome::clean)
+    }
+
+    /// The share of samples that are classified rightly under attack.
+    pub fn robust_accuracy(&self) -> f64 {
+        self.share(Outcome::robust)
+    }
+
+    /// Where samples were broken.
+    pub fn broken(&self) -> impl Iterator<Item = &Broken> {
+        self.outcomes.iter().filter_map(|outcome| outcome.broken.as_ref())
+    }
+
+    fn share(&self, holds: impl Fn(&Outcome) -> bool) -> f64 {
+        self.outcomes.iter().filter(|outcome| holds(outcome)).count() as f64 / self.outcomes.len() as f64
+    }
+}

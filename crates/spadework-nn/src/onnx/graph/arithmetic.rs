@@ -1,0 +1,194 @@
+//! Operators on numbers of the same place, and sums over axes.
+
+use burn_tensor::{Tensor, activation};
+
+use super::Setting;
+use super::operators::Inputs;
+use super::value::{AXES, Floats, Integers, Value, broadcast};
+use crate::onnx::problem::Outcome;
+use crate::onnx::wire::{BOOL, INT32, INT64};
+
+/// Add, Sub, Mul, Div, Pow, and of integers Mod and Equal.
+pub(super) fn binary(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    let (first, second) = (inputs.value(0)?, inputs.value(1)?);
+    combine(inputs, first, second)
+}
+
+/// Min, Max and Sum of any number of values.
+pub(super) fn fold(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    let mut all = inputs.value(0)?;
+    for at in 1..inputs.count() {
+        let next = inputs.value(at)?;
+        all = combine(inputs, all, next)?;
+    }
+    Ok(all)
+}
+
+fn combine(inputs: &Inputs<'_>, first: Value, second: Value) -> Outcome<Value> {
+    let (shapes, both) = ([first.shape(), second.shape()], broadcast(&first.shape(), &second.shape()));
+    let [one, other] = shapes;
+    let both = inputs
+        .or_refuse(both, &format!("must have shapes that fit each other, got {one:?} and {other:?}"))?;
+    match (first, second) {
+        (Value::Floats(a), Value::Floats(b)) => {
+            let tensor = combined(inputs, a.tensor, b)?;
+            Ok(Floats { tensor, rank: both.len() }.into())
+        }
+        (Value::Integers(a), Value::Integers(b)) => integers(inputs, &a, &b, both).map(Value::from),
+        _ => inputs.refuse("must have two inputs of the same type"),
+    }
+}
+
+fn combined(inputs: &Inputs<'_>, a: Tensor<AXES>, b: Floats) -> Outcome<Tensor<AXES>> {
+    Ok(match inputs.node.operator.as_str() {
+        "Add" | "Sum" => a + b.tensor,
+        "Sub" => a - b.tensor,
+        "Mul" => a * b.tensor,
+        "Div" => a / b.tensor,
+        "Min" | "Max" => {
+            let shape = broadcast(&a.dims(), &b.tensor.dims()).and_then(|shape| shape.try_into().ok());
+            let shape: [usize; AXES] = shape.expect("combined values broadcast");
+            let (a, b) = (a.expand(shape), b.tensor.expand(shape));
+            if inputs.node.operator == "Min" { a.min_pair(b) } else { a.max_pair(b) }
+        }
+        "Pow" => match b.values().as_slice() {
+            // The gradient of a square is defined where that of a power is not, below zero.
+            [exponent] if *exponent == 2.0 => a.square(),
+            [exponent] => a.powf_scalar(*exponent),
+            _ => return inputs.refuse("must have one exponent"),
+        },
+        _ => return inputs.refuse("must have integers as its inputs"),
+    })
+}
+
+fn integers(inputs: &Inputs<'_>, a: &Integers, b: &Integers, shape: Vec<usize>) -> Outcome<Integers> {
+    let (first, second) = (spread(a, &shape), spread(b, &shape));
+    let apply = |(&a, &b): (&i64, &i64)| match inputs.node.operator.as_str() {
+        "Add" | "Sum" => a.checked_add(b),
+        "Sub" => a.checked_sub(b),
+        "Mul" => a.checked_mul(b),
+        "Div" => a.checked_div(b),
+        // The sign of the divisor, as in Python; with `fmod` that of the dividend, as in C.
+        "Mod" if inputs.node.integer("fmod", 0) != 0 => a.checked_rem(b),
+        "Mod" => {
+            a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest })
+        }
+        "Min" => Some(a.min(b)),
+        "Max" => Some(a.max(b)),
+        "Equal" => Some(i64::from(a == b)),
+        _ => None,
+    };
+    let values: Option<Vec<i64>> = first.iter().zip(&second).map(apply).collect();
+    Ok(Integers { shape, values: inputs.or_refuse(values, "must have integers that it can compute with")? })
+}
+
+/// The values as they are repeated in a larger shape.
+fn spread(integers: &Integers, shape: &[usize]) -> Vec<i64> {
+    let missing = shape.len() - integers.shape.len();
+    let count: usize = shape.iter().product();
+    let place = |mut at: usize| {
+        let (mut place, mut stride) = (0, 1);
+        for axis in (0..shape.len()).rev() {
+            let along = at % shape[axis];
+            at /= shape[axis];
+            if let Some(own) = axis.checked_sub(missing) {
+                place += if integers.shape[own] == 1 { 0 } else { along * stride };
+                stride *= integers.shape[own];
+            }
+        }
+        place
+    };
+    (0..count).map(|at| integers.values[place(at)]).collect()
+}
+
+/// Where, of integers: shapes that an exporter computes.
+pub(super) fn choose(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    let (condition, first, second) = (inputs.integers(0)?, inputs.integers(1)?, inputs.integers(2)?);
+    let shape = broadcast(&first.shape, &second.shape).and_then(|shape| broadcast(&shape, &condition.shape));
+    let shape = inputs.or_refuse(shape, "must have shapes that fit each other")?;
+    let sides = spread(&first, &shape).into_iter().zip(spread(&second, &shape));
+    let values = spread(&condition, &shape).into_iter().zip(sides);
+    let values = values.map(|(condition, (a, b))| if condition != 0 { a } else { b }).collect();
+    Ok(Integers { shape, values }.into())
+}
+
+/// ReduceMean and ReduceSum.
+pub(super) fn reduce(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    let floats = inputs.floats(0)?;
+    let axes = match inputs.list(1, "axes")? {
+        Some(axes) if !axes.is_empty() => inputs.axes(&axes, floats.rank)?,
+        _ if inputs.node.integer("noop_with_empty_axes", 0) != 0 => return Ok(floats.into()),
+        _ => (0..floats.rank).collect(),
+    };
+    let mut shape = floats.shape();
+    axes.iter().for_each(|&axis| shape[axis] = 1);
+    if inputs.node.integer("keepdims", 1) == 0 {
+        let kept = shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
+        shape = kept.map(|(_, &extent)| extent).collect();
+    }
+    let along: Vec<usize> = axes.iter().map(|&axis| floats.axis(axis)).collect();
+    let mean = inputs.node.operator == "ReduceMean";
+    let reduced = floats.map(|x| if mean { x.mean_dims(&along) } else { x.sum_dims(&along) });
+    let reshaped = reduced.reshaped(&shape);
+    inputs.or_refuse(reshaped, "must leave a value").map(Value::from)
+}
+
+/// Softmax and LogSoftmax; before version 13 over all axes from one on.
+pub(super) fn softmax(inputs: &mut Inputs<'_>, opset: i64) -> Outcome<Value> {
+    let floats = inputs.floats(0)?;
+    let axis = inputs.axis(inputs.node.integer("axis", if opset < 13 { 1 } else { -1 }), floats.rank)?;
+    let log = inputs.node.operator == "LogSoftmax";
+    let shape = floats.shape();
+    let (flat, along) = if opset < 13 {
+        let flat = [1, 1, 1, 1, shape[..axis].iter().product(), shape[axis..].iter().product()];
+        (Floats { tensor: floats.tensor.reshape(flat), rank: 2 }, AXES - 1)
+    } else {
+        let along = floats.axis(axis);
+        (floats, along)
+    };
+    let done =
+        flat.map(|x| if log { activation::log_softmax(x, along) } else { activation::softmax(x, along) });
+    let reshaped = done.reshaped(&shape);
+    inputs.or_refuse(reshaped, "must have a value").map(Value::from)
+}
+
+pub(super) fn clip(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    let floats = inputs.floats(0)?;
+    let mut bound = |at: usize, name: &str, open: f32| -> Outcome<f32> {
+        match inputs.optional_floats(at)? {
+            None => Ok(inputs.node.float(name, open)),
+            Some(bound) => {
+                let value = bound.values().first().copied();
+                inputs.or_refuse(value, "must have numbers as its bounds")
+            }
+        }
+    };
+    let (low, high) = (bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?);
+    Ok(floats.map(|x| x.clamp(low, high)).into())
+}
+
+pub(super) fn parametric_relu(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    let (floats, slope) = (inputs.floats(0)?, inputs.floats(1)?);
+    if broadcast(&floats.shape(), &slope.shape()) != Some(floats.shape()) {
+        return inputs.refuse("must have slopes that fit its values");
+    }
+    Ok(floats.map(|x| activation::relu(x.clone()) - activation::relu(x.neg()) * slope.tensor).into())
+}
+
+pub(super) fn cast(inputs: &mut Inputs<'_>, setting: &Setting) -> Outcome<Value> {
+    let to_integers =
+        [i64::from(INT32), i64::from(INT64), i64::from(BOOL)].contains(&inputs.node.integer("to", 0));
+    match inputs.value(0)? {
+        Value::Integers(integers) if !to_integers => {
+            let values: Vec<f32> = integers.values.iter().map(|&value| value as f32).collect();
+            let floats = Floats::of_values(&values, &integers.shape, &setting.device);
+            inputs.or_refuse(floats, "must have a value").map(Value::from)
+        }
+        Value::Floats(floats) if to_integers => {
+            // Only constants: nothing that follows from a sample is an integer.
+            let values = floats.values().iter().map(|&value| value as i64).collect();
+            Ok(Integers { shape: floats.shape(), values }.into())
+        }
+        value => Ok(value),
+    }
+}

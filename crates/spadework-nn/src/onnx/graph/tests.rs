@@ -1,0 +1,235 @@
+//! Operators against closed forms and differences. Whole networks are compared with onnxruntime by `scripts/check_networks.py`.
+
+use super::*;
+use crate::Frozen;
+use crate::onnx::made::{file, floats, list, node, number, numbers};
+use crate::onnx::wire::{NodeProto, TensorProto};
+
+fn graph(input: &[i64], nodes: Vec<NodeProto>, constants: Vec<TensorProto>) -> Result<Graph> {
+    Graph::read(Path::new("net.onnx"), &file(input, nodes, constants), &Compute::cpu())
+}
+
+fn frozen(input: &[i64], nodes: Vec<NodeProto>, constants: Vec<TensorProto>) -> Frozen {
+    Frozen::computing(graph(input, nodes, constants).unwrap(), Compute::cpu().device().clone())
+}
+
+/// Numbers between −1 and 1 that repeat nothing.
+fn drawn(count: usize, first: usize) -> Vec<f32> {
+    (first..first + count).map(|at| 2.0 * (at as f32 * 0.754_877_7).fract() - 1.0).collect()
+}
+
+#[test]
+fn numbers_are_moved_where_the_operators_say() {
+    let nodes = vec![
+        node("Transpose", "x", "t", vec![numbers("perm", &[0, 2, 1])]),
+        node("Slice", "t c0 c1 c2 c3", "s", vec![]),
+        node("Pad", "s c4", "p", vec![]),
+        node("Unsqueeze", "p c5", "u", vec![]),
+        node("Squeeze", "u c5", "q", vec![]),
+        node("Gather", "q c6", "g", vec![number("axis", 1)]),
+        node("Concat", "g q", "c", vec![number("axis", 1)]),
+        node("Reshape", "c c7", "y", vec![]),
+    ];
+    let constants = vec![
+        list(&[2]),
+        list(&[i64::MIN]),
+        list(&[1]),
+        list(&[-1]),
+        list(&[0, 0, 1, 0, 0, 0]),
+        list(&[1]),
+        list(&[-1]),
+        list(&[0, -1]),
+    ];
+    let model = frozen(&[0, 2, 3], nodes, constants);
+    let samples: Vec<f32> = (0..12).map(|at| at as f32).collect();
+    // [0 1 2; 3 4 5] turned is [0 3; 1 4; 2 5], backwards [2 5; 1 4; 0 3], with a zero in front of each row; then the last
+    // row before all rows.
+    let rows = [0.0, 0.0, 3.0, 0.0, 2.0, 5.0, 0.0, 1.0, 4.0, 0.0, 0.0, 3.0];
+    let next = [0.0, 6.0, 9.0, 0.0, 8.0, 11.0, 0.0, 7.0, 10.0, 0.0, 6.0, 9.0];
+    assert_eq!(model.outputs(&samples).unwrap(), [rows, next].concat());
+}
+
+/// softmax(x xᵀ / √2) x of three rows of two numbers, as attention is exported, with shapes that the graph computes.
+#[test]
+fn attention_is_that_of_the_formula() {
+    let nodes = vec![
+        node("Shape", "x", "shape", vec![]),
+        node("Gather", "shape c0", "n", vec![number("axis", 0)]),
+        node("Unsqueeze", "n c1", "n1", vec![]),
+        node("Concat", "n1 c2", "flat", vec![number("axis", 0)]),
+        node("Transpose", "x", "t", vec![numbers("perm", &[0, 2, 1])]),
+        node("MatMul", "x t", "products", vec![]),
+        node("Div", "products c3", "scaled", vec![]),
+        node("Softmax", "scaled", "shares", vec![number("axis", -1)]),
+        node("MatMul", "shares x", "mixed", vec![]),
+        node("Reshape", "mixed flat", "y", vec![]),
+    ];
+    let root = 2.0_f32.sqrt();
+    let constants =
+        vec![crate::onnx::made::integers(&[], &[0]), list(&[0]), list(&[6]), floats(&[], &[root])];
+    let model = frozen(&[0, 3, 2], nodes, constants);
+    let samples = drawn(12, 3);
+    let outputs = model.outputs(&samples).unwrap();
+    for (sample, output) in samples.chunks(6).zip(outputs.chunks(6)) {
+        let row = |at: usize| &sample[2 * at..2 * at + 2];
+        for at in 0..3 {
+            let share =
+                |other: usize| ((row(at)[0] * row(other)[0] + row(at)[1] * row(other)[1]) / root).exp();
+            let all: f32 = (0..3).map(share).sum();
+            for column in 0..2 {
+                let expected: f32 = (0..3).map(|other| share(other) / all * row(other)[column]).sum();
+                assert!((output[2 * at + column] - expected).abs() < 1e-6);
+            }
+        }
+    }
+}
+
+/// The pads of PyTorch's older exporter: pairs from the last axis on, turned around by integers of two axes; and parts of shapes.
+#[test]
+fn integers_are_moved_like_numbers() {
+    let nodes = vec![
+        node("Reshape", "c0 c1", "pairs", vec![]),
+        node("Slice", "pairs c2 c3 c4 c5", "backwards", vec![]),
+        node("Transpose", "backwards", "turned", vec![numbers("perm", &[1, 0])]),
+        node("Reshape", "turned c6", "pads", vec![]),
+        node("Pad", "x pads", "p", vec![]),
+        node("Shape", "p", "n", vec![number("start", 0), number("end", 1)]),
+        node("Mod", "c7 c8", "rest", vec![]),
+        node("Concat", "n rest", "shape", vec![number("axis", 0)]),
+        node("Reshape", "p shape", "y", vec![]),
+    ];
+    // One number after each row, two before the rows; −7 modulo 16 is 9.
+    let constants =
+        [&[0, 1, 2, 0, 0, 0][..], &[-1, 2], &[-1], &[i64::MIN], &[0], &[-1], &[-1], &[-7], &[16]].map(list);
+    let model = frozen(&[0, 1, 2], nodes, constants.to_vec());
+    assert_eq!(model.outputs(&[5.0, 6.0]).unwrap(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 6.0, 0.0]);
+}
+
+/// Smooth operators: the gradient of a weighted sum of outputs against differences of five points.
+#[test]
+fn gradients_of_operators_agree_with_differences() {
+    let weight = |dims: &[i64]| floats(dims, &drawn(dims.iter().product::<i64>() as usize, 7));
+    let one = |operator: &str, attributes| vec![node(operator, "x", "y", attributes)];
+    let two = |operator: &str, attributes| vec![node(operator, "x c0", "y", attributes)];
+    let square = [0, 4, 3, 3];
+    let cases: Vec<(Vec<NodeProto>, Vec<TensorProto>, [i64; 4])> = vec![
+        (one("Sigmoid", vec![]), vec![], square),
+        (one("Tanh", vec![]), vec![], square),
+        (one("Erf", vec![]), vec![], square),
+        (one("Gelu", vec![]), vec![], square),
+        (one("Exp", vec![]), vec![], square),
+        (one("Softplus", vec![]), vec![], square),
+        (two("Mul", vec![]), vec![weight(&[4, 1, 3])], square),
+        (two("Div", vec![]), vec![floats(&[1], &[0.7])], square),
+        (two("Pow", vec![]), vec![floats(&[], &[2.0])], square),
+        (vec![node("Mul", "x x", "y", vec![])], vec![], square),
+        (one("ReduceMean", vec![numbers("axes", &[2, 3]), number("keepdims", 0)]), vec![], square),
+        (one("GlobalAveragePool", vec![]), vec![], square),
+        (
+            one("AveragePool", vec![numbers("kernel_shape", &[2, 2]), numbers("pads", &[0, 0, 1, 1])]),
+            vec![],
+            square,
+        ),
+        (
+            two("Conv", vec![numbers("pads", &[1, 0, 0, 1]), numbers("strides", &[2, 1])]),
+            vec![weight(&[3, 4, 2, 2])],
+            square,
+        ),
+        (
+            two("Conv", vec![number("group", 2), numbers("dilations", &[2, 1])]),
+            vec![weight(&[6, 2, 2, 3])],
+            square,
+        ),
+        (two("MatMul", vec![]), vec![weight(&[3, 5])], square),
+        (vec![node("LayerNormalization", "x c0 c1", "y", vec![])], vec![weight(&[3]), weight(&[3])], square),
+        (
+            vec![node("BatchNormalization", "x c0 c1 c2 c3", "y", vec![])],
+            vec![weight(&[4]), weight(&[4]), weight(&[4]), floats(&[4], &[0.5, 1.0, 1.5, 2.0])],
+            square,
+        ),
+        (
+            vec![node("Split", "x", "a b", vec![number("axis", 1)]), node("Mul", "a b", "y", vec![])],
+            vec![],
+            square,
+        ),
+        (
+            vec![node("Softmax", "x", "s", vec![number("axis", 1)]), node("Mul", "s x", "y", vec![])],
+            vec![],
+            square,
+        ),
+    ];
+    for (nodes, constants, input) in cases {
+        let name = nodes[0].op_type.clone();
+        check_gradient(&name, &frozen(&input, nodes, constants));
+    }
+}
+
+fn check_gradient(name: &str, model: &Frozen) {
+    let (size, classes) = (model.input_size(), model.classes());
+    let (samples, weights) = (drawn(2 * size, 1), drawn(2 * classes, 50));
+    let (_, gradient) = model.input_gradient(model.rows(&samples), |outputs| {
+        let weights =
+            Tensor::<2>::from_data(TensorData::new(weights.clone(), [2, classes]), &outputs.device());
+        (outputs * weights).sum()
+    });
+    let gradient = to_host(gradient);
+    let value = |at: usize, by: f32| -> f64 {
+        let mut moved = samples.clone();
+        moved[at] += by;
+        let outputs = model.outputs(&moved).unwrap();
+        outputs.iter().zip(&weights).map(|(output, weight)| f64::from(*output) * f64::from(*weight)).sum()
+    };
+    let mut moves = 0.0_f32;
+    for at in 0..2 * size {
+        let h = 1e-2_f32;
+        let slope = (8.0 * (value(at, h) - value(at, -h)) - (value(at, 2.0 * h) - value(at, -2.0 * h)))
+            / (12.0 * f64::from(h));
+        // Outputs up to 10 rounded to 1e-6, over 12 h, and h⁴ of the fifth derivative.
+        assert!((f64::from(gradient[at]) - slope).abs() < 1e-3, "{name} {at}: {} {slope}", gradient[at]);
+        moves = moves.max(gradient[at].abs());
+    }
+    assert!(moves > 0.01, "{name} does not move");
+}
+
+/// Written for one sample, as many exporters do.
+#[test]
+fn a_graph_for_one_sample_is_run_sample_by_sample() {
+    let nodes = vec![node("Reshape", "x c0", "r", vec![]), node("Gemm", "r c1", "y", vec![])];
+    let model = frozen(&[1, 2, 2], nodes, vec![list(&[1, 4]), floats(&[4, 2], &drawn(8, 0))]);
+    let samples = drawn(12, 2);
+    let together = model.outputs(&samples).unwrap();
+    for sample in 0..3 {
+        let alone = model.outputs(&samples[4 * sample..4 * sample + 4]).unwrap();
+        assert_eq!(alone, together[2 * sample..2 * sample + 2]);
+    }
+    // A softmax over the batch runs, and mixes samples.
+    let mixing = vec![node("Softmax", "x", "s", vec![number("axis", 0)]), node("Mul", "s c0", "y", vec![])];
+    assert!(graph(&[0, 3], mixing, vec![floats(&[1], &[2.0])]).unwrap().one_by_one);
+}
+
+#[test]
+fn what_cannot_be_computed_is_named_with_its_operator_and_output() {
+    let message = |nodes, constants| graph(&[0, 2], nodes, constants).unwrap_err().to_string();
+    let unknown = message(vec![node("Relu", "x", "a", vec![]), node("NonZero", "a", "y", vec![])], vec![]);
+    assert!(
+        unknown
+            .starts_with("net.onnx: the operator NonZero that gives `y` is not understood; there are Conv,"),
+        "{unknown}"
+    );
+    let wide = message(vec![node("Gemm", "x c0", "y", vec![])], vec![floats(&[3, 1], &[1.0; 3])]);
+    assert!(
+        wide.contains("the operator Gemm that gives `y` must have matrices that fit each other, got 2 and 3"),
+        "{wide}"
+    );
+    let lost = message(vec![node("Add", "x z", "y", vec![])], vec![]);
+    assert!(lost.contains("takes `z`, which no operator before it gives"), "{lost}");
+    let large = message(
+        vec![node("ConstantOfShape", "c0", "c", vec![]), node("Add", "x c", "y", vec![])],
+        vec![list(&[1 << 40, 1 << 20])],
+    );
+    assert!(large.contains("must have a small shape"), "{large}");
+    let pads = message(vec![node("Pad", "x c0", "y", vec![])], vec![list(&[0, -1, 0, 0])]);
+    assert!(pads.contains("must add two small numbers per axis"), "{pads}");
+    let rows = message(vec![node("ReduceSum", "x", "y", vec![number("keepdims", 0)])], vec![]);
+    assert!(rows.contains("one row for each of 1 samples"), "{rows}");
+}
