@@ -33,6 +33,7 @@ mod parts;
 mod places;
 mod plan;
 mod predict;
+mod probe_alone;
 mod probing;
 mod ranking;
 mod report;
@@ -51,6 +52,7 @@ mod suspicions;
 mod sweep;
 mod tables;
 mod usage;
+mod verdict;
 mod wording;
 
 pub use check::{BaselineRequest, CheckRequest, Checked, Limits, check, gate_lines};
@@ -72,7 +74,8 @@ pub use pages::PageRequest;
 pub use places::{folder_of, working_folder};
 pub use plan::plan;
 pub use predict::{PredictRequest, Predicted, predict};
-pub use probing::{ModelProbes, ProbeModelRequest, ProbeRequest, ProbedModel, grid_of, probe};
+pub use probe_alone::{ProbeModelRequest, ProbedAlone, ProbedModel, probe};
+pub use probing::{ModelProbes, ProbeRequest, grid_of};
 pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};
@@ -87,6 +90,7 @@ pub use stages::{
 pub use sweep::{SweepRequest, Swept, sweep};
 pub use tables::{TableFormat, csv_field, markdown_field};
 pub use usage::{OtherStage, Usage};
+pub use verdict::verdict;
 pub use wording::{Hint, NoteCode, Voice};
 
 use serde::Serialize;

@@ -1,24 +1,19 @@
 //! Probes of models: what perturbed copies of the samples show.
 
-use std::num::NonZeroUsize;
-
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, SpadeParams};
-use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument, SpreadOf};
 use spadework_io::Labels;
 use spadework_io::corrupt::{Channels, ImageShape};
-use spadework_model::{Layout, OnnxModel, Prepared, RunOptions};
+use spadework_model::{Layout, Prepared, RunOptions};
 use spadework_probe::{
     ChannelOrder, Error as ProbeError, Grid, OutputKind, Probe, ProbeKind, ProbeParams, Probed, ProbedSample,
     Variant, broken_variants, probe_model, probe_regressor, spread,
 };
 
-use crate::data::Rows;
 use crate::failure::{Failure, Subject};
-use crate::model_runner::{ModelRunner, note_softmax};
-use crate::notes;
-use crate::observer::{Observer, Session};
+use crate::model_runner::ModelRunner;
+use crate::observer::Session;
 use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::NoteCode;
@@ -47,7 +42,7 @@ impl ProbeRequest {
         })
     }
 
-    fn params(&self) -> ProbeParams {
+    pub(crate) fn params(&self) -> ProbeParams {
         let usual = ProbeParams::new(self.probe).with_samples(self.samples).with_precision(self.precision);
         match self.probes {
             Some(probes) => usual.with_probes(probes),
@@ -124,10 +119,7 @@ impl<'a> Prober<'a> {
         target_spread: Option<f64>,
         top: usize,
     ) -> Result<OutputChangeDocument, Failure> {
-        let (unit, of) = match target_spread {
-            Some(targets) => (targets, SpreadOf::Targets),
-            None => (spread(known), SpreadOf::Outputs),
-        };
+        let (unit, of) = unit_of_changes(target_spread, known);
         let (prepared, monitor) = self.runner.prepare(file)?;
         self.mention_cost(file);
         let monitor: &dyn Monitor = &monitor;
@@ -168,6 +160,14 @@ impl<'a> Prober<'a> {
     }
 }
 
+/// The unit of a regressor's changes: the spread of the targets, or of the outputs that are known where that is not.
+pub(crate) fn unit_of_changes(target_spread: Option<f64>, known: &Samples<'_>) -> (f64, SpreadOf) {
+    match target_spread {
+        Some(targets) => (targets, SpreadOf::Targets),
+        None => (spread(known), SpreadOf::Outputs),
+    }
+}
+
 /// The outputs of a model for some rows. It stops with the probes; the progress is theirs.
 pub(crate) fn outputs(
     prepared: &Prepared,
@@ -185,78 +185,6 @@ impl Monitor for StopsWith<'_> {
     fn is_cancelled(&self) -> bool {
         self.0.is_cancelled()
     }
-}
-
-/// A model in memory or in a file that is probed by itself.
-pub enum ProbedModel<'a> {
-    /// A model file and how it is run.
-    File {
-        /// The file.
-        path: &'a str,
-        /// How it is run.
-        run: RunOptions,
-    },
-    /// A function from rows to outputs.
-    Function(&'a mut (dyn FnMut(&Samples<'_>) -> Result<Samples<'static>, Failure> + Send)),
-}
-
-/// Which model is probed, and on what.
-pub struct ProbeModelRequest<'a> {
-    /// The model.
-    pub model: ProbedModel<'a>,
-    /// The samples.
-    pub inputs: Rows<'a>,
-    /// The class of every sample as the position of its output.
-    pub labels: Option<&'a [i64]>,
-    /// How it is probed.
-    pub probe: ProbeRequest,
-    /// How many of the samples that changed the document lists.
-    pub top: usize,
-    /// Seed of everything random.
-    pub seed: u64,
-    /// Threads to use; all cores where `None`.
-    pub threads: Option<NonZeroUsize>,
-}
-
-/// Probes one model by itself.
-///
-/// # Errors
-/// When the request makes no sense, the model cannot be run or has a single output, or there is not one label per sample.
-pub fn probe(
-    request: ProbeModelRequest<'_>,
-    observer: &dyn Observer,
-) -> Result<(ModelProbes, Vec<Note>), Failure> {
-    let session = Session::new(observer);
-    let Rows { samples, shape, .. } = &request.inputs;
-    let sample = shape.get(1..).filter(|sample| !sample.is_empty()).unwrap_or(&[1]);
-    let grid = ImageShape::of_extents(sample).map(grid_of);
-    let params = request.probe.params().with_grid(grid).with_seed(request.seed);
-    let monitor = session.monitor();
-    let probed = match request.model {
-        ProbedModel::File { path, run } => {
-            let model = OnnxModel::open(path)?;
-            let output = model.output(&run)?;
-            note_softmax(&model, output, &session);
-            let options = RunOptions { few_at_a_time: true, ..run.clone() };
-            let prepared = model.prepare(sample, &[output], &options)?;
-            let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
-            with_threads(request.threads, || probe_model::<Failure, _>(samples, model, &params, monitor))?
-        }
-        ProbedModel::Function(function) => {
-            let mut is_first = true;
-            let model = |rows: &Samples<'_>| {
-                let outputs = function(rows)?;
-                if std::mem::replace(&mut is_first, false) {
-                    notes::about_probabilities(&outputs, "", &session);
-                }
-                Ok(outputs)
-            };
-            with_threads(request.threads, || probe_model::<Failure, _>(samples, model, &params, monitor))?
-        }
-    };
-    let document = ProbeDocument::new(&probed, request.labels, request.top)
-        .map_err(|error| Failure::from(error).about(Subject::Argument("labels")))?;
-    Ok((ModelProbes { probed, document }, session.notes()))
 }
 
 /// How the numbers of an input lie next to each other; none where they are not an image.

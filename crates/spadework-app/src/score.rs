@@ -29,6 +29,7 @@ use crate::side_view::SideView;
 use crate::sides::{Inputs, Outputs, Sides};
 use crate::store::Store;
 use crate::usage::Usage;
+use crate::verdict::verdict;
 use crate::{notes, room, suspicions};
 
 /// What is asked of one model.
@@ -80,6 +81,8 @@ pub enum Probes {
         /// What the document says of the probes.
         document: Box<ProbeDocument>,
     },
+    /// How far the outputs of a regressor were moved earlier.
+    KnownChange(Box<OutputChangeDocument>),
 }
 
 impl Probes {
@@ -87,7 +90,7 @@ impl Probes {
     fn known_margins(&self) -> Option<&[Option<f64>]> {
         match self {
             Probes::Known { margins, .. } => Some(margins),
-            Probes::None | Probes::Run(_) | Probes::With(_) => None,
+            Probes::None | Probes::Run(_) | Probes::With(_) | Probes::KnownChange(_) => None,
         }
     }
 }
@@ -237,6 +240,7 @@ pub(crate) fn score_and<A: Addition>(
     document.name = sides.model_name();
     document.sources.model = sides.model.cloned();
     document.sources.corruption = sides.corruption.cloned();
+    document.verdict = Some(verdict(&document, session.voice()));
     spadework_io::check_mapped_files()?;
     document.made.notes = session.notes();
     document.timings.model_s = running.as_secs_f64();
@@ -291,7 +295,7 @@ impl ScoreRequest<'_> {
         match &self.probes {
             Probes::Run(probe) => probe.check()?,
             Probes::With(script) => script.check()?,
-            Probes::None | Probes::Known { .. } => {}
+            Probes::None | Probes::Known { .. } | Probes::KnownChange(_) => {}
         }
         let graph_given = matches!(self.data.inputs, InputSource::Graph(_))
             || matches!(self.data.outputs, OutputSource::Graph(_));
@@ -325,7 +329,7 @@ fn prober<'a>(
 ) -> Option<Prober<'a>> {
     match &request.probes {
         Probes::Run(probe) => Prober::new(*probe, &sides.input, &request.data.run, &request.params, session),
-        Probes::None | Probes::Known { .. } | Probes::With(_) => None,
+        Probes::None | Probes::Known { .. } | Probes::KnownChange(_) | Probes::With(_) => None,
     }
 }
 
@@ -372,6 +376,9 @@ fn move_outputs(
     sides: &Sides<'_>,
     prober: Option<&Prober<'_>>,
 ) -> Result<Option<OutputChangeDocument>, Failure> {
+    if let Probes::KnownChange(document) = &request.probes {
+        return Ok(Some((**document).clone()));
+    }
     let (Some(prober), Some(model), Some(outputs)) = (prober, sides.model, sides.output.samples()) else {
         return Ok(None);
     };

@@ -28,6 +28,7 @@ use crate::store::{FoundGraphs, Store, eigenpairs_file, graph_files};
 use crate::stored::{self, OutputsAgain};
 use crate::tables::TableFormat;
 use crate::usage::{OtherStage, Usage};
+use crate::verdict::verdict;
 use crate::wording::NoteCode;
 use crate::{labels, notes};
 
@@ -227,6 +228,7 @@ pub fn make_scores(
             stage.sources.model.as_ref().map(|model| model.file.as_str()).or(outputs).map(file_name);
         document.sources = stage.sources;
     }
+    document.verdict = Some(verdict(&document, session.voice()));
     document.made_from = Some(recipe);
     document.made.notes = session.notes();
     let scored = Scored { report, facts, labels, ids: None, probes: None, variants: None, document };

@@ -45,6 +45,21 @@ impl Voice {
     }
 }
 
+/// How to try an attack, for a result of which none was tried; `was_run` where the outputs come from a model file.
+pub(crate) fn try_an_attack(voice: Voice, was_run: bool) -> &'static str {
+    match (voice, was_run) {
+        (Voice::Command, true) => {
+            "No attack was tried. Pass --probe linf:EPS (e.g. linf:8/255) to estimate accuracy under attack."
+        }
+        (Voice::Command, false) => {
+            "No model was run, so this says nothing about a given attack. With an ONNX file: --model net.onnx --probe linf:EPS"
+        }
+        (Voice::Python, _) => {
+            "No attack was tried. Pass probed=spadework.probe(model, inputs, \"linf:EPS\") to estimate accuracy under attack."
+        }
+    }
+}
+
 /// An argument as an option of the command.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))

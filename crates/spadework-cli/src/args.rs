@@ -158,6 +158,8 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) scored: ScoredArgs,
     #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
     pub(crate) table: TableArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -179,13 +181,11 @@ pub(crate) struct ScoreArgs {
     pub(crate) plan: bool,
 }
 
-/// One model, the names of its samples, and where its result goes.
+/// One model, and where its result goes.
 #[derive(Debug, Args)]
 pub(crate) struct ScoredArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) ids: IdsArgs,
     #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
     #[command(flatten)]
@@ -198,16 +198,8 @@ pub(crate) struct ScoredArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelArgs {
-    /// The model's inputs
-    #[arg(
-        long,
-        value_name = "ARRAY",
-        value_parser = NonEmptyStringValueParser::new(),
-        required_unless_present = "input_graph"
-    )]
-    pub(crate) inputs: Option<String>,
     #[command(flatten)]
-    pub(crate) size: SizeArgs,
+    pub(crate) given: InputsArgs,
     /// The model's outputs; for a classifier the values right before the softmax
     #[arg(
         long,
@@ -216,9 +208,6 @@ pub(crate) struct ModelArgs {
         required_unless_present_any = ["output_graph", "model"]
     )]
     pub(crate) outputs: Option<String>,
-    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
-    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
-    pub(crate) input_graph: Option<String>,
     /// A graph of the outputs in their place; it must be connected
     #[arg(
         long,
@@ -232,6 +221,32 @@ pub(crate) struct ModelArgs {
     pub(crate) labels: Option<String>,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
+    #[command(flatten)]
+    pub(crate) scoring: ScoringArgs,
+}
+
+/// What goes into a model, or into all of them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct InputsArgs {
+    /// The inputs of the model, or of all models
+    #[arg(
+        long,
+        value_name = "ARRAY",
+        value_parser = NonEmptyStringValueParser::new(),
+        required_unless_present = "input_graph"
+    )]
+    pub(crate) inputs: Option<String>,
+    #[command(flatten)]
+    pub(crate) size: SizeArgs,
+    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
+    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
+    pub(crate) input_graph: Option<String>,
+}
+
+/// How it is scored.
+#[derive(Debug, Args)]
+pub(crate) struct ScoringArgs {
     /// Neighbors per sample, k
     #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
     pub(crate) neighbors: usize,
@@ -267,9 +282,8 @@ pub(crate) struct GeneralArgs {
     /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
     #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value_t = 0.3)]
     pub(crate) sketch_error: f64,
-    /// How eigenpairs are found
-    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
-    pub(crate) solver: Solver,
+    #[command(flatten)]
+    pub(crate) solving: SolvingArgs,
     #[command(flatten)]
     pub(crate) metric: MetricArgs,
     /// How neighbors are searched
@@ -278,12 +292,6 @@ pub(crate) struct GeneralArgs {
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
-    /// Relative residual that every eigenpair must reach
-    #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value = "1e-6")]
-    pub(crate) tolerance: f64,
-    /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
-    #[arg(long, help_heading = "Method")]
-    pub(crate) certify: bool,
     /// Seed of everything random
     #[arg(long, help_heading = "Method", value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -292,7 +300,21 @@ pub(crate) struct GeneralArgs {
     pub(crate) threads: Option<NonZeroUsize>,
 }
 
-impl ModelArgs {
+/// How eigenpairs are found.
+#[derive(Debug, Args)]
+pub(crate) struct SolvingArgs {
+    /// How eigenpairs are found
+    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
+    pub(crate) solver: Solver,
+    /// Relative residual that every eigenpair must reach
+    #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value = "1e-6")]
+    pub(crate) tolerance: f64,
+    /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
+    #[arg(long, help_heading = "Method")]
+    pub(crate) certify: bool,
+}
+
+impl ScoringArgs {
     pub(crate) fn params(&self) -> SpadeParams {
         self.method.params(self.neighbors)
     }
@@ -318,11 +340,11 @@ impl GeneralArgs {
             .with_neighbors(neighbors)
             .with_eigenpairs(eigenpairs)
             .with_spectrum(spectrum)
-            .with_solver(self.solver.into())
+            .with_solver(self.solving.solver.into())
             .with_search(self.search.into())
             .with_connectivity(self.connectivity.into())
-            .with_tolerance(self.tolerance)
-            .with_certainty(if self.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_tolerance(self.solving.tolerance)
+            .with_certainty(if self.solving.certify { Certainty::Certified } else { Certainty::Probable })
             .with_seed(self.seed)
             .with_threads(self.threads)
     }
@@ -332,9 +354,8 @@ impl GeneralArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Print one JSON object instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
     /// Write result.json and the tables (nodes, edges, labels, models …) into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -348,12 +369,6 @@ pub(crate) struct OutputArgs {
         requires = "out"
     )]
     pub(crate) tables: Vec<TableFormat>,
-    /// No messages and no progress on stderr, errors excepted
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// No progress bars
-    #[arg(long)]
-    pub(crate) no_progress: bool,
 }
 
 /// What goes to the terminal.
@@ -363,15 +378,29 @@ pub(crate) struct TerminalArgs {
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) messages: MessagesArgs,
+}
+
+impl TerminalArgs {
+    pub(crate) fn console(&self) -> Console {
+        self.messages.console()
+    }
+}
+
+/// What goes to stderr.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct MessagesArgs {
     /// No messages and no progress on stderr, errors excepted
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// No progress bars
     #[arg(long)]
-    pub(crate) no_progress: bool,
+    no_progress: bool,
 }
 
-impl TerminalArgs {
+impl MessagesArgs {
     pub(crate) fn console(&self) -> Console {
         Console::saying(self.quiet, self.no_progress)
     }

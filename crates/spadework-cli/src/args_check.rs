@@ -4,22 +4,14 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 
-use crate::args::{ModelArgs, OutputArgs};
-use crate::args_data::CorruptionArgs;
-use crate::args_graphs::SaveGraphsArgs;
+use crate::args::ScoredArgs;
 use crate::args_probe::ProbeArgs;
 use crate::args_task::TaskArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    #[command(flatten)]
-    pub(crate) corruption: CorruptionArgs,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    #[command(flatten)]
-    pub(crate) graphs: SaveGraphsArgs,
+    pub(crate) scored: ScoredArgs,
     #[command(flatten)]
     pub(crate) task: TaskArgs,
     #[command(flatten)]

@@ -6,8 +6,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_app::Evidence;
 
-use crate::args::{MethodArgs, OutputArgs};
-use crate::args_data::{CorruptionArgs, SizeArgs};
+use crate::args::{InputsArgs, MethodArgs, OutputArgs, ScoringArgs};
+use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
 use crate::args_report::{IdsArgs, PageArgs};
@@ -55,11 +55,8 @@ pub(crate) struct CompareArgs {
     pub(crate) labels: Option<String>,
     #[command(flatten)]
     pub(crate) ids: IdsArgs,
-    /// Neighbors per sample, k, the same for all models
-    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
-    pub(crate) neighbors: usize,
     #[command(flatten)]
-    pub(crate) method: MethodArgs,
+    pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -135,19 +132,8 @@ pub(crate) struct SweepArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct ModelsArgs {
-    /// The inputs that all models were given
-    #[arg(
-        long,
-        value_name = "ARRAY",
-        value_parser = NonEmptyStringValueParser::new(),
-        required_unless_present = "input_graph"
-    )]
-    pub(crate) inputs: Option<String>,
     #[command(flatten)]
-    pub(crate) size: SizeArgs,
-    /// A graph of the inputs in their place, taken as it is: edges.csv, a SciPy matrix (.npz) or .mtx
-    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
-    pub(crate) input_graph: Option<String>,
+    pub(crate) given: InputsArgs,
     /// A model's outputs, once a model; for a classifier the values right before the softmax
     #[arg(
         long,

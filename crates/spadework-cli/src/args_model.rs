@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_model::{Engine, Layout, Normalization, OutputPoint, RunOptions};
 
-use crate::args::{MethodArgs, OutputArgs, TerminalArgs, threads};
+use crate::args::{OutputArgs, ScoringArgs, TerminalArgs, threads};
 use crate::args_report::PageArgs;
 
 /// A model file in place of outputs.
@@ -190,11 +190,8 @@ pub(crate) struct LayersArgs {
     pub(crate) layers: Vec<String>,
     #[command(flatten)]
     pub(crate) feed: FeedArgs,
-    /// Neighbors per sample, k, the same for all layers
-    #[arg(short = 'k', long, help_heading = "Method", value_name = "K", default_value_t = 10)]
-    pub(crate) neighbors: usize,
     #[command(flatten)]
-    pub(crate) method: MethodArgs,
+    pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_probe::parse_radius;
 
-use crate::args::threads;
+use crate::args::{TerminalArgs, threads};
 
 /// The size of a perturbation, as `--probe` reads it.
 fn radius(text: &str) -> Result<f32, String> {
@@ -30,15 +30,8 @@ pub(crate) struct MachineArgs {
     /// Threads to use; all cores by default. The result does not depend on it
     #[arg(long, value_name = "N", value_parser = threads, help_heading = "Machine")]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Print one JSON object instead of text
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// No messages and no progress on stderr, errors excepted
-    #[arg(long, short, help_heading = "Output")]
-    pub(crate) quiet: bool,
-    /// No progress bars
-    #[arg(long, help_heading = "Output")]
-    pub(crate) no_progress: bool,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
 }
 
 /// A network and the samples it is judged on.

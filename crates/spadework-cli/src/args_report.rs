@@ -7,7 +7,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_report::FigureFormat;
 
-use crate::args::threads;
+use crate::args::{MessagesArgs, threads};
 
 /// A page and plots of a result.
 #[derive(Debug, Args)]
@@ -95,10 +95,6 @@ pub(crate) struct ReportArgs {
     /// Threads to use; all cores by default. The page does not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// No messages and no progress on stderr, errors excepted
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-    /// No progress bars
-    #[arg(long)]
-    pub(crate) no_progress: bool,
+    #[command(flatten)]
+    pub(crate) messages: MessagesArgs,
 }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::args::{ScoredArgs, one_or_more};
 use crate::args_probe::{ProbeArgs, ScriptArgs};
+use crate::args_report::IdsArgs;
 use crate::args_task::TaskArgs;
 
 #[derive(Debug, Args)]
@@ -14,6 +15,8 @@ use crate::args_task::TaskArgs;
 pub(crate) struct SelectArgs {
     #[command(flatten)]
     pub(crate) scored: ScoredArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
     /// How many samples to select [default: 100, or all where there are fewer]
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub(crate) top: Option<NonZeroUsize>,

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::args::{ModelArgs, Solver, TableFormat, TerminalArgs, threads};
+use crate::args::{ModelArgs, SolvingArgs, TableFormat, TerminalArgs, threads};
 use crate::args_data::CorruptionArgs;
-use crate::args_graphs::GraphFormat;
+use crate::args_graphs::SaveGraphsArgs;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("eigenpairs", |arg| arg.hide(true)), mut_arg("sketch_error", |arg| arg.hide(true)))]
@@ -22,9 +22,8 @@ pub(crate) struct GraphArgs {
     /// The folder of the result; both graphs go into the folder `stages` in it
     #[arg(long, value_name = "RESULT", help_heading = "Output")]
     pub(crate) out: PathBuf,
-    /// Also write both graphs into --out, as input_graph and output_graph, in these formats
-    #[arg(long, value_enum, value_name = "FORMATS", value_delimiter = ',', help_heading = "Output")]
-    pub(crate) save_graphs: Vec<GraphFormat>,
+    #[command(flatten)]
+    pub(crate) graphs: SaveGraphsArgs,
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
     #[command(flatten)]
@@ -39,15 +38,8 @@ pub(crate) struct EigenArgs {
     /// Eigenpairs, r, to find
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value_t = 2)]
     pub(crate) eigenpairs: usize,
-    /// How eigenpairs are found
-    #[arg(long, help_heading = "Method", value_enum, value_name = "SOLVER", default_value_t = Solver::Davidson)]
-    pub(crate) solver: Solver,
-    /// Relative residual that every eigenpair must reach
-    #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value = "1e-6")]
-    pub(crate) tolerance: f64,
-    /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
-    #[arg(long, help_heading = "Method")]
-    pub(crate) certify: bool,
+    #[command(flatten)]
+    pub(crate) solving: SolvingArgs,
     /// Seed of everything random [default: that of the graphs]
     #[arg(long, help_heading = "Method", value_name = "N")]
     pub(crate) seed: Option<u64>,

@@ -22,7 +22,7 @@ pub(crate) struct Console {
 
 impl Console {
     pub(crate) fn new(args: &OutputArgs) -> Self {
-        Self::saying(args.quiet, args.no_progress)
+        args.terminal.console()
     }
 
     /// As `--quiet` and `--no-progress` say.

@@ -7,7 +7,8 @@ use spadework_document::comparison::{
 };
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::probe::{ProbeDocument, SpreadOf};
-use spadework_report::{attacks_tried, grouped};
+use spadework_document::words::grouped;
+use spadework_report::attacks_tried;
 
 use crate::render::{corruption, number, number_short, printable, table};
 use crate::render_graphs::is_plain;

@@ -2,7 +2,7 @@
 
 use spadework_app::size;
 use spadework_document::plan::{PlanDocument, PlannedMemory};
-use spadework_report::grouped;
+use spadework_document::words::grouped;
 
 use crate::render::table;
 

@@ -11,7 +11,7 @@ use spadework_document::score::{
     EnclosureDocument, IntervalDocument, LabelDocument, ReferencesDocument, ScoreDocument, TimingsDocument,
 };
 use spadework_document::variants::VariantsDocument;
-use spadework_report::grouped;
+use spadework_document::words::{attack_name, grouped};
 
 use crate::render::{bar, corruption, interval, number, number_short, printable, table};
 use crate::render_graphs::{graph_lines, numbers_of};
@@ -49,7 +49,7 @@ pub(crate) fn answer(document: &ScoreDocument) -> String {
     text.push_str(&corruption(document.sources.corruption.as_ref()));
     text.push('\n');
     text.push_str(&evidence(&document.facts));
-    text.push_str(&verdict(&document.facts));
+    text.push_str(&verdict(document));
     text.push_str(&weakest_labels(document));
     text.push_str(&weakest_samples(document));
     text.push('\n');
@@ -86,7 +86,7 @@ fn evidence(facts: &FactsDocument) -> String {
     if let Some(probe) = &facts.probe {
         // Without labels nobody knows what is right.
         let stays = if probe.accuracy.is_some() { "right" } else { "of the same class" };
-        let radius = radius(&probe.probe);
+        let radius = attack_name(&probe.probe);
         if let Some(share) = &known.robust_accuracy {
             let queries = share.queries.unwrap_or_default();
             let how = format!("{} samples, {queries} queries each", grouped(share.n));
@@ -123,7 +123,7 @@ fn evidence(facts: &FactsDocument) -> String {
         let unit = found.unit.word();
         let meaning = format!(
             "median of the largest change found, {}, in standard deviations of the {unit} ({how})",
-            radius(&found.probe)
+            attack_name(&found.probe)
         );
         text.push_str(&line("change of output", &value, &meaning));
     }
@@ -138,43 +138,10 @@ fn evidence(facts: &FactsDocument) -> String {
     text
 }
 
-/// `L∞ 0.1` of `linf:0.1:search`.
-fn radius(probe: &str) -> String {
-    let mut parts = probe.split(':');
-    let norm = match parts.next() {
-        Some("linf") => "L∞",
-        Some("l2") => "L2",
-        other => other.unwrap_or_default(),
-    };
-    format!("{norm} {}", parts.next().unwrap_or_default())
-}
-
-/// A sentence about what an attack would leave, where that was estimated.
-fn verdict(facts: &FactsDocument) -> String {
-    /// More than this part lost is most of it.
-    const MOST: f64 = 0.5;
-    /// Less than this part lost is little.
-    const LITTLE: f64 = 0.1;
-    let (Some(probe), Some(robust)) = (&facts.probe, facts.estimates.robust_accuracy) else {
-        return String::new();
-    };
-    let right = probe.accuracy.unwrap_or(1.0);
-    if right == 0.0 {
-        return "\n  Nothing to break: it gets none of the probed samples right.\n".to_owned();
-    }
-    let what = if probe.accuracy.is_some() { "what it gets right" } else { "its decisions" };
-    let lost = (1.0 - robust.estimate / right).max(0.0);
-    let radius = radius(&probe.probe);
-    let percent = format!("{:.0} %", 100.0 * lost);
-    match lost {
-        lost if lost > MOST => {
-            format!("\n  Breaks easily: changes of {radius} are enough for {percent} of {what}.\n")
-        }
-        lost if lost > LITTLE => {
-            format!("\n  Breaks in part: changes of {radius} are enough for {percent} of {what}.\n")
-        }
-        _ => format!("\n  Holds: changes of {radius} are enough for only {percent} of {what}.\n"),
-    }
+/// The sentence of the verdict, where an attack or variants were tried; otherwise it repeats the lines above.
+fn verdict(document: &ScoreDocument) -> String {
+    let tried = document.verdict.as_ref().filter(|verdict| verdict.next_step.is_none());
+    tried.map_or_else(String::new, |verdict| format!("\n  {}\n", printable(&verdict.sentence)))
 }
 
 /// The labels to look at first: `9 22 %  4 31 %  7 35 % (by samples that survive every probe)`.
@@ -263,20 +230,8 @@ fn full_spectrum(scores: &SketchInfo) -> String {
 
 /// What would give better evidence.
 fn next_step(document: &ScoreDocument) -> String {
-    if document.facts.output_change.is_some() || document.facts.variants.is_some() {
-        return String::new();
-    }
-    let text = match (&document.facts.probe, &document.sources.model) {
-        (Some(_), _) => return String::new(),
-        (None, Some(_)) => {
-            "  No attack was tried. Pass --probe linf:EPS (e.g. linf:8/255) to estimate accuracy under attack.\n"
-        }
-        (None, None) => {
-            "  No model was run, so this says nothing about a given attack. With an ONNX file: --model net.onnx \
-             --probe linf:EPS\n"
-        }
-    };
-    text.to_owned()
+    let step = document.verdict.as_ref().and_then(|verdict| verdict.next_step.as_deref());
+    step.map_or_else(String::new, |step| format!("  {step}\n"))
 }
 
 /// How unevenly fragility is spread, and which two labels are torn apart.

@@ -5,7 +5,7 @@ use spadework_document::comparison::CompareDocument;
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::score::ScoreDocument;
-use spadework_report::grouped;
+use spadework_document::words::grouped;
 
 use crate::args_table::Format;
 use crate::render::{number_short, printable};

@@ -11,7 +11,7 @@ use spadework_io::{arrays_in, default_name, names_array};
 use spadework_probe::Task;
 use spadework_report::Origin;
 
-use crate::args::{ModelArgs, OutputArgs};
+use crate::args::{InputsArgs, ModelArgs, OutputArgs};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
 use crate::args_many::{CertaintyArgs, ModelsArgs};
@@ -20,12 +20,14 @@ use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::{PageArgs, PlotsArgs};
 use crate::failure::Failure;
 
-/// The inputs by the two options that name them.
-fn inputs<'a>(array: Option<&'a str>, graph: Option<&'a str>) -> InputSource<'a> {
-    match (array, graph) {
-        (Some(array), _) => InputSource::Array(ArraySource::Named(array)),
-        (None, Some(graph)) => InputSource::Graph(GraphSource::File(graph)),
-        (None, None) => unreachable!("the command line demands one of the two"),
+impl InputsArgs {
+    /// The inputs by the two options that name them.
+    fn source(&self) -> InputSource<'_> {
+        match (self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()) {
+            (Some(array), _) => InputSource::Array(ArraySource::Named(array)),
+            (None, Some(graph)) => InputSource::Graph(GraphSource::File(graph)),
+            (None, None) => unreachable!("the command line demands one of the two"),
+        }
     }
 }
 
@@ -47,7 +49,7 @@ impl ModelArgs {
     /// What is scored.
     pub(crate) fn data(&self, corruption: &CorruptionArgs) -> ModelData<'_> {
         ModelData {
-            inputs: inputs(self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()),
+            inputs: self.given.source(),
             outputs: outputs(&self.network, self.outputs.as_deref(), self.output_graph.as_deref()),
             labels: self.labels.as_deref().map(LabelSource::Named),
             ids: None,
@@ -66,7 +68,7 @@ impl ModelArgs {
     ) -> ScoreRequest<'a> {
         ScoreRequest {
             data: self.data(corruption),
-            params: self.params(),
+            params: self.scoring.params(),
             top,
             extras: Extras::default(),
             probes: Probes::None,
@@ -117,7 +119,7 @@ impl ModelsArgs {
             (name.clone(), source)
         };
         ModelsData {
-            inputs: inputs(self.size.of(self.inputs.as_deref()), self.input_graph.as_deref()),
+            inputs: self.given.source(),
             models: models.iter().map(source).collect(),
             labels: labels.map(LabelSource::Named),
             ids: None,

@@ -37,6 +37,8 @@ mod stored;
 pub mod sweep;
 pub mod train;
 pub mod variants;
+pub mod verdict;
+pub mod words;
 
 pub use error::{Error, Result};
 pub use note::Note;

@@ -25,6 +25,7 @@ use crate::facts::{FactsDocument, NodeDocument};
 use crate::parts::{MadeDocument, MethodDocument, SourcesDocument, SpectrumDocument};
 use crate::stages::Recipe;
 use crate::stored::{StoredDocument, read_json, schema_in};
+use crate::verdict::VerdictDocument;
 
 /// Name and version of the layout.
 pub const SCHEMA: &str = "spadework.score/3";
@@ -37,6 +38,8 @@ pub struct ScoreDocument {
     pub schema: String,
     /// The model's name: its file, or what was typed for its outputs.
     pub name: Option<String>,
+    /// The answer in sentences; results of older versions do not have it.
+    pub verdict: Option<VerdictDocument>,
     /// The SPADE score, as fields of the document itself.
     #[serde(flatten)]
     pub spectrum: SpectrumDocument,
@@ -319,6 +322,7 @@ impl ScoreDocument {
         Ok(Self {
             schema: SCHEMA.to_owned(),
             name: None,
+            verdict: None,
             spectrum: report.into(),
             samples: report.graphs.nodes(),
             input_dim: diagnostics.input_dim,

@@ -29,7 +29,7 @@ const READERS: [Reader; 13] = [
     (fuzzing::graph_mtx, &["graphs/directed.mtx", "graphs/symmetric_pattern.mtx", "graphs/packed.mtx.gz"]),
     (fuzzing::graph_npz, &["graphs/directed.npz", "graphs/undirected.npz", "graphs/whole.npz"]),
     (fuzzing::graph_petsc, &["graphs/directed.petsc"]),
-    (fuzzing::sparse, &["graphs/directed.npz", "graphs/undirected.npz", "graphs/whole.npz"]),
+    (fuzzing::sparse, &["graphs/directed.npz", "graphs/columns.npz", "graphs/refused_wide.npz"]),
 ];
 
 fn fixture(name: &str) -> Vec<u8> {

@@ -124,6 +124,22 @@ fn folders_appear_when_complete() {
     assert_eq!(entries(folder.path()), ["out"]);
 }
 
+/// No process has the number 4294967295, one has the number 1, and the other names are not of this target.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_killed_run_left_is_removed() {
+    let _turn = turn();
+    let folder = tempfile::tempdir().unwrap();
+    let stays = [".out.tmp-1", ".out.tmp-x", ".out2.tmp-4294967295"];
+    for name in stays.iter().chain(&[".out.tmp-4294967295", ".out.tmp-4294967295-1"]) {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    OutputDir::create(&folder.path().join("out")).unwrap().commit().unwrap();
+    let expected: Vec<String> =
+        stays.iter().map(|name| (*name).to_owned()).chain(["out".to_owned()]).collect();
+    assert_eq!(entries(folder.path()), expected);
+}
+
 #[test]
 fn an_interrupt_leaves_nothing() {
     let _turn = turn();

@@ -152,8 +152,8 @@ impl ProbeParams {
         }
     }
 
-    /// The samples to probe, in their own order.
-    pub(crate) fn chosen(&self, inputs: usize) -> Vec<usize> {
+    /// The samples to probe, of so many inputs, in their own order.
+    pub fn chosen(&self, inputs: usize) -> Vec<usize> {
         drawn((0..inputs).collect(), self.samples, &mut stream(self.seed, Purpose::ProbedSamples))
     }
 }

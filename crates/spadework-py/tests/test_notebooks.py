@@ -39,8 +39,8 @@ def test_digits_with_scikit_learn(tmp_path):
     text, pages, pictures = run("digits_sklearn", tmp_path)
     robust, survived = map(float, re.search(r"accuracy: ([\d.]+) .*survived: ([\d.]+)", text).groups())
     assert 0 < robust <= survived < 1
-    assert "No model was run" in pages[0] and pages[0].count("<img src") == 10
-    assert "Under attacks of linf 0.05" in pages[1] and "<td>linear</td>" in pages[2]
+    assert "No attack was tried" in pages[0] and pages[0].count("<img src") == 10
+    assert "under attack by changes of at most 0.05 per number (L∞)" in pages[1] and "<td>linear</td>" in pages[2]
     assert pictures == 2
 
 

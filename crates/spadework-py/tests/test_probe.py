@@ -109,7 +109,10 @@ def test_the_caller_gets_his_own_exception(samples):
         (dict(samples=0), "`samples` must be at least 1"),
         (dict(model=3), "a function or the path of an ONNX file"),
         (dict(model="missing.onnx"), "missing.onnx"),
-        (dict(model=lambda x: x[:, :1]), "a margin needs at least 2 outputs"),
+        (dict(model=lambda x: x[:, :1], task="embedding"), "probes measure what classes or predicted numbers lose"),
+        (dict(task="words"), "auto, classes, embedding or regression"),
+        (dict(probe="linf:800"), "the radius of probe is 800, but the inputs only range from -10 to 10"),
+        (dict(model=lambda x: x[:, 0], labels=[np.nan] * 400), "labels must be finite numbers, got nan at row 0"),
         (dict(model=lambda x: x[:3]), "same number of rows"),
         (dict(model=lambda x: np.full((len(x), 2), np.nan)), "outputs of the model"),
         (dict(onnx={"before_softmax": True}), "the model is a function"),
@@ -170,8 +173,56 @@ def test_a_function_that_changes_its_number_of_outputs_is_refused(samples, later
     def fickle(x):
         nonlocal calls
         calls += 1
-        # The first batch, three samples of it by themselves, and two batches more.
-        return np.tile(np.arange(later if calls > 6 else 3), (len(x), 1)).astype(float)
+        # The samples as they are, three of them by themselves, and three batches more.
+        return np.tile(np.arange(later if calls > 7 else 3), (len(x), 1)).astype(float)
 
     with pytest.raises(ValueError, match=f"got {later} in batch 3 .* after 3 in the first"):
         spadework.probe(fickle, samples, probe, verbose=False)
+
+
+def predicted(x):
+    """One number per sample, which 0.1 in every number moves by 0.1 · Σ|w|."""
+    return x.reshape(len(x), -1).astype(float) @ WEIGHTS
+
+
+def test_a_regressor_is_probed_by_its_change_of_output(samples):
+    targets = predicted(samples) + np.random.default_rng(1).normal(size=400)
+    found = spadework.probe(predicted, samples, "linf:0.1", labels=targets, probes=200, verbose=False)
+    assert isinstance(found, spadework.ProbedRegressor) and (found.unit, found.probes) == ("targets", 200)
+    assert found.spread == pytest.approx(np.std(targets))
+    # A linear model: all that there is, but for the two samples at the ends of the range.
+    np.testing.assert_allclose(found.changes[2:] * found.spread, 0.1 * np.abs(WEIGHTS).sum(), rtol=1e-5)
+    assert found.median == pytest.approx(0.1 * np.abs(WEIGHTS).sum() / np.std(targets), rel=1e-5)
+    assert np.array_equal(found.indices, np.arange(400)) and found.document["top"]
+    unlabeled = spadework.probe(predicted, samples, "linf:0.1", task="regression", probes=40, verbose=False)
+    assert (unlabeled.unit, unlabeled.spread) == ("outputs", pytest.approx(np.std(predicted(samples))))
+    # Whole numbers are targets too, where the model predicts a single number and they are not two classes.
+    whole = spadework.probe(predicted, samples, "linf:0.1", labels=np.round(targets).astype(int), probes=4, verbose=False)
+    assert whole.spread == pytest.approx(np.std(np.round(targets)))
+
+
+def test_one_output_and_two_labels_are_two_classes(samples):
+    labels = np.where(predicted(samples) > 0, "yes", "no")
+    found = spadework.probe(predicted, samples, "linf:0.1", labels=labels, probes=32, verbose=False)
+    both = spadework.probe(lambda x: np.column_stack([-predicted(x), predicted(x)]), samples, "linf:0.1", probes=32, verbose=False)
+    assert found.accuracy == 1 and np.array_equal(found.probe_margins, both.probe_margins)
+
+
+def test_a_score_leads_with_the_change_of_a_regressor(samples):
+    found = spadework.probe(predicted, samples, "linf:0.1", labels=predicted(samples), probes=40, verbose=False)
+    report = spadework.score(samples, predicted, probed=found, verbose=False)
+    assert report.document["output_change"] == found.document
+    assert "standard deviations of the targets" in report.verdict and report.verdict in report._repr_html_()
+    assert "change of output" in report._repr_html_()
+    plain = spadework.score(samples, predicted, verbose=False)
+    # The model was run, by the caller: nobody says that it was not.
+    assert "No model was run" not in plain._repr_html_() and "probed=spadework.probe(" in plain.verdict
+
+
+def test_a_file_tells_the_notes_of_the_application():
+    path, arrays = FIXTURES / "softmax.onnx", np.load(FIXTURES / "softmax.npz")
+    with pytest.warns(spadework.SpadeworkWarning, match="ends in a softmax") as told:
+        spadework.onnx.predict(path, arrays["x"])
+        found = spadework.probe(path, arrays["x"], "linf:0.1:pixel")
+    assert [str(warning.message) for warning in told] == [str(found.notes[0])] * 2
+    assert found.notes[0].code == "softmax-output"

@@ -7,19 +7,19 @@ use spadework::{Monitor, Samples};
 use spadework_document::SpectrumDocument;
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_document::estimates::ShareDocument;
+use spadework_document::words::{attack, counted, grouped, percent, percent_range, short};
 use spadework_probe::{accuracy, predictions};
 
-use crate::charts::{CATEGORIES, Chart, Estimate, intervals, short};
+use crate::charts::{CATEGORIES, Chart, Estimate, intervals};
 use crate::error::Result;
 use crate::evidence::{self, ANSWERS, Answer, ProbeStory, evidence_table};
 use crate::explorer::{
     Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, GALLERIES, chosen,
     pictures_or_rows, ranked,
 };
-use crate::page::{Figure, Frame, Table, TableCell, filled, percent};
+use crate::page::{Figure, Frame, Table, TableCell, filled};
 use crate::page_facts::plane;
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
-use crate::verdict::{attack, counted, grouped, written_range};
 use crate::{PageSamples, SampleColumns, packed};
 
 /// Compared models and what they were compared on.
@@ -93,7 +93,7 @@ impl Measure {
         };
         match share {
             Some(share) => {
-                format!("{} ({})", percent(share.estimate), written_range(share.lower, share.upper))
+                format!("{} ({})", percent(share.estimate), percent_range(share.lower, share.upper))
             }
             None => short(model.spectrum.model_score),
         }

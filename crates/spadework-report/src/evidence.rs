@@ -7,10 +7,9 @@ use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::FactsDocument;
 use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
 use spadework_document::variants::{FlippedDocument, VariantsDocument};
+use spadework_document::words::{attack, counted, grouped, percent, short};
 
-use crate::charts::short;
-use crate::page::{Table, TableCell, percent};
-use crate::verdict::{attack, counted, grouped};
+use crate::page::{Table, TableCell};
 
 /// A number about a model.
 struct Number {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use spadework::Samples;
+use spadework_document::words::short;
 use spadework_io::Labels;
 
-use crate::charts::short;
 use crate::error::Result;
 use crate::names::{ColumnNames, label_name};
 use crate::pictures::{Picture, Sheet, value_at};

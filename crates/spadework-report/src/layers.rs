@@ -1,8 +1,9 @@
 //! The page of the scores over the depth of a network.
 
 use spadework_document::layers::{LayerDocument, LayersDocument};
+use spadework_document::words::short;
 
-use crate::charts::{Chart, Step, short, steps};
+use crate::charts::{Chart, Step, steps};
 use crate::error::Result;
 use crate::page::{CurvePage, Figure, Frame, Table, TableCell, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made};

@@ -14,6 +14,7 @@ mod error;
 mod evidence;
 mod explorer;
 mod figure_file;
+mod headlines;
 mod layers;
 mod names;
 mod packed;
@@ -25,7 +26,6 @@ mod provenance;
 mod score;
 mod sweep;
 mod variants;
-mod verdict;
 
 use spadework::{Samples, SpadeReport};
 use spadework_document::score::ScoreDocument;
@@ -43,7 +43,6 @@ pub use page_facts::PageFacts;
 pub use provenance::Origin;
 pub use score::{score_charts, score_charts_of_document, score_page, score_page_of_document};
 pub use sweep::{sweep_charts, sweep_page};
-pub use verdict::grouped;
 
 /// Figures of numbers from elsewhere, in the manner of the pages.
 pub mod figures {

@@ -3,8 +3,9 @@
 use askama::Template;
 use serde::Serialize;
 use spadework_document::Note;
+use spadework_document::words::{percent, short};
 
-use crate::charts::{Chart, short};
+use crate::charts::Chart;
 use crate::error::Result;
 use crate::explorer::Explorer;
 use crate::provenance::Fact;
@@ -56,20 +57,6 @@ impl TableCell {
     pub(crate) fn share(part: f64) -> Self {
         Self { text: percent(part), exact: Some(part) }
     }
-}
-
-/// A share in percent, in three digits.
-pub(crate) fn percent(part: f64) -> String {
-    format!("{} %", short_percent(part))
-}
-
-/// A share in percent without its unit, for the ends of a range.
-pub(crate) fn short_percent(part: f64) -> String {
-    let value = 100.0 * part;
-    // 99.96 % is not 100 %: only what is all of it is written so.
-    let decimals = if (99.95..100.0).contains(&value) { 2 } else { 1 };
-    let written = format!("{value:.decimals$}");
-    if value == 0.0 || value == 100.0 { format!("{value:.0}") } else { written }
 }
 
 impl Table {

@@ -5,21 +5,23 @@ use spadework::scores::{Cut, LabelPairScore};
 use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::NodeDocument;
 use spadework_document::score::{LabelDocument, ScoreDocument};
+use spadework_document::verdict::VerdictDocument;
+use spadework_document::words::{grouped, percent, short};
 use spadework_io::{Labels, default_name};
 
-use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatter, short};
+use crate::charts::{Cell, Chart, Estimate, heat_map, histogram, intervals, scatter};
 use crate::error::Result;
 use crate::evidence::{ANSWERS, Answer, ProbeStory, numbers_table};
 use crate::explorer::{
     Explorer, ExplorerLabels, ExplorerModel, ExplorerPredictions, ExplorerView, Filters, GALLERIES, chosen,
     pictures_or_rows, ranked,
 };
+use crate::headlines::headlines;
 use crate::names::{ColumnNames, label_name};
-use crate::page::{Figure, Frame, Headline, Table, TableCell, filled, percent};
+use crate::page::{Figure, Frame, Headline, Table, TableCell, filled};
 use crate::page_facts::{PageFacts, Pair};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
 use crate::variants::ExplorerVariants;
-use crate::verdict::{Verdict, grouped, headlines};
 use crate::{ScoredModel, packed};
 
 /// Beyond so many labels a chart of them is no longer to be read.
@@ -76,11 +78,16 @@ pub fn score_charts_of_document(document: &ScoreDocument) -> Vec<Chart> {
     charts(document, None)
 }
 
+/// The answer that the document brings along; one of an older version has none.
+fn verdict(document: &ScoreDocument) -> VerdictDocument {
+    document.verdict.clone().unwrap_or_else(|| VerdictDocument::of(document, None))
+}
+
 #[derive(Template)]
 #[template(path = "score.html")]
 struct ScorePage {
     frame: Frame,
-    verdict: Verdict,
+    verdict: VerdictDocument,
     headlines: Vec<Headline>,
     /// What to look at.
     hints: Vec<LookAt>,
@@ -125,7 +132,7 @@ impl ScorePage {
         let on_page = || charts.iter().filter(|chart| !chart.name.starts_with("embedding"));
         Self {
             frame: Frame::new(title(document, origin), provenance(document, origin), &document.made.version),
-            verdict: Verdict::of(document),
+            verdict: verdict(document),
             headlines: headlines(document, permuted),
             hints: Vec::new(),
             weakest: Vec::new(),

@@ -1,12 +1,12 @@
 //! The page of a score over k.
 
 use spadework_document::sweep::SweepDocument;
+use spadework_document::words::{grouped, short};
 
-use crate::charts::{Band, Chart, Series, lines, short};
+use crate::charts::{Band, Chart, Series, lines};
 use crate::error::Result;
 use crate::page::{CurvePage, Figure, Frame, Table, TableCell, filled};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
-use crate::verdict::grouped;
 
 /// The page of a sweep.
 ///

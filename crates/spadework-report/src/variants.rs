@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use spadework::Samples;
+use spadework_document::words::short;
 use spadework_io::Labels;
 use spadework_probe::Variant;
 
 use crate::InputArray;
-use crate::charts::short;
 use crate::error::Result;
 use crate::names::{ColumnNames, class_name};
 use crate::pictures::{Picture, Sheet, value_at};

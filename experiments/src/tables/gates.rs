@@ -42,8 +42,8 @@ const PROBES: usize = 100;
 const NOISE: f32 = 0.05;
 
 fn run(run: &Run) -> Result<Findings, Failure> {
-    // A share of 1,000 runs is known to a point or two, and the limits are 5 %; overlaps, whose graphs have to be made, are drawn less often.
-    let (repetitions, of_overlaps) = (run.size(10_000, 20), run.size(1000, 20));
+    // 100,000 draws know a share to a tenth of a point, and the limits are 5 %; overlaps, whose graphs have to be made, are drawn less often.
+    let (repetitions, of_overlaps) = (run.size(100_000, 20), run.size(1000, 20));
     let settings = json!({ "samples": SAMPLES, "repetitions": repetitions, "repetitions_of_overlaps": of_overlaps, "drop": DROP, "seed": run.seed() });
     let mut findings = Findings::new(settings);
     let mut table = Table::new(

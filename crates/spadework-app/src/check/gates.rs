@@ -5,7 +5,8 @@ use spadework_document::check::{GateDocument, GateFindings, GatedNumber, Outcome
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::score::ScoreDocument;
 use spadework_probe::intervals::{
-    Confidence, Decision, Difference, Estimated, paired_shares_at, unpaired_shares, wilson_at,
+    Confidence, Decision, Difference, Estimated, paired_shares_at, share_is_at_least, unpaired_shares,
+    wilson_at,
 };
 
 use super::baseline::Baseline;
@@ -74,7 +75,7 @@ impl Gates<'_> {
         let gate = argument.replace('_', "-");
         let share = share_of(&self.scored.document.facts.estimates, number)
             .ok_or_else(|| Failure::from(Usage::NothingToGate { gate: argument }))?;
-        let outcome = outcome_of(estimated(&share).is_at_least(limit));
+        let outcome = outcome_of(is_at_least(&share, number, limit));
         let found = GateFindings { share: Some(share), ..Default::default() };
         Ok(Some(GateDocument { gate, number, outcome, limit, found }))
     }
@@ -249,14 +250,26 @@ fn confidence_of(number: GatedNumber) -> Confidence {
     }
 }
 
+/// Whether a share keeps its limit. Accuracies are counts of samples, and have an exact test; the interval of the estimated robust
+/// accuracy covers more than the choice of samples, and that of the overlap neighbors that depend on each other.
+fn is_at_least(share: &ShareDocument, number: GatedNumber, limit: f64) -> Decision {
+    match number {
+        GatedNumber::Accuracy | GatedNumber::Survived => share_is_at_least(successes(share), share.n, limit),
+        _ => estimated(share).is_at_least(limit),
+    }
+}
+
+/// The samples that a share counts.
+fn successes(share: &ShareDocument) -> usize {
+    (share.estimate * share.n as f64).round() as usize
+}
+
 /// The interval of a share with the confidence of its gate. That of the estimated robust accuracy covers more than the choice of
 /// samples; its ends are moved as those of a normal distribution.
 fn bounds(share: &ShareDocument, number: GatedNumber) -> Estimated {
     let confidence = confidence_of(number);
     match number {
-        GatedNumber::Accuracy | GatedNumber::Survived => {
-            wilson_at((share.estimate * share.n as f64).round() as usize, share.n, confidence)
-        }
+        GatedNumber::Accuracy | GatedNumber::Survived => wilson_at(successes(share), share.n, confidence),
         _ => estimated(share).at(confidence),
     }
 }

@@ -145,7 +145,7 @@ impl CheckRequest<'_> {
             // What has an estimate was searched.
             Probes::Known { document, .. } if document.robust_accuracy.is_some() => Some(ProbeKind::Search),
             Probes::Known { .. } => Some(ProbeKind::Pixel),
-            Probes::None | Probes::With(_) => None,
+            Probes::None | Probes::With(_) | Probes::KnownChange(_) => None,
         };
         match (self.limits.min_robust_accuracy, self.limits.min_survived, kind) {
             (Some(_), _, None) => Err(Usage::GateWithoutProbe { gate: "min_robust_accuracy" }.into()),

@@ -2,7 +2,7 @@
 
 use spadework_document::check::{CheckDocument, GateDocument, GatedNumber, Outcome};
 use spadework_document::estimates::{DifferenceDocument, ShareDocument};
-use spadework_report::grouped;
+use spadework_document::words::grouped;
 
 use crate::wording::Voice;
 

@@ -2,6 +2,7 @@
 
 use spadework_app::{BaselineRequest, CheckRequest, Limits, ScoreRequest, Voice, check, gate_lines, json};
 
+use crate::args::ScoredArgs;
 use crate::args_check::{CheckArgs, CheckRules, Undecided};
 use crate::console::Console;
 use crate::failure::Failure;
@@ -10,8 +11,9 @@ use crate::failure::Failure;
 const TOP: usize = 10;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let formats = args.output.formats(Some(&args.graphs));
-    let mut score = args.model.score(&args.corruption, args.output.folder(&formats), TOP);
+    let ScoredArgs { model, corruption, output, graphs } = &args.scored;
+    let formats = output.formats(Some(graphs));
+    let mut score = model.score(corruption, output.folder(&formats), TOP);
     score.data.task = args.task.task.into();
     let rules = &args.rules;
     let request = CheckRequest {
@@ -22,9 +24,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         junit: rules.junit.as_deref(),
         summary: rules.summary.as_deref(),
     };
-    let checked = check(&request, &Console::new(&args.output).monitor())?;
+    let checked = check(&request, &Console::new(output).monitor())?;
     let document = &checked.document;
-    Console::data(&if args.output.json { json(document) } else { gate_lines(document, Voice::Command) })?;
+    Console::data(&if output.terminal.json { json(document) } else { gate_lines(document, Voice::Command) })?;
     if document.passed { Ok(()) } else { Err(Failure::gate()) }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
             ids: args.ids.ids.as_deref(),
             ..args.models.data(&models, args.labels.as_deref(), &args.corruption)
         },
-        params: args.method.params(args.neighbors),
+        params: args.scoring.params(),
         top: args.top,
         rank_by: args.rank_by.into(),
         extras: args.certainty.extras(),
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let compared = compare(&request, &Console::new(&args.output).monitor())?;
     let document = &compared.document;
     Console::data(&match args.table.table {
-        _ if args.output.json => json(document),
+        _ if args.output.terminal.json => json(document),
         Some(format) => render_table::of_comparison(document, format),
         None => render_comparison::comparison(document),
     })

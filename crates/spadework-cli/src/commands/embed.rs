@@ -14,7 +14,7 @@ pub(crate) fn run(args: &EmbedArgs) -> Result<(), Failure> {
     let format = args.output.as_deref().map(format_of).transpose()?;
     let request = EmbedRequest {
         data: args.model.data(&CorruptionArgs::default()),
-        params: args.model.params(),
+        params: args.model.scoring.params(),
         dims: args.dims.get(),
         file: args.output.as_deref().zip(format),
     };

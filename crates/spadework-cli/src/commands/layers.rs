@@ -17,13 +17,13 @@ pub(crate) fn run(args: &LayersArgs) -> Result<(), Failure> {
         inputs: &args.inputs,
         layers: &args.layers,
         run: args.feed.options(),
-        params: args.method.params(args.neighbors),
+        params: args.scoring.params(),
         folder: args.output.folder(&formats),
         page: args.page.request(),
         origin: this_call(),
     };
     let document = layers(&request, &Console::new(&args.output).monitor())?;
-    Console::data(&if args.output.json { json(&document) } else { to_text(&document) })
+    Console::data(&if args.output.terminal.json { json(&document) } else { to_text(&document) })
 }
 
 fn to_text(document: &LayersDocument) -> String {

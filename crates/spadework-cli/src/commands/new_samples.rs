@@ -21,13 +21,13 @@ pub(crate) fn run(args: &ScoreArgs, result: &Path) -> Result<(), Failure> {
             inputs: reference_inputs.as_deref(),
             outputs: reference_outputs.as_deref(),
         },
-        params: args.scored.model.params(),
+        params: args.scored.model.scoring.params(),
         top: args.top,
         folder: args.scored.output.folder(&formats),
     };
     let scored = score_new_samples(&request, &Console::new(&args.scored.output).monitor())?;
     let document = &scored.document;
-    Console::data(&if args.scored.output.json { json(document) } else { to_text(document) })
+    Console::data(&if args.scored.output.terminal.json { json(document) } else { to_text(document) })
 }
 
 fn to_text(document: &NewSamplesDocument) -> String {

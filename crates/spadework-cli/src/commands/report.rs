@@ -18,8 +18,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
             ..args.plots.request(args.output.as_deref())
         },
     };
-    report(&request, &Console::saying(args.quiet, args.no_progress).monitor())?;
-    if args.quiet {
+    report(&request, &args.messages.console().monitor())?;
+    if args.messages.quiet {
         return Ok(());
     }
     let written = [args.output.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();

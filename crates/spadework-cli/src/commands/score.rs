@@ -19,11 +19,11 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
         page: args.page.request(),
         ..args.scored.model.score(&args.scored.corruption, args.scored.output.folder(&formats), args.top)
     }
-    .with_ids(args.scored.ids.ids.as_deref());
+    .with_ids(args.ids.ids.as_deref());
     request.data.task = args.task.task.into();
     if args.plan {
         let document = plan(&request, &Console::new(&args.scored.output).monitor())?;
-        return Console::data(&if args.scored.output.json {
+        return Console::data(&if args.scored.output.terminal.json {
             json(&document)
         } else {
             render_plan::plan(&document)
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     let scored = score(&request, &Console::new(&args.scored.output).monitor())?;
     let document = &scored.document;
     Console::data(&match args.table.table {
-        _ if args.scored.output.json => json(document),
+        _ if args.scored.output.terminal.json => json(document),
         Some(format) => render_table::of_score(document, format),
         None => render_score::score(document, scored.report.node_scores.scores()),
     })

@@ -15,12 +15,12 @@ pub(crate) fn run(args: &SelectArgs) -> Result<(), Failure> {
     let formats = args.scored.output.formats(Some(&args.scored.graphs));
     let folder = args.scored.output.folder(&formats);
     let (top, console) = (args.top.map(NonZeroUsize::get), Console::new(&args.scored.output));
-    let ids = args.scored.ids.ids.as_deref();
+    let ids = args.ids.ids.as_deref();
     if let Some(against) = &args.against {
         let request = MovedRequest {
             data: ModelData { ids, ..args.scored.model.data(&args.scored.corruption) },
             against: OutputSource::Array(ArraySource::Named(against)),
-            params: args.scored.model.params(),
+            params: args.scored.model.scoring.params(),
             top,
             folder,
         };
@@ -51,7 +51,7 @@ fn listed(indices: &[usize], ids: Option<&[String]>) -> String {
 
 /// What goes to stdout: the document, the table, or the list.
 fn printed(args: &SelectArgs, listed: String, table: &str, json: impl FnOnce() -> String) -> String {
-    if args.scored.output.json {
+    if args.scored.output.terminal.json {
         json()
     } else if args.scores {
         table.to_owned()

@@ -23,5 +23,5 @@ pub(crate) fn run(args: &SweepArgs) -> Result<(), Failure> {
     };
     let swept = sweep(&request, &Console::new(&args.output).monitor())?;
     let document = &swept.document;
-    Console::data(&if args.output.json { json(document) } else { render_many::sweep(document) })
+    Console::data(&if args.output.terminal.json { json(document) } else { render_many::sweep(document) })
 }

@@ -30,7 +30,8 @@ fn predict(scene: &Scene, options: &str) -> Outcome {
 /// What does not depend on the clock and on the way in which outputs were named.
 fn lasting(mut document: Value) -> Value {
     let fields = document.as_object_mut().unwrap();
-    for field in ["timings", "name", "model", "data"] {
+    // The verdict advises to run a model where none was run.
+    for field in ["timings", "name", "model", "data", "verdict"] {
         fields.remove(field);
     }
     document

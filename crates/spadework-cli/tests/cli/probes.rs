@@ -57,7 +57,7 @@ fn the_document_says_what_was_done_and_what_it_cost() {
         "estimated: of the same class under attack, L∞ 0.1 (20 samples, ",
         "  survived           ",
         "an upper bound: of the same class on every probe\n",
-        " of its decisions.\n",
+        "of the samples keep their class under attack by changes of at most 0.1 per number (L∞).\n",
         "by margins, slopes and probes",
     ] {
         assert!(text.contains(line), "{line}: {text}");

@@ -125,6 +125,27 @@ fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     tables.iter().chain(&documents).try_for_each(|name| fs::rename(from.join(name), to.join(name)))
 }
 
+/// Removes what killed runs left of the same target: temporaries whose process is gone. Only where the system says which processes there
+/// are (`/proc`); elsewhere nothing is removed.
+fn remove_stale(target: &Path, folder: &Path) {
+    let processes = Path::new("/proc");
+    if !processes.join(process::id().to_string()).is_dir() {
+        return;
+    }
+    let mut prefix = OsString::from(".");
+    prefix.push(target.file_name().unwrap_or_default());
+    prefix.push(".tmp-");
+    let (Some(prefix), Ok(entries)) = (prefix.to_str(), fs::read_dir(folder)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(prefix));
+        let process = rest.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if process.is_some_and(|process| !processes.join(process.to_string()).exists()) {
+            remove(&entry.path());
+        }
+    }
+}
+
 /// The current folder is called nothing, as in the parent of `x.npy`.
 fn make_folders(folder: &Path) -> io::Result<()> {
     if folder.as_os_str().is_empty() { Ok(()) } else { fs::create_dir_all(folder) }
@@ -264,6 +285,7 @@ impl OutputDir {
         let wrap = |cause| Error::Write { path: path.to_owned(), cause };
         let folder = nearest_folder(path).map_err(wrap)?;
         let lock = FolderLock::acquire(path)?;
+        remove_stale(path, folder);
         let (temporary, ()) = Temporary::create(path, folder, |path| fs::create_dir(path))?;
         Ok(Self { temporary, _lock: lock })
     }

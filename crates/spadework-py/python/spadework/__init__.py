@@ -23,7 +23,7 @@ from ._functions import compare, distortion, knn_graph, perturbation_budget, sco
 from ._gates import Check, check
 from ._moved import Moved, moved
 from ._perturbed import Estimate, Perturbed
-from ._probe import Probed, probe
+from ._probe import Probed, ProbedRegressor, probe
 from ._report import Enclosure, Interval, Report
 from ._sweep import Sweep
 from ._table import EncodedTable, encode_table, score_table
@@ -43,6 +43,7 @@ __all__ = [
     "Moved",
     "Perturbed",
     "Probed",
+    "ProbedRegressor",
     "Report",
     "Spade",
     "SpadeworkError",

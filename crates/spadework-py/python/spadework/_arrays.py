@@ -171,6 +171,20 @@ def as_labels(values: Any, samples: int) -> LabelArray | None:
     return LabelArray(ids.reshape(-1).astype(np.int64), [str(name) for name in names])
 
 
+def as_targets(values: Any, samples: int) -> npt.NDArray[np.float64] | None:
+    """One finite number per sample; None of words, which are classes."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.dtype.kind not in "biuf" or array.ndim != 1 or len(array) != samples:
+        # What is wrong with labels is said where they are taken for classes.
+        return None
+    if not np.all(np.isfinite(array)):
+        row = int(np.argmin(np.isfinite(array)))
+        raise ValueError(f"labels must be finite numbers, got {array[row]} at row {row}")
+    return array.astype(np.float64)
+
+
 def _check_text(text: str, place: str) -> None:
     """Refuses what no file can hold: halves of surrogate pairs, which Python strings may have."""
     try:

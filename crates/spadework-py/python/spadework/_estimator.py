@@ -15,7 +15,7 @@ from ._arrays import as_rows
 from ._functions import score
 from ._progress import progress_bars
 from ._report import Report
-from ._settings import Metric, settings, whole_number
+from ._settings import Metric, named, settings, whole_number
 
 
 class Spade:
@@ -172,17 +172,8 @@ class Spade:
             raise ValueError(
                 'new samples are scored by the largest eigenpairs, but the model was fitted with eigenpairs="all"'
             )
-        chosen = settings(
-            neighbors=self.neighbors_,
-            input_metric=self.input_metric,
-            output_metric=self.output_metric,
-            standardize=self.standardize,
-            search=self.search,
-            graph=self.graph,
-            weights=self.weights,
-            seed=self.seed,
-            threads=_threads(self.n_jobs),
-        )
+        own = named(self.get_params(), settings)
+        chosen = settings(**{**own, "neighbors": self.neighbors_, "threads": _threads(self.n_jobs)})
         document = json.dumps(self.report_.document)
         fitted = (self._inputs, self._outputs, document, np.ascontiguousarray(self.embedding_).reshape(-1))
         with progress_bars(self.verbose) as progress:

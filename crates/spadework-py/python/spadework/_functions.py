@@ -25,10 +25,10 @@ from ._arrays import (
 )
 from ._comparison import Comparison
 from ._distortion import Distortion
-from ._probe import Probed
+from ._probe import Probed, ProbedRegressor
 from ._progress import progress_bars
 from ._report import Report, largest, matrix
-from ._settings import Metric, Settings, number, settings, whole_number
+from ._settings import Metric, Settings, named, number, settings, whole_number
 from ._sweep import Sweep
 
 #: Samples selected where the caller names no number.
@@ -58,7 +58,7 @@ def score(
     interval: bool = False,
     references: bool = False,
     indices: bool = False,
-    probed: Probed | None = None,
+    probed: Probed | ProbedRegressor | None = None,
     task: Literal["auto", "classes", "embedding", "regression"] = "auto",
     seed: int = 0,
     threads: int | None = None,
@@ -114,8 +114,9 @@ def score(
         Also score the permuted baseline: the model's outputs, randomly permuted.
     indices : bool, default=False
         Also compute `Report.indices`: mean eigenvalue, distortion of random edges, trustworthiness and continuity.
-    probed : Probed, optional
-        Result of `spadework.probe` for the same model and samples; `Report.fragility` then uses it.
+    probed : Probed or ProbedRegressor, optional
+        Result of `spadework.probe` for the same model and samples: `Report.verdict` then leads with it, and `Report.fragility`
+        of a classifier uses it.
     task : {"auto", "classes", "embedding", "regression"}, default="auto"
         What the outputs are. By default several numbers per sample are classes. A single number stands for two classes if ``labels``
         has two values, and is a regression otherwise. Embeddings and regressions have no margins, and their fragility is the node score.
@@ -156,24 +157,7 @@ def score(
     >>> report.node_scores.shape, report.edges.shape
     ((60,), (60, 2))
     """
-    chosen = settings(
-        neighbors=neighbors,
-        eigenpairs=eigenpairs,
-        sketch_error=sketch_error,
-        solver=solver,
-        input_metric=input_metric,
-        output_metric=output_metric,
-        standardize=standardize,
-        search=search,
-        graph=graph,
-        weights=weights,
-        connectivity=connectivity,
-        tolerance=tolerance,
-        certify=certify,
-        seed=seed,
-        threads=threads,
-        task=task,
-    )
+    chosen = settings(**named(locals(), settings))
     check_sense(chosen, input_graph, output_graph, interval)
     _check_interval(inputs, interval)
     outputs = answers(outputs, inputs)
@@ -202,14 +186,16 @@ def answers(outputs: Any, inputs: Any) -> Any:
 
 def known_probes(
     probed: Any, samples: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None:
-    """The samples that were probed, what was left of their margins, and what a document says of it."""
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | str | None:
+    """The samples that were probed, what was left of their margins, and what a document says of it; of a regressor the last alone."""
     if probed is None:
         return None
-    if not isinstance(probed, Probed):
+    if not isinstance(probed, (Probed, ProbedRegressor)):
         raise ValueError(f"`probed` must be what `spadework.probe` gives, got {type(probed).__name__}")
     if probed.inputs != samples:
         raise ValueError(f"`probed` must be of the same samples ({samples}), got those of {probed.inputs}")
+    if isinstance(probed, ProbedRegressor):
+        return json.dumps(probed.document)
     return probed.indices, probed.probe_margins, json.dumps(probed.document)
 
 
@@ -342,25 +328,7 @@ sketch_error, tolerance, certify, references, indices, task, seed, threads, verb
     >>> spadework.compare(ring, {"cut": angle, "turn": ring[:, ::-1]}, neighbors=2).ranking
     ['turn', 'cut']
     """
-    chosen = settings(
-        neighbors=neighbors,
-        eigenpairs=eigenpairs,
-        sketch_error=sketch_error,
-        solver=solver,
-        input_metric=input_metric,
-        output_metric=output_metric,
-        standardize=standardize,
-        search=search,
-        graph=graph,
-        weights=weights,
-        connectivity=connectivity,
-        tolerance=tolerance,
-        certify=certify,
-        seed=seed,
-        threads=threads,
-        task=task,
-        rank_by=rank_by,
-    )
+    chosen = settings(**named(locals(), settings))
     check_sense(chosen, input_graph, None, interval)
     _check_interval(inputs, interval)
     one = side(inputs, input_graph, "input", chosen)
@@ -434,22 +402,8 @@ def sweep(
     numbers = [whole_number(k, "neighbors", least=1) for k in neighbors]
     if not numbers:
         raise ValueError("`neighbors` must have at least one number")
-    chosen = settings(
-        neighbors=numbers[0],
-        eigenpairs=whole_number(eigenpairs, "eigenpairs", least=1),
-        solver=solver,
-        input_metric=input_metric,
-        output_metric=output_metric,
-        standardize=standardize,
-        search=search,
-        graph=graph,
-        weights=weights,
-        connectivity=connectivity,
-        tolerance=tolerance,
-        certify=certify,
-        seed=seed,
-        threads=threads,
-    )
+    own = {**named(locals(), settings), "neighbors": numbers[0], "eigenpairs": whole_number(eigenpairs, "eigenpairs", least=1)}
+    chosen = settings(**own)
     check_sense(chosen, input_graph, None, interval=False)
     one = side(inputs, input_graph, "input")
     if outputs is None:
@@ -517,22 +471,7 @@ standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
     >>> found.largest["p"], found.largest["q"]
     (0, 59)
     """
-    chosen = settings(
-        neighbors=neighbors,
-        eigenpairs=eigenpairs,
-        sketch_error=sketch_error,
-        solver=solver,
-        input_metric=input_metric,
-        output_metric=output_metric,
-        standardize=standardize,
-        search=search,
-        graph=graph,
-        weights=weights,
-        connectivity=connectivity,
-        tolerance=tolerance,
-        seed=seed,
-        threads=threads,
-    )
+    chosen = settings(**named(locals(), settings))
     check_sense(chosen, input_graph, output_graph, False)
     wanted = None if top is None else whole_number(top, "top", least=1)
     asked = [_pair(pair) for pair in pairs]
@@ -691,17 +630,8 @@ def knn_graph(
            [0., 1., 0., 1.],
            [0., 0., 1., 0.]])
     """
-    chosen = settings(
-        neighbors=neighbors,
-        eigenpairs=1,
-        input_metric=metric,
-        standardize=standardize,
-        search=search,
-        graph=graph,
-        weights=weights,
-        seed=seed,
-        threads=threads,
-    )
+    own = named(locals(), settings)
+    chosen = settings(**own, eigenpairs=1, input_metric=metric)
     if is_sparse(samples):
         return _sparse_graph(samples, chosen, "samples", verbose)
     rows = as_rows(samples, "samples")

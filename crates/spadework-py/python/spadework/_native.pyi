@@ -28,10 +28,10 @@ __all__ = [
 
 VERSION: Final[str]
 
-#: Labels with their words, and probes: their samples, margins and document.
+#: Labels with their words, and probes: their samples, margins and document, of a regressor the document alone.
 _KnownOfSamples: TypeAlias = tuple[
     tuple[npt.NDArray[np.int64], list[str] | None] | None,
-    tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | None,
+    tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | str | None,
 ]
 
 def describe_model(path: str) -> dict[str, Any]: ...
@@ -42,13 +42,13 @@ def run_model(
     feed: dict[str, Any],
     threads: int | None,
     progress: Callable[[str, int, int], None] | None,
-) -> tuple[list[npt.NDArray[np.float32]], bool]: ...
+) -> tuple[list[npt.NDArray[np.float32]], str]: ...
 def run_command(arguments: Sequence[str]) -> int: ...
 def probe_model(
     model: Any,
     inputs: npt.NDArray[Any],
     shape: Sequence[int],
-    labels: npt.NDArray[np.int64] | None,
+    truth: tuple[npt.NDArray[np.int64] | None, float | None],
     chosen: dict[str, Any],
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...

@@ -85,16 +85,11 @@ def span(share: dict[str, Any]) -> str:
 
 
 def verdict(report: Report) -> str:
-    """The best evidence that the report has, in a sentence."""
-    known = report.document.get("estimates", {})
-    robust, overlap = known.get("robust_accuracy"), known.get("overlap")
-    if robust is not None:
-        size = report.document["probe"]["probe"].split(":")[:2]
-        return f"Under attacks of {' '.join(size)}, an estimated {percent(robust['estimate'])} ({span(robust)}) stay right."
-    if overlap is not None:
-        share = f"{percent(overlap['estimate'])} ({span(overlap)}) of the input neighbors stay neighbors; larger is more robust."
-        return f"{share} No model was run, so this says nothing about a given attack."
-    return f"SPADE score {report.model_score:.6g}; larger is less robust, for models of one kind on the same data."
+    """The answer that the document brings along; one of an older version has none."""
+    found = report.document.get("verdict")
+    if found is None:
+        return f"SPADE score {report.model_score:.6g}; larger is less robust, for models of one kind on the same data."
+    return " ".join([found["sentence"], *filter(None, [found.get("next_step")])])
 
 
 def numbers(report: Report) -> list[tuple[str, str, str]]:
@@ -106,6 +101,10 @@ def numbers(report: Report) -> list[tuple[str, str, str]]:
         "overlap": "neighborhood overlap",
     }
     rows = [(title, percent(known[key]["estimate"]), span(known[key])) for key, title in titles.items() if known.get(key)]
+    change = report.document.get("output_change")
+    if change is not None:
+        what = f"change of output, standard deviations of the {change['unit']}"
+        rows.append((what, f"{change['median']:.3g}", f"95 % below {change['p95']:.3g}"))
     interval = "" if report.interval is None else f"{report.interval.lower:.6g} – {report.interval.upper:.6g}"
     rows.append(("SPADE score", f"{report.model_score:.6g}", interval))
     return [*rows, ("samples", f"{len(report.node_scores):,}", ""), ("neighbors", str(report.neighbors), "")]

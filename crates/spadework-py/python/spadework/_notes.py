@@ -1,7 +1,6 @@
 """What a reader of a result must know in addition to its numbers.
 
-Documents bring their notes along, the same ones that the command line tells. Here they become warnings. Only what a model of the
-caller's own says is looked at here.
+Documents bring their notes along, the same ones that the command line prints. Here they become warnings.
 """
 
 from __future__ import annotations
@@ -10,20 +9,10 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from ._arrays import is_sparse
 from ._errors import SpadeworkWarning
-
-if TYPE_CHECKING:
-    from ._arrays import Rows
-
-#: Sums of probabilities in single precision are off by less than this.
-_SUM_SLACK = 1e-3
-#: Probabilities of single precision may be below 0 by rounding, as in -3.6e-7.
-_LEAST_PROBABILITY = -1e-5
 
 
 class Note(str):
@@ -42,7 +31,12 @@ class Note(str):
 
 def told(document: Mapping[str, Any], verbose: bool | None) -> tuple[Note, ...]:
     """The notes of a document, each as a warning."""
-    notes = tuple(Note(note["code"], note["message"]) for note in document["notes"])
+    return told_of(document["notes"], verbose)
+
+
+def told_of(found: Iterable[Mapping[str, str]], verbose: bool | None) -> tuple[Note, ...]:
+    """Notes as the native module gives them, each as a warning."""
+    notes = tuple(Note(note["code"], note["message"]) for note in found)
     tell(notes, verbose)
     return notes
 
@@ -68,17 +62,6 @@ def _levels_inside() -> int:
     return levels
 
 
-def about_probabilities(outputs: Rows, whose: str = "") -> list[Note]:
-    """Outputs that are probably those of a softmax."""
-    if outputs.ndim != 2 or outputs.shape[1] < 2 or not _look_like_probabilities(outputs):
-        return []
-    message = (
-        f"{whose}every row of the outputs is non-negative and sums to 1: these look like probabilities, and scores "
-        "are meant for the values before the softmax"
-    )
-    return [Note("probabilities", message)]
-
-
 def add_sparse(document: dict[str, Any], inputs: Any, chosen: Mapping[str, Any]) -> None:
     """Says in a document what is done with sparse inputs."""
     if not is_sparse(inputs):
@@ -88,16 +71,3 @@ def add_sparse(document: dict[str, Any], inputs: Any, chosen: Mapping[str, Any])
         "distance; `connectivity` concerns the outputs alone"
     )
     document["notes"].append({"code": "sparse-inputs", "message": message})
-
-
-def about_softmax(model: str) -> Note:
-    """A model file that ends in a softmax."""
-    message = f"{model}: the output ends in a softmax: scores are meant for the values before it (before_softmax=True)"
-    return Note("softmax-output", message)
-
-
-def _look_like_probabilities(outputs: Rows) -> bool:
-    if np.any(outputs < _LEAST_PROBABILITY):
-        return False
-    sums = np.sum(outputs, axis=1, dtype=np.float64)
-    return bool(np.all(np.abs(sums - 1) <= _SUM_SLACK))

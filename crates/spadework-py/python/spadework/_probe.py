@@ -6,18 +6,21 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native, _notes
 from ._alone import check_alone
-from ._arrays import as_labels, as_rows, sample_shape
+from ._arrays import as_labels, as_rows, as_targets, sample_shape
 from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
 from ._settings import number, whole_number, word
 from .onnx import feed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Most probes per sample, and most samples, that the library counts.
 _MOST = 2**24
@@ -27,9 +30,13 @@ _VARIANTS = 100
 _PRECISION = 0.005
 
 
-@dataclass(frozen=True, eq=False)
-class Probed:
-    """Results of the probes of a model; arrays have one entry per probed sample."""
+#: A function from inputs to outputs, or the path of an ONNX file.
+Model = Union[Callable[[npt.NDArray[np.float32]], Any], str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _ProbedSamples:
+    """What probes of classifiers and of regressors have in common."""
 
     #: Size and kind of the perturbations, e.g. ``"linf:0.1:search"``.
     probe: str
@@ -40,6 +47,17 @@ class Probed:
     inputs: int
     #: Rows that went through the model.
     evaluations: int
+    #: Which samples were probed, in ascending order.
+    indices: npt.NDArray[np.int64] = field(repr=False)
+    #: What ``spadework score --probe --json`` has of it.
+    document: dict[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Probed(_ProbedSamples):
+    """Results of the probes of a classifier; arrays have one entry per probed sample."""
+
     #: Share of the probed samples that are right; None without labels that are classes of the outputs.
     accuracy: float | None
     #: Share of the probed samples that are right (of any class, without labels) on every probe: an upper bound of the accuracy
@@ -56,8 +74,6 @@ class Probed:
     margin_ratio: float | None
     #: Number of samples that are right and lose their class on a probe.
     changed: int
-    #: Which samples were probed, in ascending order.
-    indices: npt.NDArray[np.int64] = field(repr=False)
     #: The position of the largest output of each.
     classes: npt.NDArray[np.int64] = field(repr=False)
     #: Margin of each sample: that output minus the next largest.
@@ -72,28 +88,47 @@ class Probed:
     changes: npt.NDArray[np.float64] | None = field(repr=False)
     #: Share of the probes that keep the class; None after a search.
     kept: npt.NDArray[np.float64] | None = field(repr=False)
-    #: What ``spadework score --probe --json`` has under ``probe``.
-    document: dict[str, Any] = field(repr=False)
     #: The shares with their 95 % confidence intervals, as ``spadework score --probe --json`` has them under ``estimates``.
     estimates: dict[str, Any] = field(repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProbedRegressor(_ProbedSamples):
+    """How far probes have moved the predictions of a regressor; arrays have one entry per probed sample."""
+
+    #: The unit of the changes: a standard deviation.
+    spread: float
+    #: Whose standard deviation it is: that of the ``"targets"`` given as labels, or of the ``"outputs"``.
+    unit: Literal["targets", "outputs"]
+    #: The median of `changes`.
+    median: float
+    #: 95 % of the samples change less.
+    p95: float
+    #: The largest change of each sample's predictions that the search found: a lower bound of what an attack can do.
+    changes: npt.NDArray[np.float64] = field(repr=False)
+
+
+class _Options(TypedDict, total=False):
+    """The arguments of `probe` that classifiers and regressors have in common."""
+
+    labels: Any
+    probes: int | None
+    samples: int
+    precision: float | None
+    onnx: Mapping[str, Any] | None
+    seed: int
+    threads: int | None
+    verbose: bool | None
 
 
 @overload
 def probe(
-    model: Callable[[npt.NDArray[np.float32]], Any] | str | os.PathLike[str],
-    inputs: Any,
-    probe: str,
-    *,
-    labels: Any = None,
-    probes: int | None = None,
-    samples: int = 1000,
-    precision: float | None = None,
-    onnx: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    threads: int | None = None,
-    verbose: bool | None = None,
+    model: Model, inputs: Any, probe: str, *, task: Literal["auto", "classes"] = ..., **options: Unpack[_Options]
 ) -> Probed: ...
+@overload
+def probe(
+    model: Model, inputs: Any, probe: str, *, task: Literal["regression"], **options: Unpack[_Options]
+) -> ProbedRegressor: ...
 @overload
 def probe(
     model: Any,
@@ -118,18 +153,19 @@ def probe(
     samples: int = 1000,
     precision: float | None = None,
     tolerance: float | None = None,
+    task: Literal["auto", "classes", "regression"] = "auto",
     onnx: Mapping[str, Any] | None = None,
     seed: int = 0,
     threads: int | None = None,
     verbose: bool | None = None,
-) -> Probed | Perturbed:
+) -> Probed | ProbedRegressor | Perturbed:
     """Probe a model with perturbed inputs: within a ball of numbers, or by a perturbation of your own.
 
     Parameters
     ----------
     model : callable or path
         A function from inputs (float32, in the shape of ``inputs``, at most a few thousand at a time) to outputs, one row per sample;
-        for a classifier the values right before the softmax. Or an ONNX file.
+        for a classifier the values right before the softmax, for a regressor the numbers that it predicts. Or an ONNX file.
     inputs : array-like of shape (n, ...)
         The samples; uint8 counts as pixels and becomes x/255. Probes stay between 0 and 1 if all inputs do, and otherwise between
         the smallest and the largest number of the inputs.
@@ -143,7 +179,8 @@ def probe(
         be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model also an estimator with ``predict_proba`` or
         ``predict``.
     labels : array-like of shape (n,), optional
-        The class of every sample as the position of its output. Samples that are wrong then do not count as survived.
+        The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a regressor the
+        targets: their standard deviation is the unit of the changes, and that of the outputs without them.
     probes : int, optional
         Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``.
     samples : int, default=1000
@@ -155,6 +192,9 @@ def probe(
         disable.
     tolerance : float, optional
         With ``perturb`` and a model of one number per sample: a change beyond it counts as a change of class.
+    task : {"auto", "classes", "regression"}, default="auto"
+        What the outputs are. By default several numbers per sample are classes, a single one is two classes where ``labels`` have
+        two values, and a predicted number otherwise.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose
@@ -162,12 +202,12 @@ def probe(
 
     Returns
     -------
-    Probed, or Perturbed with ``perturb``
+    Probed, ProbedRegressor of a model that predicts numbers, or Perturbed with ``perturb``
 
     Raises
     ------
     ValueError
-        When an argument is wrong, or the model has a single output.
+        When an argument is wrong.
 
     Warns
     -----
@@ -183,6 +223,12 @@ def probe(
     >>> found = spadework.probe(lambda x: np.column_stack([x.sum(1), -x.sum(1)]), X, "linf:0.3")
     >>> found.probe_margins > 0
     array([False,  True,  True])
+
+    A regressor: 0.1 in every number moves the sum of two by up to 0.2, here in units of the targets' standard deviation.
+
+    >>> moved = spadework.probe(lambda x: x.sum(1), X, "linf:0.1", labels=[0.5, 2.0, -2.0])
+    >>> round(float(moved.changes[0] * moved.spread), 3)
+    0.2
     """
     if perturb is not None:
         if probe is not None or onnx is not None:
@@ -209,24 +255,28 @@ def probe(
         "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
         "precision": None if precision is None else number(precision, "precision"),
+        "task": word(task, "task"),
         "seed": whole_number(seed, "seed", least=0),
         "threads": None if threads is None else whole_number(threads, "threads", least=1),
     }
-    told = as_labels(labels, len(rows))
-    ids = None if told is None else told.ids
-    notes: list[str] = []
+    truth = _truth(labels, len(rows), task)
     with progress_bars(verbose) as progress:
-        found = _native.probe_model(_model(model, shape, onnx, notes), rows, shape, ids, chosen, progress)
-    if found.pop("ends_in_softmax"):
-        notes.append(_notes.about_softmax(os.fspath(model)))
-    _notes.tell(notes, verbose)
+        found = _native.probe_model(_model(model, shape, onnx), rows, shape, truth, chosen, progress)
     document = json.loads(found.pop("document"))
+    common = {
+        "probe": document["probe"],
+        "probes": document["probes"],
+        "seed": document["seed"],
+        "inputs": len(rows),
+        "evaluations": document["evaluations"],
+        "document": document,
+        "notes": _notes.told_of(json.loads(found.pop("notes")), verbose),
+    }
+    if "estimates" not in found:
+        names = ("spread", "unit", "median", "p95")
+        return ProbedRegressor(**common, **{name: document[name] for name in names}, **found)
     return Probed(
-        probe=document["probe"],
-        probes=document["probes"],
-        seed=document["seed"],
-        inputs=len(rows),
-        evaluations=document["evaluations"],
+        **common,
         accuracy=document.get("accuracy"),
         survived=document["survived"],
         robust_accuracy=document.get("robust_accuracy"),
@@ -234,19 +284,29 @@ def probe(
         stability=document["stability"],
         margin_ratio=document.get("margin_ratio"),
         changed=document["changed"],
-        document=document,
         estimates=json.loads(found.pop("estimates")),
-        notes=tuple(notes),
         **found,
     )
+
+
+def _truth(labels: Any, samples: int, task: str) -> tuple[npt.NDArray[np.int64] | None, float | None]:
+    """Classes, and the standard deviation of the targets where labels are numbers that a regressor may predict."""
+    if labels is None:
+        return None, None
+    numbers = as_targets(labels, samples)
+    spread = None if numbers is None else float(np.std(numbers)) or None
+    if numbers is not None and (task == "regression" or np.any(numbers != np.round(numbers))):
+        return None, spread
+    classes = as_labels(labels if numbers is None else numbers.astype(np.int64), samples)
+    return None if classes is None else classes.ids, spread
 
 
 def _interval(estimate: Mapping[str, float] | None) -> tuple[float, float] | None:
     return None if estimate is None else (estimate["lower"], estimate["upper"])
 
 
-def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: list[str]) -> Any:
-    """A file with what it takes to run it, or a function from rows to rows that notes what its first outputs look like."""
+def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
+    """A file with what it takes to run it, or a function from rows to rows."""
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model), feed(**dict(onnx or {}))
     if not callable(model):
@@ -262,7 +322,6 @@ def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None, notes: 
         outputs = as_rows(model(rows.reshape(len(rows), *shape)), "outputs of the model")
         if is_first:
             check_alone(lambda some: model(some.reshape(len(some), *shape)), rows, outputs, "outputs of the model")
-            notes.extend(_notes.about_probabilities(outputs))
         is_first = False
         return outputs
 

@@ -117,6 +117,11 @@ class Report:
     thumbnails: tuple[str, ...] = ()
 
     @property
+    def verdict(self) -> str:
+        """How robust the model is, in a sentence by the best evidence that the report has, and what would give better evidence."""
+        return _notebook.verdict(self)
+
+    @property
     def model_score(self) -> float:
         """λ_1, the SPADE score of the model; larger is less robust."""
         return float(self.document["model_score"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -77,6 +79,11 @@ def settings(
         "task": word(task, "task"),
         "rank_by": word(rank_by, "rank_by"),
     }
+
+
+def named(call: Mapping[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """Those arguments of a call that another function takes under the same names: ``settings(**named(locals(), settings))``."""
+    return {name: call[name] for name in inspect.signature(function).parameters if name in call}
 
 
 def whole_number(value: Any, name: str, *, least: int, most: int = 2**63 - 1) -> int:

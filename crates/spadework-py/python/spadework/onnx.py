@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,10 @@ import numpy.typing as npt
 from . import _native, _notes
 from ._arrays import as_rows, sample_shape
 from ._progress import progress_bars
-from ._settings import whole_number
+from ._settings import named, whole_number
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["ModelFile", "describe", "predict"]
 
@@ -78,37 +82,27 @@ def describe(model: str | os.PathLike[str]) -> ModelFile:
     return ModelFile(**_native.describe_model(os.fspath(model)))
 
 
+class _Options(TypedDict, total=False):
+    """The arguments of `predict` that both of its forms take."""
+
+    before_softmax: bool
+    input_name: str | None
+    input_layout: Literal["nchw", "nhwc"] | None
+    normalize: Sequence[float] | None
+    batch_size: int | None
+    engine: Literal["auto", "builtin", "onnxruntime"]
+    onnxruntime: str | os.PathLike[str] | None
+    threads: int | None
+    verbose: bool | None
+
+
 @overload
 def predict(
-    model: str | os.PathLike[str],
-    inputs: Any,
-    *,
-    output_name: str | None = ...,
-    before_softmax: bool = ...,
-    input_name: str | None = ...,
-    input_layout: Literal["nchw", "nhwc"] | None = ...,
-    normalize: Sequence[float] | None = ...,
-    batch_size: int | None = ...,
-    engine: Literal["auto", "builtin", "onnxruntime"] = ...,
-    onnxruntime: str | os.PathLike[str] | None = ...,
-    threads: int | None = ...,
-    verbose: bool | None = ...,
+    model: str | os.PathLike[str], inputs: Any, *, output_name: str | None = ..., **options: Unpack[_Options]
 ) -> npt.NDArray[np.float32]: ...
 @overload
 def predict(
-    model: str | os.PathLike[str],
-    inputs: Any,
-    *,
-    output_name: Sequence[str],
-    before_softmax: bool = ...,
-    input_name: str | None = ...,
-    input_layout: Literal["nchw", "nhwc"] | None = ...,
-    normalize: Sequence[float] | None = ...,
-    batch_size: int | None = ...,
-    engine: Literal["auto", "builtin", "onnxruntime"] = ...,
-    onnxruntime: str | os.PathLike[str] | None = ...,
-    threads: int | None = ...,
-    verbose: bool | None = ...,
+    model: str | os.PathLike[str], inputs: Any, *, output_name: Sequence[str], **options: Unpack[_Options]
 ) -> dict[str, npt.NDArray[np.float32]]: ...
 def predict(
     model: str | os.PathLike[str],
@@ -163,24 +157,13 @@ def predict(
     ValueError
         When the file is not a model, its operators are not known, the samples do not fit, or an output is not finite.
     """
-    names = [output_name] if isinstance(output_name, str) else list(output_name or ())
-    fed = feed(
-        output_name=output_name,
-        before_softmax=before_softmax,
-        input_name=input_name,
-        input_layout=input_layout,
-        normalize=normalize,
-        batch_size=batch_size,
-        engine=engine,
-        onnxruntime=onnxruntime,
-    )
+    fed = feed(**named(locals(), feed))
     count = None if threads is None else whole_number(threads, "threads", least=1)
     shape = sample_shape(inputs)
     rows = as_rows(inputs, "inputs")
     with progress_bars(verbose) as progress:
-        made, ends_in_softmax = _native.run_model(os.fspath(model), rows, shape, fed, count, progress)
-    if ends_in_softmax:
-        _notes.tell((_notes.about_softmax(os.fspath(model)),), verbose)
+        made, notes = _native.run_model(os.fspath(model), rows, shape, fed, count, progress)
+    _notes.told_of(json.loads(notes), verbose)
     if output_name is None or isinstance(output_name, str):
         return made[0]
-    return dict(zip(names, made))
+    return dict(zip(fed["outputs"], made))

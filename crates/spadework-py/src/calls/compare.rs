@@ -3,7 +3,8 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use spadework_app::{
-    CompareRequest, LabelSource, ModelsData, OutputSource, PageRequest, compare as compare_models,
+    CompareRequest, LabelSource, ModelsData, OutputSource, PageRequest, Voice, compare as compare_models,
+    verdict,
 };
 use spadework_document::StoredDocument;
 use spadework_document::score::ScoreDocument;
@@ -102,6 +103,7 @@ pub(crate) fn compare<'py>(
         document.set_facts(facts, &model.report.node_scores, labels.as_ref());
         document.set_label_facts(labels.as_ref(), facts, None);
         document.facts = numbers.facts;
+        document.verdict = Some(verdict(&document, Voice::Python));
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
         set_scores(&part, &model.report)?;

@@ -8,9 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
+use spadework_app::{ArraySource, PredictRequest, json, predict};
 use spadework_io::Dataset;
 use spadework_model::{Engine, Layout, Normalization, OnnxModel, OutputPoint, RunOptions};
 
+use super::score::rows_of;
 use crate::arrays::Rows;
 use crate::errors::{Failure, without_panics};
 use crate::watch::watched;
@@ -58,22 +60,9 @@ impl Feed {
             ..RunOptions::default()
         })
     }
-
-    /// The values to take: those named, or the first output.
-    pub(crate) fn values(&self, model: &OnnxModel, options: &RunOptions) -> Result<Vec<String>, Failure> {
-        let value = |name: Option<String>| {
-            let options = RunOptions { output_name: name, ..options.clone() };
-            Ok(model.output(&options)?.to_owned())
-        };
-        match self.outputs.as_slice() {
-            [] => Ok(vec![value(None)?]),
-            names => names.iter().cloned().map(Some).map(value).collect(),
-        }
-    }
 }
 
-/// Runs a model on samples; `shape` is that of one sample. Gives an array of every value that was asked for, and whether the
-/// first one ends in a softmax.
+/// Runs a model on samples; `shape` is that of one sample. Gives an array of every value that was asked for, and the notes as JSON.
 #[pyfunction]
 pub(crate) fn run_model<'py>(
     py: Python<'py>,
@@ -83,19 +72,17 @@ pub(crate) fn run_model<'py>(
     feed: Feed,
     threads: Option<NonZeroUsize>,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<(Vec<Bound<'py, PyArrayDyn<f32>>>, bool)> {
-    let options = feed.options()?;
+) -> PyResult<(Vec<Bound<'py, PyArrayDyn<f32>>>, String)> {
+    let run = feed.options()?;
     let rows = inputs.borrowed()?;
-    let (outputs, ends_in_softmax) = watched(py, threads, progress.as_ref(), |watch| {
-        let samples = rows.few_samples("inputs")?;
-        let model = OnnxModel::open(path)?;
-        let values = feed.values(&model, &options)?;
-        let taken: Vec<&str> = values.iter().map(String::as_str).collect();
-        let outputs = model.prepare(&shape, &taken, &options)?.run(&samples, watch)?;
-        Ok((outputs, model.outline().softmax_before(taken[0]).is_some()))
+    let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
+    let predicted = watched(py, threads, progress.as_ref(), |watch| {
+        let inputs = ArraySource::Rows(rows_of("inputs", rows.few_samples("inputs")?, &shape));
+        let request = PredictRequest { model: path, inputs, run, outputs: &feed.outputs, threads: None };
+        Ok(predict(&request, watch)?)
     })?;
-    let arrays = outputs.iter().map(|output| array(py, output)).collect::<PyResult<_>>()?;
-    Ok((arrays, ends_in_softmax))
+    let arrays = predicted.outputs.iter().map(|output| array(py, output)).collect::<PyResult<_>>()?;
+    Ok((arrays, json(&predicted.notes)))
 }
 
 fn array<'py>(py: Python<'py>, output: &Dataset) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {

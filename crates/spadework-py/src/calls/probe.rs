@@ -7,19 +7,21 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::samples::Values;
-use spadework::{Samples, Silent};
-use spadework_app::grid_of;
+use spadework::{Error as CoreError, Samples};
+use spadework_app::{
+    Failure as AppFailure, ModelProbes, ProbeModelRequest, ProbeRequest, ProbedAlone, ProbedModel, json,
+    probe,
+};
 use spadework_document::facts::FactsDocument;
-use spadework_document::probe::ProbeDocument;
-use spadework_io::corrupt::ImageShape;
-use spadework_model::{OnnxModel, Prepared, RunOptions};
-use spadework_probe::{ProbeParams, Probed, ProbedSample, probe_model as probe};
+use spadework_probe::{Probed, ProbedOutputs, ProbedSample, Task};
 
 use super::TOP;
 use super::onnx::Feed;
+use super::score::rows_of;
 use crate::arrays::{Rows, column};
 use crate::errors::Failure;
-use crate::watch::{Watch, watched};
+use crate::settings::word;
+use crate::watch::watched;
 
 /// What is probed.
 #[derive(FromPyObject)]
@@ -30,6 +32,10 @@ pub(crate) enum Model {
     Function(Py<PyAny>),
 }
 
+/// What is known to be right: classes, or the standard deviation of what a regressor should predict.
+#[derive(FromPyObject)]
+pub(crate) struct Truth<'py>(Option<PyReadonlyArray1<'py, i64>>, Option<f64>);
+
 /// How it is probed, as `_probe.py` has checked it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
@@ -38,25 +44,22 @@ pub(crate) struct Chosen {
     probes: Option<usize>,
     samples: usize,
     precision: Option<f64>,
+    task: String,
     seed: u64,
     threads: Option<NonZeroUsize>,
 }
 
 impl Chosen {
-    /// The parameters; `shape` is that of one sample.
-    fn params(&self, shape: &[usize]) -> PyResult<ProbeParams> {
+    fn probe(&self) -> PyResult<ProbeRequest> {
         let probe = self
             .probe
             .parse()
             .map_err(|error| PyValueError::new_err(format!("`probe`: {error}, got {:?}", self.probe)))?;
-        let usual = ProbeParams::new(probe);
-        let probes = self.probes.unwrap_or(usual.probes);
-        Ok(usual
-            .with_probes(probes)
-            .with_samples(self.samples)
-            .with_precision(self.precision)
-            .with_grid(ImageShape::of_extents(shape).map(grid_of))
-            .with_seed(self.seed))
+        Ok(ProbeRequest { probe, probes: self.probes, samples: self.samples, precision: self.precision })
+    }
+
+    fn task(&self) -> PyResult<Task> {
+        word("task", &self.task)
     }
 }
 
@@ -67,51 +70,75 @@ pub(crate) fn probe_model<'py>(
     model: Model,
     inputs: Rows<'py>,
     shape: Vec<usize>,
-    labels: Option<PyReadonlyArray1<'py, i64>>,
+    truth: Truth<'py>,
     chosen: Chosen,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let params = chosen.params(&shape)?;
+    let (asked, task) = (chosen.probe()?, chosen.task()?);
     let rows = inputs.borrowed()?;
-    let options = match &model {
-        Model::File(_, feed) => Some(RunOptions { few_at_a_time: true, ..feed.options()? }),
+    let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
+    let Truth(labels, target_spread) = &truth;
+    let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
+    let run = match &model {
+        Model::File(_, feed) => Some(feed.options()?),
         Model::Function(_) => None,
     };
-    let (probed, ends_in_softmax) = watched(py, chosen.threads, progress.as_ref(), |watch| {
-        let samples = rows.few_samples("inputs")?;
-        match (&model, &options) {
-            (Model::File(path, feed), Some(options)) => {
-                let model = OnnxModel::open(path)?;
-                let values = feed.values(&model, options)?;
-                let prepared = model.prepare(&shape, &[&values[0]], options)?;
-                let probed = probe(&samples, |rows| by_file(&prepared, rows, watch), &params, watch)?;
-                Ok((probed, model.outline().softmax_before(&values[0]).is_some()))
+    let (found, notes) = watched(py, chosen.threads, progress.as_ref(), |watch| {
+        let mut raised = None;
+        let mut function = |rows: &Samples<'_>| match &model {
+            Model::Function(function) => {
+                by_function(function, rows).map_err(|error| failed(error, &mut raised))
             }
-            (Model::Function(function), _) => {
-                Ok((probe(&samples, |rows| by_function(function, rows), &params, watch)?, false))
-            }
-            (Model::File(..), None) => unreachable!("a file has options"),
+            Model::File(..) => unreachable!("a file is run by the application"),
+        };
+        let request = ProbeModelRequest {
+            model: match (&model, run) {
+                (Model::File(path, _), Some(run)) => ProbedModel::File { path, run },
+                _ => ProbedModel::Function(&mut function),
+            },
+            inputs: rows_of("inputs", rows.few_samples("inputs")?, &shape),
+            labels,
+            target_spread: *target_spread,
+            task,
+            probe: asked,
+            top: TOP,
+            seed: chosen.seed,
+            threads: None,
+        };
+        let found = probe(request, watch);
+        match raised {
+            Some(exception) => Err(Failure::Raised(exception)),
+            None => Ok(found?),
         }
     })?;
-    let labels = labels.as_ref().map(|labels| labels.as_slice()).transpose()?;
-    let summary = ProbeDocument::new(&probed, labels, TOP)
-        .map_err(|error| Failure::about("labels", error).into_exception(py))?;
-    let found = arrays(py, &probed)?;
-    found.set_item("document", serde_json::to_string(&summary).expect("numbers and words"))?;
-    let mut facts = FactsDocument::default();
-    facts.set_probe(summary);
-    found.set_item("estimates", serde_json::to_string(&facts.estimates).expect("numbers and words"))?;
-    found.set_item("ends_in_softmax", ends_in_softmax)?;
-    Ok(found)
+    let result = match &found {
+        ProbedAlone::Classes(ModelProbes { probed, document }) => {
+            let found = of_classes(py, probed)?;
+            found.set_item("document", json(document))?;
+            let mut facts = FactsDocument::default();
+            facts.set_probe(document.clone());
+            found.set_item("estimates", json(&facts.estimates))?;
+            found
+        }
+        ProbedAlone::Numbers { probed, document } => {
+            let found = of_numbers(py, probed)?;
+            found.set_item("document", json(document))?;
+            found
+        }
+    };
+    result.set_item("notes", json(&notes))?;
+    Ok(result)
 }
 
-/// Stops with the watch; the progress is that of the probes.
-fn by_file(prepared: &Prepared, rows: &Samples<'_>, watch: &Watch) -> Result<Samples<'static>, Failure> {
-    if spadework::Monitor::is_cancelled(watch) {
-        return Err(spadework::Error::Cancelled.into());
+/// A failure for the application; what the function of the caller raised is kept aside.
+fn failed(failure: Failure, raised: &mut Option<PyErr>) -> AppFailure {
+    match failure {
+        Failure::App(failure) => failure,
+        Failure::Raised(exception) => {
+            *raised = Some(exception);
+            CoreError::Cancelled.into()
+        }
     }
-    let mut outputs = prepared.run(rows, &Silent)?;
-    Ok(outputs.swap_remove(0).into_few_samples()?)
 }
 
 fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'static>, Failure> {
@@ -129,8 +156,18 @@ fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'stat
     Ok(outputs)
 }
 
+/// The probed samples of a regressor, and how far the outputs of each were moved.
+fn of_numbers<'py>(py: Python<'py>, probed: &ProbedOutputs) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    let indices = probed.samples.iter().map(|sample| sample.index as i64);
+    found.set_item("indices", PyArray1::from_iter(py, indices))?;
+    let changes: Vec<f64> = probed.samples.iter().map(|sample| sample.change).collect();
+    found.set_item("changes", column(py, &changes))?;
+    Ok(found)
+}
+
 /// Arrays with an entry for every probed sample.
-fn arrays<'py>(py: Python<'py>, probed: &Probed) -> PyResult<Bound<'py, PyDict>> {
+fn of_classes<'py>(py: Python<'py>, probed: &Probed) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     let counts = |count: fn(&ProbedSample) -> usize| {
         PyArray1::from_iter(py, probed.samples.iter().map(|sample| count(sample) as i64))

@@ -6,7 +6,7 @@ use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use spadework::SpadeReport;
+use spadework::{Samples, SpadeReport};
 use spadework_app::{
     ArraySource, BaselineRequest, CheckRequest, Extras as AppExtras, GraphSource, InputSource, LabelSource,
     Limits, ModelData, OutputSource, PageRequest, Probes, Rows as AppRows, ScoreRequest, Scored, Voice,
@@ -85,7 +85,12 @@ pub(super) fn source<'a>(
     rows: BorrowedRows<'a>,
     shape: &'a [usize],
 ) -> Result<ArraySource<'a>, Failure> {
-    Ok(ArraySource::Rows(AppRows { name, samples: rows.samples(name)?, shape: shape.into() }))
+    Ok(ArraySource::Rows(rows_of(name, rows.samples(name)?, shape)))
+}
+
+/// Samples under the name of their argument, in the shape that they had.
+pub(super) fn rows_of<'a>(name: &'a str, samples: Samples<'a>, shape: &'a [usize]) -> AppRows<'a> {
+    AppRows { name, samples, shape: shape.into() }
 }
 
 /// What is asked for beside the scores.
@@ -107,9 +112,33 @@ impl From<Extras> for AppExtras {
 #[derive(FromPyObject)]
 pub(crate) struct ProbedMargins<'py>(PyReadonlyArray1<'py, i64>, PyReadonlyArray1<'py, f64>, String);
 
+/// What was found earlier by probes.
+#[derive(FromPyObject)]
+pub(crate) enum KnownProbes<'py> {
+    /// Of a classifier.
+    Classes(ProbedMargins<'py>),
+    /// Of a regressor: the document as JSON.
+    Numbers(String),
+}
+
+impl KnownProbes<'_> {
+    fn probes(&self, samples: usize) -> PyResult<Probes> {
+        match self {
+            KnownProbes::Classes(probed) => probed.probes(samples),
+            KnownProbes::Numbers(document) => {
+                Ok(Probes::KnownChange(Box::new(serde_json::from_str(document).map_err(no_probes)?)))
+            }
+        }
+    }
+}
+
+fn no_probes(error: serde_json::Error) -> PyErr {
+    PyValueError::new_err(format!("`probed` is not a document of probes: {error}"))
+}
+
 /// What is known of the samples before they are scored: labels and probes.
 #[derive(FromPyObject)]
-pub(crate) struct KnownOfSamples<'py>(Option<LabelArrays<'py>>, Option<ProbedMargins<'py>>);
+pub(crate) struct KnownOfSamples<'py>(Option<LabelArrays<'py>>, Option<KnownProbes<'py>>);
 
 impl ProbedMargins<'_> {
     /// The smallest margin of every sample, where it was probed.
@@ -127,9 +156,7 @@ impl ProbedMargins<'_> {
     }
 
     fn probes(&self, samples: usize) -> PyResult<Probes> {
-        let document = serde_json::from_str(&self.2).map_err(|error| {
-            PyValueError::new_err(format!("`probed` is not a document of probes: {error}"))
-        })?;
+        let document = serde_json::from_str(&self.2).map_err(no_probes)?;
         Ok(Probes::Known { margins: self.of_all(samples)?, document: Box::new(document) })
     }
 }

@@ -1,6 +1,8 @@
 //! A matrix of shades.
 
-use super::{Chart, escape, short, shortened, text};
+use spadework_document::words::short;
+
+use super::{Chart, escape, shortened, text};
 
 const MARGIN: f64 = 84.0;
 const MOST: f64 = 520.0;

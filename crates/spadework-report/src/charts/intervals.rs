@@ -1,7 +1,9 @@
 //! Estimates with their uncertainty, one per row.
 
+use spadework_document::words::short;
+
 use super::axis::{self, Scale};
-use super::{CATEGORIES, Chart, escape, short, shortened, text};
+use super::{CATEGORIES, Chart, escape, shortened, text};
 
 const WIDTH: f64 = 560.0;
 const ROW: f64 = 28.0;

@@ -110,25 +110,7 @@ fn shortened(name: &str, most: usize) -> String {
 
 /// A number as charts write it: up to four significant digits.
 pub fn number(value: f64) -> String {
-    with_digits(value, 4)
-}
-
-/// A number as people read it on a page: up to three significant digits. Saved tables have all of them.
-pub(crate) fn short(value: f64) -> String {
-    with_digits(value, 3)
-}
-
-fn with_digits(value: f64, digits: i32) -> String {
-    let size = value.abs();
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { "–".to_owned() };
-    }
-    if !(1e-4..1e7).contains(&size) {
-        return format!("{value:.2e}");
-    }
-    let decimals = (digits - 1 - size.log10().floor() as i32).max(0) as usize;
-    let written = format!("{value:.decimals$}");
-    if decimals == 0 { written } else { written.trim_end_matches('0').trim_end_matches('.').to_owned() }
+    spadework_document::words::with_digits(value, 4)
 }
 
 #[cfg(test)]
@@ -145,12 +127,6 @@ mod tests {
     fn numbers_have_up_to_four_digits() {
         let written = [41.466_79, 0.108_66, 1234.567, 0.0, 1.5e-7, 12_345_678.0, 75.0, 200.0].map(number);
         assert_eq!(written, ["41.47", "0.1087", "1235", "0", "1.50e-7", "1.23e7", "75", "200"]);
-    }
-
-    #[test]
-    fn pages_have_up_to_three_digits() {
-        let written = [41.466_79, 0.108_66, 1234.567, 0.0, 99.96].map(short);
-        assert_eq!(written, ["41.5", "0.109", "1235", "0", "100"]);
     }
 
     #[test]

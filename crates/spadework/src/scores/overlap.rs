@@ -90,7 +90,9 @@ impl EdgeMean {
         let degree = |p: usize| if values[p].is_nan() { 0.0 } else { graph.neighbors(p).len() as f64 };
         let total: f64 = (0..values.len()).map(degree).sum();
         let weighted = |p: usize, value: f64| if value.is_nan() { 0.0 } else { degree(p) / total * value };
-        let mean: f64 = values.iter().enumerate().map(|(p, &value)| weighted(p, value)).sum();
+        // Divided once, in the end: parts that are rounded one by one can add up to more than all of it.
+        let counted = |p: usize, value: f64| if value.is_nan() { 0.0 } else { degree(p) * value };
+        let mean: f64 = values.iter().enumerate().map(|(p, &value)| counted(p, value)).sum::<f64>() / total;
         let errors: Vec<f64> =
             values.iter().enumerate().map(|(p, &value)| weighted(p, value - mean)).collect();
         let own: f64 = errors.iter().map(|error| error * error).sum();
@@ -144,6 +146,17 @@ mod tests {
         let found = EdgeMean::of(&ring, &values);
         // e = ±1/16; eight squares, and six products of equal signs less two of unequal, twice.
         assert_eq!((found.mean, found.standard_error), (0.5, ((8.0 + 2.0 * 4.0) / 256.0_f64).sqrt()));
+    }
+
+    /// Stars of every size up to 60: degrees whose parts of all degrees are no binary fractions.
+    #[test]
+    fn rounding_makes_no_more_than_all_of_them() {
+        for leaves in 1..60 {
+            let edges: Vec<(u32, u32)> = (1..=leaves).map(|leaf| (0, leaf)).collect();
+            let star = graph(leaves as usize + 1, &edges);
+            let found = EdgeMean::of(&star, SampleOverlaps::between(&star, &star).shares());
+            assert_eq!((found.mean, found.standard_error), (1.0, 0.0), "{leaves}");
+        }
     }
 
     /// Of the four edges of a ring with labels 0, 0, 1, 1, two join equals.

@@ -16,10 +16,10 @@ pub(crate) fn run(args: &DistortionArgs) -> Result<(), Failure> {
     let mut measured = DistortionParams::default();
     measured.top = args.top.map(NonZeroUsize::get);
     measured.pairs.clone_from(&args.pairs);
-    measured.all_edges = args.all_edges.then_some(args.model.method.general.sketch_error);
+    measured.all_edges = args.all_edges.then_some(args.model.scoring.method.general.sketch_error);
     let request = DistortionRequest {
         data: args.model.data(&CorruptionArgs::default()),
-        params: args.model.params(),
+        params: args.model.scoring.params(),
         distortion: measured,
         folder: args.out.as_deref(),
     };

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &AttackArgs) -> Result<(), Failure> {
         write_bytes(&folder.path().join("samples.csv"), table(&report, &budget).as_bytes())?;
         folder.commit()?;
     }
-    Console::data(&if args.machine.json { json(&document) } else { text(&document, &report) })
+    Console::data(&if args.machine.terminal.json { json(&document) } else { text(&document, &report) })
 }
 
 fn params(args: &AttackArgs) -> Result<AttackParams, Failure> {

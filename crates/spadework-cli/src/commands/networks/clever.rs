@@ -50,7 +50,7 @@ pub(crate) fn run(args: &CleverArgs) -> Result<(), Failure> {
         write_bytes(&folder.path().join("samples.csv"), table(&document.scores).as_bytes())?;
         folder.commit()?;
     }
-    Console::data(&if args.machine.json { json(&document) } else { text(&document) })
+    Console::data(&if args.machine.terminal.json { json(&document) } else { text(&document) })
 }
 
 /// The samples that are judged, and how they were chosen.

@@ -36,7 +36,7 @@ impl From<LossName> for Objective {
 
 impl MachineArgs {
     fn console(&self) -> Console {
-        Console::saying(self.quiet, self.no_progress)
+        self.terminal.console()
     }
 
     fn compute(&self) -> Result<Compute, Failure> {

@@ -111,13 +111,13 @@ fn train(
         write_bytes(&folder.join("log.csv"), log(trainer.records()).as_bytes())?;
         Ok(())
     };
-    if !machine.json {
+    if !machine.terminal.json {
         Console::data(&heading(&trainer, run))?;
     }
     let ending = machine.in_pool(|| {
         trainer.run(&console.monitor(), |trainer, record| {
             save(trainer)?;
-            if machine.json { Ok(()) } else { Console::data(&line(record)) }
+            if machine.terminal.json { Ok(()) } else { Console::data(&line(record)) }
         })
     })?;
     if ending == Ending::Stopped {
@@ -139,7 +139,7 @@ fn train(
         epochs: trainer.records(),
     };
     write_bytes(&folder.join("result.json"), json(&document).as_bytes())?;
-    if machine.json {
+    if machine.terminal.json {
         Console::data(&json(&document))
     } else {
         Console::data(&format!("\nwritten to {}\n", folder.display()))

@@ -14,9 +14,9 @@ pub(crate) fn run(args: &EigenArgs) -> Result<(), Failure> {
         let seed = args.seed.unwrap_or(params.seed);
         params
             .with_eigenpairs(args.eigenpairs)
-            .with_solver(args.solver.into())
-            .with_tolerance(args.tolerance)
-            .with_certainty(if args.certify { Certainty::Certified } else { Certainty::Probable })
+            .with_solver(args.solving.solver.into())
+            .with_tolerance(args.solving.tolerance)
+            .with_certainty(if args.solving.certify { Certainty::Certified } else { Certainty::Probable })
             .with_seed(seed)
             .with_threads(args.threads)
     };

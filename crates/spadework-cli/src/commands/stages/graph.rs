@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::render::counted;
 
 pub(crate) fn run(args: &GraphArgs) -> Result<(), Failure> {
-    let formats: Vec<GraphFormat> = args.save_graphs.iter().map(|&format| format.into()).collect();
+    let formats: Vec<GraphFormat> = args.graphs.save_graphs.iter().map(|&format| format.into()).collect();
     let request = GraphStageRequest {
         data: args.model.data(&args.corruption),
-        params: args.model.params(),
+        params: args.model.scoring.params(),
         result: &args.out,
         formats: &formats,
         force: args.replace.force,

@@ -1,0 +1,170 @@
+//! Probes of one model by itself, without a score: a model file, or a function of the caller's.
+
+use std::num::NonZeroUsize;
+
+use spadework::Samples;
+use spadework::threads::with_threads;
+use spadework_document::Note;
+use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
+use spadework_io::corrupt::ImageShape;
+use spadework_model::{OnnxModel, RunOptions};
+use spadework_probe::{OutputKind, ProbeParams, ProbedOutputs, Task, probe_model, probe_regressor};
+
+use crate::data::Rows;
+use crate::failure::{Failure, Subject};
+use crate::model_runner::{note_library, note_output, note_softmax};
+use crate::observer::{Observer, Session};
+use crate::probing::{ModelProbes, ProbeRequest, grid_of, outputs, unit_of_changes};
+use crate::usage::Usage;
+use crate::{notes, suspicions};
+
+/// Samples that are run together to see what the outputs are.
+const BATCH: usize = 1 << 12;
+
+/// A model in memory or in a file that is probed by itself.
+pub enum ProbedModel<'a> {
+    /// A model file and how it is run.
+    File {
+        /// The file.
+        path: &'a str,
+        /// How it is run.
+        run: RunOptions,
+    },
+    /// A function from rows in single precision to outputs.
+    Function(&'a mut (dyn FnMut(&Samples<'_>) -> Result<Samples<'static>, Failure> + Send)),
+}
+
+/// Which model is probed, and on what.
+pub struct ProbeModelRequest<'a> {
+    /// The model.
+    pub model: ProbedModel<'a>,
+    /// The samples.
+    pub inputs: Rows<'a>,
+    /// The class of every sample as the position of its output.
+    pub labels: Option<&'a [i64]>,
+    /// The standard deviation of the numbers that a regressor should predict.
+    pub target_spread: Option<f64>,
+    /// What the outputs are.
+    pub task: Task,
+    /// How it is probed.
+    pub probe: ProbeRequest,
+    /// How many of the samples that changed the document lists.
+    pub top: usize,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Threads to use; all cores where `None`.
+    pub threads: Option<NonZeroUsize>,
+}
+
+/// What probes of one model have shown.
+#[derive(Debug, Clone)]
+pub enum ProbedAlone {
+    /// Of a classifier.
+    Classes(ModelProbes),
+    /// Of a model that predicts numbers.
+    Numbers {
+        /// Every probed sample.
+        probed: ProbedOutputs,
+        /// What the document of a result says of them.
+        document: OutputChangeDocument,
+    },
+}
+
+/// Probes one model by itself.
+///
+/// # Errors
+/// When the request makes no sense, the model cannot be run, or there is not one label per sample.
+pub fn probe(
+    request: ProbeModelRequest<'_>,
+    observer: &dyn Observer,
+) -> Result<(ProbedAlone, Vec<Note>), Failure> {
+    let session = Session::new(observer);
+    let ProbeModelRequest { model, inputs, labels, target_spread, task, probe, top, seed, threads } = request;
+    suspicions::check_radius(probe.probe, Some(&inputs.samples))?;
+    let sample = inputs.shape.get(1..).filter(|sample| !sample.is_empty()).unwrap_or(&[1]);
+    let grid = ImageShape::of_extents(sample).map(grid_of);
+    let params = probe.params().with_grid(grid).with_seed(seed);
+    let call = Call {
+        inputs: &inputs.samples,
+        labels,
+        target_spread,
+        task,
+        params,
+        top,
+        is_function: false,
+        session: &session,
+    };
+    let found = with_threads(threads, || match model {
+        ProbedModel::File { path, run } => {
+            let model = OnnxModel::open(path)?;
+            let output = model.output(&run)?;
+            note_softmax(&model, output, &session);
+            let options = RunOptions { few_at_a_time: true, ..run.clone() };
+            let prepared = model.prepare(sample, &[output], &options)?;
+            note_output(&model, output, &run, &session);
+            note_library(path, &prepared, &session);
+            call.probe(&mut |rows| outputs(&prepared, rows, session.monitor()))
+        }
+        ProbedModel::Function(function) => Call { is_function: true, ..call }.probe(function),
+    })?;
+    Ok((found, session.notes()))
+}
+
+/// A request with its parameters.
+struct Call<'a> {
+    inputs: &'a Samples<'a>,
+    labels: Option<&'a [i64]>,
+    target_spread: Option<f64>,
+    task: Task,
+    params: ProbeParams,
+    top: usize,
+    /// Nothing but its outputs can tell whether a function ends in a softmax.
+    is_function: bool,
+    session: &'a Session<'a>,
+}
+
+/// A model as a function.
+type Run<'a> = &'a mut (dyn FnMut(&Samples<'_>) -> Result<Samples<'static>, Failure> + Send);
+
+impl Call<'_> {
+    /// Looks at what the outputs are, and probes the model accordingly.
+    fn probe(&self, model: Run<'_>) -> Result<ProbedAlone, Failure> {
+        self.params.check()?;
+        let known = self.known_outputs(model)?;
+        let monitor = self.session.monitor();
+        match OutputKind::of(self.task, &known, self.labels) {
+            OutputKind::Embedding => Err(Usage::ProbedEmbedding.into()),
+            OutputKind::Numbers => {
+                let (unit, of) = unit_of_changes(self.target_spread, &known);
+                let probed = probe_regressor::<Failure, _>(self.inputs, unit, model, &self.params, monitor)?;
+                let document = OutputChangeDocument::new(&probed, of, self.top);
+                Ok(ProbedAlone::Numbers { probed, document })
+            }
+            kind => {
+                if self.is_function {
+                    notes::about_probabilities(&known, "", self.session);
+                }
+                let classes = |rows: &Samples<'_>| Ok(kind.into_classes(model(rows)?)?);
+                let probed = probe_model::<Failure, _>(self.inputs, classes, &self.params, monitor)?;
+                let labels = self.labels.map(|labels| kind.labels(labels));
+                let document = ProbeDocument::new(&probed, labels.as_deref(), self.top)
+                    .map_err(|error| Failure::from(error).about(Subject::Argument("labels")))?;
+                Ok(ProbedAlone::Classes(ModelProbes { probed, document }))
+            }
+        }
+    }
+
+    /// The outputs of the samples that are probed.
+    fn known_outputs(&self, model: Run<'_>) -> Result<Samples<'static>, Failure> {
+        let chosen: Vec<u32> = self.params.chosen(self.inputs.len()).iter().map(|&at| at as u32).collect();
+        let (mut values, mut dim) = (Vec::new(), 1);
+        for few in chosen.chunks(BATCH) {
+            let rows = self.inputs.rows(few)?;
+            let rows = Samples::from_f32(rows.len(), rows.dim(), rows.values().all_singles().into_owned())?;
+            let outputs = model(&rows)?;
+            dim = outputs.dim();
+            values.extend(outputs.values().all_doubles().iter());
+        }
+        Ok(Samples::from_f64(values.len() / dim, dim, values)?)
+    }
+}

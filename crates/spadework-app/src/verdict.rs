@@ -1,0 +1,12 @@
+//! The answer of a result, in the words of a front end.
+
+use spadework_document::score::ScoreDocument;
+use spadework_document::verdict::VerdictDocument;
+
+use crate::wording::{Voice, try_an_attack};
+
+/// The answer of a result in sentences, and what would give better evidence.
+pub fn verdict(document: &ScoreDocument, voice: Voice) -> VerdictDocument {
+    let was_run = document.sources.model.is_some();
+    VerdictDocument::of(document, Some(try_an_attack(voice, was_run)))
+}
