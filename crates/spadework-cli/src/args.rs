@@ -176,7 +176,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
-    /// Print what the run would take (time by stage, memory, search, whether k may grow) and end: a few of the samples are scored
+    /// Print what the run would take (time by stage, memory, search, whether k may grow), from a trial on some of the samples
     #[arg(long, help_heading = "Output", conflicts_with = "reference")]
     pub(crate) plan: bool,
 }
@@ -208,7 +208,7 @@ pub(crate) struct ModelArgs {
         required_unless_present_any = ["output_graph", "model"]
     )]
     pub(crate) outputs: Option<String>,
-    /// A graph of the outputs in their place; it must be connected
+    /// A graph instead of the outputs; it must be connected
     #[arg(
         long,
         value_name = "FILE",
@@ -216,7 +216,7 @@ pub(crate) struct ModelArgs {
         conflicts_with_all = ["outputs", "model"]
     )]
     pub(crate) output_graph: Option<String>,
-    /// One integer or word per sample, or the targets of a regressor; a data set by name brings its own
+    /// One integer or word per sample, or the targets of a regressor; data sets by name include them
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]
@@ -239,7 +239,7 @@ pub(crate) struct InputsArgs {
     pub(crate) inputs: Option<String>,
     #[command(flatten)]
     pub(crate) size: SizeArgs,
-    /// A graph of the inputs in their place: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
+    /// A graph instead of the inputs: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
     #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,
 }
@@ -259,14 +259,14 @@ pub(crate) struct ScoringArgs {
 pub(crate) struct MethodArgs {
     /// How graphs are made: knn, mutual, pca:D, pca:SHARE, cknn:DELTA, sparse:density=EDGES or sparse:kappa=KAPPA
     ///
-    /// knn joins two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
-    /// inputs (not the outputs) to 50 principal components, pca:0.95 to those that hold 95 % of the variance. cknn:1 joins
+    /// knn connects two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
+    /// inputs (not the outputs) to 50 principal components, pca:0.95 to as many as explain 95 % of the variance. cknn:1 connects
     /// samples nearer than DELTA times the geometric mean of the distances to their k-th neighbors. sparse thins out knn: a
     /// spanning tree and the edges that matter most, until the graph has EDGES edges per node, or until its condition
     /// number relative to the full graph reaches KAPPA.
     #[arg(long, help_heading = "Method", value_name = "KIND", default_value_t = GraphKind::Knn)]
     pub(crate) graph: GraphKind,
-    /// What edges weigh: unit (1), or gaussian, by their length relative to the distance to the k-th neighbors
+    /// Edge weights: unit (1), or gaussian, by their length relative to the distance to the k-th neighbors
     #[arg(long, help_heading = "Method", value_name = "WEIGHTS", default_value_t = Weights::Unit)]
     pub(crate) weights: Weights,
     #[command(flatten)]
@@ -276,10 +276,10 @@ pub(crate) struct MethodArgs {
 /// How anything is scored, on whatever graphs.
 #[derive(Debug, Args)]
 pub(crate) struct GeneralArgs {
-    /// Eigenpairs, r, that edge and node scores are made of, or `all`
+    /// Eigenpairs, r, for edge and node scores, or `all`
     #[arg(short = 'r', long, help_heading = "Method", value_name = "R", default_value = "2", value_parser = eigenpairs)]
     pub(crate) eigenpairs: Eigenpairs,
-    /// With --eigenpairs all: relative error of every score, kept with a probability of 0.999
+    /// With --eigenpairs all: relative error of every score, with probability 0.999
     #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value_t = 0.3)]
     pub(crate) sketch_error: f64,
     #[command(flatten)]
@@ -309,7 +309,7 @@ pub(crate) struct SolvingArgs {
     /// Relative residual that every eigenpair must reach
     #[arg(long, help_heading = "Method", value_name = "FRACTION", default_value = "1e-6")]
     pub(crate) tolerance: f64,
-    /// Prove the upper bound of the model score by a factorization (up to some 20,000 samples)
+    /// Prove the upper bound of the SPADE score by a factorization (up to about 20,000 samples)
     #[arg(long, help_heading = "Method")]
     pub(crate) certify: bool,
 }
@@ -392,7 +392,7 @@ impl TerminalArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct MessagesArgs {
-    /// No messages and no progress on stderr, errors excepted
+    /// No messages and no progress on stderr, except errors
     #[arg(long, short)]
     pub(crate) quiet: bool,
     /// No progress bars
@@ -409,9 +409,9 @@ impl MessagesArgs {
 /// [`SearchMethod`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Search {
-    /// Exact, unless that would take more than some ten minutes of one core
+    /// Exact, unless that would take more than about ten minutes of one core
     Auto,
-    /// Exact, whatever it takes
+    /// Always exact
     Exact,
     /// NN-descent; its recall is measured and reported
     Approximate,
@@ -444,7 +444,7 @@ pub(crate) fn eigenpairs(text: &str) -> Result<Eigenpairs, String> {
 /// [`EigenMethod`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Solver {
-    /// Block Davidson iteration; a dense decomposition where there are few samples
+    /// Block Davidson iteration; a dense decomposition for few samples
     Davidson,
     /// Block power iteration, as in the paper's appendix
     Power,
@@ -462,11 +462,11 @@ impl From<Solver> for EigenMethod {
 /// [`Connectivity`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Take the smallest larger k that connects every graph
+    /// Use the smallest larger k that connects every graph
     Grow,
-    /// Keep k and join the components by the shortest edges
+    /// Keep k and connect the components by their shortest edges
     Bridge,
-    /// Refuse, with exit code 3
+    /// Fail with exit code 3
     Error,
 }
 

@@ -37,7 +37,7 @@ Exit codes:
 const COMPARE_OUT_HELP: &str =
     "Write result.json and the tables of models, agreement and nodes into this folder";
 const SWEEP_OUT_HELP: &str =
-    "Write result.json and the table sweep, a row for every k and model, into this folder";
+    "Write result.json and the table sweep, one row per k and model, into this folder";
 /// Help of `--tables` there.
 const COMPARE_TABLES_HELP: &str =
     "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
@@ -50,7 +50,7 @@ pub(crate) struct CompareArgs {
     pub(crate) models: ModelsArgs,
     #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
-    /// One integer or word per sample, for accuracies and label scores; a data set by name brings its own
+    /// One integer or word per sample, for accuracies and label scores; data sets by name include them
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]
@@ -80,7 +80,7 @@ pub(crate) struct CompareArgs {
 /// [`spadework_app::RankBy`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RankBy {
-    /// The best evidence there is: robust-accuracy where every model is probed, overlap otherwise
+    /// The best evidence: robust-accuracy if every model is probed, overlap otherwise
     Auto,
     /// Estimated robust accuracy; needs --probe, and every model as a file that can be run
     RobustAccuracy,
@@ -102,7 +102,7 @@ impl From<RankBy> for spadework_app::RankBy {
 }
 
 /// Help of `--eigenpairs` where there are no scores of edges and nodes.
-const EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find; the first eigenvalue is the model score";
+const EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find; the first eigenvalue is the SPADE score";
 
 #[derive(Debug, Args)]
 #[command(mut_arg("eigenpairs", |arg| arg.help(EIGENPAIRS_HELP)), mut_arg("sketch_error", |arg| arg.hide(true)))]
@@ -110,7 +110,7 @@ const EIGENPAIRS_HELP: &str = "Eigenpairs, r, to find; the first eigenvalue is t
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(crate) models: ModelsArgs,
-    /// Every k: FROM..TO with both ends in it (5..20 is 5, 6, … 20), FROM..TO:STEP, or a list such as 5,10,20
+    /// Every k: FROM..TO including both ends (5..20 is 5, 6, … 20), FROM..TO:STEP, or a list such as 5,10,20
     #[arg(
         short = 'k',
         long,
@@ -134,7 +134,7 @@ pub(crate) struct SweepArgs {
 pub(crate) struct ModelsArgs {
     #[command(flatten)]
     pub(crate) given: InputsArgs,
-    /// A model's outputs, once a model; for a classifier the values right before the softmax
+    /// A model's outputs, once per model; for a classifier the values right before the softmax
     #[arg(
         long,
         required_unless_present_any = ["model", "models"],
@@ -142,7 +142,7 @@ pub(crate) struct ModelsArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) outputs: Vec<String>,
-    /// A model as an ONNX file, which is run on the inputs; once a model
+    /// A model as an ONNX file, which is run on the inputs; once per model
     #[arg(
         long,
         help_heading = "Model",
@@ -176,7 +176,7 @@ pub(crate) struct CertaintyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "New samples")]
 pub(crate) struct ReferenceArgs {
-    /// Score new samples against the model in this folder (or its result.json), made with `score --out`; k, eigenpairs and graphs are its own
+    /// Score new samples against the model in this folder (or its result.json), made with `score --out`; k, eigenpairs and graphs are those of the result
     #[arg(
         long,
         value_name = "RESULT",
@@ -187,10 +187,10 @@ pub(crate) struct ReferenceArgs {
         ]
     )]
     pub(crate) reference: Option<PathBuf>,
-    /// The inputs that RESULT was made of, where they are not found under their old name
+    /// The inputs of RESULT, if they have moved
     #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reference_inputs: Option<String>,
-    /// The outputs that RESULT was made of, where they are not found under their old name
+    /// The outputs of RESULT, if they have moved
     #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) reference_outputs: Option<String>,
 }

@@ -38,13 +38,13 @@ pub(crate) struct MachineArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct JudgedArgs {
-    /// The network: .onnx, .safetensors with its .json beside it, or a folder that `spadework train` wrote
+    /// The network: .onnx, .safetensors with its .json next to it, or a folder that `spadework train` wrote
     #[arg(long, value_name = "FILE")]
     pub(crate) model: PathBuf,
     /// Samples, with values from 0 to 1
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) inputs: String,
-    /// One integer per sample; a data set by name brings its own
+    /// One integer per sample; data sets by name include them
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) labels: Option<String>,
 }
@@ -109,7 +109,7 @@ pub(crate) struct AttackArgs {
     /// Which attack
     #[arg(long, value_enum, value_name = "ATTACK", default_value_t = AttackKind::Pgd, help_heading = "Attack")]
     pub(crate) attack: AttackKind,
-    /// How far a sample may be moved, e.g. 0.1 or 8/255
+    /// Size of the perturbations, e.g. 0.1 or 8/255
     #[arg(
         long,
         value_name = "EPSILON",
@@ -119,7 +119,7 @@ pub(crate) struct AttackArgs {
         help_heading = "Attack"
     )]
     pub(crate) eps: Option<f32>,
-    /// How far each sample may be moved: one number per sample
+    /// Size of the perturbation of each sample: one number per sample
     #[arg(long, value_name = "ARRAY", conflicts_with = "eps", help_heading = "Attack")]
     pub(crate) eps_each: Option<String>,
     /// The norm of epsilon
@@ -154,7 +154,7 @@ pub(crate) struct AttackArgs {
     pub(crate) batch_size: usize,
     #[command(flatten)]
     pub(crate) machine: MachineArgs,
-    /// Write result.json and samples.csv (what became of each sample) into this folder
+    /// Write result.json and samples.csv (the outcome of each sample) into this folder
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -163,7 +163,7 @@ pub(crate) struct AttackArgs {
 pub(crate) struct CleverArgs {
     #[command(flatten)]
     pub(crate) judged: JudgedArgs,
-    /// Node scores, one per sample (nodes.csv:score or :fragility); the --top highest are judged
+    /// Node scores, one per sample (nodes.csv:score or :fragility); the --top highest are scored
     #[arg(long, value_name = "ARRAY", help_heading = "Which samples", conflicts_with_all = ["random", "only"])]
     pub(crate) node_scores: Option<String>,
     /// How many of the highest node scores
@@ -175,10 +175,10 @@ pub(crate) struct CleverArgs {
         help_heading = "Which samples"
     )]
     pub(crate) top: NonZeroUsize,
-    /// Judge N random samples; the default where neither scores nor --only are given is 10
+    /// Score N random samples; the default, without scores and --only, is 10
     #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "only")]
     pub(crate) random: Option<NonZeroUsize>,
-    /// Judge these samples, counted from 0, separated by commas
+    /// Score these samples, counted from 0, separated by commas
     #[arg(
         long,
         alias = "ids",
@@ -223,7 +223,7 @@ pub(crate) struct CleverArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MethodName {
-    /// The samples as they are
+    /// The unperturbed samples
     Standard,
     /// All within the same epsilon
     Pgd,
@@ -231,7 +231,7 @@ pub(crate) enum MethodName {
     Random,
     /// A larger epsilon for the samples with the highest node scores
     Spade,
-    /// The same epsilon, samples weighted by how soon they fall
+    /// The same epsilon, samples weighted by how soon they break
     Gairat,
 }
 
@@ -247,7 +247,7 @@ pub(crate) enum ScheduleName {
     Constant,
     /// Up from zero and down again
     Cyclic,
-    /// A tenth at each of --milestones
+    /// Divided by ten at each of --milestones
     MultiStep,
 }
 
@@ -263,11 +263,11 @@ pub(crate) enum AugmentName {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
-    /// The network: lenet5, conv2, mlp[:HIDDEN], cnn7, resnet18, resnet20, tanh[:WIDTHxDEPTH], relu[:WIDTHxDEPTH], or the file
-    /// of a trained one to go on with
+    /// The network: lenet5, conv2, mlp[:HIDDEN], cnn7, resnet18, resnet20, tanh[:WIDTHxDEPTH], relu[:WIDTHxDEPTH], or the file of
+    /// a trained network to continue with
     #[arg(long, value_name = "MODEL", required_unless_present = "resume", help_heading = "Data")]
     pub(crate) model: Option<String>,
-    /// What to train on; mnist:DIR, fashion-mnist:DIR and cifar10:DIR also bring the test set
+    /// What to train on; mnist:DIR, fashion-mnist:DIR and cifar10:DIR include the test set
     #[arg(
         long,
         value_name = "ARRAY",
@@ -276,50 +276,50 @@ pub(crate) struct TrainArgs {
         help_heading = "Data"
     )]
     pub(crate) data: Option<String>,
-    /// One integer per sample; a data set by name brings its own
+    /// One integer per sample; data sets by name include them
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
     pub(crate) labels: Option<String>,
     /// Samples to test on after each epoch
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
     pub(crate) test: Option<String>,
-    /// Classes of the test samples, where they bring none
+    /// Classes of the test samples, if the data have none
     #[arg(long, value_name = "ARRAY", requires = "test", help_heading = "Data")]
     pub(crate) test_labels: Option<String>,
     /// Train on the first N samples only
     #[arg(long, value_name = "N", help_heading = "Data")]
     pub(crate) limit: Option<NonZeroUsize>,
-    /// Let the network normalize its inputs by mean and deviation of the training data
+    /// Let the network normalize its inputs by the mean and standard deviation of the training data
     #[arg(long, alias = "normalize", help_heading = "Data")]
     pub(crate) normalize_by_data: bool,
 
-    /// Which samples are defended, and how hard
+    /// Training method: which samples are perturbed, and how much
     #[arg(long, value_enum, value_name = "METHOD", default_value_t = MethodName::Standard, help_heading = "Method")]
     pub(crate) method: MethodName,
-    /// How far samples are moved; of random and spade, the larger one
+    /// Size of the perturbations; for random and spade, the larger one
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, value_parser = radius, help_heading = "Method")]
     pub(crate) eps: Option<f32>,
-    /// Of random and spade: how far the rest is moved
+    /// For random and spade: size of the perturbations of the other samples
     #[arg(long, value_name = "EPSILON", allow_negative_numbers = true, value_parser = radius, help_heading = "Method")]
     pub(crate) small_eps: Option<f32>,
-    /// Of random and spade: how many samples get the larger epsilon
+    /// For random and spade: how many samples get the larger epsilon
     #[arg(long, value_name = "N", help_heading = "Method")]
     pub(crate) top: Option<usize>,
-    /// Of spade: node scores, one per sample (nodes.csv:score or :fragility), in place of ours
+    /// For spade: node scores, one per sample (nodes.csv:score or :fragility), instead of computing them
     #[arg(long, value_name = "ARRAY", conflicts_with = "scorer", help_heading = "Method")]
     pub(crate) node_scores: Option<String>,
-    /// Of spade: a trained network that scores the samples
+    /// For spade: a trained network that scores the samples
     #[arg(long, value_name = "FILE", help_heading = "Method")]
     pub(crate) scorer: Option<PathBuf>,
     /// Epochs of standard training first [default: 2 for spade without scores or scorer, otherwise 0]
     #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
     pub(crate) warmup: Option<usize>,
-    /// Epochs after those during which epsilon grows to its size, for small networks and a large one
+    /// Epochs after the warm-up in which epsilon grows to its final size; helps small networks with a large epsilon
     #[arg(long, value_name = "EPOCHS", default_value_t = 0, help_heading = "Method")]
     pub(crate) growth: usize,
-    /// Of random and spade: choose the samples again after this many epochs
+    /// For random and spade: choose the samples again after this many epochs
     #[arg(long, value_name = "EPOCHS", help_heading = "Method")]
     pub(crate) rescore: Option<usize>,
-    /// Leave samples alone that are classified wrongly as they are
+    /// Do not perturb samples that are already misclassified
     #[arg(long, help_heading = "Method")]
     pub(crate) skip_misclassified: bool,
     /// The norm of epsilon
@@ -328,10 +328,10 @@ pub(crate) struct TrainArgs {
     /// Gradient steps of each perturbation
     #[arg(long, value_name = "N", default_value_t = 7, help_heading = "Method")]
     pub(crate) steps: usize,
-    /// How far one step goes [default: 2.5 epsilon / steps]
+    /// Length of a step [default: 2.5 epsilon / steps]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = radius, help_heading = "Method")]
     pub(crate) step_size: Option<f32>,
-    /// Neighbors of the graphs that samples are scored by
+    /// Neighbors per sample, k, of the graphs that samples are scored by
     #[arg(long, short = 'k', value_name = "K", default_value_t = 10, help_heading = "Method")]
     pub(crate) neighbors: usize,
     /// Eigenpairs that samples are scored by
@@ -340,7 +340,7 @@ pub(crate) struct TrainArgs {
     /// A trained network whose probabilities are the targets: distillation
     #[arg(long, value_name = "FILE", help_heading = "Method")]
     pub(crate) teacher: Option<PathBuf>,
-    /// What outputs are divided by before the softmax, for distillation
+    /// Temperature: outputs are divided by it before the softmax, for distillation
     #[arg(
         long,
         value_name = "T",
@@ -356,16 +356,16 @@ pub(crate) struct TrainArgs {
     /// Samples per step
     #[arg(long, alias = "batch", value_name = "N", default_value_t = 128, help_heading = "Optimization")]
     pub(crate) batch_size: usize,
-    /// How weights follow their gradients
+    /// Optimizer
     #[arg(long, value_enum, value_name = "NAME", default_value_t = OptimizerName::Adam, help_heading = "Optimization")]
     pub(crate) optimizer: OptimizerName,
     /// The learning rate [default: 0.001 for adam, 0.1 for sgd]
     #[arg(long, value_name = "RATE", allow_negative_numbers = true, help_heading = "Optimization")]
     pub(crate) learning_rate: Option<f32>,
-    /// How it changes
+    /// How the learning rate changes
     #[arg(long, value_enum, value_name = "NAME", default_value_t = ScheduleName::Constant, help_heading = "Optimization")]
     pub(crate) schedule: ScheduleName,
-    /// Epochs before which a multi-step rate drops, separated by commas
+    /// Epochs at which a multi-step rate drops, separated by commas
     #[arg(
         long,
         value_name = "EPOCHS",
@@ -374,7 +374,7 @@ pub(crate) struct TrainArgs {
         help_heading = "Optimization"
     )]
     pub(crate) milestones: Vec<usize>,
-    /// Of sgd: how much of the step before goes on
+    /// For sgd: momentum, the share of the previous step
     #[arg(
         long,
         value_name = "FRACTION",
@@ -383,7 +383,7 @@ pub(crate) struct TrainArgs {
         help_heading = "Optimization"
     )]
     pub(crate) momentum: f32,
-    /// How much weights shrink
+    /// Weight decay
     #[arg(
         long,
         value_name = "RATE",
@@ -404,7 +404,7 @@ pub(crate) struct TrainArgs {
     /// Write model.onnx, model.safetensors, log.csv and checkpoints into this folder
     #[arg(long, value_name = "DIR", required_unless_present = "resume", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on in a folder where a run was stopped; everything else is as it was then
+    /// Continue a stopped run in this folder, with the options it began with
     #[arg(
         long,
         value_name = "DIR",

@@ -33,7 +33,7 @@ pub(crate) struct IdsArgs {
 /// How much of the samples a page shows.
 #[derive(Debug, Args)]
 pub(crate) struct PicturesArgs {
-    /// Pictures on the page, at most; by default those that its galleries show and more as they fit
+    /// Maximum number of images on the page; by default those that its galleries show, and more if they fit
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) pictures: Option<NonZeroUsize>,
 }
@@ -78,18 +78,17 @@ pub(crate) struct ReportArgs {
     /// The page, one HTML file
     #[arg(long, alias = "out", value_name = "FILE", required_unless_present = "plots")]
     pub(crate) output: Option<PathBuf>,
-    /// What the page is called
+    /// Title of the page
     #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) title: Option<String>,
     #[command(flatten)]
     pub(crate) pictures: PicturesArgs,
     #[command(flatten)]
     pub(crate) plots: PlotsArgs,
-    /// The inputs that RESULT was made of, where they are not found under their old name
+    /// The inputs of RESULT, if they have moved
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) inputs: Option<String>,
-    /// The outputs that RESULT was made of, where they are not found under their old name; once a model, in the order of
-    /// the result
+    /// The outputs of RESULT, if they have moved; once per model, in the order of the result
     #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) outputs: Vec<String>,
     /// Threads to use; all cores by default. The page does not depend on it

@@ -17,7 +17,7 @@ pub(crate) struct SelectArgs {
     pub(crate) scored: ScoredArgs,
     #[command(flatten)]
     pub(crate) ids: IdsArgs,
-    /// How many samples to select [default: 100, or all where there are fewer]
+    /// How many samples to select [default: 100, or all if there are fewer]
     #[arg(long, value_name = "N", value_parser = one_or_more)]
     pub(crate) top: Option<NonZeroUsize>,
     /// What samples are ranked by [default: fragility for classifiers, node otherwise]
@@ -25,14 +25,14 @@ pub(crate) struct SelectArgs {
     pub(crate) by: Option<By>,
     /// Instead: the samples whose neighbors changed most from --outputs to --against
     ///
-    /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only say which samples these are, and
-    /// run models that are given as files.
+    /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only identify the samples, and are
+    /// needed to run models that are given as files.
     #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
     #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), requires = "moved")]
     pub(crate) against: Option<String>,
-    /// Print what is known of each sample next to its index, as CSV with a header
+    /// Print the numbers of each sample next to its index, as CSV with a header
     #[arg(long)]
     pub(crate) scores: bool,
     #[command(flatten)]
@@ -49,15 +49,15 @@ fn select_probe(arg: clap::Arg) -> clap::Arg {
     arg.help(SELECT_PROBE_HELP).long_help(format!("{SELECT_PROBE_HELP}\n\n{more}"))
 }
 
-const SELECT_PROBE_HELP: &str = "With --by fragility: also give the model perturbed copies of the samples, and rank by what they \
+const SELECT_PROBE_HELP: &str = "With --by fragility: also probe the model with perturbed samples, and rank by what they \
                                  leave of the margins; e.g. linf:0.1, linf:8/255, l2:0.5";
 
 /// By what samples are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// Lead of its class, slope of the outputs and --probe: what an attack breaks first; the node score without classes
+    /// Margin, slope of the outputs and --probe: what an attack breaks first; the node score without classes
     Fragility,
-    /// The lead of the label's output, or without labels of the largest: the smallest come first
+    /// The output of the label (without labels, the largest) minus the next; smallest first
     Margin,
     /// The share of its input neighbors that are its output neighbors too: the smallest come first
     Overlap,

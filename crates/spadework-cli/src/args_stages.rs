@@ -86,7 +86,7 @@ pub(crate) struct ScoresArgs {
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ReplaceArgs {
-    /// Make it again, even if the file is there
+    /// Compute it again, even if the file exists
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -54,17 +54,42 @@ fn searches_that_were_interrupted_give_the_same_lists() {
     }
 }
 
+/// A search that is interrupted after each of these numbers of parts.
+struct LongSearch<'a> {
+    name: &'static str,
+    search: &'a dyn NeighborSearch,
+    count: usize,
+    dim: usize,
+    /// The first number of the first sample.
+    first: f64,
+    stops: &'static [usize],
+}
+
 /// Trees keep lists place by place; approximate searches keep candidates after a tree and after a round, by short copies of the samples
 /// and, where a sample far away leaves these too few digits, by the samples themselves.
 #[test]
 fn long_searches_that_were_interrupted_give_the_same_lists() {
     let approximate = ApproximateSearch::default();
-    let cases: [(&str, &dyn NeighborSearch, usize, usize, f64, &[usize]); 3] = [
-        ("tree", &TreeSearch, 70_000, 2, 1.0, &[1, 2]),
-        ("short copies", &approximate, 4200, 8, 1.0, &[1, 2, 17, 19]),
-        ("far away", &approximate, 4200, 8, 1e9, &[1, 18]),
+    let cases = [
+        LongSearch { name: "tree", search: &TreeSearch, count: 70_000, dim: 2, first: 1.0, stops: &[1, 2] },
+        LongSearch {
+            name: "short copies",
+            search: &approximate,
+            count: 4200,
+            dim: 8,
+            first: 1.0,
+            stops: &[1, 2, 17, 19],
+        },
+        LongSearch {
+            name: "far away",
+            search: &approximate,
+            count: 4200,
+            dim: 8,
+            first: 1e9,
+            stops: &[1, 18],
+        },
     ];
-    for (name, search, count, dim, first, stops) in cases {
+    for LongSearch { name, search, count, dim, first, stops } in cases {
         let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() + at as f64 / 1e7).sin();
         let mut values: Vec<f64> = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
         values[0] = first;
