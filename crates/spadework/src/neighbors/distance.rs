@@ -189,15 +189,25 @@ pub(crate) const LANES: usize = 8;
 /// depend on the machine.
 #[inline(always)]
 pub(crate) fn squared_distance<A: Element, B: Element>(a: &[A], b: &[B]) -> f64 {
-    debug_assert_eq!(a.len(), b.len());
     let mut lanes = [0.0_f64; LANES];
+    add_squared_differences(&mut lanes, a, b);
+    folded(lanes)
+}
+
+/// The sums of [`squared_distance`] before they are folded. Rows may be added in pieces: all but the last must have a multiple of
+/// [`LANES`] numbers.
+#[inline(always)]
+pub(super) fn add_squared_differences<A: Element, B: Element>(lanes: &mut [f64; LANES], a: &[A], b: &[B]) {
+    debug_assert_eq!(a.len(), b.len());
     let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    // In registers while the loop runs.
+    let mut sums = *lanes;
     for (a, b) in a_chunks.iter().zip(b_chunks) {
-        add_squares(&mut lanes, a.map(A::to_f64), b.map(B::to_f64));
+        add_squares(&mut sums, a.map(A::to_f64), b.map(B::to_f64));
     }
     // A square of zero changes no sum, and whole chunks are what vectorises.
-    add_squares(&mut lanes, padded(a_rest), padded(b_rest));
-    folded(lanes)
+    add_squares(&mut sums, padded(a_rest), padded(b_rest));
+    *lanes = sums;
 }
 
 /// The sum of all lanes.

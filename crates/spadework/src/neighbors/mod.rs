@@ -18,7 +18,7 @@ pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_
 pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub use method::SearchMethod;
 pub use rows::squared_distance_between;
-pub(crate) use rows::{Doubles, RowSource, Rows, Singles, squared_distances_from, with_both_rows, with_rows};
+pub(crate) use rows::{Doubles, RowSource, Rows, Singles, squared_distances_of, with_both_rows, with_rows};
 pub use sparse::SparseRows;
 
 use crate::checkpoint::{StateReader, StateWriter};

@@ -224,32 +224,44 @@ impl BestLists {
         self.may_repeat = true;
     }
 
-    /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distances` are the squared distances
-    /// of a sample from some others; each pair is asked for once, and only where bounds are not enough.
+    /// The lists of the samples: `order[place]` is the sample whose list stands at `place`. `distances` are the squared distances of some
+    /// pairs of samples; each pair is asked for once, and only where bounds are not enough.
     pub(super) fn into_lists(
         self,
         order: &[u32],
-        distances: impl Fn(usize, &[usize]) -> Vec<f64> + Sync,
+        distances: impl Fn(&[(usize, usize)]) -> Vec<f64> + Sync,
     ) -> NeighborLists {
-        let mut rows = vec![Vec::new(); order.len()];
-        for (list, &p) in self.lists.into_iter().zip(order) {
-            rows[p as usize] = list.into_inner().unwrap_or_else(PoisonError::into_inner).into_candidates();
+        let lists =
+            self.lists.into_iter().map(|list| list.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let lists: Vec<Vec<Candidate>> = lists.map(RowList::into_candidates).collect();
+        let mut places = vec![0; order.len()];
+        for (place, &p) in (0..).zip(order) {
+            places[p as usize] = place;
         }
-        let distances = SettledPairs::of(&rows, distances);
+        let settled_pairs = SettledPairs::of(&lists, order, &places, distances);
         let neighbors = self.neighbors;
-        let settle = |(p, row): (usize, Vec<Candidate>)| -> Vec<(f64, u32)> {
-            let settled = |candidate: Candidate| candidate.settled(|q| distances.between(p as u32, q));
-            let mut row: Vec<Candidate> = row.into_iter().map(settled).collect();
-            row.sort_unstable();
-            row.truncate(neighbors);
-            row.into_iter().map(|neighbor| (neighbor.most, neighbor.index)).collect()
+        let settle = |(place, list): (u32, Vec<Candidate>)| -> Vec<(f64, u32)> {
+            let distance = |q: u32| settled_pairs.between(place, places[q as usize]);
+            let mut list: Vec<Candidate> =
+                list.into_iter().map(|candidate| candidate.settled(distance)).collect();
+            list.sort_unstable();
+            list.truncate(neighbors);
+            list.into_iter().map(|neighbor| (neighbor.most, neighbor.index)).collect()
         };
-        let rows: Vec<Vec<(f64, u32)>> = rows.into_par_iter().enumerate().map(settle).collect();
+        let with_places: Vec<(u32, Vec<Candidate>)> = (0..).zip(lists).collect();
+        let settled: Vec<Vec<(f64, u32)>> = with_places.into_par_iter().map(settle).collect();
+        let mut rows = vec![Vec::new(); order.len()];
+        for (row, &p) in settled.into_iter().zip(order) {
+            rows[p as usize] = row;
+        }
         NeighborLists::from_rows(neighbors, &rows)
     }
 }
 
-/// Squared distances of pairs of samples, the lower one first, ascending.
+/// Pairs whose distances are computed together: many share a row, and so what is read of it.
+const PAIRS_TOGETHER: usize = 1 << 13;
+
+/// Squared distances of pairs of samples by their places, the lower one first, ascending.
 struct SettledPairs {
     pairs: Vec<(u32, u32)>,
     distances: Vec<f64>,
@@ -257,21 +269,28 @@ struct SettledPairs {
 
 impl SettledPairs {
     /// Those of all candidates of which only bounds are known.
-    fn of(rows: &[Vec<Candidate>], distances: impl Fn(usize, &[usize]) -> Vec<f64> + Sync) -> Self {
-        let unsettled = |(p, row): (usize, &Vec<Candidate>)| {
-            let p = p as u32;
-            let waiting = row.iter().filter(|candidate| !candidate.is_settled());
-            waiting.map(|&Candidate { index: q, .. }| (p.min(q), p.max(q))).collect::<Vec<_>>()
+    fn of(
+        lists: &[Vec<Candidate>],
+        order: &[u32],
+        places: &[u32],
+        distances: impl Fn(&[(usize, usize)]) -> Vec<f64> + Sync,
+    ) -> Self {
+        let unsettled = |(place, list): (u32, &Vec<Candidate>)| {
+            let waiting = list.iter().filter(|candidate| !candidate.is_settled());
+            let other = |candidate: &Candidate| places[candidate.index as usize];
+            waiting
+                .map(|candidate| (place.min(other(candidate)), place.max(other(candidate))))
+                .collect::<Vec<_>>()
         };
-        let mut pairs: Vec<(u32, u32)> = rows.iter().enumerate().flat_map(unsettled).collect();
+        // In the order of the leaves, near rows follow each other, and many of them are neighbors of the same ones.
+        let mut pairs: Vec<(u32, u32)> = (0..).zip(lists).flat_map(unsettled).collect();
         pairs.par_sort_unstable();
         pairs.dedup();
-        let of_one = |pairs: &[(u32, u32)]| {
-            let others: Vec<usize> = pairs.iter().map(|&(_, q)| q as usize).collect();
-            distances(pairs[0].0 as usize, &others)
+        let sample = |place: u32| order[place as usize] as usize;
+        let of_some = |pairs: &[(u32, u32)]| {
+            distances(&pairs.iter().map(|&(p, q)| (sample(p), sample(q))).collect::<Vec<_>>())
         };
-        let by_first: Vec<&[(u32, u32)]> = pairs.chunk_by(|a, b| a.0 == b.0).collect();
-        let distances = by_first.into_par_iter().flat_map_iter(of_one).collect();
+        let distances = pairs.par_chunks(PAIRS_TOGETHER).flat_map_iter(of_some).collect();
         Self { pairs, distances }
     }
 

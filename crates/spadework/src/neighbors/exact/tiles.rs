@@ -15,7 +15,7 @@ use super::plan::pair_nanoseconds;
 use super::{DOUBLE_SLACK, RowSource};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::{Element, NeighborLists, squared_distance, squared_distances_from};
+use crate::neighbors::{Element, NeighborLists, squared_distance, squared_distances_of};
 
 /// Columns compared at once at most, and their numbers, unless a single leaf has more: they stay in the nearer caches.
 const TILE_COLUMNS: usize = 1024;
@@ -133,7 +133,7 @@ impl<R: RowSource> Tiles<R> {
 
     pub(super) fn into_lists(self) -> NeighborLists {
         let rows = self.rows;
-        self.best.into_lists(self.leaves.order(), |p, others| squared_distances_from(rows, p, others))
+        self.best.into_lists(self.leaves.order(), |pairs| squared_distances_of(rows, pairs))
     }
 
     /// Whether pairs are settled slice by slice, those of a leaf with itself and with near ones included.
