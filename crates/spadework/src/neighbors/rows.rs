@@ -180,7 +180,7 @@ const SLICE: usize = 2048;
 /// The squared Euclidean distances of some pairs of rows, in the widest registers that there are. Pairs that share a row should follow
 /// each other.
 ///
-/// All pairs are looked at slice by slice, so that memory is read once for all of them.
+/// All pairs are looked at slice by slice, so that what they share is read from the caches.
 pub(crate) fn squared_distances_of<R: RowSource>(rows: R, pairs: &[(usize, usize)]) -> Vec<f64> {
     let mut sums = vec![[0.0; LANES]; pairs.len()];
     for first in (0..rows.dim()).step_by(SLICE) {
@@ -206,7 +206,7 @@ impl<R: RowSource> WithSimd for AddSlices<'_, R> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { rows, pairs, slice, sums } = self;
         let mut converted = None;
-        let mut singles = [0.0_f32; SLICE];
+        let (mut first, mut second) = ([0.0_f32; SLICE], [0.0_f32; SLICE]);
         for (&(p, q), sums) in pairs.iter().zip(sums) {
             let (a, b) = (rows.row(p), rows.row(q));
             let (a, b) = (&a[slice.clone()], &b[slice.clone()]);
@@ -214,16 +214,23 @@ impl<R: RowSource> WithSimd for AddSlices<'_, R> {
                 add_squared_differences(sums, a, b);
                 continue;
             }
-            // Bytes become numbers once, not for every other row; single precision holds them.
-            let singles = &mut singles[..a.len()];
+            let (first, second) = (&mut first[..a.len()], &mut second[..b.len()]);
             if converted != Some(p) {
-                for (single, number) in singles.iter_mut().zip(a) {
-                    *single = number.to_f64() as f32;
-                }
+                to_singles(a, first);
                 converted = Some(p);
             }
-            add_squared_differences(sums, singles, b);
+            to_singles(b, second);
+            add_squared_differences(sums, first, second);
         }
+    }
+}
+
+/// Bytes as numbers, which single precision holds: a loop of its own over many of them fills whole registers, and takes half as long as
+/// turning eight at a time.
+#[inline(always)]
+fn to_singles<T: Element>(row: &[T], target: &mut [f32]) {
+    for (target, number) in target.iter_mut().zip(row) {
+        *target = number.to_f64() as f32;
     }
 }
 
