@@ -400,10 +400,4 @@ mod tests {
         assert_eq!((rows.len(), &rows[8]), (9, &vec!["0", "2"]));
         assert_eq!(spread(&[0.0, 0.0]), "  all scores are 0\n");
     }
-
-    #[test]
-    fn probes_are_told_by_their_radius() {
-        assert_eq!(radius("linf:0.1:search"), "L∞ 0.1");
-        assert_eq!(radius("l2:2:pixel"), "L2 2");
-    }
 }

@@ -198,7 +198,7 @@ fn check_on_linear_samples(method: &Method, norm: Norm, classes: usize, reach: f
     let (model, examples, thresholds) = linear_samples(norm, classes);
     let mut sorted = thresholds.clone();
     sorted.sort_by(f64::total_cmp);
-    let epsilon = (sorted[99] + sorted[100]) / 2.0;
+    let epsilon = f64::midpoint(sorted[99], sorted[100]);
     let report = attacked(&model, &examples, epsilon, &AttackParams::only(method.clone()));
     for (place, (outcome, threshold)) in report.outcomes.iter().zip(&thresholds).enumerate() {
         let what = format!("{norm:?} {} {place}: {threshold} {epsilon}", method.name());
