@@ -164,27 +164,27 @@ pub(crate) struct Answer {
 pub(crate) const ANSWERS: [Answer; 6] = [
     Answer {
         question: "Did training against attacks of growing size make this architecture more robust?",
-        answer: "The SPADE score is a hint at most. Within one architecture it has fallen as the paper says in some series and not in others.",
+        answer: "The SPADE score is a hint at most. Within one architecture it falls as the paper says in some series and not in others.",
     },
     Answer {
-        question: "Which of these different networks holds against attacks?",
-        answer: "If the model can be run, probes: the estimated robust accuracy has followed attacks more closely than anything else, at every size, and is in the same unit.",
+        question: "Which of these different networks is most robust?",
+        answer: "If you can run the models, use probes. The estimated robust accuracy follows attacks more closely than any other number, at every size, and is in the same unit.",
     },
     Answer {
-        question: "And if there are only outputs?",
-        answer: "The neighborhood overlap, for larger attacks: the part of input neighbors that are output neighbors too.",
+        question: "And if you only have outputs?",
+        answer: "Use the neighborhood overlap, for larger attacks: the share of input neighbors that are output neighbors too.",
     },
     Answer {
         question: "And against small attacks?",
-        answer: "No number that graphs give. Look at accuracy, and probe.",
+        answer: "No number from graphs ranks networks. Look at accuracy, and probe.",
     },
     Answer {
-        question: "Which samples?",
-        answer: "The fragility, for a classifier. Where outputs are single numbers or a graph, it is the node score, which is what the graphs see of a sample.",
+        question: "Which samples are weak?",
+        answer: "For a classifier, use the fragility. If outputs are single numbers or a graph, fragility is the node score, which only shows what the graphs see of a sample.",
     },
     Answer {
         question: "What a black box cannot show",
-        answer: "A network that is smooth between samples and steep beside them has good scores and no robustness.",
+        answer: "A network that is smooth between samples, but steep in other directions, has good scores and no robustness.",
     },
 ];
 

@@ -54,7 +54,7 @@ fn searches_that_were_interrupted_give_the_same_lists() {
     }
 }
 
-/// A search that is interrupted after each of these numbers of parts.
+/// A search that keeps several parts.
 struct LongSearch<'a> {
     name: &'static str,
     search: &'a dyn NeighborSearch,
@@ -62,7 +62,6 @@ struct LongSearch<'a> {
     dim: usize,
     /// The first number of the first sample.
     first: f64,
-    stops: &'static [usize],
 }
 
 /// Trees keep lists place by place; approximate searches keep candidates after a tree and after a round, by short copies of the samples
@@ -71,31 +70,22 @@ struct LongSearch<'a> {
 fn long_searches_that_were_interrupted_give_the_same_lists() {
     let approximate = ApproximateSearch::default();
     let cases = [
-        LongSearch { name: "tree", search: &TreeSearch, count: 70_000, dim: 2, first: 1.0, stops: &[1, 2] },
-        LongSearch {
-            name: "short copies",
-            search: &approximate,
-            count: 4200,
-            dim: 8,
-            first: 1.0,
-            stops: &[1, 2, 17, 19],
-        },
-        LongSearch {
-            name: "far away",
-            search: &approximate,
-            count: 4200,
-            dim: 8,
-            first: 1e9,
-            stops: &[1, 18],
-        },
+        LongSearch { name: "tree", search: &TreeSearch, count: 70_000, dim: 2, first: 1.0 },
+        LongSearch { name: "short copies", search: &approximate, count: 4200, dim: 8, first: 1.0 },
+        LongSearch { name: "far away", search: &approximate, count: 4200, dim: 8, first: 1e9 },
     ];
-    for LongSearch { name, search, count, dim, first, stops } in cases {
+    for LongSearch { name, search, count, dim, first } in cases {
         let number = |at: usize| ((at as f64 * 0.618_033_988_749_895).fract() + at as f64 / 1e7).sin();
         let mut values: Vec<f64> = (0..count * dim).map(|at| number(at * at % 1_000_003)).collect();
         values[0] = first;
         let samples = Samples::from_f64(count, dim, values).unwrap();
         let whole = search.search(&samples, 10, &spadework::Silent).unwrap();
-        for &stop in stops {
+        let uninterrupted = Memory { every: 1, ..Memory::default() };
+        search.search(&samples, 10, &uninterrupted).unwrap();
+        // After the last part nothing is left to interrupt.
+        let last = uninterrupted.kept.load(Ordering::SeqCst) - 1;
+        assert!(last >= 2, "{name} keeps {} parts", last + 1);
+        for stop in [1, 2, last] {
             let memory = Memory::stopping_after(stop, 1);
             assert_eq!(search.search(&samples, 10, &memory).unwrap_err(), Error::Cancelled, "{name}, {stop}");
             let memory = memory.next(None);

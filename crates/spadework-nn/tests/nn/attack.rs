@@ -165,14 +165,18 @@ fn linear_samples(norm: Norm, classes: usize) -> (Frozen, Examples, Vec<f64>) {
     let weight: Vec<f32> = (0..classes * SIZE).map(|_| rng.random_range(-1.0..1.0)).collect();
     let samples: Vec<f32> = (0..200 * SIZE).map(|_| rng.random_range(0.4..0.6)).collect();
     let mut builder = NetworkBuilder::new(&[SIZE]).unwrap();
-    let parameters = vec![(vec![classes, SIZE], weight.clone()), (vec![classes], vec![0.0; classes])];
+    let row = |class: usize| &weight[class * SIZE..(class + 1) * SIZE];
+    // All classes meet in the middle of the box, so that no way to a boundary leaves it.
+    let bias: Vec<f32> = (0..classes).map(|class| -0.5 * row(class).iter().sum::<f32>()).collect();
+    let parameters = vec![(vec![classes, SIZE], weight.clone()), (vec![classes], bias.clone())];
     builder.then("fc", Operation::Linear, parameters).unwrap();
     let model = frozen(&builder.finish().unwrap());
-    let row = |class: usize| &weight[class * SIZE..(class + 1) * SIZE];
     let (mut labels, mut thresholds) = (Vec::new(), Vec::new());
     for sample in samples.chunks(SIZE) {
-        let output =
-            |class: usize| -> f64 { row(class).iter().zip(sample).map(|(w, x)| f64::from(w * x)).sum() };
+        let output = |class: usize| -> f64 {
+            let weighted = row(class).iter().zip(sample).map(|(w, x)| f64::from(*w) * f64::from(*x));
+            f64::from(bias[class]) + weighted.sum::<f64>()
+        };
         let label = (0..classes).max_by(|&a, &b| output(a).total_cmp(&output(b))).unwrap();
         let threshold = |other: usize| {
             let difference = row(label).iter().zip(row(other)).map(|(a, b)| f64::from(a - b).abs());
