@@ -5,8 +5,8 @@
 //! probe. The logarithmic odds are a weighted sum of their logarithms. The weights were fitted to the accuracy of networks under attack, on some
 //! sources, and are reported on others (`docs/probes.md`).
 //!
-//! The estimate is the sum of the chances. Its interval goes from the samples that would resist a loss of [`LARGEST`] times the late one to those that
-//! survived the search. What the samples leave open about others of their kind, by Wilson's interval, adds to it as independent errors do.
+//! The estimate is the sum of the chances. Its interval goes from the samples that would resist a loss of [`LARGEST`] times the late one to most of
+//! those that survived the search ([`MOST_SPARED`]). What the samples leave open about others of their kind, by Wilson's interval, adds to it as independent errors do.
 
 use crate::batch::ProbedSample;
 use crate::intervals::{Estimated, wilson};
@@ -16,6 +16,8 @@ use crate::kind::ProbeNorm;
 const LEAST_PART: f64 = 0.01;
 /// The largest loss beyond the search that the interval allows for, in late losses.
 const LARGEST: f64 = 5.0;
+/// The part of the survivors that are not expected to resist which the interval allows for: chances are rarely all wrong.
+const MOST_SPARED: f64 = 0.75;
 /// A sample needs no more probes where its late loss is at most this part of what is left.
 const STABLE: f64 = 1.0 / 16.0;
 /// Weights of 1, of what the search has taken, of what its last three quarters have taken, and of numbers per probe.
@@ -87,7 +89,7 @@ impl Resisting {
         let sampled = wilson(self.expected(), n);
         let [too_large, too_small] = self.open_shares(n);
         let below = (sampled.estimate - sampled.lower).hypot(too_large);
-        let above = (sampled.upper - sampled.estimate).hypot(too_small);
+        let above = (sampled.upper - sampled.estimate).hypot(MOST_SPARED * too_small);
         // No attack leaves more than survived the search.
         let most = wilson(self.survived, n).upper;
         Estimated {

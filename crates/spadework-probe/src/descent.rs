@@ -110,9 +110,10 @@ impl Progress {
         if !self.stocks.contains(&made) {
             return;
         }
-        let before = self.at_quarter.remove(&(made / 4)).expect("a quarter comes before the whole");
+        // Two stocks may have the same quarter, those of 64 and 65 probes for example.
+        let before = self.at_quarter.get(&(made / 4)).expect("a quarter comes before the whole");
         let ended: Vec<ProbedSample> =
-            self.found.iter().zip(before).map(|(sample, before)| self.ended(sample, before, made)).collect();
+            self.found.iter().zip(before).map(|(sample, &before)| self.ended(sample, before, made)).collect();
         let is_last = self.stocks.last() == Some(&made) || self.is_precise(&ended);
         for (sample, ended) in self.found.iter_mut().zip(ended) {
             if is_last || is_stable(&ended) {

@@ -243,12 +243,7 @@ impl Probed {
         let share = |part: f64| part / self.samples.len() as f64;
         let counted =
             |is: fn(&ProbedSample) -> bool| share(samples.iter().filter(|sample| is(sample)).count() as f64);
-        let resisting = if self.samples.iter().all(|sample| sample.chance.is_some()) {
-            Resisting::of(samples.iter().copied())
-        } else {
-            None
-        };
-        let estimated = resisting.map(|resisting| resisting.estimated(self.samples.len()));
+        let estimated = self.resisting(&samples).map(|resisting| resisting.estimated(self.samples.len()));
         let mut ratios: Vec<f64> = self.samples.iter().filter_map(ProbedSample::ratio).collect();
         Ok(ProbeSummary {
             accuracy: is_labeled.then(|| counted(|_| true)),
@@ -266,7 +261,7 @@ impl Probed {
     /// When there is not one label per input.
     pub fn outcomes(&self, labels: Option<&[i64]>) -> Result<Vec<ProbeOutcome>, CoreError> {
         let right = self.right(labels)?.samples;
-        let robust: Option<BTreeSet<usize>> = Resisting::of(right.iter().copied()).map(|resisting| {
+        let robust: Option<BTreeSet<usize>> = self.resisting(&right).map(|resisting| {
             let mut ranked = right.clone();
             ranked.sort_by(|a, b| b.chance.unwrap_or(0.0).total_cmp(&a.chance.unwrap_or(0.0)));
             ranked.iter().take(resisting.expected()).map(|sample| sample.index).collect()
@@ -278,6 +273,12 @@ impl Probed {
             robust: robust.as_ref().map(|robust| robust.contains(&sample.index)),
         };
         Ok(self.samples.iter().map(outcome).collect())
+    }
+
+    /// How many of these would resist; none after random probes, whatever the samples are.
+    fn resisting(&self, samples: &[&ProbedSample]) -> Option<Resisting> {
+        let is_search = self.samples.iter().all(|sample| sample.chance.is_some());
+        if is_search { Resisting::of(samples.iter().copied()) } else { None }
     }
 
     /// The samples that are right, by labels that are classes.

@@ -145,6 +145,18 @@ fn samples_that_change_no_more_need_no_more_copies() {
     );
 }
 
+/// The last two times that stock is taken have the same quarter then.
+#[test]
+fn a_search_may_end_just_after_stock_was_taken() {
+    for probe in ["linf:0.1", "l2:0.1"] {
+        for probes in 65..=68 {
+            let search = params(probe).with_probes(probes);
+            let found = probe_model(&inputs(20), linear, &search, &Silent).unwrap();
+            assert!(found.evaluations <= 20 * (probes as u64 + 1), "{probe} {probes}: {}", found.evaluations);
+        }
+    }
+}
+
 /// Weights without pattern over 4,096 numbers: every size of blocks takes more, so that a search goes on unless it was precise enough.
 #[test]
 fn a_search_ends_where_its_estimate_is_precise_enough() {

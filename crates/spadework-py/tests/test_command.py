@@ -28,10 +28,10 @@ def files(digits, tmp_path_factory):
 
 
 def without_times(document):
-    """A document without what depends on the clock, and without notes, which name options in the words of each."""
+    """A document without what depends on the clock, and without notes and the next step, which name options in the words of each."""
     if isinstance(document, dict):
         left = {key: without_times(value) for key, value in document.items()}
-        return {key: value for key, value in left.items() if key not in ("timings", "notes", "name") and not key.endswith("_s")}
+        return {key: value for key, value in left.items() if key not in ("timings", "notes", "next_step", "name") and not key.endswith("_s")}
     return [without_times(entry) for entry in document] if isinstance(document, list) else document
 
 

@@ -141,7 +141,7 @@ def test_notebooks_lead_with_the_best_evidence(digits):
     found = spadework.probe(lambda x: x @ weights, inputs, "linf:0.1", samples=20, probes=50, verbose=False)
     report = spadework.score(inputs, inputs @ weights, probed=found, verbose=False)
     page = report._repr_html_()
-    assert page.startswith("<div><p><b>Under attacks of linf 0.1, an estimated")
+    assert page.startswith("<div><p><b>Breaks easily: about ")
     assert "<td>survived (upper bound)</td>" in page
 
 

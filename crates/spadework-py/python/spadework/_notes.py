@@ -67,7 +67,7 @@ def add_sparse(document: dict[str, Any], inputs: Any, chosen: Mapping[str, Any])
     if not is_sparse(inputs):
         return
     message = (
-        f"inputs: {inputs.shape[0]} sparse rows are joined to their {chosen['neighbors']} nearest by {chosen['input_metric']} "
+        f"inputs: {inputs.shape[0]} sparse rows are connected to their {chosen['neighbors']} nearest by {chosen['input_metric']} "
         "distance; `connectivity` concerns the outputs alone"
     )
     document["notes"].append({"code": "sparse-inputs", "message": message})

@@ -184,7 +184,8 @@ impl<'c, 'd, 'p, 'g> Iteration<'c, 'd, 'p, 'g> {
         problem.solver.precondition(&self.residual, &mut self.preconditioned);
         let energy = dots(&self.residual, &self.preconditioned);
         for lane in (0..WIDTH).filter(|&lane| open[lane]) {
-            let part = (energy[lane].max(0.0) / self.first_energy[lane]).sqrt();
+            // A square root of what is not a positive number is none, and shows nothing.
+            let part = (energy[lane] / self.first_energy[lane]).sqrt();
             self.shortest[lane] = self.shortest[lane].min(part);
         }
         let turn =

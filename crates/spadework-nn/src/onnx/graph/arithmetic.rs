@@ -166,7 +166,7 @@ pub(super) fn clip(inputs: &mut Inputs<'_>) -> Outcome<Value> {
         }
     };
     let (low, high) = (bound(1, "min", f32::MIN)?, bound(2, "max", f32::MAX)?);
-    Ok(floats.map(|x| x.clamp(low, high)).into())
+    Ok(floats.map(|x| x.clamp_min(low).clamp_max(high)).into())
 }
 
 pub(super) fn parametric_relu(inputs: &mut Inputs<'_>) -> Outcome<Value> {
