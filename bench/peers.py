@@ -46,7 +46,7 @@ def measure(work):
     return result, dict(cpu_s=best[0], wall_s=best[1], peak_mib=peak, grown_mib=max(peak - before, 0.0))
 
 
-# Neighbours
+# Neighbors
 
 
 def query_rows(samples, queries):
@@ -55,7 +55,7 @@ def query_rows(samples, queries):
 
 
 def without_self(lists, rows):
-    """k of k + 1 neighbours: drops each row itself by its number, or the last where a copy took its place."""
+    """k of k + 1 neighbors: drops each row itself by its number, or the last where a copy took its place."""
     keep = lists != rows[:, None]
     keep[keep.all(axis=1), -1] = False
     return lists[keep].reshape(len(lists), -1)
@@ -130,7 +130,7 @@ def hnswlib_48_100(threads):
 
 
 def pynndescent_search(threads, kept=None):
-    """`kept`: neighbours that it works with, of which the nearest k are taken; more of them, more recall."""
+    """`kept`: neighbors that it works with, of which the nearest k are taken; more of them, more recall."""
 
     def prepare(x, k, rows):
         import pynndescent

@@ -6,19 +6,20 @@ import json
 import os
 import pathlib
 import platform
+import re
 import sys
 
 TITLES = dict(
-    knn="Nearest neighbours, k = 10",
+    knn="Nearest neighbors, k = 10",
     pixels="Nearest neighbors of photographs as bytes, k = 10",
     eigen="Eigenpairs of L_X v = λ L_Y v, eigenvalues right to 1e-6",
     whole="`spadework score`, from files to scores written",
     onnx="Outputs of a model, batches of 128, one thread",
     million="A million samples of 128 numbers (clusters), k = 10, two threads",
-    scale="Cost against the number of samples (clusters, 64 numbers a row, r = 2)",
+    scale="Cost against the number of samples (clusters, 64 numbers per row, r = 2)",
 )
 
-# What the cost against n is laid beside: linear work.
+# Linear work, which the cost against n is compared with.
 YARDSTICK = "SciPy, one product with L_X"
 
 
@@ -34,16 +35,23 @@ def machine():
 
 
 def made(sections):
-    """One line where all sections are of one run, one line a section where they are not."""
-    line = "Made by `{command}` on {date}; {machine}."
+    """One line if all sections are of one run, otherwise one line per section."""
+    line = "`{command}` on {date}; {machine}."
     lines = [line.format(**how) for how in sections.values()]
     if len(set(lines)) == 1:
-        return lines[:1]
-    return [f"- {TITLES[section].split(',')[0]}: {line}" for section, line in zip(sections, lines)]
+        return [f"Measured by {lines[0]}"]
+    names = [re.split(r", | \(", TITLES[section])[0] for section in sections]
+    return ["Measured by", "", *(f"- {name}: {line}" for name, line in zip(names, lines))]
 
 
 def number(value, digits=3):
     return f"{value:#.{digits}g}".rstrip(".") if value < 1000 else f"{value:,.0f}"
+
+
+def remarks(document, section, place):
+    """What was written by hand about a section, before or after its table. It is dropped when the section is measured again."""
+    found = [remark for remark in document.get("remarks", []) if (remark["section"], remark["place"]) == (section, place)]
+    return [line for remark in found for line in remark["lines"]]
 
 
 def markdown(document):
@@ -52,10 +60,10 @@ def markdown(document):
         "",
         *made(document["made"]),
         "",
-        "CPU seconds of the process, one thread, user and system together; loading and importing excluded except where a",
-        "row says otherwise. Each figure is the best of up to three repeats. *Memory* is what the work needed in addition",
-        "to the data. *Times ours* is how much more CPU time a program took than Spadework in the same run. *Agrees* says",
-        "how the result compares with ours.",
+        "*CPU s* is the CPU time of the process in seconds, user and system together, with one thread. Loading and importing are",
+        "excluded, unless a row says otherwise. Each figure is the best of up to three repeats. *Memory* is what the work needed",
+        "in addition to the data. *Times ours* is how much more CPU time a program took than Spadework in the same run. *Agrees*",
+        "says how the result compares with ours.",
         "",
         "![CPU time of the peers as a multiple of ours](benchmarks.svg)",
         "",
@@ -76,8 +84,9 @@ def markdown(document):
         if section == "scale" and len(rows) > 1:
             lines += ["![CPU seconds against the number of samples](benchmarks-scale.svg)", ""]
         if any(row["program"] == YARDSTICK for row in rows):
-            lines += ["The product of L_X with four vectors, nodes in the order in which the samples came, is a yardstick: its work is linear"]
-            lines += ["in n by any count, and how its time grows is what the memory of this machine does to such work.", ""]
+            lines += ["The product of L_X with four vectors, with the nodes in the order of the samples, is the yardstick. Its work is linear in n."]
+            lines += ["If its time grows faster than n, the cause is the memory of this machine.", ""]
+        lines += remarks(document, section, "before")
         lines += ["| data | program | CPU s | wall s | memory MiB | times ours | agrees |"]
         lines += ["| --- | --- | ---: | ---: | ---: | ---: | --- |"]
         for row in rows:
@@ -86,6 +95,7 @@ def markdown(document):
             memory = "" if row["grown_mib"] is None else f"{row['grown_mib']:,.0f}"
             cells = (row["data"], name, number(row["cpu_s"]), number(row["wall_s"]), memory, times, row["note"])
             lines.append("| " + " | ".join(cells) + " |")
+        lines += remarks(document, section, "after")
     lines += gpu_neighbors()
     lines += training()
     lines += building()
@@ -114,9 +124,10 @@ def gpu_neighbors():
     """What `bench/torch_neighbors.py --out` wrote."""
     document = json.loads(GPU_NEIGHBORS.read_text())
     lines = ["", "## Nearest neighbors on a GPU, k = 10", ""]
-    lines += [f"Measured by the functions of `bench/torch_neighbors.py`, which makes the table again with `--out docs/benchmarks-gpu.json`; {document['device']}, PyTorch {document['torch']}."]
-    lines += ["`spadework.torch.knn_graph` is exact; the loop computes distances in single precision by products and takes the k smallest,"]
-    lines += ["so that rounding decides some neighbors. Seconds by the clock, best of several; tensors are on the GPU, kernels are compiled."]
+    lines += [f"Measured by the functions of `bench/torch_neighbors.py` (`--out docs/benchmarks-gpu.json` writes the table) on an {document['device']} with"]
+    lines += [f"PyTorch {document['torch']}. `spadework.torch.knn_graph` is exact. The loop computes distances in single precision by products and takes the"]
+    lines += ["k smallest, so rounding decides some neighbors. Seconds are wall-clock time, the best of several runs. Tensors are on the GPU, and kernels"]
+    lines += ["are compiled before, unless a row says otherwise."]
     lines += ["", "| data | Spadework, s | loop in PyTorch, s | times ours | rows where both agree | equals the CPU's graph |"]
     lines += ["| --- | ---: | ---: | ---: | ---: | --- |"]
     for row in document["figures"]:
@@ -129,7 +140,7 @@ def gpu_neighbors():
 
 
 def training():
-    """Steps a second of training: the lines that `speed` and `torch_training.py` printed, the best of each kind."""
+    """Steps per second of training: the lines that `speed` and `torch_training.py` printed, the best of each kind."""
     best = {}
     for row in map(json.loads, TRAINING.read_text().splitlines()):
         kind = (row["device"], row["model"], row["training"])
@@ -138,9 +149,9 @@ def training():
         if side not in pair or row["steps_per_second"] > pair[side]["steps_per_second"]:
             pair[side] = row
     lines = ["", "## Training, batches of 128", ""]
-    lines += ["The example `speed` of `spadework-nn` and `bench/torch_training.py`, one after the other on the same machine; the"]
-    lines += ["commands are in [networks.md](networks.md). *First step*: seconds from the start of the program to the end of its"]
-    lines += ["first step; of the second kind of training it includes the first kind."]
+    lines += ["The example `speed` of `spadework-nn` and `bench/torch_training.py`, one after the other on the same machine. The"]
+    lines += ["commands are in [networks.md](networks.md). *First step* has the seconds from the start of the program to the end of its"]
+    lines += ["first step. For the second kind of training, they include the first kind."]
     lines += ["", "| device | network | training | steps/s | PyTorch's | ratio | first step | PyTorch's |"]
     lines += ["| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"]
     for (device, model, kind), pair in best.items():
@@ -153,7 +164,7 @@ def training():
 
 
 def chart(document):
-    """Bars of `times ours` on a logarithmic axis, one group a data set."""
+    """Bars of `times ours` on a logarithmic axis, one group per data set."""
     from math import log10
 
     rows = [row for row in document["rows"] if row["peer"]]
@@ -239,8 +250,8 @@ def keep_other_sections(document, earlier):
     kept = {section: how for section, how in earlier["made"].items() if section not in mine}
     order = [section for section in TITLES if section in mine or section in kept]
     merged = dict(document, made={section: {**kept, **mine}[section] for section in order})
-    for part in ("targets", "rows", "skipped"):
-        both = document[part] + [entry for entry in earlier[part] if entry["section"] in kept]
+    for part in ("targets", "rows", "skipped", "remarks"):
+        both = document.get(part, []) + [entry for entry in earlier.get(part, []) if entry["section"] in kept]
         merged[part] = sorted(both, key=lambda entry: order.index(entry["section"]))
     merged["versions"] = {**earlier["versions"], **document["versions"]}
     return merged

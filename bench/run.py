@@ -136,7 +136,7 @@ class Bench:
         self.targets.append(dict(section=self.section, work=work, against=against, least=least, measured=measured, met=bool(met)))
         print(f"   target: {work}: {measured}, wanted {least}: {'met' if met else 'MISSED'}", flush=True)
 
-    # Neighbours
+    # Neighbors
 
     def knn_all(self):
         test, outputs = self.data.mnist_test, self.data.mnist_test_outputs
@@ -220,11 +220,11 @@ class Bench:
             ours_far += last[0] > last[1] * (1 + 1e-12)
             excess = max(excess, last[1] / last[0] - 1 if last[0] > 0 else 0.0)
         if ours_far:
-            raise SystemExit(f"bench: {ours_far} rows of {path} have nearer neighbours than ours")
+            raise SystemExit(f"bench: {ours_far} rows of {path} have nearer neighbors than ours")
         if not exact:
             return f"recall {recall:.4f}"
         if excess > 1e-4:
-            raise SystemExit(f"bench: an exact peer's neighbours in {path} are further than ours by {excess:.1e}")
+            raise SystemExit(f"bench: an exact peer's neighbors in {path} are further than ours by {excess:.1e}")
         return "the same" if not len(differ) else f"the same up to ties and rounding ({len(differ)} rows)"
 
     # Eigenpairs
@@ -278,9 +278,9 @@ class Bench:
         default = run("1e-6", "--enclosure")
         solved = self.row(data, "Spadework, default 1e-6", default, f"to {error(default):.0e}", ours)
         note = f"in addition to the eigenpairs; {default['iterations']} iterations before"
-        enclosure = self.row(data, "Spadework, enclosure", default["enclosure"], note, ours)
+        enclosure = self.row(data, "Spadework, numerical bounds", default["enclosure"], note, ours)
         part = enclosure["cpu_s"] / solved["cpu_s"]
-        self.verdict(f"enclosure, {data}", "eigenpairs to 1e-6", "half at most", f"{part:.2f}", part <= 0.5)
+        self.verdict(f"numerical bounds, {data}", "eigenpairs to 1e-6", "half at most", f"{part:.2f}", part <= 0.5)
         both = dict(cpu_s=solved["cpu_s"] + enclosure["cpu_s"])
         peers = [("ARPACK + CHOLMOD", ARPACK_TOLERANCES)]
         if not installed("scikit-sparse"):
@@ -302,7 +302,7 @@ class Bench:
         names = ", ".join(program for program, _ in peers)
         if not is_large:
             self.target(f"eigenpairs, {data}", names, 6, ours, list(rows.values()))
-            self.target(f"eigenpairs to 1e-6 and enclosure, {data}", names, 3, both, list(rows.values()))
+            self.target(f"eigenpairs to 1e-6 and numerical bounds, {data}", names, 3, both, list(rows.values()))
             return
         direct, unfinished = (found.get(peers[0][0]) for found in (rows, given_up))
         if direct:
@@ -355,7 +355,7 @@ class Bench:
         for row in rows:
             measured = f"{row['times']:.1f}×, recall {mine:.4f} against {row['recall']:.4f}"
             ahead = row["cpu_s"] > ours["cpu_s"] and row["recall"] <= mine + 0.001
-            self.verdict("a million neighbours", row["program"], "ahead at the same recall", measured, ahead)
+            self.verdict("a million neighbors", row["program"], "ahead at the same recall", measured, ahead)
         self.score_of_a_million(x, y)
 
     def score_of_a_million(self, x, y):

@@ -94,7 +94,7 @@ def check_forest(spadework: str, folder: Path) -> None:
 
 
 def check_fixtures(spadework: str, folder: Path) -> None:
-    """Models of one input, made by hand: batches, residual blocks, normalisation, a softmax."""
+    """Models of one input, made by hand: batches, residual blocks, normalization, a softmax."""
     made = ["mlp", "dynamic", "fixed_1", "fixed_5", "residual", "softmax", "external", "zeros", "same_lower_pool"]
     made += [f"{kind}_{direction}" for kind in ("lstm", "gru") for direction in ("forward", "reverse", "bidirectional")]
     for name in [*made, "resize_linear", "resize_nearest"]:

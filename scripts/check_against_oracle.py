@@ -130,7 +130,7 @@ def union_edges(neighbors: Array) -> Array:
 
 
 def incidence(n: int, edges: Array) -> sparse.csc_array:
-    """One column an edge: +1 at p, -1 at q. B B' is the Laplacian D - A."""
+    """One column per edge: +1 at p, -1 at q. B B' is the Laplacian D - A."""
     m = len(edges)
     values = np.repeat([1.0, -1.0], m)
     return sparse.csc_array((values, (edges.T.ravel(), np.tile(np.arange(m), 2))), shape=(n, m))

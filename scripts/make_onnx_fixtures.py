@@ -97,7 +97,7 @@ def convolution(batch, layout="nchw"):
 
 
 def residual():
-    """Two blocks with batch normalisation around a shortcut, as in a ResNet; shapes are computed as PyTorch exports them."""
+    """Two blocks with batch normalization around a shortcut, as in a ResNet; shapes are computed as PyTorch exports them."""
     nodes, weights = [], []
 
     def add(operator, inputs, output, **attributes):

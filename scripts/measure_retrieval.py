@@ -48,7 +48,9 @@ def derived(old: Array, rng: np.random.Generator) -> dict[str, Array]:
     found["int8"] = np.round(old / scale * 127) * scale
     found["4 bits"] = np.round(old / scale * 7) * scale
     found["binary"] = np.sign(old) + 1e-9
-    found["whitened"] = old / old.std(axis=0)
+    deviations = old.std(axis=0)
+    # A sentence encoder has a number that is the same for all.
+    found["whitened"] = old / np.where(deviations > 0, deviations, 1)
     return found
 
 

@@ -2,7 +2,7 @@
 
 usage: python scripts/measure_validity.py PATH-OF-SPADEWORK FOLDER [NETS.csv [OPTIONS OF COMPARE …]]
 
-FOLDER holds mnist/, cifar10/ and nets/nets.csv with a line a network: file (an ONNX file, relative to nets/), data (mnist or
+FOLDER holds mnist/, cifar10/ and nets/nets.csv with one line per network: file (an ONNX file, relative to nets/), data (mnist or
 cifar10), and its accuracy under PGD at three sizes, where known (pgd_small, pgd_mid, pgd_large). A line more is a network more.
 NETS.csv has other lines, e.g. those of scripts/attack_networks.py. Options of compare that begin with --probe are for probes,
 which are then made at every size: `--probes 800` is a search, `--probe :pixel` noise of a kind.
@@ -36,8 +36,6 @@ NUMBERS = {
     "survived": lambda model: model["probe"]["survived"],
     "stability": lambda model: model["probe"]["stability"],
     "margin ratio": lambda model: model["probe"]["margin_ratio"],
-    "probed graph, −λ_1": lambda model: -model["probe"]["graph"]["model_score"],
-    "probed graph, edge overlap": lambda model: model["probe"]["graph"]["edge_overlap"],
 }
 
 

@@ -12,7 +12,7 @@ graphs  random pairs of graphs, with weights over up to eight decades and scales
 files   files of every format, mutated: bytes flipped, cut out, repeated or put in. Exit codes are 0, 2 or 3, stderr has one
         message, no run takes more than 2 GB or 20 seconds.
 kills   `score --out` and `compare --out`, of arrays and of a model that is probed, killed with SIGKILL at random moments, then run
-        again: numbers and tables must be those of a run that was not interrupted. Parts are kept ten times a second, so that
+        again: numbers and tables must be those of a run that was not interrupted. Parts are kept ten times per second, so that
         most kills are within a stage; how many runs took up parts is counted.
 models  random models against onnxruntime (scripts/check_random_models.py).
 

@@ -19,7 +19,7 @@ pub(crate) fn save(folder: &Path, graphs: &GraphPair) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads what [`save`] wrote. In neighbour graphs every node has an edge, so the largest number tells how many there are.
+/// Reads what [`save`] wrote. In neighbor graphs every node has an edge, so the largest number tells how many there are.
 pub(crate) fn load(folder: &Path) -> Result<GraphPair, Failure> {
     let input = edges(&folder.join("input.npy"))?;
     let output = edges(&folder.join("output.npy"))?;

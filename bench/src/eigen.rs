@@ -98,7 +98,7 @@ pub(crate) fn run(args: &EigenArgs, repeat: NonZeroUsize) -> Result<EigenLine, F
     })
 }
 
-/// The neighbour graphs of k neighbours; data whose graphs fall apart are refused.
+/// The neighbor graphs of k neighbors; data whose graphs fall apart are refused.
 fn search(inputs: &str, outputs: &str, neighbors: usize) -> Result<GraphPair, Failure> {
     let (inputs, outputs) = (spadework_io::load(inputs)?, spadework_io::load(outputs)?);
     let samples = PairedSamples::new(inputs.samples()?, outputs.samples()?)?;

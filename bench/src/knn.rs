@@ -1,4 +1,4 @@
-//! The neighbour search.
+//! The neighbor search.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;

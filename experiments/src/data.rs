@@ -104,7 +104,7 @@ impl Images {
     }
 
     pub(crate) fn of_dataset(dataset: &Dataset, name: &str, limit: usize) -> Result<Self, Failure> {
-        let samples = dataset.few_samples()?;
+        let samples = dataset.samples()?;
         let no_labels = || spadework_nn::Error::NoLabels { name: dataset.name().to_owned() };
         let labels = dataset.labels().ok_or_else(no_labels)?;
         let (count, size) = (samples.len().min(limit), samples.dim());

@@ -54,7 +54,7 @@ impl Levels {
         };
         let level = |epsilon: &&str| -> Result<Level, Failure> {
             let dataset = load(&format!("{}:{prefix}{epsilon}", path.display()))?;
-            let outputs = dataset.few_samples()?;
+            let outputs = dataset.samples()?;
             let mut values = to_floats(&outputs);
             if outputs.len() < images.len() {
                 let reason = format!("expected outputs of {} images, got {}", images.len(), outputs.len());

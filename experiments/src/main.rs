@@ -30,8 +30,9 @@ use clap::Parser;
 use spadework_nn::Compute;
 
 use crate::failure::Failure;
+use crate::record::Experiment;
 use crate::run::{Clock, Options, Run, say};
-use crate::tables::{ALL, Experiment};
+use crate::tables::ALL;
 
 /// The paper's tables and figures, one runnable each.
 #[derive(Debug, Parser)]

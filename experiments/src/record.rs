@@ -1,4 +1,4 @@
-//! What an experiment leaves: NAME.json, NAME.md and NAME.svg.
+//! What an experiment is, and what it leaves: NAME.json, NAME.md and NAME.svg.
 
 use std::process::Command;
 use std::time::Duration;
@@ -11,7 +11,16 @@ use spadework_report::{Chart, FigureFormat};
 use crate::failure::Failure;
 use crate::run::{PartTime, Run};
 use crate::table::Table;
-use crate::tables::Experiment;
+
+/// Something the paper shows, and how to make it.
+#[derive(Debug)]
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    /// Where it stands in the paper.
+    pub(crate) paper: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) run: fn(&Run) -> Result<Findings, Failure>,
+}
 
 /// What an experiment found.
 #[derive(Debug, Default)]

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::time::Instant;
 
+use spadework::SpadeParams;
 use spadework::pipeline::{
     ComparedModel, Comparison, Intervals, SUBSAMPLES, compare as compare_models, intervals, permuted_score,
 };
 use spadework::threads::with_threads;
-use spadework::{Samples, SpadeParams};
 use spadework_document::Note;
 use spadework_document::comparison::{CompareDocument, ModelDocument};
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
-use spadework_document::score::ReferencesDocument;
+use spadework_document::score::{ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_io::output::{Column, write_npy};
 use spadework_probe::{OutputKind, ProbeKind, Probed, SampleFacts};
@@ -32,7 +32,8 @@ use crate::score::Extras;
 use crate::sides::Inputs;
 use crate::tables::{self, TableFormat, TableOf};
 use crate::usage::Usage;
-use crate::wording::NoteCode;
+use crate::verdict::verdict;
+use crate::wording::{NoteCode, Voice};
 use crate::{labels, notes, suspicions};
 
 /// What is asked of several models.
@@ -80,6 +81,22 @@ impl Compared {
     pub fn notes(&self) -> &[Note] {
         &self.document.made.notes
     }
+
+    /// The document of one of the models, by its place in the comparison, as if it had been scored by itself; `top` samples and
+    /// edges are listed.
+    ///
+    /// # Errors
+    /// When there is not one label per sample.
+    pub fn score_document(&self, at: usize, top: usize, voice: Voice) -> Result<ScoreDocument, Failure> {
+        let (report, facts) = (&self.comparison.models[at].report, &self.facts[at]);
+        let labels = self.labels.as_ref();
+        let mut document = ScoreDocument::new(report, labels, top)?;
+        document.set_facts(facts, &report.node_scores, labels);
+        document.set_label_facts(labels, facts, None);
+        document.facts = self.document.models[at].facts.clone();
+        document.verdict = Some(verdict(&document, voice));
+        Ok(document)
+    }
 }
 
 /// Scores several models and ranks them.
@@ -119,7 +136,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
     // Most robust first by the best evidence; everything follows that order.
     let accuracies: Vec<Option<f64>> = facts.iter().map(|facts| facts.accuracy).collect();
     suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &accuracies, &session)?;
-    let labels = sides.label_ids().map(|ids| sides.output_kind(0, request.data.task).labels(ids));
+    let labels = sides.label_ids().map(|ids| sides.output_kind(0).labels(ids));
     let known = Known::new(&comparison, &facts, &probes, labels.as_deref(), subsamples.as_ref())?;
     let ranking = known.ranked(request.rank_by)?;
     let (facts, probes, changes) = (ranking.sorted(facts), ranking.sorted(probes), ranking.sorted(changes));
@@ -136,7 +153,7 @@ pub fn compare(request: &CompareRequest<'_>, observer: &dyn Observer) -> Result<
             model.facts.set_probe(probes.document.clone());
         }
         let whose = format!("model `{}`: ", model.name);
-        let kind = sides.output_kind(compared.given, request.data.task);
+        let kind = sides.output_kind(compared.given);
         let classes = kind.class_count(model.output_dim);
         notes::about_accuracy(model.facts.accuracy, classes, &whose, model.file.is_some(), &session);
     }
@@ -214,7 +231,7 @@ impl CompareRequest<'_> {
         suspicions::check_radius(probe.probe, sides.input.samples())?;
         for (at, model) in sides.set.models().iter().enumerate() {
             if let Some(file) = sides.file(at) {
-                let checked = probing::check_outputs(&file.file, sides.output_kind(at, self.data.task));
+                let checked = probing::check_outputs(&file.file, sides.output_kind(at));
                 checked.map_err(|failure| failure.about_model(&model.name))?;
             }
         }
@@ -284,11 +301,11 @@ fn probe(
             );
             return Ok(None);
         };
-        let kind = sides.output_kind(model.given, request.data.task);
+        let kind = sides.output_kind(model.given);
         if kind == OutputKind::Numbers {
             return Ok(None);
         }
-        prober.run(&file.file, kind, sides.known.labels.as_ref(), request.top).map(Some)
+        prober.of_file(&file.file)?.run(kind, sides.known.labels.as_ref(), request.top).map(Some)
     };
     of_every_model(comparison, probes)
 }
@@ -310,12 +327,12 @@ fn move_outputs(
     prober: Option<&Prober<'_>>,
 ) -> Result<Vec<Option<OutputChangeDocument>>, Failure> {
     let change = |model: &ComparedModel| {
-        let is_regressor = sides.output_kind(model.given, request.data.task) == OutputKind::Numbers;
+        let is_regressor = sides.output_kind(model.given) == OutputKind::Numbers;
         let (Some(prober), Some(file), true) = (prober, sides.file(model.given), is_regressor) else {
             return Ok(None);
         };
         let outputs = &sides.set.models()[model.given].outputs;
-        prober.move_outputs(&file.file, outputs, sides.known.target_spread, request.top).map(Some)
+        prober.of_file(&file.file)?.move_outputs(outputs, sides.known.target_spread, request.top).map(Some)
     };
     of_every_model(comparison, change)
 }
@@ -374,23 +391,10 @@ fn write_page(
     if !request.page.is_asked() {
         return Ok(());
     }
-    let models = compared.comparison.models.iter();
-    let outputs: Vec<&Samples<'_>> = models.map(|model| &sides.set.models()[model.given].outputs).collect();
-    let margins: Vec<Option<Vec<f64>>> = compared
-        .probes
-        .iter()
-        .map(|probes| probes.as_ref().map(|probes| probing::margins(&probes.probed)))
-        .collect();
-    let columns: Vec<SampleColumns<'_>> = compared
-        .facts
-        .iter()
-        .zip(&margins)
-        .map(|(facts, margins)| SampleColumns { probe_margins: margins.as_deref(), ..facts.into() })
-        .collect();
+    let columns: Vec<SampleColumns<'_>> = compared.facts.iter().map(SampleColumns::from).collect();
     let models = ComparedModels {
         document: &compared.document,
         comparison: &compared.comparison,
-        outputs: &outputs,
         columns: &columns,
         samples: PageSamples {
             labels: compared.labels.as_ref(),

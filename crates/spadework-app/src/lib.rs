@@ -1,15 +1,15 @@
-//! What the command and the Python package have in common: a request in, a result out.
+//! The application behind the command and the Python package: takes a request and returns a result.
 //!
-//! A request names arrays, graphs and models as files or hands them over in memory, and says what is asked of them. Its function
-//! loads, evaluates, finds what is known besides the scores, writes what is to be written, and returns a result: the report of
-//! the core, the facts of the samples, and the document that `--json` prints. [`score`] is the walk to read first; the others
-//! are the same with other work in the middle.
+//! A request contains arrays, graphs and models, as files or in memory, and what is asked of them. Its function loads them,
+//! evaluates, computes the facts of the samples, writes files, and returns a result: the report of the core, the facts of the
+//! samples, and the document that `--json` prints. Read [`score`] first; the other requests follow the same path with different
+//! work in the middle.
 //!
-//! - *Notes*, what a reader of a result must know, are found here. They go to the [`Observer`] as they come and into the document.
-//! - A [`Failure`] says of what [`Kind`] it is, keeps its cause as a value, and has a [`Hint`].
-//! - A [`Voice`] chooses between the words of the command (`--search exact`) and those of Python (`search="exact"`).
+//! - *Notes* are what a reader of a result must know. They go to the [`Observer`] as they come, and into the document.
+//! - A [`Failure`] has a [`Kind`], its cause as a value, and a [`Hint`].
+//! - A [`Voice`] chooses between the terms of the command (`--search exact`) and those of Python (`search="exact"`).
 //!
-//! The command parses and prints; Python converts arrays and raises exceptions. Neither computes anything of its own.
+//! The command parses and prints; Python converts arrays and raises exceptions. Neither computes anything itself.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -83,6 +83,7 @@ pub use room::size;
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
 pub use script::{ScriptProbes, ScriptRequest};
 pub use select::{By, SelectRequest, Selected, select};
+pub use sides::sparse_inputs;
 pub use stages::{
     EigenStageRequest, GraphStageRequest, ScoresStageRequest, StagedEigenpairs, StagedGraphs, StagedScores,
     find_eigenpairs, make_graphs, make_scores,

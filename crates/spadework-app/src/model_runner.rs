@@ -40,7 +40,7 @@ impl<'a> ModelRunner<'a> {
     /// The outputs of a model file, and what a result says of it.
     pub(crate) fn run(&self, file: &str) -> Result<(Dataset, ModelFileDocument), Failure> {
         self.model_inputs(file)?;
-        self.run_model(&OnnxModel::open(file)?)
+        self.run_model(&*self.session.model(file)?)
     }
 
     /// The same of a model that was read.
@@ -75,7 +75,7 @@ impl<'a> ModelRunner<'a> {
     /// was run. With it comes the monitor for work that depends on it.
     pub(crate) fn prepare(&self, file: &str) -> Result<(Prepared, Resuming<'_>), Failure> {
         let inputs = self.model_inputs(file)?;
-        let model = OnnxModel::open(file)?;
+        let model = self.session.model(file)?;
         let output = model.output(self.options)?;
         let options = RunOptions { few_at_a_time: true, ..self.options.clone() };
         let prepared = model.prepare(inputs.sample_shape(), &[output], &options)?;
@@ -125,7 +125,7 @@ pub(crate) fn note_output(model: &OnnxModel, output: &str, options: &RunOptions,
 
 /// Says that a library runs a model where nobody asked for it.
 pub(crate) fn note_library(file: &str, prepared: &Prepared, session: &Session<'_>) {
-    if let Some(ByLibrary { library, refusal: Some(refusal) }) = prepared.library() {
+    if let Some(ByLibrary { library, refusal: Some(refusal), .. }) = prepared.library() {
         let message = format!("{file}: run by onnxruntime ({}), since {refusal}", library.display());
         session.note(NoteCode::OnnxRuntime, message);
     }
@@ -143,11 +143,11 @@ pub(crate) fn check_alone(
     const TOLERANCE: f64 = 1e-3;
     // The first sample of a batch is the one that a running sum leaves alone.
     let few: BTreeSet<usize> = [1, samples.len() / 2, samples.len() - 1].into_iter().collect();
-    let together = outputs.iter().map(Dataset::few_samples).collect::<Result<Vec<_>, _>>()?;
+    let together = outputs.iter().map(Dataset::samples).collect::<Result<Vec<_>, _>>()?;
     for sample in few.into_iter().filter(|&sample| sample < samples.len() && samples.len() > 1) {
         let alone = prepared.run(&samples.rows(&[sample as u32])?, &Silent)?;
         for (alone, together) in alone.iter().zip(&together) {
-            let (alone, expected) = (row(&alone.few_samples()?, 0), row(together, sample));
+            let (alone, expected) = (row(&alone.samples()?, 0), row(together, sample));
             let size = expected.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
             let differ = |(a, b): (&f64, &f64)| (a - b).abs() > TOLERANCE * size;
             if alone.len() != expected.len() || alone.iter().zip(&expected).any(differ) {

@@ -69,6 +69,7 @@ pub(crate) struct ModelSides<'s> {
     files: Vec<Option<&'s ModelFileDocument>>,
     pub(crate) set: ModelSet<'s>,
     pub(crate) known: AboutSamples<'s>,
+    output_kinds: Vec<OutputKind>,
 }
 
 impl<'s> ModelSides<'s> {
@@ -78,11 +79,11 @@ impl<'s> ModelSides<'s> {
         models: &'s ModelOutputs<'_>,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
-        let outputs = models
-            .models
-            .iter()
-            .map(|(name, outputs)| outputs.view().map_err(|failure| failure.about_model(name)));
-        let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
+        let view = |(name, outputs): &'s (&str, Outputs<'_>)| {
+            let view = outputs.view().and_then(|view| view.check_length().map(|()| view));
+            view.map_err(|failure| failure.about_model(name))
+        };
+        let outputs = models.models.iter().map(view).collect::<Result<Vec<_>, _>>()?;
         let nodes = outputs.first().map_or(0, |first| first.manifold().len());
         let input = given.into_side(nodes, session)?;
         // Outputs of all models are of one kind, or else labels are classes.
@@ -106,7 +107,10 @@ impl<'s> ModelSides<'s> {
             }
         }
         known.load_ids(data.ids, input.manifold().len(), session)?;
-        Ok(Self { input, outputs, files, set, known })
+        let label_ids = known.labels.as_ref().map(Labels::ids);
+        let kind = |model: &Model<'_>| OutputKind::of(data.task, &model.outputs, label_ids);
+        let output_kinds = set.models().iter().map(kind).collect();
+        Ok(Self { input, outputs, files, set, known, output_kinds })
     }
 
     /// The file of a model that was run.
@@ -124,8 +128,8 @@ impl<'s> ModelSides<'s> {
     }
 
     /// What the outputs of a model are.
-    pub(crate) fn output_kind(&self, given: usize, task: Task) -> OutputKind {
-        OutputKind::of(task, &self.set.models()[given].outputs, self.label_ids())
+    pub(crate) fn output_kind(&self, given: usize) -> OutputKind {
+        self.output_kinds[given]
     }
 
     /// A failure with the name of the array at fault.
@@ -139,7 +143,7 @@ impl<'s> ModelSides<'s> {
     /// Says where labels do not fit the outputs of a model.
     pub(crate) fn check_labels(&self, task: Task, session: &Session<'_>) -> Result<(), Failure> {
         for (at, model) in self.set.models().iter().enumerate() {
-            let (kind, columns) = (self.output_kind(at, task), model.outputs.dim());
+            let (kind, columns) = (self.output_kind(at), model.outputs.dim());
             let whose = format!("model `{}`: ", model.name);
             let checked =
                 labels::check_classes(self.known.labels.as_ref(), kind, columns, (task, &whose), session);

@@ -71,6 +71,8 @@ pub fn moved(request: &MovedRequest<'_>, observer: &dyn Observer) -> Result<Move
     let (Some(old), Some(new)) = (before.samples(), after.samples()) else {
         return Err(Usage::MovedGraph.into());
     };
+    before.check_length()?;
+    after.check_length()?;
     request.check_samples(old, new)?;
     let with_inputs = given.array().and_then(SideView::labels);
     let labels = labels::load(data.labels.as_ref(), with_inputs)?;

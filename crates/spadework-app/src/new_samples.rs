@@ -100,7 +100,7 @@ pub fn score_new_samples(
     if outputs.model().is_none() {
         notes::about_corruption(inputs.corruption(), &session);
     }
-    let (InputView::Array(input), output) = (given, outputs.few_view()?) else {
+    let (InputView::Array(input), output) = (given, outputs.view()?) else {
         return Err(Usage::UnknownArrays.into());
     };
     let labels = labels::load(data.labels.as_ref(), input.labels())?;
@@ -199,7 +199,7 @@ impl<'a> KnownModel<'a> {
     }
 
     fn reference(&self, params: &SpadeParams, session: &Session<'_>) -> Result<Reference<'_>, Failure> {
-        let samples = PairedSamples::new(self.inputs.checked_samples()?, self.outputs.checked_samples()?)?;
+        let samples = PairedSamples::new(self.inputs.samples()?, self.outputs.samples()?)?;
         // `check_fit` has seen that the graphs are those of the defaults.
         let stored =
             self.document.params().map_err(|error| Usage::UnknownWord { reason: error.to_string() })?;

@@ -148,8 +148,8 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
 /// What a k that grew does to the numbers, and what else can be done.
 pub(crate) fn grown_means(requested: usize, used: usize, session: &Session<'_>) -> String {
     format!(
-        "SPADE scores of k = {used} cannot be compared with those of k = {requested}, and look at wider neighborhoods; the overlap \
-         is counted with k = {requested}. {} keeps k = {requested} and joins the components by their shortest edges",
+        "SPADE scores with k = {used} describe larger neighborhoods and cannot be compared with those with k = {requested}; the overlap \
+         uses k = {requested}. {} keeps k = {requested} and connects the components by their shortest edges",
         session.voice().argument("connectivity", "bridge")
     )
 }

@@ -1,10 +1,11 @@
 //! What a caller sees of the work while it goes on.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use spadework::Monitor;
 use spadework_document::Note;
+use spadework_model::{OnnxModel, Result as ModelResult};
 
 use crate::parts::Parts;
 use crate::wording::{NoteCode, Voice};
@@ -23,11 +24,13 @@ pub(crate) struct Session<'a> {
     observer: &'a dyn Observer,
     notes: Mutex<Vec<Note>>,
     parts: Option<Parts>,
+    /// The model file that was read last: what is run is often probed next. Only one, since each has its weights in memory.
+    model: Mutex<Option<Arc<OnnxModel>>>,
 }
 
 impl<'a> Session<'a> {
     pub(crate) fn new(observer: &'a dyn Observer) -> Self {
-        Self { observer, notes: Mutex::new(Vec::new()), parts: None }
+        Self { observer, notes: Mutex::new(Vec::new()), parts: None, model: Mutex::new(None) }
     }
 
     /// The same with parts of unfinished work kept in the folder of a result.
@@ -37,6 +40,19 @@ impl<'a> Session<'a> {
 
     pub(crate) fn parts(&self) -> Option<&Parts> {
         self.parts.as_ref()
+    }
+
+    /// A model file, which is not read again where it was read last.
+    pub(crate) fn model(&self, file: &str) -> ModelResult<Arc<OnnxModel>> {
+        let mut last = self.model.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(model) = last.as_ref().filter(|model| model.name() == file) {
+            return Ok(Arc::clone(model));
+        }
+        // The weights of the one before go first.
+        *last = None;
+        let model = Arc::new(OnnxModel::open(file)?);
+        *last = Some(Arc::clone(&model));
+        Ok(model)
     }
 
     pub(crate) fn monitor(&self) -> &'a dyn Monitor {
@@ -62,5 +78,23 @@ impl<'a> Session<'a> {
     /// The notes so far.
     pub(crate) fn notes(&self) -> Vec<Note> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resume::tests::Quiet;
+
+    #[test]
+    fn a_model_that_was_read_last_is_not_read_again() {
+        let session = Session::new(&Quiet);
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../spadework-model/tests/fixtures/onnx");
+        let [one, other] = ["single", "dynamic"].map(|name| format!("{fixtures}/{name}.onnx"));
+        let first = session.model(&one).unwrap();
+        assert!(Arc::ptr_eq(&first, &session.model(&one).unwrap()));
+        assert_eq!(session.model(&other).unwrap().name(), other);
+        assert!(!Arc::ptr_eq(&first, &session.model(&one).unwrap()), "only the last one is kept");
+        assert!(session.model("missing.onnx").is_err() && session.model(&one).is_ok());
     }
 }

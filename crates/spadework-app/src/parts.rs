@@ -1,4 +1,4 @@
-//! Where parts of unfinished work lie: in the folder of a result, until it is there.
+//! The folder of parts of unfinished work: where each file lies, when one is due, and how all of them go.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use spadework::neighbors::{AutomaticSearch, SearchMethod};
 use spadework::pipeline::{Diagnostics, Timings};
@@ -55,10 +55,9 @@ pub fn plan(request: &ScoreRequest<'_>, observer: &dyn Observer) -> Result<PlanD
         inputs: is_model.then_some(&view).or(given.array()),
         session: &session,
     };
-    let running = Instant::now();
     let outputs = Outputs::load(&data.outputs, Some(if is_model { &view } else { input }), &runner)?;
-    let running = if is_model { running.elapsed() } else { Duration::ZERO };
     let output = outputs.view()?;
+    output.check_length()?;
     let made = samples_of(&output, Side::Output)?;
     // Outputs that do not fit the inputs are refused as a score refuses them.
     if !is_model {
@@ -79,7 +78,7 @@ pub fn plan(request: &ScoreRequest<'_>, observer: &dyn Observer) -> Result<PlanD
         neighbors: params.neighbors,
         tried_on: tried.len(),
         threads: threads(params),
-        seconds: growth.seconds(running, &half.timings, &whole.timings),
+        seconds: growth.seconds(outputs.running(), &half.timings, &whole.timings),
         memory: PlannedMemory {
             inputs: needs.inputs,
             inputs_mapped: input.is_mapped(),

@@ -82,7 +82,7 @@ pub fn predict(request: &PredictRequest<'_>, observer: &dyn Observer) -> Result<
         with_threads(request.threads, || prepared.run(samples, session.monitor()).map_err(Failure::from))?;
     check_alone(model.name(), &prepared, samples, &outputs)?;
     let accuracy = match inputs.labels() {
-        Some(labels) => accuracy(&outputs[0].few_samples()?, labels.ids())?,
+        Some(labels) => accuracy(&outputs[0].samples()?, labels.ids())?,
         None => None,
     };
     Ok(Predicted {

@@ -2,13 +2,16 @@
 
 use std::num::NonZeroUsize;
 
-use spadework::Samples;
+use spadework::samples::Values;
 use spadework::threads::with_threads;
+use spadework::{Error as CoreError, Samples};
 use spadework_document::Note;
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_io::corrupt::ImageShape;
 use spadework_model::{OnnxModel, RunOptions};
-use spadework_probe::{OutputKind, ProbeParams, ProbedOutputs, Task, probe_model, probe_regressor};
+use spadework_probe::{
+    Error as ProbeError, OutputKind, ProbeParams, ProbedOutputs, Task, probe_model, probe_regressor,
+};
 
 use crate::data::Rows;
 use crate::failure::{Failure, Subject};
@@ -130,21 +133,26 @@ impl Call<'_> {
     /// Looks at what the outputs are, and probes the model accordingly.
     fn probe(&self, model: Run<'_>) -> Result<ProbedAlone, Failure> {
         self.params.check()?;
-        let known = self.known_outputs(model)?;
+        let mut clean = CleanOutputs::of(self.inputs, self.params.chosen(self.inputs.len()), model)?;
         let monitor = self.session.monitor();
-        match OutputKind::of(self.task, &known, self.labels) {
+        match OutputKind::of(self.task, &clean.outputs, self.labels) {
             OutputKind::Embedding => Err(Usage::ProbedEmbedding.into()),
             OutputKind::Numbers => {
-                let (unit, of) = unit_of_changes(self.target_spread, &known);
-                let probed = probe_regressor::<Failure, _>(self.inputs, unit, model, &self.params, monitor)?;
+                let (unit, of) = unit_of_changes(self.target_spread, &clean.outputs);
+                let run = |rows: &Samples<'_>| clean.known_or(rows, &mut *model);
+                let probed = probe_regressor::<Failure, _>(self.inputs, unit, run, &self.params, monitor)?;
                 let document = OutputChangeDocument::new(&probed, of, self.top);
                 Ok(ProbedAlone::Numbers { probed, document })
             }
+            // Targets came instead of classes.
+            _ if self.labels.is_none() && self.target_spread.is_some() => {
+                Err(Usage::FractionsAsClasses.into())
+            }
             kind => {
                 if self.is_function {
-                    notes::about_probabilities(&known, "", self.session);
+                    notes::about_probabilities(&clean.outputs, "", self.session);
                 }
-                let classes = |rows: &Samples<'_>| Ok(kind.into_classes(model(rows)?)?);
+                let classes = |rows: &Samples<'_>| Ok(kind.into_classes(clean.known_or(rows, &mut *model)?)?);
                 let probed = probe_model::<Failure, _>(self.inputs, classes, &self.params, monitor)?;
                 let labels = self.labels.map(|labels| kind.labels(labels));
                 let document = ProbeDocument::new(&probed, labels.as_deref(), self.top)
@@ -153,18 +161,87 @@ impl Call<'_> {
             }
         }
     }
+}
 
-    /// The outputs of the samples that are probed.
-    fn known_outputs(&self, model: Run<'_>) -> Result<Samples<'static>, Failure> {
-        let chosen: Vec<u32> = self.params.chosen(self.inputs.len()).iter().map(|&at| at as u32).collect();
-        let (mut values, mut dim) = (Vec::new(), 1);
+/// What the model says of the samples that are probed, before anything is changed. It takes these outputs to see how to probe, and
+/// probes ask for them again: no sample goes through the model twice.
+struct CleanOutputs<'a> {
+    inputs: &'a Samples<'a>,
+    /// Which samples these are, in the order in which probes ask for them.
+    chosen: Vec<u32>,
+    outputs: Samples<'static>,
+    /// How many of them probes have asked for.
+    asked: usize,
+}
+
+impl<'a> CleanOutputs<'a> {
+    fn of(inputs: &'a Samples<'a>, chosen: Vec<usize>, model: Run<'_>) -> Result<Self, Failure> {
+        let chosen: Vec<u32> = chosen.into_iter().map(|at| at as u32).collect();
+        let mut parts: Vec<Samples<'static>> = Vec::new();
         for few in chosen.chunks(BATCH) {
-            let rows = self.inputs.rows(few)?;
-            let rows = Samples::from_f32(rows.len(), rows.dim(), rows.values().all_singles().into_owned())?;
+            let rows = in_single_precision(&inputs.rows(few)?)?;
             let outputs = model(&rows)?;
-            dim = outputs.dim();
-            values.extend(outputs.values().all_doubles().iter());
+            if outputs.len() != rows.len() {
+                let (input_rows, output_rows) = (rows.len(), outputs.len());
+                return Err(ProbeError::from(CoreError::ShapeMismatch { input_rows, output_rows }).into());
+            }
+            let (batch, got) = (parts.len(), outputs.dim());
+            let expected = parts.first().map_or(got, Samples::dim);
+            if got != expected {
+                return Err(ProbeError::OutputWidth { batch, expected, got }.into());
+            }
+            parts.push(outputs);
         }
-        Ok(Samples::from_f64(values.len() / dim, dim, values)?)
+        Ok(Self { inputs, outputs: joined(&parts)?, chosen, asked: 0 })
     }
+
+    /// The outputs of rows: known ones where these are the next samples themselves, and the model's otherwise.
+    fn known_or(&mut self, rows: &Samples<'_>, model: Run<'_>) -> Result<Samples<'static>, Failure> {
+        let next = self.asked..self.asked + rows.len();
+        match self.chosen.get(next.clone()) {
+            Some(samples) if self.are(rows, samples)? => {
+                self.asked = next.end;
+                let places: Vec<u32> = next.map(|at| at as u32).collect();
+                Ok(self.outputs.rows(&places)?)
+            }
+            _ => model(rows),
+        }
+    }
+
+    /// Whether rows are these samples; the first row tells nearly always.
+    fn are(&self, rows: &Samples<'_>, samples: &[u32]) -> Result<bool, Failure> {
+        for count in [1, samples.len()] {
+            let expected = in_single_precision(&self.inputs.rows(&samples[..count])?)?;
+            let (expected, numbers) = (expected.values().all_singles(), count * rows.dim());
+            if *rows.values().singles(0..numbers) != *expected {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Rows as models take them.
+fn in_single_precision(rows: &Samples<'_>) -> Result<Samples<'static>, Failure> {
+    Ok(Samples::from_f32(rows.len(), rows.dim(), rows.values().all_singles().into_owned())?)
+}
+
+/// Outputs of one batch after the other, in the precision that they have.
+fn joined(parts: &[Samples<'static>]) -> Result<Samples<'static>, Failure> {
+    let (len, dim) = (parts.iter().map(Samples::len).sum(), parts.first().map_or(1, Samples::dim));
+    let are_single = parts.iter().all(|part| matches!(part.values(), Values::F32(_)));
+    let values = parts.iter().map(Samples::values);
+    Ok(if are_single {
+        Samples::from_f32(
+            len,
+            dim,
+            values.flat_map(|part| part.all_singles().into_owned()).collect::<Vec<_>>(),
+        )?
+    } else {
+        Samples::from_f64(
+            len,
+            dim,
+            values.flat_map(|part| part.all_doubles().into_owned()).collect::<Vec<_>>(),
+        )?
+    })
 }

@@ -14,6 +14,7 @@ use spadework_probe::{
 use crate::failure::{Failure, Subject};
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
+use crate::resume::Resuming;
 use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::NoteCode;
@@ -90,73 +91,93 @@ impl<'a> Prober<'a> {
         Some(Self { runner, inputs: inputs.samples()?, params })
     }
 
-    /// Probes the classifier in a file, whose outputs are of that kind; `labels` are those of all inputs. `top` samples that changed
-    /// are listed.
+    /// Makes the model in a file ready to be probed.
+    pub(crate) fn of_file(&'a self, file: &'a str) -> Result<FileProber<'a>, Failure> {
+        let (prepared, monitor) = self.runner.prepare(file)?;
+        Ok(FileProber { prober: self, file, prepared, monitor })
+    }
+
+    /// Says how often the model is run at most, with so many pilots.
+    fn mention_cost(&self, file: &str, most: u64, pilots: usize) {
+        let ProbeParams { probe, probes, samples, .. } = &self.params;
+        let inputs = self.inputs.len();
+        let samples = inputs.min(*samples);
+        let pilot_probes = self.params.pilot_probes(self.inputs.dim());
+        let of_pilots = if pilots > 0 && pilot_probes > *probes {
+            format!(", {pilots} of them with {pilot_probes}")
+        } else {
+            String::new()
+        };
+        self.runner.session.mention(
+            NoteCode::ProbeCost,
+            format!(
+                "{file}: {probe} runs the model up to {most} times: {samples} of {inputs} samples with {probes} probes \
+                 each{of_pilots} (--probes, --probe-samples)"
+            ),
+        );
+    }
+}
+
+/// A model file that is ready to be probed.
+pub(crate) struct FileProber<'a> {
+    prober: &'a Prober<'a>,
+    file: &'a str,
+    prepared: Prepared,
+    monitor: Resuming<'a>,
+}
+
+impl FileProber<'_> {
+    /// Probes a classifier whose outputs are of that kind; `labels` are those of all inputs. `top` samples that changed are listed.
     pub(crate) fn run(
         &self,
-        file: &str,
         kind: OutputKind,
         labels: Option<&Labels>,
         top: usize,
     ) -> Result<ModelProbes, Failure> {
-        let (prepared, monitor) = self.runner.prepare(file)?;
-        self.mention_cost(file);
-        let monitor: &dyn Monitor = &monitor;
-        let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
-        let probe = || probe_model::<Failure, _>(self.inputs, model, &self.params, monitor);
-        let probed = with_threads(self.runner.threads, probe)?;
+        let Prober { runner, inputs, params } = self.prober;
+        let (most, pilots) = (
+            params.most_evaluations(inputs.len(), inputs.dim()),
+            params.most_pilots(inputs.len(), inputs.dim()),
+        );
+        self.prober.mention_cost(self.file, most, pilots);
+        let probe =
+            || probe_model::<Failure, _>(inputs, |rows| self.classes(kind, rows), params, &self.monitor);
+        let probed = with_threads(runner.threads, probe)?;
         let labels = labels.map(|labels| kind.labels(labels.ids()));
         let document = ProbeDocument::new(&probed, labels.as_deref(), top)?;
         Ok(ModelProbes { probed, document })
     }
 
-    /// Probes the regressor in a file: how far its outputs, which are `known` of all inputs, can be moved, in units of the targets'
-    /// spread, or of the outputs' where that is not known.
+    /// Probes a regressor: how far its outputs, which are `known` of all inputs, can be moved, in units of the targets' spread, or of
+    /// the outputs' where that is not known.
     pub(crate) fn move_outputs(
         &self,
-        file: &str,
         known: &Samples<'_>,
         target_spread: Option<f64>,
         top: usize,
     ) -> Result<OutputChangeDocument, Failure> {
         let (unit, of) = unit_of_changes(target_spread, known);
-        let (prepared, monitor) = self.runner.prepare(file)?;
-        self.mention_cost(file);
-        let monitor: &dyn Monitor = &monitor;
-        let model = |rows: &Samples<'_>| outputs(&prepared, rows, monitor);
-        let probe = || probe_regressor::<Failure, _>(self.inputs, unit, model, &self.params, monitor);
-        Ok(OutputChangeDocument::new(&with_threads(self.runner.threads, probe)?, of, top))
+        let Prober { runner, inputs, params } = self.prober;
+        self.prober.mention_cost(self.file, params.most_regressor_evaluations(inputs.len()), 0);
+        let model = |rows: &Samples<'_>| outputs(&self.prepared, rows, &self.monitor);
+        let probe = || probe_regressor::<Failure, _>(inputs, unit, model, params, &self.monitor);
+        Ok(OutputChangeDocument::new(&with_threads(runner.threads, probe)?, of, top))
     }
 
     /// The probes that broke some of the samples.
-    pub(crate) fn broken(
-        &self,
-        file: &str,
-        kind: OutputKind,
-        samples: &[usize],
-    ) -> Result<Vec<Variant>, Failure> {
+    pub(crate) fn broken(&self, kind: OutputKind, samples: &[usize]) -> Result<Vec<Variant>, Failure> {
         if samples.is_empty() {
             return Ok(Vec::new());
         }
-        let (prepared, monitor) = self.runner.prepare(file)?;
-        let monitor: &dyn Monitor = &monitor;
-        let model = |rows: &Samples<'_>| Ok(kind.into_classes(outputs(&prepared, rows, monitor)?)?);
-        let find = || broken_variants::<Failure, _>(self.inputs, samples, model, &self.params, monitor);
-        with_threads(self.runner.threads, find)
+        let Prober { runner, inputs, params } = self.prober;
+        let model = |rows: &Samples<'_>| self.classes(kind, rows);
+        let find = || broken_variants::<Failure, _>(inputs, samples, model, params, &self.monitor);
+        with_threads(runner.threads, find)
     }
 
-    fn mention_cost(&self, file: &str) {
-        let ProbeParams { probe, probes, samples, .. } = &self.params;
-        let inputs = self.inputs.len();
-        let samples = inputs.min(*samples);
-        let most = self.params.most_evaluations(inputs);
-        self.runner.session.mention(
-            NoteCode::ProbeCost,
-            format!(
-                "{file}: {probe} runs the model up to {most} times: {samples} of {inputs} samples with {probes} probes each \
-                 (--probes, --probe-samples)"
-            ),
-        );
+    /// The outputs for some rows, with one column per class.
+    fn classes(&self, kind: OutputKind, rows: &Samples<'_>) -> Result<Samples<'static>, Failure> {
+        Ok(kind.into_classes(outputs(&self.prepared, rows, &self.monitor)?)?)
     }
 }
 
@@ -175,7 +196,7 @@ pub(crate) fn outputs(
     monitor: &dyn Monitor,
 ) -> Result<Samples<'static>, Failure> {
     let mut outputs = prepared.run(rows, &StopsWith(monitor))?;
-    Ok(outputs.swap_remove(0).into_few_samples()?)
+    Ok(outputs.swap_remove(0).into_samples()?)
 }
 
 /// Stops with another monitor, and tells it nothing.
@@ -222,11 +243,6 @@ pub fn grid_of(shape: ImageShape) -> Grid {
         Channels::Last => ChannelOrder::Last,
     };
     Grid { channels, height, width, order }
-}
-
-/// The smallest margin of every input over its probes; NaN where it was not probed.
-pub(crate) fn margins(probed: &Probed) -> Vec<f64> {
-    probed.lowest_margins().into_iter().map(|margin| margin.unwrap_or(f64::NAN)).collect()
 }
 
 /// Columns of the table of samples, a number per input, NaN for those that were not probed.

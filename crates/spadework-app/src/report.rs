@@ -12,12 +12,14 @@ use spadework::samples::Side;
 use spadework::threads::with_threads;
 use spadework::{Model, ModelSet, PairedSamples, Samples, evaluate};
 use spadework_document::StoredDocument;
-use spadework_document::comparison::{self, CompareDocument};
+use spadework_document::comparison::{self, CompareData, CompareDocument};
 use spadework_document::facts::FactsDocument;
 use spadework_document::layers::{self, LayersDocument};
-use spadework_document::score::{self, ScoreDocument, schema_of};
+use spadework_document::score::{
+    self, CorruptionDocument, DataDocument, ModelFileDocument, ScoreDocument, schema_of,
+};
 use spadework_document::sweep::{self, SweepDocument};
-use spadework_io::{Labels, load, load_ids};
+use spadework_io::{Labels, load};
 use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
 use spadework_report::{
     ComparedModels, InputArray, Origin, PageFacts, PageSamples, SampleColumns, ScoredModel,
@@ -105,8 +107,12 @@ impl ReportRequest<'_> {
 fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> Result<(), Failure> {
     let document = ScoreDocument::read(path)?;
     let origin = request.origin(document.made.command.as_ref());
-    let arrays = match ScoreArrays::read(request, &document, session) {
-        Ok(arrays) => arrays,
+    let found = FoundArrays::of_score(request, &document, session).and_then(|arrays| {
+        let variants = broken_variants(request, &document, &arrays, session)?;
+        Ok((arrays, variants))
+    });
+    let (arrays, variants) = match found {
+        Ok(found) => found,
         Err(failure) => {
             let why = request.without_arrays(failure, session)?;
             let page = || score_page_of_document(&document, &origin, &why);
@@ -114,7 +120,7 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
         }
     };
     let inputs = SideView::of_array(&arrays.inputs)?;
-    let (given, taken) = (arrays.inputs.checked_samples()?, arrays.outputs.checked_samples()?);
+    let (given, taken) = (arrays.inputs.samples()?, arrays.outputs[0].samples()?);
     let params = known(path, document.made.request.params())?.with_threads(request.threads);
     let pair = PairedSamples::new(given.view(), taken.view())?;
     let report = evaluate(&pair, &params, session.monitor())?;
@@ -122,20 +128,19 @@ fn of_score(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> 
     let signals = SampleSignals {
         inputs: Some(&given),
         outputs: Some(&taken),
-        labels: arrays.labels.as_ref().map(Labels::ids),
+        labels: arrays.label_ids(),
         task: known(path, document.made.request.task())?,
         ..SampleSignals::default()
     };
     let facts = SampleFacts::of(&report, &signals)?;
     let kept = KeptFragility::of(path, "", &document.facts);
-    let probe_margins = kept_probe_margins(path, &document);
     let model = ScoredModel {
         document: &document,
         report: &report,
         outputs: Some(&taken),
-        columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..kept.or_found(&facts) },
+        columns: kept.or_found(&facts),
         samples: PageSamples {
-            variants: &arrays.variants,
+            variants: &variants,
             ..page_samples(request, &inputs, &given, (arrays.labels.as_ref(), arrays.ids.as_deref()))
         },
     };
@@ -162,45 +167,26 @@ fn page_samples<'a>(
     }
 }
 
-/// The arrays of a scored model.
-struct ScoreArrays {
-    inputs: Array<'static>,
-    outputs: Array<'static>,
-    labels: Option<Labels>,
-    ids: Option<Vec<String>>,
-    variants: Vec<Variant>,
-}
-
-impl ScoreArrays {
-    fn read(
-        request: &ReportRequest<'_>,
-        document: &ScoreDocument,
-        session: &Session<'_>,
-    ) -> Result<Self, Failure> {
-        let data = document.sources.data.as_ref().ok_or(Usage::UnknownArrays)?;
-        let corruption = document.sources.corruption.as_ref();
-        let inputs = stored::array(request.inputs, &data.inputs, Side::Input, corruption, session)?;
-        let inputs = Array::Dataset(inputs);
-        let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
-        let now = request.outputs.first().copied();
-        let outputs = again.load(now, &data.outputs, document.sources.model.as_ref())?;
-        let labels = stored::labels(data.labels.as_ref(), &inputs)?;
-        let ids = stored::ids(data.ids.as_ref(), document.samples)?;
-        let probe = document.facts.probe.as_ref().filter(|_| request.page.page.is_some());
-        let outputs = Array::Dataset(outputs);
-        // A word of another version is refused where the result is made again.
-        let task = document.made.request.task().unwrap_or_default();
-        let kind = OutputKind::of(task, &outputs.checked_samples()?, labels.as_ref().map(Labels::ids));
-        let variants = again.broken(probe, document.sources.model.as_ref(), kind)?;
-        Ok(Self { inputs, outputs, labels, ids, variants })
-    }
+/// The probes that broke the samples that the page shows, made again.
+fn broken_variants(
+    request: &ReportRequest<'_>,
+    document: &ScoreDocument,
+    arrays: &FoundArrays,
+    session: &Session<'_>,
+) -> Result<Vec<Variant>, Failure> {
+    let probe = document.facts.probe.as_ref().filter(|_| request.page.page.is_some());
+    // A word of another version is refused where the result is made again.
+    let task = document.made.request.task().unwrap_or_default();
+    let kind = OutputKind::of(task, &arrays.outputs[0].samples()?, arrays.label_ids());
+    let again = OutputsAgain { inputs: &arrays.inputs, threads: request.threads, session };
+    again.broken(probe, document.sources.model.as_ref(), kind)
 }
 
 fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>) -> Result<(), Failure> {
     let document = CompareDocument::read(path)?;
     let origin = request.origin(document.made.command.as_ref());
     let charts = || comparison_charts(&document);
-    let arrays = match ComparedArrays::read(request, &document, session) {
+    let arrays = match FoundArrays::of_comparison(request, &document, session) {
         Ok(arrays) => arrays,
         Err(failure) => {
             let why = request.without_arrays(failure, session)?;
@@ -208,8 +194,8 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
         }
     };
     let inputs = SideView::of_array(&arrays.inputs)?;
-    let given = arrays.inputs.checked_samples()?;
-    let outputs = arrays.outputs.iter().map(Array::checked_samples).collect::<Result<Vec<_>, _>>()?;
+    let given = arrays.inputs.samples()?;
+    let outputs = arrays.outputs.iter().map(Array::samples).collect::<Result<Vec<_>, _>>()?;
     let params = known(path, document.made.request.params())?.with_threads(request.threads);
     let models = document.models.iter().zip(&outputs);
     let models = models.map(|(model, outputs)| Model { name: model.name.clone(), outputs: outputs.view() });
@@ -220,10 +206,8 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     for (then, now) in document.models.iter().zip(&comparison.models) {
         check_same(path, then.spectrum.model_score, now.report.model_score.0)?;
     }
-    let outputs: Vec<&Samples<'_>> = comparison.models.iter().map(|model| &outputs[model.given]).collect();
-    let labels = arrays.labels.as_ref().map(Labels::ids);
     let task = known(path, document.made.request.task())?;
-    let facts = SampleFacts::of_comparison(&comparison, &set, labels, &[], task)?;
+    let facts = SampleFacts::of_comparison(&comparison, &set, arrays.label_ids(), &[], task)?;
     let kept = document.models.iter();
     let kept = kept.map(|model| KeptFragility::of(path, &format!("_{}", model.name), &model.facts));
     let kept: Vec<KeptFragility> = kept.collect();
@@ -231,7 +215,6 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     let models = ComparedModels {
         document: &document,
         comparison: &comparison,
-        outputs: &outputs,
         columns: &columns,
         samples: page_samples(request, &inputs, &given, (arrays.labels.as_ref(), arrays.ids.as_deref())),
     };
@@ -240,32 +223,59 @@ fn of_comparison(request: &ReportRequest<'_>, path: &Path, session: &Session<'_>
     })
 }
 
-/// The arrays of a comparison, outputs in the order of its models.
-struct ComparedArrays {
+/// The arrays of a result, found again; outputs in the order of its models.
+struct FoundArrays {
     inputs: Array<'static>,
     outputs: Vec<Array<'static>>,
     labels: Option<Labels>,
     ids: Option<Vec<String>>,
 }
 
-impl ComparedArrays {
-    fn read(
+impl FoundArrays {
+    fn of_score(
+        request: &ReportRequest<'_>,
+        document: &ScoreDocument,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let DataDocument { inputs, outputs, labels, ids } =
+            document.sources.data.clone().ok_or(Usage::UnknownArrays)?;
+        let then = CompareData { inputs, outputs: vec![outputs], labels, ids };
+        let made = (document.sources.corruption.as_ref(), vec![document.sources.model.as_ref()]);
+        Self::read(request, &then, made, document.samples, session)
+    }
+
+    fn of_comparison(
         request: &ReportRequest<'_>,
         document: &CompareDocument,
         session: &Session<'_>,
     ) -> Result<Self, Failure> {
-        let data = document.data.as_ref().ok_or(Usage::UnknownArrays)?;
-        let corruption = document.corruption.as_ref();
-        let inputs = stored::array(request.inputs, &data.inputs, Side::Input, corruption, session)?;
+        let then = document.data.as_ref().ok_or(Usage::UnknownArrays)?;
+        let files = document.models.iter().map(|model| model.file.as_ref()).collect();
+        Self::read(request, then, (document.corruption.as_ref(), files), document.settings.samples, session)
+    }
+
+    /// Reads them, corrupts the inputs as then, and runs the models that were run for their outputs.
+    fn read(
+        request: &ReportRequest<'_>,
+        then: &CompareData,
+        (corruption, models): (Option<&CorruptionDocument>, Vec<Option<&ModelFileDocument>>),
+        samples: usize,
+        session: &Session<'_>,
+    ) -> Result<Self, Failure> {
+        let inputs = stored::array(request.inputs, &then.inputs, Side::Input, corruption, session)?;
         let inputs = Array::Dataset(inputs);
         let again = OutputsAgain { inputs: &inputs, threads: request.threads, session };
-        let outputs = data.outputs.iter().zip(&document.models).enumerate().map(|(at, (then, model))| {
-            again.load(request.outputs.get(at).copied(), then, model.file.as_ref()).map(Array::Dataset)
+        let outputs = then.outputs.iter().zip(models).enumerate().map(|(at, (then, model))| {
+            again.load(request.outputs.get(at).copied(), then, model).map(Array::Dataset)
         });
         let outputs = outputs.collect::<Result<Vec<_>, _>>()?;
-        let labels = stored::labels(data.labels.as_ref(), &inputs)?;
-        let ids = stored::ids(data.ids.as_ref(), document.settings.samples)?;
+        let labels = stored::labels(then.labels.as_ref(), &inputs)?;
+        let ids = stored::ids(then.ids.as_ref(), samples)?;
         Ok(Self { inputs, outputs, labels, ids })
+    }
+
+    fn label_ids(&self) -> Option<&[i64]> {
+        self.labels.as_ref().map(Labels::ids)
     }
 }
 
@@ -299,14 +309,6 @@ impl KeptFragility {
     }
 }
 
-/// The smallest margins over the probes, as the table next to the result at `path` has them: empty where a sample was not probed.
-fn kept_probe_margins(path: &Path, document: &ScoreDocument) -> Option<Vec<f64>> {
-    document.facts.probe.as_ref()?;
-    let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
-    let cells = load_ids(&format!("{folder}/nodes.csv:probe_margin"), document.samples).ok()?;
-    Some(cells.iter().map(|cell| cell.parse().unwrap_or(f64::NAN)).collect())
-}
-
 /// A column of the samples that probes gave, as a table next to the result at `path` has it; none without probes.
 fn kept_column(path: &Path, column: &str, known: &FactsDocument) -> Option<Vec<f64>> {
     known.probe.as_ref()?;
@@ -332,20 +334,26 @@ fn check_same(path: &Path, then: f64, now: f64) -> Result<(), Failure> {
     Err(Failure::from(Usage::OtherScore { then, now }).about_file(path))
 }
 
-/// The page of what the document of a score, a comparison, a sweep or layers says; `missing` says why it has no arrays.
+/// Why the page of a result in memory, which is one of Python, has no pictures.
+const SCORE_WITHOUT_ARRAYS: &str = "give the arrays of the model to `to_html` by inputs= and outputs=";
+const COMPARISON_WITHOUT_ARRAYS: &str = "a comparison does not keep the arrays of its models";
+
+/// The page of what the document of a score, a comparison, a sweep or layers says.
 ///
 /// # Errors
 /// When the text is not such a document.
-pub fn page_of_document(document: &str, origin: &Origin, missing: &str) -> Result<String, Failure> {
+pub fn page_of_document(document: &str, origin: &Origin) -> Result<String, Failure> {
     let wrong = |error: serde_json::Error| Usage::NoDocument { reason: error.to_string() };
     let value: serde_json::Value = serde_json::from_str(document).map_err(wrong)?;
     let schema = value.get("schema").and_then(serde_json::Value::as_str).unwrap_or_default();
     let page = match schema {
         score::SCHEMA => {
-            score_page_of_document(&serde_json::from_value(value).map_err(wrong)?, origin, missing)
+            let document = serde_json::from_value(value).map_err(wrong)?;
+            score_page_of_document(&document, origin, SCORE_WITHOUT_ARRAYS)
         }
         comparison::SCHEMA => {
-            comparison_page_of_document(&serde_json::from_value(value).map_err(wrong)?, origin, missing)
+            let document = serde_json::from_value(value).map_err(wrong)?;
+            comparison_page_of_document(&document, origin, COMPARISON_WITHOUT_ARRAYS)
         }
         sweep::SCHEMA => sweep_page(&serde_json::from_value(value).map_err(wrong)?, origin),
         layers::SCHEMA => layers_page(&serde_json::from_value(value).map_err(wrong)?, origin),
@@ -367,8 +375,10 @@ pub struct ScorePageRequest<'a> {
     pub outputs: Rows<'a>,
     /// The labels of the samples.
     pub labels: Option<Labels>,
-    /// Margins and fragility, as far as they are known.
-    pub columns: SampleColumns<'a>,
+    /// By how much the class of every sample leads.
+    pub margins: Option<&'a [f64]>,
+    /// How fragile every sample is, by what was known when it was scored.
+    pub fragility: Option<&'a [f64]>,
     /// Threads to use; all cores where `None`.
     pub threads: Option<NonZeroUsize>,
 }
@@ -380,23 +390,26 @@ pub struct ScorePageRequest<'a> {
 pub fn page_of_score(request: &ScorePageRequest<'_>, observer: &dyn Observer) -> Result<String, Failure> {
     let document: ScoreDocument = serde_json::from_str(request.document)
         .map_err(|error| Usage::NoDocument { reason: error.to_string() })?;
-    let params = document
-        .made
-        .request
-        .params()
-        .map_err(|error| Usage::NoDocument { reason: error.to_string() })?
-        .with_threads(request.threads);
+    let unknown = |error: UnknownWord| Usage::NoDocument { reason: error.to_string() };
+    let params = document.params().map_err(unknown)?.with_threads(request.threads);
+    let task = document.made.request.task().map_err(unknown)?;
     let pair = PairedSamples::new(request.inputs.samples.view(), request.outputs.samples.view())?;
     let report = evaluate(&pair, &params, observer)?;
     let (then, now) = (document.spectrum.model_score, report.model_score.0);
     if then != now {
         return Err(Usage::OtherArrays { then, now }.into());
     }
+    let outputs = &request.outputs.samples;
+    let predicted = match request.labels.as_ref().map(Labels::ids) {
+        Some(labels) => OutputKind::of(task, outputs, Some(labels)).predicted_labels(outputs, labels)?,
+        None => None,
+    };
+    let (margins, fragility) = (request.margins, request.fragility);
     let model = ScoredModel {
         document: &document,
         report: &report,
-        outputs: Some(&request.outputs.samples),
-        columns: request.columns,
+        outputs: Some(outputs),
+        columns: SampleColumns { margins, fragility, predicted: predicted.as_deref() },
         samples: PageSamples {
             labels: request.labels.as_ref(),
             inputs: Some(InputArray { samples: &request.inputs.samples, shape: &request.inputs.shape }),

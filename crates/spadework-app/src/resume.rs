@@ -1,4 +1,4 @@
-//! Parts of unfinished work, kept in the folder of a result until it is there.
+//! The monitor of work that can be resumed: it stores parts of the work, and finds those of an earlier run, in the folder of `parts`.
 //!
 //! A part is a file whose name has a digest of everything that its content depends on, and whose content begins with a digest of the
 //! rest. So a part of other data or other parameters is not found, and one that is not whole is not used.
@@ -109,7 +109,7 @@ impl Checkpoints for Resuming<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use spadework::Samples;
     use spadework_document::Note;
 
@@ -117,7 +117,7 @@ mod tests {
     use crate::observer::Observer;
     use crate::wording::Voice;
 
-    struct Quiet;
+    pub(crate) struct Quiet;
 
     impl Monitor for Quiet {}
 

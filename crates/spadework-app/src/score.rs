@@ -1,5 +1,6 @@
 //! One model: [`score`] is the walk from a request to everything that is known of the model.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use spadework::pipeline::{
@@ -12,21 +13,19 @@ use spadework_document::probe::{OutputChangeDocument, ProbeDocument};
 use spadework_document::score::{IntervalDocument, ReferencesDocument, ScoreDocument};
 use spadework_io::Labels;
 use spadework_probe::{OutputKind, SampleFacts, SampleSignals, Variant};
-use spadework_report::{
-    InputArray, Origin, PageFacts, PageSamples, SampleColumns, ScoredModel, score_charts, score_page,
-};
+use spadework_report::{InputArray, Origin, PageFacts, PageSamples, ScoredModel, score_charts, score_page};
 
 use crate::data::{InputSource, ModelData, OutputSource};
 use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
 use crate::observer::{Observer, Session};
 use crate::pages::PageRequest;
-use crate::probing::{self, ModelProbes, ProbeRequest, Prober};
+use crate::probing::{self, FileProber, ModelProbes, ProbeRequest, Prober};
 use crate::result_folder::{FolderRequest, ResultFolder, ScoredSamples};
 use crate::resume::Resuming;
 use crate::script::{RunFacts, ScriptProbes, ScriptRequest};
 use crate::side_view::SideView;
-use crate::sides::{Inputs, Outputs, Sides};
+use crate::sides::{Sides, loaded};
 use crate::store::Store;
 use crate::usage::Usage;
 use crate::verdict::verdict;
@@ -173,7 +172,8 @@ impl Addition for Nothing {
     }
 }
 
-/// The walk, from top to bottom. No step is done twice: arrays are read, checked and digested once, and so is what a page shows.
+/// The walk, from top to bottom. No step is done twice: arrays are read, checked and digested once, a model file is read once, and
+/// what a page and its figures show is computed once.
 pub(crate) fn score_and<A: Addition>(
     request: &ScoreRequest<'_>,
     addition: A,
@@ -184,100 +184,60 @@ pub(crate) fn score_and<A: Addition>(
     request.check()?;
     let folder = ResultFolder::open(request.folder, &request.page)?;
     let session = Session::new(observer).keeping_parts(request.folder.map(|folder| folder.path));
-
-    // Arrays are read, checked and paired once.
-    let ScoreRequest { data, params, .. } = request;
     let needs_dense = request.extras.interval.then_some("interval");
-    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, &session)?;
-    let given = inputs.view()?;
-    let runner = ModelRunner::new(&data.run, params, given.array(), &session);
-    let reading = Instant::now();
-    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    let running = outputs.model().map_or(Duration::ZERO, |_| reading.elapsed());
-    let sides = Sides::new(data, &inputs, given, &outputs, &session)?;
-    request.check_outputs(&sides, &session)?;
-    addition.check(sides.pair.len())?;
-    let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
-    suspicions::about_inputs(&sides.input, is_run_as_given, params, &session);
-    room::about_memory(&sides, params, &session);
+    loaded(needs_dense, &request.data, &request.params, &session, |sides| {
+        let walk = Walk { request, sides, session: &session };
+        walk.check_sides(&addition)?;
+        let (report, store) = walk.evaluate()?;
 
-    // The scores; steps of a run that was interrupted are taken from the folder.
-    let store = request.folder.map(|folder| Store::of_score(folder.path, &sides, &session)).transpose()?;
-    let report = match &store {
-        Some(store) => evaluate_with(&sides.pair, params, store, &Resuming::new(&session, String::new)),
-        None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
-    };
-    let report = report.map_err(|failure| sides.naming_array(failure.with_params(params)))?;
-    notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
+        let prober = walk.prober();
+        let probing = Instant::now();
+        let prober = prober.as_ref().zip(sides.model).map(|(prober, model)| prober.of_file(&model.file));
+        let prober = prober.transpose()?;
+        let known = walk.known_of_samples(&report, prober.as_ref(), probing)?;
+        addition.note(&known.facts, &session);
 
-    // What is known of the samples and of the model besides them.
-    let probing = Instant::now();
-    let prober = prober(request, &sides, &session);
-    let probes = probe(request, &sides, prober.as_ref())?;
-    let output_change = move_outputs(request, &sides, prober.as_ref())?;
-    let variants = vary(request, &sides, &session)?;
-    let has_probed = probes.is_some() || output_change.is_some() || variants.is_some();
-    let probing = if has_probed { probing.elapsed() } else { Duration::ZERO };
-    let margins = probes.as_ref().map(|probes| probes.probed.lowest_margins());
-    let margins = margins.or_else(|| variants.as_ref().map(|variants| variants.varied.lowest_margins()));
-    let margins = request.probes.known_margins().or(margins.as_deref());
-    let facts = sample_facts(&report, &sides, request, margins)?;
-    addition.note(&facts, &session);
-    let mut document = ScoreDocument::new(&report, sides.known.labels.as_ref(), request.top)?;
-    document.set_facts(&facts, &report.node_scores, sides.known.labels.as_ref());
-    document.set_ids(sides.known.ids.as_deref());
-    document.set_label_facts(sides.known.labels.as_ref(), &facts, margins);
-    document.facts.output_change = output_change;
-    document.facts.variants = variants.as_ref().map(|variants| variants.document.clone());
-    document.made.request.task = data.task.to_string();
-    let classes = sides.output_kind(data.task).map_or(0, |kind| kind.class_count(document.output_dim));
-    notes::about_accuracy(facts.accuracy, classes, "", sides.model.is_some(), &session);
-    suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[facts.accuracy], &session)?;
-    if let Some(probe) = probe_document(&request.probes, probes.as_ref()) {
-        document.facts.set_probe(probe);
-    }
-    add_extras(request.extras, params, &report, &sides, &session, &mut document)?;
-    document.name = sides.model_name();
-    document.sources.model = sides.model.cloned();
-    document.sources.corruption = sides.corruption.cloned();
-    document.verdict = Some(verdict(&document, session.voice()));
-    spadework_io::check_mapped_files()?;
-    document.made.notes = session.notes();
-    document.timings.model_s = running.as_secs_f64();
-    document.timings.probes_s = probing.as_secs_f64();
-    document.timings.total_s = began.elapsed().as_secs_f64();
+        let mut document = walk.document_of(&report, &known)?;
+        walk.add_sources(&mut document, folder.is_some(), addition.needs_data());
+        document.timings.total_s = began.elapsed().as_secs_f64();
+        let mut scored = walk.scored(report, known, document);
+        let found = addition.finish(&scored, folder.as_ref())?;
 
-    // Everything is written.
-    if folder.is_some() {
-        document.made.command.clone_from(&request.origin.command);
-    }
-    if folder.is_some() || addition.needs_data() {
-        document.sources.data = sides.document();
-    }
-    let mut scored = Scored {
-        report,
-        facts,
-        labels: sides.known.labels.clone(),
-        ids: sides.known.ids.clone(),
-        probes,
-        variants,
-        document,
-    };
-    let found = addition.finish(&scored, folder.as_ref())?;
-    if let Some(folder) = folder {
-        folder.write_score(&scored.document, &scored.samples())?;
-        folder.commit()?;
-    }
-    if let Some(store) = store {
-        store.remove();
-    }
-    let writing = Instant::now();
-    write_page(request, &scored, &sides, prober.as_ref(), &session)?;
-    if request.page.is_asked() {
-        scored.document.timings.page_s = writing.elapsed().as_secs_f64();
-        scored.document.timings.total_s = began.elapsed().as_secs_f64();
-    }
-    Ok((scored, found))
+        if let Some(folder) = folder {
+            folder.write_score(&scored.document, &scored.samples())?;
+            folder.commit()?;
+        }
+        if let Some(store) = store {
+            store.remove();
+        }
+        if request.page.is_asked() {
+            let writing = Instant::now();
+            walk.write_page(&scored, prober.as_ref())?;
+            scored.document.timings.page_s = writing.elapsed().as_secs_f64();
+            scored.document.timings.total_s = began.elapsed().as_secs_f64();
+        }
+        Ok((scored, found))
+    })
+}
+
+/// A request with the sides of its model.
+#[derive(Clone, Copy)]
+struct Walk<'w> {
+    request: &'w ScoreRequest<'w>,
+    sides: &'w Sides<'w>,
+    session: &'w Session<'w>,
+}
+
+/// What is known of the samples besides their scores.
+struct KnownOfSamples<'w> {
+    probes: Option<ModelProbes>,
+    output_change: Option<OutputChangeDocument>,
+    variants: Option<ScriptProbes>,
+    /// The smallest margins of the samples over their probes.
+    margins: Option<Cow<'w, [Option<f64>]>>,
+    facts: SampleFacts,
+    /// How long the model was probed.
+    probing: Duration,
 }
 
 impl<'a> ScoreRequest<'a> {
@@ -304,11 +264,26 @@ impl ScoreRequest<'_> {
         }
         Ok(())
     }
+}
 
-    /// Refuses outputs that do not fit their labels, or cannot be probed, before the work begins.
-    fn check_outputs(&self, sides: &Sides<'_>, session: &Session<'_>) -> Result<(), Failure> {
-        sides.check_labels(self.data.task, session)?;
-        match (&self.probes, sides.model, sides.output_kind(self.data.task)) {
+impl<'w> Walk<'w> {
+    /// Refuses sides that do not fit the request, and says what is probably a mistake, before the work begins.
+    fn check_sides(&self, addition: &impl Addition) -> Result<(), Failure> {
+        let Self { request, sides, session } = self;
+        let ScoreRequest { data, params, .. } = request;
+        self.check_outputs()?;
+        addition.check(sides.pair.len())?;
+        let is_run_as_given = sides.model.is_some() && data.run.normalization.is_none();
+        suspicions::about_inputs(&sides.input, is_run_as_given, params, session);
+        room::about_memory(sides, params, session);
+        Ok(())
+    }
+
+    /// Refuses outputs that do not fit their labels, or cannot be probed.
+    fn check_outputs(&self) -> Result<(), Failure> {
+        let Self { request, sides, session } = self;
+        sides.check_labels(request.data.task, session)?;
+        match (&request.probes, sides.model, sides.output_kind) {
             (Probes::Run(probe), Some(model), Some(kind)) => {
                 suspicions::check_radius(probe.probe, sides.input.samples())?;
                 probing::check_outputs(&model.file, kind)
@@ -319,90 +294,200 @@ impl ScoreRequest<'_> {
             _ => Ok(()),
         }
     }
-}
 
-/// Probes of the model that was run for the outputs, where asked for.
-fn prober<'a>(
-    request: &'a ScoreRequest<'_>,
-    sides: &'a Sides<'_>,
-    session: &'a Session<'a>,
-) -> Option<Prober<'a>> {
-    match &request.probes {
-        Probes::Run(probe) => Prober::new(*probe, &sides.input, &request.data.run, &request.params, session),
-        Probes::None | Probes::Known { .. } | Probes::KnownChange(_) | Probes::With(_) => None,
+    /// The scores; steps of a run that was interrupted are taken from the store, which is in the folder of the result.
+    fn evaluate(&self) -> Result<(SpadeReport, Option<Store<'w>>), Failure> {
+        let Self { request, sides, session } = *self;
+        let ScoreRequest { params, folder, .. } = request;
+        let store = folder.map(|folder| Store::of_score(folder.path, sides, session)).transpose()?;
+        let report = match &store {
+            Some(store) => evaluate_with(&sides.pair, params, store, &Resuming::new(session, String::new)),
+            None => evaluate(&sides.pair, params, session.monitor()).map_err(Failure::from),
+        };
+        let report = report.map_err(|failure| sides.naming_array(failure.with_params(params)))?;
+        notes::about_graphs(&report.diagnostics, report.graphs.nodes(), session);
+        Ok((report, store))
     }
-}
 
-/// Probes a classifier.
-fn probe(
-    request: &ScoreRequest<'_>,
-    sides: &Sides<'_>,
-    prober: Option<&Prober<'_>>,
-) -> Result<Option<ModelProbes>, Failure> {
-    let (Some(prober), Some(model)) = (prober, sides.model) else { return Ok(None) };
-    match sides.output_kind(request.data.task) {
-        None | Some(OutputKind::Numbers | OutputKind::Embedding) => Ok(None),
-        Some(kind) => prober.run(&model.file, kind, sides.known.labels.as_ref(), request.top).map(Some),
+    /// Probes of the model that was run for the outputs, where asked for.
+    fn prober(&self) -> Option<Prober<'w>> {
+        let Self { request, sides, session } = *self;
+        match &request.probes {
+            Probes::Run(probe) => {
+                Prober::new(*probe, &sides.input, &request.data.run, &request.params, session)
+            }
+            Probes::None | Probes::Known { .. } | Probes::KnownChange(_) | Probes::With(_) => None,
+        }
     }
-}
 
-/// Runs the model on variants that a program of the user's makes, where asked for.
-fn vary(
-    request: &ScoreRequest<'_>,
-    sides: &Sides<'_>,
-    session: &Session<'_>,
-) -> Result<Option<ScriptProbes>, Failure> {
-    let (Probes::With(script), Some(model), Some(inputs)) =
-        (&request.probes, sides.model, sides.input.samples())
-    else {
-        return Ok(None);
-    };
-    let Some(kind) = sides.output_kind(request.data.task) else { return Ok(None) };
-    let ScoreRequest { data, params, .. } = request;
-    let runner =
-        ModelRunner { options: &data.run, threads: params.threads, inputs: Some(&sides.input), session };
-    let (prepared, _) = runner.prepare(&model.file)?;
-    let monitor = session.monitor();
-    let about =
-        RunFacts { labels: sides.known.labels.as_ref(), top: request.top, seed: params.seed, monitor };
-    let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
-    with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
-        .map(Some)
-}
-
-/// Probes a regressor.
-fn move_outputs(
-    request: &ScoreRequest<'_>,
-    sides: &Sides<'_>,
-    prober: Option<&Prober<'_>>,
-) -> Result<Option<OutputChangeDocument>, Failure> {
-    if let Probes::KnownChange(document) = &request.probes {
-        return Ok(Some((**document).clone()));
+    /// Probes the model, and finds accuracy, margins and fragility of the samples.
+    fn known_of_samples(
+        &self,
+        report: &SpadeReport,
+        prober: Option<&FileProber<'_>>,
+        began: Instant,
+    ) -> Result<KnownOfSamples<'w>, Failure> {
+        let Self { request, sides, .. } = *self;
+        let probes = self.probe(prober)?;
+        let output_change = self.move_outputs(prober)?;
+        let variants = self.vary()?;
+        let has_probed = probes.is_some() || output_change.is_some() || variants.is_some();
+        let probing = if has_probed { began.elapsed() } else { Duration::ZERO };
+        let found = probes.as_ref().map(|probes| probes.probed.lowest_margins());
+        let found = found.or_else(|| variants.as_ref().map(|variants| variants.varied.lowest_margins()));
+        let margins = request.probes.known_margins().map(Cow::Borrowed).or(found.map(Cow::Owned));
+        let signals = SampleSignals {
+            inputs: sides.input.samples(),
+            outputs: sides.output.samples(),
+            labels: sides.label_ids(),
+            probe_margins: margins.as_deref(),
+            task: request.data.task,
+        };
+        let facts = SampleFacts::of(report, &signals)?;
+        Ok(KnownOfSamples { probes, output_change, variants, margins, facts, probing })
     }
-    let (Some(prober), Some(model), Some(outputs)) = (prober, sides.model, sides.output.samples()) else {
-        return Ok(None);
-    };
-    if sides.output_kind(request.data.task) != Some(OutputKind::Numbers) {
-        return Ok(None);
-    }
-    prober.move_outputs(&model.file, outputs, sides.known.target_spread, request.top).map(Some)
-}
 
-/// Accuracy, margins and fragility of the samples.
-fn sample_facts(
-    report: &SpadeReport,
-    sides: &Sides<'_>,
-    request: &ScoreRequest<'_>,
-    probe_margins: Option<&[Option<f64>]>,
-) -> Result<SampleFacts, Failure> {
-    let signals = SampleSignals {
-        inputs: sides.input.samples(),
-        outputs: sides.output.samples(),
-        labels: sides.label_ids(),
-        probe_margins,
-        task: request.data.task,
-    };
-    Ok(SampleFacts::of(report, &signals)?)
+    /// Probes a classifier.
+    fn probe(&self, prober: Option<&FileProber<'_>>) -> Result<Option<ModelProbes>, Failure> {
+        let Self { request, sides, .. } = self;
+        match (prober, sides.output_kind) {
+            (None, _) | (_, None | Some(OutputKind::Numbers | OutputKind::Embedding)) => Ok(None),
+            (Some(prober), Some(kind)) => {
+                prober.run(kind, sides.known.labels.as_ref(), request.top).map(Some)
+            }
+        }
+    }
+
+    /// Probes a regressor.
+    fn move_outputs(&self, prober: Option<&FileProber<'_>>) -> Result<Option<OutputChangeDocument>, Failure> {
+        let Self { request, sides, .. } = self;
+        if let Probes::KnownChange(document) = &request.probes {
+            return Ok(Some((**document).clone()));
+        }
+        match (prober, sides.output.samples(), sides.output_kind) {
+            (Some(prober), Some(outputs), Some(OutputKind::Numbers)) => {
+                prober.move_outputs(outputs, sides.known.target_spread, request.top).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Runs the model on variants that a program of the user's makes, where asked for.
+    fn vary(&self) -> Result<Option<ScriptProbes>, Failure> {
+        let Self { request, sides, session } = self;
+        let (Probes::With(script), Some(model), Some(inputs), Some(kind)) =
+            (&request.probes, sides.model, sides.input.samples(), sides.output_kind)
+        else {
+            return Ok(None);
+        };
+        let ScoreRequest { data, params, .. } = request;
+        let runner = ModelRunner::new(&data.run, params, Some(&sides.input), session);
+        let (prepared, _) = runner.prepare(&model.file)?;
+        let monitor = session.monitor();
+        let about =
+            RunFacts { labels: sides.known.labels.as_ref(), top: request.top, seed: params.seed, monitor };
+        let run = |rows: &Samples<'_>| probing::outputs(&prepared, rows, monitor);
+        with_threads(params.threads, || script.run(inputs, sides.input.sample_shape(), kind, run, &about))
+            .map(Some)
+    }
+
+    /// Everything that is known, with the notes so far.
+    fn document_of(
+        &self,
+        report: &SpadeReport,
+        known: &KnownOfSamples<'_>,
+    ) -> Result<ScoreDocument, Failure> {
+        let Self { request, sides, session } = self;
+        let labels = sides.known.labels.as_ref();
+        let mut document = ScoreDocument::new(report, labels, request.top)?;
+        document.set_facts(&known.facts, &report.node_scores, labels);
+        document.set_ids(sides.known.ids.as_deref());
+        document.set_label_facts(labels, &known.facts, known.margins.as_deref());
+        document.facts.output_change.clone_from(&known.output_change);
+        document.facts.variants = known.variants.as_ref().map(|variants| variants.document.clone());
+        document.made.request.task = request.data.task.to_string();
+        let accuracy = known.facts.accuracy;
+        let classes = sides.output_kind.map_or(0, |kind| kind.class_count(document.output_dim));
+        notes::about_accuracy(accuracy, classes, "", sides.model.is_some(), session);
+        suspicions::about_swapped_sides(sides.input.samples(), sides.label_ids(), &[accuracy], session)?;
+        if let Some(probe) = probe_document(&request.probes, known.probes.as_ref()) {
+            document.facts.set_probe(probe);
+        }
+        add_extras(request.extras, &request.params, report, sides, session, &mut document)?;
+        document.name = sides.model_name();
+        document.sources.model = sides.model.cloned();
+        document.sources.corruption = sides.corruption.cloned();
+        document.verdict = Some(verdict(&document, session.voice()));
+        spadework_io::check_mapped_files()?;
+        document.made.notes = session.notes();
+        document.timings.model_s = sides.running.as_secs_f64();
+        document.timings.probes_s = known.probing.as_secs_f64();
+        Ok(document)
+    }
+
+    /// How a result that is written came about; what was scored is also there where an addition needs it.
+    fn add_sources(&self, document: &mut ScoreDocument, is_written: bool, needs_data: bool) {
+        if is_written {
+            document.made.command.clone_from(&self.request.origin.command);
+        }
+        if is_written || needs_data {
+            document.sources.data = self.sides.document();
+        }
+    }
+
+    fn scored(&self, report: SpadeReport, known: KnownOfSamples<'_>, document: ScoreDocument) -> Scored {
+        let about = &self.sides.known;
+        Scored {
+            report,
+            facts: known.facts,
+            labels: about.labels.clone(),
+            ids: about.ids.clone(),
+            probes: known.probes,
+            variants: known.variants,
+            document,
+        }
+    }
+
+    /// The page and the figures. What they show is computed once for both.
+    fn write_page(&self, scored: &Scored, prober: Option<&FileProber<'_>>) -> Result<(), Failure> {
+        let Self { request, sides, session } = self;
+        let arrays = sides.input.samples().zip(sides.output.samples());
+        let variants = self.broken_variants(scored, prober)?;
+        let model = ScoredModel {
+            document: &scored.document,
+            report: &scored.report,
+            outputs: arrays.map(|(_, outputs)| outputs),
+            columns: (&scored.facts).into(),
+            samples: PageSamples {
+                labels: scored.labels.as_ref(),
+                inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
+                ids: scored.ids.as_deref(),
+                columns: sides.input.columns(),
+                pictures: request.page.pictures,
+                variants: &variants,
+            },
+        };
+        let named = |side: &SideView<'_>| side.is_file().then(|| side.name().to_owned());
+        let (output, input) = (named(&sides.output), named(&sides.input));
+        let origin = request.origin.or_named(output.as_deref(), input.as_deref());
+        with_threads(request.params.threads, || {
+            let facts = PageFacts::of(&model, session.monitor())?;
+            request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
+        })
+    }
+
+    /// What broke the samples that a page shows.
+    fn broken_variants(
+        &self,
+        scored: &Scored,
+        prober: Option<&FileProber<'_>>,
+    ) -> Result<Vec<Variant>, Failure> {
+        let prober = prober.filter(|_| self.request.page.page.is_some());
+        match (prober, self.sides.output_kind, &scored.probes) {
+            (Some(prober), Some(kind), Some(probes)) => prober.broken(kind, &probes.document.shown_broken()),
+            _ => Ok(Vec::new()),
+        }
+    }
 }
 
 fn probe_document(known: &Probes, probes: Option<&ModelProbes>) -> Option<ProbeDocument> {
@@ -441,56 +526,4 @@ fn add_extras(
         document.facts.indices = Some(found);
     }
     Ok(())
-}
-
-/// What broke the samples that a page shows.
-fn broken_variants(
-    request: &ScoreRequest<'_>,
-    scored: &Scored,
-    sides: &Sides<'_>,
-    prober: Option<&Prober<'_>>,
-) -> Result<Vec<Variant>, Failure> {
-    let (Some(model), Some(probes)) = (sides.model, &scored.probes) else { return Ok(Vec::new()) };
-    let kind = sides.output_kind(request.data.task);
-    match prober.filter(|_| request.page.page.is_some()).zip(kind) {
-        Some((prober, kind)) => prober.broken(&model.file, kind, &probes.document.shown_broken()),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// The page and the figures, where asked for. What they show is computed once for both.
-fn write_page(
-    request: &ScoreRequest<'_>,
-    scored: &Scored,
-    sides: &Sides<'_>,
-    prober: Option<&Prober<'_>>,
-    session: &Session<'_>,
-) -> Result<(), Failure> {
-    if !request.page.is_asked() {
-        return Ok(());
-    }
-    let arrays = sides.input.samples().zip(sides.output.samples());
-    let probe_margins = scored.probes.as_ref().map(|probes| probing::margins(&probes.probed));
-    let variants = broken_variants(request, scored, sides, prober)?;
-    let model = ScoredModel {
-        document: &scored.document,
-        report: &scored.report,
-        outputs: arrays.map(|(_, outputs)| outputs),
-        columns: SampleColumns { probe_margins: probe_margins.as_deref(), ..(&scored.facts).into() },
-        samples: PageSamples {
-            labels: scored.labels.as_ref(),
-            inputs: arrays.map(|(samples, _)| InputArray { samples, shape: sides.input.shape() }),
-            ids: scored.ids.as_deref(),
-            columns: sides.input.columns(),
-            pictures: request.page.pictures,
-            variants: &variants,
-        },
-    };
-    let named = |side: &SideView<'_>| side.is_file().then(|| side.name().to_owned());
-    let (output, input) = (named(&sides.output), named(&sides.input));
-    let origin = request.origin.or_named(output.as_deref(), input.as_deref());
-    with_threads(request.params.threads, || {
-        let facts = PageFacts::of(&model, session.monitor())?;
-        request.page.write(|| score_page(&model, &facts, &origin), || score_charts(&model, &facts))
-    })
 }

@@ -223,7 +223,7 @@ impl Script {
             let reason = format!("must write an array of shape {shape:?}, got {:?}", array.shape());
             return Err(place(Usage::Script { reason }.into()));
         }
-        array.into_few_samples().map_err(|error| place(error.into()))
+        array.into_samples().map_err(|error| place(error.into()))
     }
 }
 

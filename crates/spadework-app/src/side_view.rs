@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use spadework::{Error as CoreError, Manifold, Samples};
+use spadework::{Manifold, Samples};
 use spadework_document::score::ArrayDocument;
 use spadework_io::{Dataset, Error as FileError, Labels, LoadedGraph, digest, graph_digest};
 
@@ -50,18 +50,10 @@ impl Array<'_> {
         }
     }
 
-    /// The samples of a reference: at least two of them.
-    pub(crate) fn checked_samples(&self) -> Result<Samples<'_>, Failure> {
+    /// The samples. The numbers of a file are checked when they are asked for the first time.
+    pub(crate) fn samples(&self) -> Result<Samples<'_>, Failure> {
         match self {
             Array::Dataset(dataset) => Ok(dataset.samples()?),
-            Array::Rows(rows) => Ok(rows.samples.view()),
-        }
-    }
-
-    /// The samples. The numbers of a file are checked here.
-    fn samples(&self) -> Result<Samples<'_>, Failure> {
-        match self {
-            Array::Dataset(dataset) => Ok(dataset.few_samples()?),
             Array::Rows(rows) => Ok(rows.samples.view()),
         }
     }
@@ -180,12 +172,7 @@ impl<'s> SideView<'s> {
 
     /// Refuses a single sample, which has no neighbors.
     pub(crate) fn check_length(&self) -> Result<(), Failure> {
-        match self.samples() {
-            Some(samples) if samples.len() < 2 => {
-                let cause = CoreError::TooFewSamples { samples: samples.len() };
-                Err(FileError::Samples { name: self.name.to_owned(), cause }.into())
-            }
-            _ => Ok(()),
-        }
+        let checked = self.samples().map_or(Ok(()), Samples::check_several);
+        Ok(checked.map_err(|cause| FileError::Samples { name: self.name.to_owned(), cause })?)
     }
 }

@@ -4,6 +4,8 @@
 //! for them, and [`Sides::new`] checks those and pairs the sides. Code that needs an array, its name, its shape or its digest later
 //! asks the [`SideView`], so that nothing is read, checked or digested twice.
 
+use std::time::{Duration, Instant};
+
 use spadework::graph::{GraphKind, Weights};
 use spadework::monitor::Stage;
 use spadework::neighbors::SparseRows;
@@ -25,7 +27,7 @@ use crate::observer::Session;
 use crate::places::{file_name, here};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
-use crate::wording::NoteCode;
+use crate::wording::{NoteCode, Voice};
 use crate::{labels, notes};
 
 /// The inputs of a model: an array, or a graph that is read once the number of samples is known.
@@ -128,16 +130,24 @@ fn sparse_graph(
     let lists = lists.map_err(|cause| Failure::from(cause).about_place(name))?;
     session.note(
         NoteCode::SparseInputs,
-        format!(
-            "{name}: {} sparse rows of {} numbers ({} of them not 0) are connected to their {neighbors} nearest by {metric} distance; \
-             {} applies only to the outputs",
-            rows.len(),
-            rows.dim(),
-            rows.entries(),
-            session.voice().name("connectivity")
-        ),
+        sparse_inputs(name, [rows.len(), rows.dim(), rows.entries()], params, session.voice()),
     );
     Ok(LoadedGraph { graph: Graph::from_neighbors(&lists, neighbors), loops: 0, zeros: 0 })
+}
+
+/// What a reader must know of sparse inputs: their rows, the numbers of each, and how many numbers of all are not 0.
+pub fn sparse_inputs(
+    name: &str,
+    [rows, columns, entries]: [usize; 3],
+    params: &SpadeParams,
+    voice: Voice,
+) -> String {
+    let SpadeParams { neighbors, input_metric, .. } = params;
+    format!(
+        "{name}: {rows} sparse rows of {columns} numbers ({entries} of them not 0) are connected to their {neighbors} nearest by \
+         {input_metric} distance; {} applies only to the outputs",
+        voice.name("connectivity")
+    )
 }
 
 /// Inputs that were checked, or the graph that is given instead of them.
@@ -176,10 +186,17 @@ impl<'s> InputView<'s> {
     }
 }
 
+/// A model file that was run for its outputs.
+#[derive(Debug)]
+pub(crate) struct ModelRun {
+    document: ModelFileDocument,
+    took: Duration,
+}
+
 /// The outputs of a model.
 #[derive(Debug)]
 pub(crate) enum Outputs<'a> {
-    Array { array: Array<'a>, model: Option<Box<ModelFileDocument>> },
+    Array { array: Array<'a>, run: Option<Box<ModelRun>> },
     Graph { source: &'a GraphSource<'a>, graph: LoadedGraph },
 }
 
@@ -192,12 +209,12 @@ impl<'a> Outputs<'a> {
     ) -> Result<Self, Failure> {
         Ok(match source {
             OutputSource::Array(ArraySource::Rows(rows)) => {
-                Self::Array { array: Array::Rows(rows), model: None }
+                Self::Array { array: Array::Rows(rows), run: None }
             }
             OutputSource::Model(file) => Self::of_model(file, runner)?,
             OutputSource::Array(ArraySource::Named(file)) if is_model(file) => Self::of_model(file, runner)?,
             OutputSource::Array(ArraySource::Named(name)) => {
-                Self::Array { array: Array::Dataset(load(name)?), model: None }
+                Self::Array { array: Array::Dataset(load(name)?), run: None }
             }
             OutputSource::Graph(source) => {
                 let nodes = inputs.and_then(|inputs| inputs.shape().first().copied());
@@ -208,19 +225,14 @@ impl<'a> Outputs<'a> {
     }
 
     fn of_model(file: &str, runner: &ModelRunner<'_>) -> Result<Self, Failure> {
-        let (outputs, model) = runner.run(file)?;
-        Ok(Self::Array { array: Array::Dataset(outputs), model: Some(Box::new(model)) })
+        let began = Instant::now();
+        let (outputs, document) = runner.run(file)?;
+        let run = ModelRun { document, took: began.elapsed() };
+        Ok(Self::Array { array: Array::Dataset(outputs), run: Some(Box::new(run)) })
     }
 
-    /// The outputs with their numbers checked.
+    /// The outputs with their numbers checked. There may be a single one, of a sample that is looked up among others.
     pub(crate) fn view(&self) -> Result<SideView<'_>, Failure> {
-        let view = self.few_view()?;
-        view.check_length()?;
-        Ok(view)
-    }
-
-    /// The same, of which there may be a single one: for samples that are looked up among others.
-    pub(crate) fn few_view(&self) -> Result<SideView<'_>, Failure> {
         match self {
             Outputs::Array { array, .. } => SideView::of_array(array),
             Outputs::Graph { source, graph } => {
@@ -231,8 +243,17 @@ impl<'a> Outputs<'a> {
 
     /// The model that was run for them.
     pub(crate) fn model(&self) -> Option<&ModelFileDocument> {
+        self.run().map(|run| &run.document)
+    }
+
+    /// How long that took; no time where no model was run.
+    pub(crate) fn running(&self) -> Duration {
+        self.run().map_or(Duration::ZERO, |run| run.took)
+    }
+
+    fn run(&self) -> Option<&ModelRun> {
         match self {
-            Outputs::Array { model, .. } => model.as_deref(),
+            Outputs::Array { run, .. } => run.as_deref(),
             Outputs::Graph { .. } => None,
         }
     }
@@ -245,8 +266,12 @@ pub(crate) struct Sides<'s> {
     pub(crate) output: SideView<'s>,
     pub(crate) pair: ManifoldPair<'s>,
     pub(crate) known: AboutSamples<'s>,
+    /// What the outputs are; none where they are a graph.
+    pub(crate) output_kind: Option<OutputKind>,
     /// The model that was run for the outputs.
     pub(crate) model: Option<&'s ModelFileDocument>,
+    /// How long it was run.
+    pub(crate) running: Duration,
     /// What was done to the inputs.
     pub(crate) corruption: Option<&'s CorruptionDocument>,
 }
@@ -264,6 +289,7 @@ impl<'s> Sides<'s> {
             notes::about_corruption(inputs.corruption(), session);
         }
         let output = outputs.view()?;
+        output.check_length()?;
         let input = given.into_side(output.manifold().len(), session)?;
         let pair = ManifoldPair::new(input.manifold().clone(), output.manifold().clone())
             .map_err(|error| with_files(error, &input, &output))?;
@@ -276,7 +302,18 @@ impl<'s> Sides<'s> {
         if let Some(outputs) = output.samples().filter(|_| !ends_in_softmax) {
             notes::about_outputs(outputs, "", session);
         }
-        Ok(Self { input, output, pair, known, model: outputs.model(), corruption: inputs.corruption() })
+        let label_ids = known.labels.as_ref().map(Labels::ids);
+        let output_kind = output.samples().map(|outputs| OutputKind::of(data.task, outputs, label_ids));
+        Ok(Self {
+            input,
+            output,
+            pair,
+            known,
+            output_kind,
+            model: outputs.model(),
+            running: outputs.running(),
+            corruption: inputs.corruption(),
+        })
     }
 
     /// The labels' numbers.
@@ -284,14 +321,9 @@ impl<'s> Sides<'s> {
         self.known.labels.as_ref().map(Labels::ids)
     }
 
-    /// What the outputs are; none where they are a graph.
-    pub(crate) fn output_kind(&self, task: Task) -> Option<OutputKind> {
-        self.output.samples().map(|outputs| OutputKind::of(task, outputs, self.label_ids()))
-    }
-
     /// Says where labels do not fit the outputs.
     pub(crate) fn check_labels(&self, task: Task, session: &Session<'_>) -> Result<(), Failure> {
-        let (Some(kind), Some(outputs)) = (self.output_kind(task), self.output.samples()) else {
+        let (Some(kind), Some(outputs)) = (self.output_kind, self.output.samples()) else {
             return Ok(());
         };
         let checked =
@@ -342,21 +374,33 @@ impl<'s> Sides<'s> {
     }
 }
 
-/// Loads the sides of a model and works with them: the beginning of [`score`](crate::score), for everybody else.
+/// Loads the sides of a model and works with them. `needs_dense` is an option that needs the numbers of the inputs.
+pub(crate) fn loaded<T>(
+    needs_dense: Option<&'static str>,
+    data: &ModelData<'_>,
+    params: &SpadeParams,
+    session: &Session<'_>,
+    work: impl FnOnce(&Sides<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let inputs = Inputs::load_for(needs_dense, &data.inputs, data.corruption, params, session)?;
+    let given = inputs.view()?;
+    let runner = ModelRunner::new(&data.run, params, given.array(), session);
+    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
+    work(&Sides::new(data, &inputs, given, &outputs, session)?)
+}
+
+/// The same for work that writes nothing: a failure names the array at fault, and files that changed meanwhile are refused.
 pub(crate) fn with_sides<T>(
     data: &ModelData<'_>,
     params: &SpadeParams,
     session: &Session<'_>,
     work: impl FnOnce(&Sides<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let inputs = Inputs::load(&data.inputs, data.corruption, params, session)?;
-    let given = inputs.view()?;
-    let runner = ModelRunner::new(&data.run, params, given.array(), session);
-    let outputs = Outputs::load(&data.outputs, given.array(), &runner)?;
-    let sides = Sides::new(data, &inputs, given, &outputs, session)?;
-    let made = work(&sides).map_err(|failure| sides.naming_array(failure))?;
-    spadework_io::check_mapped_files()?;
-    Ok(made)
+    loaded(None, data, params, session, |sides| {
+        let made = work(sides).map_err(|failure| sides.naming_array(failure))?;
+        spadework_io::check_mapped_files()?;
+        Ok(made)
+    })
 }
 
 /// A mismatch of the pair concerns both files; a side without shape one of them. Arrays in memory are named by the error itself.

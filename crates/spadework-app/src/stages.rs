@@ -210,7 +210,7 @@ pub fn make_scores(
     notes::about_graphs(&report.diagnostics, report.graphs.nodes(), &session);
     let samples = arrays
         .as_ref()
-        .map(|(inputs, outputs)| Ok::<_, Failure>((inputs.checked_samples()?, outputs.checked_samples()?)))
+        .map(|(inputs, outputs)| Ok::<_, Failure>((inputs.samples()?, outputs.samples()?)))
         .transpose()?;
     let signals = SampleSignals {
         inputs: samples.as_ref().map(|(inputs, _)| inputs),

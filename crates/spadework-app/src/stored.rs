@@ -35,20 +35,23 @@ pub(crate) fn array(
         None => Ok(load(argument)?),
     };
     check_comparable(&then.array, &then.digest)?;
-    let first = load(now.unwrap_or(&then.array));
-    let is_the_one = |data: &Dataset| data.samples().is_ok_and(|samples| digest(&samples) == then.digest);
-    if !first.as_ref().is_ok_and(is_the_one)
-        && let (None, Some(folder)) = (now, &then.folder)
-        && let Ok(data) = load(&array_in(Path::new(folder), &then.array))
-        && is_the_one(&data)
+    // With its digest, which is found once.
+    let digested = |argument: &str| -> Result<(Dataset, String), Failure> {
+        let data = load(argument)?;
+        let found = digest(&data.samples()?);
+        Ok((data, found))
+    };
+    let first = match digested(now.unwrap_or(&then.array)) {
+        Ok((data, found)) if found == then.digest => return Ok(data),
+        other => other,
+    };
+    if let (None, Some(folder)) = (now, &then.folder)
+        && let Ok((data, found)) = digested(&array_in(Path::new(folder), &then.array))
+        && found == then.digest
     {
         return Ok(data);
     }
-    let data = first?;
-    let found = digest(&data.samples()?);
-    if found == then.digest {
-        return Ok(data);
-    }
+    let (data, found) = first?;
     let (array, digest) = (then.array.clone(), then.digest.clone());
     Err(Failure::from(Usage::OtherArray { side, array, digest, found }).about_place(data.name()))
 }
@@ -98,9 +101,10 @@ impl OutputsAgain<'_> {
         let request =
             ProbeRequest { probe, probes: Some(then.probes), samples: then.samples, precision: None };
         let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);
+        let samples = then.shown_broken();
         match Prober::new(request, &inputs, &options, &params, self.session) {
-            Some(prober) => prober.broken(&file, kind, &then.shown_broken()),
-            None => Ok(Vec::new()),
+            Some(prober) if !samples.is_empty() => prober.of_file(&file)?.broken(kind, &samples),
+            _ => Ok(Vec::new()),
         }
     }
 

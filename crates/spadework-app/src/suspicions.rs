@@ -33,8 +33,8 @@ pub(crate) fn about_inputs(
         session.note(
             NoteCode::PixelValues,
             format!(
-                "{}: the inputs are whole numbers up to 255, and the model is given them as they are: if it was trained on 0 to 1, \
-                 divide them by 255 (an array of uint8 is), or pass {}",
+                "{}: the inputs are whole numbers up to 255, and the model gets them unchanged: if it was trained on 0 to 1, \
+                 divide them by 255 (arrays of uint8 are divided automatically), or pass {}",
                 inputs.name(),
                 session.voice().name("normalize")
             ),
@@ -69,7 +69,7 @@ fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
         session.note(
             NoteCode::UnequalColumns,
             format!(
-                "{name}: column {wide} of the inputs spreads {:.0} times as far as column {narrow}, and decides which samples are \
+                "{name}: column {wide} of the inputs varies {:.0} times as much as column {narrow}, so it decides which samples are \
                  neighbors: bring columns to one scale ({})",
                 most / least,
                 session.voice().name("standardize")
@@ -100,7 +100,7 @@ pub(crate) fn about_swapped_sides(
             NoteCode::SwappedSides,
             format!(
                 "{:.0} % of the samples have their largest *input* at their label, as only outputs should: were inputs and outputs \
-                 exchanged?",
+                 swapped?",
                 100.0 * of_inputs
             ),
         );

@@ -30,6 +30,8 @@ pub enum Usage {
     LabelBeyondOutputs { row: usize, label: String, classes: usize },
     /// Probes of an embedding.
     ProbedEmbedding,
+    /// Fractions as labels of a model whose outputs are classes.
+    FractionsAsClasses,
     /// A corruption of inputs that are a graph.
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
@@ -193,11 +195,16 @@ impl Usage {
                 )
             }
             Usage::ProbedEmbedding => format!(
-                "probes measure what classes or predicted numbers lose, and {} has neither; compare two embeddings by their overlap",
+                "probes need classes or predicted numbers, and {} has neither; compare two embeddings by their overlap",
                 voice.argument("task", "embedding")
             ),
+            Usage::FractionsAsClasses => format!(
+                "labels must be integers or words, because the outputs of the model are classes, got fractions; {} probes a model that \
+                 predicts numbers",
+                voice.argument("task", "regression")
+            ),
             Usage::VariantsWithoutClasses => format!(
-                "{} counts how often samples change their class, and the outputs of the model are not classes; {} says that they are",
+                "{} counts how often samples change their class, but the outputs of the model do not look like classes; if they are, pass {}",
                 voice.name("probe_with"),
                 voice.argument("task", "classes")
             ),

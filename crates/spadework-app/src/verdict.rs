@@ -3,10 +3,13 @@
 use spadework_document::score::ScoreDocument;
 use spadework_document::verdict::VerdictDocument;
 
-use crate::wording::{Voice, try_an_attack};
+use crate::wording::{Voice, try_a_search, try_an_attack};
 
 /// The answer of a result in sentences, and what would give better evidence.
 pub fn verdict(document: &ScoreDocument, voice: Voice) -> VerdictDocument {
-    let was_run = document.sources.model.is_some();
-    VerdictDocument::of(document, Some(try_an_attack(voice, was_run)))
+    let step = match document.facts.probe {
+        Some(_) => try_a_search(voice),
+        None => try_an_attack(voice, document.sources.model.is_some()),
+    };
+    VerdictDocument::of(document, Some(step))
 }

@@ -60,6 +60,19 @@ pub(crate) fn try_an_attack(voice: Voice, was_run: bool) -> &'static str {
     }
 }
 
+/// How to search for the worst change, for a result of which only noise was tried.
+pub(crate) fn try_a_search(voice: Voice) -> &'static str {
+    match voice {
+        Voice::Command => {
+            "Only noise was tried. Pass --probe linf:EPS, without a kind of noise, to estimate accuracy under attack."
+        }
+        Voice::Python => {
+            "Only noise was tried. Pass probed=spadework.probe(model, inputs, \"linf:EPS\"), without a kind of noise, to estimate \
+             accuracy under attack."
+        }
+    }
+}
+
 /// An argument as an option of the command.
 fn option(name: &str) -> String {
     format!("--{}", name.replace('_', "-"))

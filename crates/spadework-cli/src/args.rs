@@ -55,7 +55,7 @@ Exit codes:
 const ARRAYS_HELP: &str = arrays_help!("");
 const GATE_HELP: &str = arrays_help!("    1  a gate failed, or is undecided under --undecided fail\n");
 
-/// How robust is a model, and which samples are its weak spots? Answered from its inputs and outputs alone.
+/// Measure how robust a model is and find its weakest samples, from its inputs and outputs or from a model file
 #[derive(Debug, Parser)]
 #[command(name = "spadework", version, after_long_help = GATE_HELP)]
 pub(crate) struct Cli {
@@ -75,15 +75,14 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Score one or more models over a range of k: is the ranking stable?
     ///
-    /// Under --connectivity error, a k at which a graph is disconnected has no score; where no k has one, the sweep ends
+    /// Under --connectivity error, a k at which a graph is disconnected has no score. If no k has a score, the sweep ends
     /// with exit code 3.
     #[command(after_long_help = MODELS_HELP)]
     Sweep(SweepArgs),
     /// Score every layer of a model against its inputs: where does it become fragile?
     ///
-    /// The inputs are searched once, and one k serves all layers, so that their scores can be compared: under --connectivity
-    /// grow the smallest that connects every layer. Activations are made a few layers at a time, up to 1 GiB of them, and are
-    /// not kept.
+    /// All layers have the same k, so that their scores can be compared: under --connectivity grow, the smallest that connects
+    /// every layer. Activations are computed a few layers at a time, up to 1 GiB, and are not kept.
     #[command(after_long_help = ARRAYS_HELP)]
     Layers(LayersArgs),
     /// Run a model on inputs and write its outputs
@@ -91,24 +90,24 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Describe a model file: inputs, outputs, layers, parameters
     Model(DescribeArgs),
-    /// Print the indices of the weakest samples, or of those that a new model has moved
+    /// Print the indices of the weakest samples, or of those whose neighbors a new model changed
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
-    /// A gate: exit code 1 if a model breaks its limits or drops below its baseline
+    /// Gate a model: exit code 1 if it breaks its limits or drops below its baseline
     ///
-    /// Every gate ends as PASS, FAIL or ? (undecided): the 95 % confidence interval lies within the limit, beyond it, or covers
-    /// it. A drop below a baseline is judged by one-sided 95 % bounds, sample by sample where the baseline has the same samples.
+    /// A gate ends as PASS, FAIL or ? (undecided): the 95 % confidence interval is within the limit, beyond it, or contains
+    /// it. A drop below a baseline is decided by one-sided 95 % bounds, sample by sample if the baseline has the same samples.
     #[command(after_long_help = GATE_HELP)]
     Check(CheckArgs),
     /// Write a result as one self-contained page, and its figures as files
     Report(ReportArgs),
-    /// Score one model on graphs made in every way, in one table
+    /// Score one model on every kind of graph, in one table
     #[command(after_long_help = ARRAYS_HELP)]
     Graphs(GraphsArgs),
-    /// First stage of a score: make both graphs and keep them in files
+    /// First stage of a score: make both graphs and write them to files
     ///
-    /// `graph`, `eigen` and `scores` one after the other give what `score --out` gives. A stage that is there already, made
-    /// from the same data and parameters, is not made again; one that was made from others is refused without --force.
+    /// `graph`, `eigen` and `scores`, one after the other, give the result of `score --out`. A stage that already exists for the
+    /// same data and parameters is not repeated. A stage made from other data or parameters is only replaced with --force.
     #[command(after_long_help = ARRAYS_HELP)]
     Graph(GraphArgs),
     /// Second stage: find the eigenpairs of the graphs
@@ -118,13 +117,13 @@ pub(crate) enum Command {
     /// Measure how far the model pulls neighbors apart, and find the sparsest cut
     #[command(after_long_help = ARRAYS_HELP)]
     Distortion(DistortionArgs),
-    /// Embed the samples by the spectra of the input graph, the output graph and both
+    /// Compute coordinates of the samples from the input graph, the output graph and both
     #[command(after_long_help = ARRAYS_HELP)]
     Embed(EmbedArgs),
     /// Train a network, plainly or against attacks that are harder on weak samples
     #[command(after_long_help = ARRAYS_HELP)]
     Train(Box<TrainArgs>),
-    /// Attack a network: clean and robust accuracy, and what became of each sample
+    /// Attack a network: clean and robust accuracy, and the outcome of each sample
     #[command(after_long_help = ARRAYS_HELP)]
     Attack(AttackArgs),
     /// Estimate how far samples can be moved before their class may change (CLEVER scores)
@@ -132,12 +131,12 @@ pub(crate) enum Command {
     Clever(CleverArgs),
     /// List the data sets that can be named, or check those in a folder
     ///
-    /// Ends with exit code 1 where a file of a data set in DIR is missing or holds something else than its authors published.
+    /// The exit code is 1 if a file of a data set in DIR is missing, or differs from the file that its authors published.
     Data(DataArgs),
     /// Corrupt images: noise, blur, fog, JPEG and the like, at severities 1 to 5
     #[command(after_long_help = ARRAYS_HELP)]
     Corrupt(CorruptArgs),
-    /// Print the completions of a shell
+    /// Print the completions for a shell
     Completions(CompletionsArgs),
     /// Write man pages and completions as a package ships them
     #[command(hide = true)]
@@ -261,8 +260,8 @@ pub(crate) struct MethodArgs {
     ///
     /// knn connects two samples if either is among the k nearest of the other, mutual if both are. pca:50 first projects the
     /// inputs (not the outputs) to 50 principal components, pca:0.95 to as many as explain 95 % of the variance. cknn:1 connects
-    /// samples nearer than DELTA times the geometric mean of the distances to their k-th neighbors. sparse thins out knn: a
-    /// spanning tree and the edges that matter most, until the graph has EDGES edges per node, or until its condition
+    /// samples nearer than DELTA times the geometric mean of the distances to their k-th neighbors. sparse reduces knn to a
+    /// spanning tree and the most important edges, until the graph has EDGES edges per node, or until its condition
     /// number relative to the full graph reaches KAPPA.
     #[arg(long, help_heading = "Method", value_name = "KIND", default_value_t = GraphKind::Knn)]
     pub(crate) graph: GraphKind,
@@ -287,8 +286,8 @@ pub(crate) struct GeneralArgs {
     #[command(flatten)]
     pub(crate) metric: MetricArgs,
     /// How neighbors are searched
-    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = Search::Auto)]
-    pub(crate) search: Search,
+    #[arg(long, help_heading = "Method", value_enum, value_name = "METHOD", default_value_t = SearchWord::Auto)]
+    pub(crate) search: SearchWord,
     /// What to do when a graph is not connected
     #[arg(long, help_heading = "Method", value_enum, value_name = "POLICY", default_value_t = Policy::Grow)]
     pub(crate) connectivity: Policy,
@@ -408,7 +407,7 @@ impl MessagesArgs {
 
 /// [`SearchMethod`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Search {
+pub(crate) enum SearchWord {
     /// Exact, unless that would take more than about ten minutes of one core
     Auto,
     /// Always exact
@@ -417,12 +416,12 @@ pub(crate) enum Search {
     Approximate,
 }
 
-impl From<Search> for SearchMethod {
-    fn from(search: Search) -> Self {
+impl From<SearchWord> for SearchMethod {
+    fn from(search: SearchWord) -> Self {
         match search {
-            Search::Auto => SearchMethod::Auto,
-            Search::Exact => SearchMethod::Exact,
-            Search::Approximate => SearchMethod::Approximate,
+            SearchWord::Auto => SearchMethod::Auto,
+            SearchWord::Exact => SearchMethod::Exact,
+            SearchWord::Approximate => SearchMethod::Approximate,
         }
     }
 }
@@ -488,7 +487,7 @@ pub(crate) enum TableFormat {
     /// nodes.parquet, edges.parquet and so on
     Parquet,
     #[value(
-        help = "arrays alone: node_scores.npy, margins.npy, fragility.npy, overlap.npy, edges.npy, edge_scores.npy; of a sweep scores.npy"
+        help = "only arrays: node_scores.npy, margins.npy, fragility.npy, overlap.npy, edges.npy, edge_scores.npy; for a sweep scores.npy"
     )]
     Npy,
 }
@@ -504,7 +503,7 @@ impl From<TableFormat> for spadework_app::TableFormat {
 }
 
 /// More threads than this no machine has a use for; some hang over starting them.
-const MAX_THREADS: usize = 1024;
+pub(crate) const MAX_THREADS: usize = 1024;
 
 pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     match text.parse::<NonZeroUsize>() {

@@ -49,7 +49,7 @@ pub(crate) struct CheckRules {
     /// one if the inputs are the same and the folder has its nodes.csv.
     #[arg(long, value_name = "RESULT")]
     pub(crate) baseline: Option<PathBuf>,
-    /// With --baseline: largest drop of each of them, e.g. 2% for two points [default: 0%]
+    /// With --baseline: largest drop of each number, e.g. 2% for two points [default: 0%]
     #[arg(long, value_name = "FRACTION", requires = "baseline", value_parser = share)]
     pub(crate) max_drop: Option<f64>,
     /// With --baseline: also fail if the SPADE score exceeds the baseline's by more than this, e.g. 5% or 0.05

@@ -17,10 +17,11 @@ use crate::args_task::TaskArgs;
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
 Models:
-  --outputs is given once a model, as NAME=ARRAY or ARRAY alone; the name is then that of the file without its ending, or \
-the key of the array in it. --model is the same with an ONNX file, which is run on the inputs: --model a=net.onnx. Both can \
-be left out before the names: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A .npz file without a key stands for all its arrays, under their keys. A file whose name has an = in it is found first: name its model too where that is not meant \
-(a=b.npy is the file a=b.npy where there is one, else the file b.npy of the model a).
+  Pass --outputs once per model, as NAME=ARRAY or only ARRAY. Without a name, the model is called like the file without its \
+ending, or like the key of the array. --model works the same way with an ONNX file, which is run on the inputs: --model \
+a=net.onnx. You can leave out both options: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A .npz file without a \
+key stands for all its arrays, named by their keys. If a file a=b.npy exists, a=b.npy means this file; otherwise it means \
+the file b.npy of the model a.
 
 Arrays:
   An array argument is a path: x.npy, x.npz:key, x.csv, x.parquet, x.safetensors:key, an IDX file, a CIFAR-10 binary \
@@ -40,8 +41,8 @@ const SWEEP_OUT_HELP: &str =
     "Write result.json and the table sweep, one row per k and model, into this folder";
 /// Help of `--tables` there.
 const COMPARE_TABLES_HELP: &str =
-    "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
-const SWEEP_TABLES_HELP: &str = "Formats of the table in --out, separated by commas; npy: scores.npy alone";
+    "Formats of the tables in --out, separated by commas; npy: only node_scores.npy";
+const SWEEP_TABLES_HELP: &str = "Formats of the table in --out, separated by commas; npy: only scores.npy";
 
 #[derive(Debug, Args)]
 #[command(mut_arg("out", |arg| arg.help(COMPARE_OUT_HELP)), mut_arg("tables", |arg| arg.help(COMPARE_TABLES_HELP)))]

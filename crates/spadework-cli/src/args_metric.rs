@@ -41,7 +41,7 @@ impl MetricArgs {
 pub(crate) enum Metric {
     /// The length of the difference
     Euclidean,
-    /// By angle alone: Euclidean on rows of length 1. A row of zeros is refused
+    /// By angle only: Euclidean on rows of length 1. A row of zeros is refused
     Cosine,
     /// The sum of the differences in every column; every pair of samples is compared
     Manhattan,

@@ -95,7 +95,7 @@ impl FeedArgs {
 pub(crate) enum EngineWord {
     /// The built-in engine, and onnxruntime for models that it refuses
     Auto,
-    /// The built-in engine alone: the same on every machine
+    /// Only the built-in engine: the same on every machine
     Builtin,
     /// An onnxruntime that is installed
     Onnxruntime,
@@ -114,9 +114,9 @@ impl From<EngineWord> for Engine {
 /// [`Layout`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum InputLayout {
-    /// Channel after channel, as PyTorch has it
+    /// Channel after channel, as in PyTorch
     Nchw,
-    /// Pixel after pixel with its channels, as TensorFlow has it
+    /// Pixel after pixel with its channels, as in TensorFlow
     Nhwc,
 }
 
@@ -172,7 +172,7 @@ pub(crate) struct DescribeArgs {
 /// Help of `--out` and `--tables`, where the tables are others than those of a single model.
 const LAYERS_OUT_HELP: &str = "Write result.json and the tables of layers and nodes into this folder";
 const LAYERS_TABLES_HELP: &str =
-    "Formats of the tables in --out, separated by commas; npy: node_scores.npy alone";
+    "Formats of the tables in --out, separated by commas; npy: only node_scores.npy";
 
 /// `spadework layers`.
 #[derive(Debug, Args)]

@@ -59,9 +59,9 @@ pub(crate) enum AttackKind {
     Apgd,
     /// The same toward each of the most likely other classes, by the targeted DLR loss
     ApgdT,
-    /// A random search that asks for outputs only (Andriushchenko et al.)
+    /// A random search that needs only outputs (Andriushchenko et al.)
     Square,
-    /// Apgd by cross-entropy and by DLR, apgd-t and square, each on what those before it left
+    /// apgd by cross-entropy and by DLR, apgd-t and square, each on the samples that the earlier ones did not break
     Auto,
 }
 
@@ -125,25 +125,25 @@ pub(crate) struct AttackArgs {
     /// The norm of epsilon
     #[arg(long, value_enum, value_name = "NORM", default_value_t = NormName::Linf, help_heading = "Attack")]
     pub(crate) norm: NormName,
-    /// Of pgd, fgsm and apgd: what the attack makes large [default: cross-entropy]
+    /// For pgd, fgsm and apgd: the loss to maximize [default: cross-entropy]
     #[arg(long, value_enum, value_name = "LOSS", help_heading = "Attack")]
     pub(crate) loss: Option<LossName>,
-    /// Gradient steps from each start [default: 40, of fgsm 1, of apgd, apgd-t and auto 100]
+    /// Gradient steps from each start [default: 40; 1 for fgsm; 100 for apgd, apgd-t and auto]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     pub(crate) steps: Option<usize>,
-    /// Of pgd and fgsm: how far one step goes [default: 2.5 epsilon / steps, of one step epsilon]
+    /// For pgd and fgsm: length of a step [default: 2.5 epsilon / steps; epsilon if there is one step]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = radius, help_heading = "Attack")]
     pub(crate) step_size: Option<f32>,
     /// Starts of a gradient attack; a sample must survive all of them
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Attack")]
     pub(crate) restarts: usize,
-    /// Of pgd: begin at the sample itself rather than at a random point near it
+    /// For pgd: begin at the sample itself rather than at a random point near it
     #[arg(long, help_heading = "Attack")]
     pub(crate) no_random_start: bool,
-    /// Of apgd-t and auto: how many of the most likely other classes to aim at [default: 9]
+    /// For apgd-t and auto: how many of the most likely other classes to aim at [default: 9]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     pub(crate) targets: Option<usize>,
-    /// Of square and auto: how often the network is asked, per sample [default: 5000]
+    /// For square and auto: runs of the network per sample [default: 5000]
     #[arg(long, value_name = "N", help_heading = "Attack")]
     pub(crate) queries: Option<usize>,
     /// Seed of the starts and of random moves

@@ -14,20 +14,20 @@ use crate::args::one_or_more;
 pub(crate) struct ProbeArgs {
     /// Also probe the model with perturbed samples and estimate its accuracy under attack, e.g. linf:0.1, linf:8/255, l2:0.5
     ///
-    /// A norm, a radius and, after another colon, a kind: search (the default) lets every probe learn from the previous ones, by signs of ever
-    /// smaller blocks of numbers in linf and by an estimate of the gradient in l2; pixel, block:SIDE and smooth:CYCLES are noise from the highest to the
+    /// A norm, a radius and, after another colon, a kind. search (the default) lets every probe learn from the previous ones: in linf by the signs of
+    /// smaller and smaller blocks of numbers, in l2 by an estimate of the gradient. pixel, block:SIDE and smooth:CYCLES are noise, from the highest to the
     /// lowest frequencies. Needs --model. Probes stay between 0 and 1 if all inputs do, and otherwise between the smallest and
-    /// the largest number of the inputs. The model is run once per probe and sample: up to 257,000 times for 1000
-    /// samples and the 256 probes of a search, fewer if samples break early or stop changing; 9,000 times for noise.
+    /// the largest number of the inputs. The model is run once per probe and sample: up to 271,336 times for 1000
+    /// samples, the 256 probes of a search and 8 pilots with 2048, fewer if samples break early or surely resist; 9,000 times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
-    /// With --probe: probes per sample, at most [default: 256 for search, 8 for noise]
+    /// With --probe: probes per sample, at most; pilots of a search have 8 times as many [default: 256 for search, 8 for noise]
     #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]
     pub(crate) probes: Option<NonZeroUsize>,
     /// With --probe: number of samples to probe, drawn by the seed if there are more
     #[arg(long, value_name = "N", requires = "probing", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
-    /// With --probe: end the search early if more probes could change the estimated robust accuracy by at most FRACTION, e.g. 2%
+    /// With --probe: end the search early if what it leaves open about the estimated robust accuracy is at most FRACTION, e.g. 2%
     ///
     /// This does not include the uncertainty from the number of samples: more samples (--probe-samples) make the interval narrower.
     #[arg(long, value_name = "FRACTION", requires = "probing", value_parser = precision)]

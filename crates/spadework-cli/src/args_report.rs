@@ -54,7 +54,7 @@ pub(crate) struct PlotsArgs {
 pub(crate) enum Figures {
     /// Scalable, with text as text
     Svg,
-    /// Pixels, three to a unit
+    /// Pixels, at three times the size of the figure
     Png,
     /// Scalable, with text as outlines
     Pdf,

@@ -23,7 +23,7 @@ pub(crate) struct SelectArgs {
     /// What samples are ranked by [default: fragility for classifiers, node otherwise]
     #[arg(long, value_enum, value_name = "WORD")]
     pub(crate) by: Option<By>,
-    /// Instead: the samples whose neighbors changed most from --outputs to --against
+    /// Select the samples whose neighbors changed most from --outputs to --against
     ///
     /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only identify the samples, and are
     /// needed to run models that are given as files.
@@ -57,7 +57,7 @@ const SELECT_PROBE_HELP: &str = "With --by fragility: also probe the model with 
 pub(crate) enum By {
     /// Margin, slope of the outputs and --probe: what an attack breaks first; the node score without classes
     Fragility,
-    /// The output of the label (without labels, the largest) minus the next; smallest first
+    /// The output of the label (without labels, the largest output) minus the largest other output; smallest first
     Margin,
     /// The share of its input neighbors that are its output neighbors too: the smallest come first
     Overlap,

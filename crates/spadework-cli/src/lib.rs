@@ -1,6 +1,6 @@
-//! The `spadework` command: parse, ask the application for a result, print it.
+//! The `spadework` command: parses options, calls the application, and prints the result.
 //!
-//! [`run`] is the whole of it: the binary and `python -m spadework` only hand over what was typed.
+//! [`run`] does everything; the binary and `python -m spadework` only pass on the arguments.
 
 mod args;
 mod args_check;
@@ -115,8 +115,21 @@ fn silence_caught_panics() {
     }));
 }
 
-/// Where the system allows no more threads, one is enough: results do not depend on their number.
+/// Where the system allows no more threads, one is enough: results do not depend on their number. What the environment asks for is
+/// bounded, since some systems hang over starting many.
 fn start_threads() {
+    /// Threads per core at most: more of them only wait for each other.
+    const THREADS_PER_CORE: usize = 16;
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let most = (THREADS_PER_CORE * cores).min(args::MAX_THREADS);
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse::<usize>().ok());
+    if asked.is_some_and(|asked| asked > most)
+        && rayon::ThreadPoolBuilder::new().num_threads(most).build_global().is_ok()
+    {
+        Console::saying(false, true)
+            .note(&format!("RAYON_NUM_THREADS is more than this machine can use; {most} threads are used"));
+        return;
+    }
     if rayon::ThreadPoolBuilder::new().build().is_err() {
         let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
         let outcome = if alone.is_ok() { "one is used" } else { "some work may fail" };

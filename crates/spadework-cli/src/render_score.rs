@@ -138,20 +138,20 @@ fn evidence(facts: &FactsDocument) -> String {
     text
 }
 
-/// The sentence of the verdict, where an attack or variants were tried; otherwise it repeats the lines above.
+/// The sentence of the verdict, where probes or variants were tried; otherwise it repeats the lines above.
 fn verdict(document: &ScoreDocument) -> String {
-    let tried = document.verdict.as_ref().filter(|verdict| verdict.next_step.is_none());
+    let tried = document.verdict.as_ref().filter(|_| document.facts.was_tried());
     tried.map_or_else(String::new, |verdict| format!("\n  {}\n", printable(&verdict.sentence)))
 }
 
-/// The labels to look at first: `9 22 %  4 31 %  7 35 % (by samples that survive every probe)`.
+/// The labels to look at first: `9: 22 %, 4: 31 %, 7: 35 % (by samples that survive every probe)`.
 fn weakest_labels(document: &ScoreDocument) -> String {
     let Some((what, shares)) = document.weakest_labels() else { return String::new() };
     let named = |(label, share): &(&LabelDocument, ShareDocument)| {
-        format!("{} {}", printable(&label.text()), percent(share.estimate))
+        format!("{}: {}", printable(&label.text()), percent(share.estimate))
     };
     let shares: Vec<String> = shares.iter().map(named).collect();
-    format!("  weakest labels     {} (by {what})\n", shares.join("  "))
+    format!("  weakest labels     {} (by {what})\n", shares.join(", "))
 }
 
 /// The samples to look at first, and what they are listed by.
@@ -333,10 +333,10 @@ fn changed(probe: &ProbeDocument) -> String {
     });
     let right = if probe.accuracy.is_some() { "are right and " } else { "" };
     format!(
-        "\nprobed samples that {right}lose their class on a copy: {} of {}, largest margin first\n{}",
+        "\nprobed samples that {right}lose their class on a probe: {} of {}, largest margin first\n{}",
         probe.changed,
         probe.samples,
-        table(&["sample", "margin", "on the worst copy"], rows)
+        table(&["sample", "margin", "on the worst probe"], rows)
     )
 }
 

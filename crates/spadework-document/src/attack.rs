@@ -24,15 +24,15 @@ pub struct AttackDocument<'a> {
     pub broken: usize,
     /// `pgd`, `fgsm`, `apgd`, `apgd-t`, `square` or `auto`.
     pub attack: &'static str,
-    /// The attacks that were run, in order, each on the samples that those before it left.
+    /// The attacks that were run, in order, each on the samples that the earlier ones did not break.
     pub stages: Vec<AttackStage>,
     /// `linf` or `l2`.
     pub norm: &'static str,
-    /// What the attack increases; of `auto`, what its attacks increase, separated by commas.
+    /// What the attack increases; for `auto`, what its attacks increase, separated by commas.
     pub loss: String,
     /// Smallest and largest size; the same number twice unless sizes were given per sample.
     pub epsilon: [f32; 2],
-    /// Gradient steps per start; 0 of `square`.
+    /// Gradient steps per start; 0 for `square`.
     pub steps: usize,
     /// Length of a step; null if it follows from the size and the steps.
     pub step_size: Option<f32>,
@@ -40,9 +40,9 @@ pub struct AttackDocument<'a> {
     pub restarts: usize,
     /// Whether starts are random.
     pub random_start: bool,
-    /// Classes that `apgd-t` and `auto` aim at, at most; 0 of other attacks.
+    /// Classes that `apgd-t` and `auto` aim at, at most; 0 for other attacks.
     pub targets: usize,
-    /// Queries per sample of `square` and `auto`, at most; 0 of other attacks.
+    /// Queries per sample of `square` and `auto`, at most; 0 for other attacks.
     pub queries: usize,
     /// Seed of everything random.
     pub seed: u64,

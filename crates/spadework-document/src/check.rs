@@ -23,8 +23,8 @@ pub struct CheckDocument {
     pub undecided: Outcome,
     /// Every gate.
     pub gates: Vec<GateDocument>,
-    /// Samples that the baseline has right (that survived, where both models were probed) and this model has not, the most fragile
-    /// ones; none without a baseline that has the same samples.
+    /// Samples that the baseline gets right and this model does not (or that survived there and not here, if both
+    /// models were probed), the most fragile ones; none without a baseline that has the same samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_failures: Vec<usize>,
     /// Notes about the gates; notes about the result are in `result`.
@@ -87,7 +87,7 @@ pub struct GateDocument {
 pub struct GateFindings {
     /// The share that was found, with its interval; none for the SPADE score.
     pub share: Option<ShareDocument>,
-    /// The SPADE score that was found, where the gate is about it.
+    /// The SPADE score, if the gate is about it.
     pub score: Option<f64>,
     /// The share or the SPADE score of the baseline.
     pub baseline: Option<f64>,

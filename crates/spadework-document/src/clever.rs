@@ -54,7 +54,7 @@ pub struct CleverSampleDocument {
     pub lipschitz: f64,
     /// The largest gradient norm seen.
     pub largest: f64,
-    /// `weibull`, or `maximum` where there was no fit.
+    /// `weibull`, or `maximum` if there was no fit.
     pub estimate: &'static str,
     /// Shape of the Weibull fit; null if there was none.
     pub shape: Option<f64>,

@@ -75,7 +75,7 @@ pub struct CompareData {
 pub struct ModelDocument {
     /// Its name.
     pub name: String,
-    /// One more than the number of models that are more robust for certain: models that cannot be distinguished share it.
+    /// One more than the number of models that are significantly more robust: models that cannot be distinguished share it.
     #[serde(default)]
     pub rank: usize,
     /// The file that was run, if the outputs were not given as an array.

@@ -57,7 +57,7 @@ pub struct CheckedFileDocument {
     /// Where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// In what it differs.
+    /// How it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

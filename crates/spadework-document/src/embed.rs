@@ -36,6 +36,6 @@ pub struct EmbeddingDocument {
     pub eigenvalues: Vec<f64>,
     /// Relative residual of each eigenpair.
     pub residuals: Vec<f64>,
-    /// One row per sample; left out where they are in a file.
+    /// One row per sample; absent if they are in a file.
     pub coordinates: Option<Vec<Vec<f64>>>,
 }

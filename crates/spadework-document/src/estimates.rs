@@ -18,7 +18,7 @@ pub struct ShareDocument {
     pub upper: f64,
     /// Samples that it was estimated from.
     pub n: usize,
-    /// Model evaluations per sample, on average, where the model was probed.
+    /// Model evaluations per sample, on average, if the model was probed.
     pub queries: Option<u64>,
 }
 

@@ -29,10 +29,10 @@ pub struct FactsDocument {
     pub references: Option<ReferencesDocument>,
     /// Neighborhood overlap: the share of input edges that are output edges too, with the requested k; larger is more robust.
     pub overlap: Option<f64>,
-    /// The share of input edges whose two samples get the same predicted class, where outputs are classes; larger is more robust.
+    /// The share of input edges whose two samples get the same predicted class, if outputs are classes; larger is more robust.
     pub agreement: Option<f64>,
-    /// How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more
-    /// robust.
+    /// How much outputs vary along input edges within a class, relative to their variation within classes; smaller is
+    /// more robust.
     pub roughness: Option<f64>,
     /// Share of the edges that join equal labels, if there are labels.
     pub label_agreement: Option<LabelAgreementDocument>,
@@ -96,6 +96,11 @@ impl FactsDocument {
             label_agreement: LabelAgreementDocument::of(&report.graphs, labels)?,
             ..Self::default()
         })
+    }
+
+    /// Whether the model was run on changed samples: by probes or by variants of the user's.
+    pub fn was_tried(&self) -> bool {
+        self.probe.is_some() || self.output_change.is_some() || self.variants.is_some()
     }
 
     /// Says what is known of the samples.

@@ -1,9 +1,9 @@
-//! Results as documents: what `--json` prints and a folder of results holds.
+//! Results as documents: what `--json` prints and result folders contain.
 //!
-//! One module per document, plain data for serde with versioned layouts (`spadework.score/3`, …). The fields and their names are
-//! an interface: they change only with the number in the name of the layout. A document says what was asked for
-//! ([`RequestDocument`], from which a result is made again), what was done, what came out, and what a reader must know of it
-//! ([`Note`]). [`stages`] are the documents inside the files between the stages of a score.
+//! There is one module per document, with plain data for serde and a versioned layout (`spadework.score/3`, …). The fields and their
+//! names are an interface: they change only with the number in the name of the layout. A document says what was requested
+//! ([`RequestDocument`], from which the result can be computed again), what was done, what was found, and what a reader must know
+//! about it ([`Note`]). [`stages`] has the documents inside the files between the stages of a score.
 
 pub mod attack;
 pub mod check;

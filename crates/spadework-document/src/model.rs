@@ -14,7 +14,7 @@ pub struct ModelDescription<'a> {
     pub file: &'a str,
     /// Digest of its bytes.
     pub digest: &'a str,
-    /// The program that wrote it, where the file says so.
+    /// The program that wrote it, if the file says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub producer: Option<&'a str>,
     /// Version of the ONNX operators.
@@ -40,7 +40,7 @@ pub struct PortDescription<'a> {
     pub element: &'a str,
     /// Its shape; null if the file does not say.
     pub shape: Option<Vec<ExtentDescription<'a>>>,
-    /// Samples per call, where the file fixes their number; inputs only.
+    /// Samples per call, if the file fixes their number; inputs only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<usize>,
     /// Whether an output ends in a softmax.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
-    /// What it is about, for programs: `approximate-search`, `neighbors-grown` and the like.
+    /// What it is about, for programs: `approximate-search`, `neighbors-grown` and so on.
     pub code: String,
     /// What it says, for people.
     pub message: String,

@@ -27,7 +27,7 @@ pub struct PlanDocument {
     pub seconds: PlannedSeconds,
     /// Expected memory.
     pub memory: PlannedMemory,
-    /// How neighbors among the inputs will be searched: `exact`, or `approximate` where `exact` would take too long.
+    /// How neighbors among the inputs will be searched: `exact`, or `approximate` if `exact` would take too long.
     pub search: String,
     /// What the trial says about the connectivity of the output graph.
     pub connectivity: PlannedConnectivity,
@@ -38,7 +38,7 @@ pub struct PlanDocument {
 /// Wall-clock seconds by stage.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PlannedSeconds {
-    /// Running the model; 0 where outputs are given.
+    /// Running the model; 0 if outputs are given.
     pub model: f64,
     /// Neighbors among the inputs.
     pub neighbors_input: f64,
@@ -62,7 +62,7 @@ pub struct PlannedSeconds {
 pub struct PlannedMemory {
     /// The inputs.
     pub inputs: u64,
-    /// Whether the inputs lie in a mapped file, of which the system keeps in memory what there is room for.
+    /// Whether the inputs are in a mapped file, of which the system keeps in memory as much as there is room for.
     pub inputs_mapped: bool,
     /// The outputs.
     pub outputs: u64,
@@ -72,7 +72,7 @@ pub struct PlannedMemory {
     pub graphs: u64,
     /// The peak: everything in memory at one time.
     pub total: u64,
-    /// What the machine can give now, where the system says so.
+    /// What the machine has available now, if the system says so.
     pub available: Option<u64>,
 }
 

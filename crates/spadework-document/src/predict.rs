@@ -19,7 +19,7 @@ pub struct PredictDocument<'a> {
     pub shape: &'a [usize],
     /// The model that was run.
     pub model: &'a ModelFileDocument,
-    /// Share of the samples whose largest output is that of their label, where the inputs come with labels.
+    /// Share of the samples whose largest output is that of their label, if the inputs have labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accuracy: Option<f64>,
     /// Notes: what a reader must know.

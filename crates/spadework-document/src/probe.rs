@@ -6,6 +6,8 @@ use spadework::Error;
 use spadework::scores::{Spread, largest};
 use spadework_probe::{OutputChange, ProbeSummary, Probed, ProbedOutputs, ProbedSample};
 
+use crate::words::grouped;
+
 /// How many of the weakest samples a document lists.
 const WEAKEST: usize = 8;
 
@@ -15,7 +17,7 @@ const WEAKEST: usize = 8;
 pub struct ProbeDocument {
     /// Size and kind of the perturbations, e.g. `linf:0.1:search`.
     pub probe: String,
-    /// Probes per sample, at most.
+    /// Probes per sample, at most; pilots of a search have more.
     pub probes: usize,
     /// Samples that were probed.
     pub samples: usize,
@@ -73,6 +75,13 @@ pub struct ChangedDocument {
 }
 
 impl ProbeDocument {
+    /// How many probes a sample had, in words.
+    pub fn probes_each(&self) -> String {
+        let probes = format!("{} probes each", grouped(self.probes));
+        // Only a search has an estimate, an early end, and pilots.
+        if self.estimate.is_some() { format!("up to {probes}, and more for a few pilots") } else { probes }
+    }
+
     /// The samples that a page shows next to the probes that broke them.
     pub fn shown_broken(&self) -> Vec<usize> {
         self.top_changed.iter().chain(&self.weakest).map(|sample| sample.index).collect()

@@ -54,10 +54,10 @@ pub struct ScoreDocument {
     /// How it was scored, as fields of the document itself.
     #[serde(flatten)]
     pub method: MethodDocument,
-    /// `davidson`, `power` or `dense`: how the eigenpairs were found; `given` where another program found them.
+    /// `davidson`, `power` or `dense`: how the eigenpairs were found; `given` if another program found them.
     #[serde(default)]
     pub solver: String,
-    /// How edge and node scores were obtained where they are made of all eigenpairs.
+    /// How edge and node scores were computed, if all eigenpairs were used.
     pub full_spectrum: Option<SketchInfo>,
     /// Both graphs.
     pub graphs: GraphsDocument,
@@ -81,7 +81,7 @@ pub struct ScoreDocument {
     /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
     pub made: MadeDocument,
-    /// What it was made from, where it was made stage by stage.
+    /// What it was made from, if it was made stage by stage.
     pub made_from: Option<Recipe>,
     /// Wall-clock seconds by stage.
     pub timings: TimingsDocument,
@@ -175,11 +175,11 @@ pub struct LabelDocument {
     pub score: f64,
     /// Samples that carry it.
     pub samples: usize,
-    /// Those of them that are right, where that is known.
+    /// Those of them that are right, if that is known.
     pub right: Option<usize>,
     /// Those of them that were probed.
     pub probed: Option<usize>,
-    /// Those of the probed ones that are right (of any class, where that is not known) and survived every probe.
+    /// Those of the probed samples that are right (of any class, if that is not known) and survived every probe.
     pub survived: Option<usize>,
 }
 
@@ -255,15 +255,15 @@ pub struct ModelFileDocument {
     pub folder: Option<String>,
     /// Digest of the file's bytes.
     pub digest: String,
-    /// The value that was taken for the outputs.
+    /// The value that was used as the outputs.
     pub output: String,
     /// Whether it ends in a softmax.
     pub softmax: bool,
-    /// The onnxruntime library that ran it, where it was not the built-in engine.
+    /// The onnxruntime library that ran it, if it was not the built-in engine.
     pub onnxruntime: Option<String>,
-    /// What the user said of the order of an image's numbers.
+    /// What the user said about the order of an image's numbers.
     pub layout: Option<String>,
-    /// Means and then deviations by which the inputs were normalised for the model.
+    /// Means and then deviations by which the inputs were normalized for the model.
     pub normalize: Option<Vec<f32>>,
 }
 
@@ -282,7 +282,7 @@ pub struct TimingsDocument {
     pub enclosure_s: f64,
     /// Scores.
     pub scores_s: f64,
-    /// Loading and running the model, where one was run.
+    /// Loading and running the model, if one was run.
     #[serde(default)]
     pub model_s: f64,
     /// Probing it.

@@ -15,7 +15,7 @@ pub const RUN_SCHEMA: &str = "spadework.run/1";
 pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// What it was started with, also in a file of its own.
+    /// What it was started with; also in a separate file.
     pub run: &'a RunDocument,
     /// The parameters of training.
     pub params: &'a Params,
@@ -34,7 +34,7 @@ pub struct RunDocument {
     pub command: String,
     /// Where the command was typed; paths are relative to it.
     pub folder: Option<String>,
-    /// The architecture, or the file of a network to go on with.
+    /// The architecture, or the file of a network to continue with.
     pub model: String,
     /// What it is trained and tested on, as fields of the document itself.
     #[serde(flatten)]
@@ -59,7 +59,7 @@ pub struct RunData {
     pub test: Option<String>,
     /// Their labels.
     pub test_labels: Option<String>,
-    /// How many samples were used, where not all.
+    /// How many samples were used, if not all.
     pub limit: Option<NonZeroUsize>,
 }
 

@@ -24,19 +24,22 @@ const IN_PART: f64 = 0.5;
 pub struct VerdictDocument {
     /// How robust the model is, by the best evidence that the result has.
     pub sentence: String,
-    /// What that rests on, and for what it holds.
+    /// What the verdict rests on, and its limits.
     pub limits: Vec<String>,
-    /// What would give better evidence; none where nothing would.
+    /// What would give better evidence; absent if nothing would.
     pub next_step: Option<String>,
 }
 
 impl VerdictDocument {
-    /// The answer of a result; `next_step` says, in the words of the caller's front end, how to try an attack where none was tried.
+    /// The answer of a result; `next_step` says, in the words of the caller's front end, how to search for the worst change where no
+    /// search was made.
     pub fn of(document: &ScoreDocument, next_step: Option<&str>) -> Self {
         let facts = &document.facts;
         let tried = |sentence, limits| Self { sentence, limits, next_step: None };
+        let next_step = next_step.map(str::to_owned);
         if let Some(probe) = &facts.probe {
-            return tried(probed(probe, facts.accuracy), limits_of_probes(probe));
+            let next_step = if is_noise(probe) { next_step } else { None };
+            return Self { next_step, ..tried(probed(probe, facts.accuracy), limits_of_probes(probe)) };
         }
         if let Some(change) = &facts.output_change {
             return tried(moved(change), limits_of_changes(change));
@@ -44,11 +47,7 @@ impl VerdictDocument {
         if let Some(variants) = &facts.variants {
             return tried(varied(variants), limits_of_variants(variants));
         }
-        Self {
-            sentence: untried(document),
-            limits: limits_without_probes(document),
-            next_step: next_step.map(str::to_owned),
-        }
+        Self { sentence: untried(document), limits: limits_without_probes(document), next_step }
     }
 }
 
@@ -61,11 +60,18 @@ fn word(left: f64) -> &'static str {
     }
 }
 
+/// Whether the probes were random: then nothing was searched, and nothing estimated.
+fn is_noise(probe: &ProbeDocument) -> bool {
+    probe.robust_accuracy.is_none()
+}
+
+const NOTHING_TO_BREAK: &str = "Nothing to break: it gets none of the probed samples right.";
+
 /// `accuracy` is that of all samples, of which some were probed.
 fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
     let leaves = attack(&probe.probe);
     if probe.accuracy == Some(0.0) {
-        return "Nothing to break: it gets none of the probed samples right.".to_owned();
+        return NOTHING_TO_BREAK.to_owned();
     }
     // What is left is compared with what these samples had.
     let left = |robust: f64| robust / probe.accuracy.unwrap_or(1.0);
@@ -93,14 +99,20 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
 }
 
 fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
+    let of_the_estimate = if is_noise(probe) {
+        ""
+    } else {
+        "; that of the estimate covers the choice of samples and what a longer search would find"
+    };
     let mut limits = vec![format!(
-        "Measured on {} with up to {} probes each ({} runs of the model). The ranges are 95 % intervals; that of \
-         the estimate covers the choice of samples and what a longer search would find.",
+        "Measured on {} with {} ({} runs of the model). The ranges are 95 % intervals{of_the_estimate}.",
         counted(probe.samples, "sample"),
-        grouped(probe.probes),
+        probe.probes_each(),
         grouped(probe.evaluations as usize)
     )];
-    if probe.robust_accuracy.is_some() {
+    if is_noise(probe) {
+        limits.push(drawn_at_random("probes"));
+    } else {
         limits.push(format!(
             "{} survived every probe: no attack of this kind and size leaves more than that. The estimate says what a stronger \
              search would leave.",
@@ -109,6 +121,10 @@ fn limits_of_probes(probe: &ProbeDocument) -> Vec<String> {
     }
     limits.push(FOR_SUCH_CHANGES.to_owned());
     limits
+}
+
+fn drawn_at_random(what: &str) -> String {
+    format!("These {what} are drawn at random: an attack that looks for the worst one leaves fewer.")
 }
 
 const FOR_SUCH_CHANGES: &str = "This is true for this kind and size of change, on samples like these.";
@@ -142,8 +158,11 @@ fn limits_of_changes(change: &OutputChangeDocument) -> Vec<String> {
 
 /// Variants that a program of the user's made.
 fn varied(found: &VariantsDocument) -> String {
+    if found.accuracy == Some(0.0) {
+        return NOTHING_TO_BREAK.to_owned();
+    }
     let stay = if found.accuracy.is_some() { "stay right" } else { "keep their class" };
-    let left = found.survived.estimate / found.accuracy.filter(|part| *part > 0.0).unwrap_or(1.0);
+    let left = found.survived.estimate / found.accuracy.unwrap_or(1.0);
     format!(
         "{}: {} of the samples {stay} on every variant that {} makes, and a variant keeps the class in {} of cases.",
         word(left),
@@ -161,7 +180,7 @@ fn limits_of_variants(found: &VariantsDocument) -> Vec<String> {
             counted(found.variants, "variant"),
             grouped(found.evaluations as usize)
         ),
-        "These variants are drawn at random: an attack that looks for the worst one leaves fewer.".to_owned(),
+        drawn_at_random("variants"),
         FOR_SUCH_CHANGES.to_owned(),
     ]
 }
@@ -262,6 +281,38 @@ mod tests {
             noise.starts_with("It classifies 99.0 % correctly. 61 % (58 – 64) survive random"),
             "{noise}"
         );
+    }
+
+    /// Noise estimates nothing: its limits speak of no estimate, and a search would be better evidence.
+    #[test]
+    fn noise_has_no_estimate_and_a_next_step() {
+        let noise = limits_of_probes(&probe(Some(0.99), None)).join(" ");
+        assert!(!noise.contains("estimate") && !noise.contains("longer search"), "{noise}");
+        assert!(noise.contains("an attack that looks for the worst one leaves fewer"), "{noise}");
+        let search = limits_of_probes(&probe(Some(0.99), Some(0.43))).join(" ");
+        assert!(search.contains("that of the estimate covers") && search.contains("up to 800"), "{search}");
+    }
+
+    #[test]
+    fn variants_of_a_model_that_is_always_wrong_break_nothing() {
+        let share = |estimate| ShareDocument { estimate, lower: 0.0, upper: 1.0, n: 10, queries: None };
+        let variants = |accuracy, survived| VariantsDocument {
+            script: "typos.py".to_owned(),
+            variants: 20,
+            stopped_early: false,
+            samples: 10,
+            evaluations: 210,
+            seed: 0,
+            accuracy,
+            kept: share(0.5),
+            survived: share(survived),
+            changed: 0,
+            top_changed: Vec::new(),
+        };
+        assert!(varied(&variants(Some(0.0), 0.0)).starts_with("Nothing to break"));
+        // Compared with what was right before.
+        assert!(varied(&variants(Some(0.5), 0.46)).starts_with("Holds"));
+        assert!(varied(&variants(None, 0.46)).starts_with("Breaks easily"));
     }
 
     #[test]

@@ -28,14 +28,21 @@ pub fn percent(part: f64) -> String {
     format!("{} %", short_percent(part))
 }
 
-/// A share in percent without its unit, for the ends of a range.
+/// A share in percent without its unit, for the ends of a range: with one decimal, and with as many as it takes where it is nearly
+/// nothing or nearly all.
 pub fn short_percent(part: f64) -> String {
     let value = 100.0 * part;
-    // 99.96 % is not 100 %: only what is all of it is written so.
-    let decimals = if (99.95..100.0).contains(&value) { 2 } else { 1 };
-    let written = format!("{value:.decimals$}");
-    if value == 0.0 || value == 100.0 { format!("{value:.0}") } else { written }
+    if value == 0.0 || value == 100.0 {
+        return format!("{value:.0}");
+    }
+    // 99.996 % is not 100 %, and 0.03 % is not 0 %: only what is nothing or all is written so.
+    let written = |decimals: usize| format!("{value:.decimals$}");
+    let is_rounded_to_an_end = |text: &String| matches!(text.parse::<f64>(), Ok(0.0 | 100.0));
+    (1..=MOST_DECIMALS).map(written).find(|text| !is_rounded_to_an_end(text)).unwrap_or_else(|| written(1))
 }
+
+/// Beyond so many decimals, nobody tells a share from nothing or all.
+const MOST_DECIMALS: usize = 6;
 
 /// Below this width of an interval, a share deserves a decimal.
 pub const NARROW: f64 = 0.02;
@@ -134,6 +141,10 @@ mod tests {
     #[test]
     fn only_all_of_it_is_100_percent() {
         assert_eq!([1.0, 0.9996, 0.43, 0.0].map(percent), ["100 %", "99.96 %", "43.0 %", "0 %"]);
+        assert_eq!(
+            [0.999_96, 0.0003, 0.000_04, 0.999].map(percent),
+            ["99.996 %", "0.03 %", "0.004 %", "99.9 %"]
+        );
         assert_eq!(percent_range(0.38, 0.481), "38.0 – 48.1 %");
     }
 

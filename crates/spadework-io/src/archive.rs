@@ -4,9 +4,9 @@ use std::path::Path;
 
 use spadework::Graph;
 
+use crate::edge_list::EdgeList;
 use crate::error::Result;
 use crate::formats::{graph_npz, npz};
-use crate::graph_file::EdgeList;
 use crate::mapping::{FileBytes, read_file};
 
 /// A NumPy archive.

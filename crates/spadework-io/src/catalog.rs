@@ -17,7 +17,7 @@ use crate::mapping::{FileBytes, MAP_FROM};
 use crate::named::{NamedSet, find_here};
 use crate::stream::{GZIP_MAGIC, Gunzip};
 
-/// A data set that can be named. `data --json` prints it as it is.
+/// A data set that can be named. `data --json` prints it.
 #[derive(Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KnownSet {
@@ -27,7 +27,7 @@ pub struct KnownSet {
     pub title: &'static str,
     /// How it is typed, with DIR for its folder.
     pub argument: &'static str,
-    /// Images, by split where there are splits.
+    /// Number of images, by split if there are splits.
     pub samples: &'static str,
     /// Shape of an image.
     pub shape: &'static str,

@@ -1,5 +1,7 @@
 //! A loaded array with its name, shape and labels.
 
+use std::sync::OnceLock;
+
 use spadework::Samples;
 use spadework::samples::Values;
 
@@ -35,6 +37,8 @@ pub struct Dataset {
     store: Store,
     labels: Option<Labels>,
     columns: Option<Vec<String>>,
+    /// Set once the numbers have been found finite, so that nobody reads all of them for it again.
+    are_checked: OnceLock<()>,
 }
 
 #[derive(Debug)]
@@ -61,6 +65,11 @@ impl Dataset {
         Self::from_numbers(shape, Numbers::F32(values), name)
     }
 
+    /// The same of numbers that are known to be finite.
+    pub fn from_finite_f32(name: &str, len: usize, sample: &[usize], values: Vec<f32>) -> Self {
+        Self { are_checked: OnceLock::from(()), ..Self::from_f32(name, len, sample, values) }
+    }
+
     pub(crate) fn from_table(table: Table, name: &str) -> Self {
         Self { columns: table.columns, ..Self::from_numbers(table.shape, table.numbers, name) }
     }
@@ -72,7 +81,14 @@ impl Dataset {
 
     /// As many numbers as the shape says, which stay of their type.
     pub(crate) fn from_values(shape: Vec<usize>, values: Values<'static>, name: &str) -> Self {
-        Self { name: name.to_owned(), shape, store: Store::Owned(values), labels: None, columns: None }
+        Self {
+            name: name.to_owned(),
+            shape,
+            store: Store::Owned(values),
+            labels: None,
+            columns: None,
+            are_checked: OnceLock::new(),
+        }
     }
 
     /// A NumPy file. A mapped one is borrowed where it holds rows as memory would, and converted otherwise.
@@ -82,7 +98,9 @@ impl Dataset {
         // NumPy pads its header so that values are aligned; other writers need not.
         let aligned = description.element.values(values).is_some();
         if !(file.is_mapped() && description.is_native_rows() && aligned) {
-            return Self::from_raw(&array, name);
+            let converted = Self::from_raw(&array, name)?;
+            file.check_unchanged()?;
+            return Ok(converted);
         }
         let (offset, element) = (file.len() - values.len(), description.element);
         let shape = description.shape;
@@ -92,6 +110,7 @@ impl Dataset {
             store: Store::Mapped { file, offset, element },
             labels: None,
             columns: None,
+            are_checked: OnceLock::new(),
         })
     }
 
@@ -115,6 +134,7 @@ impl Dataset {
         if rest != same {
             return Err(mismatch(other.shape));
         }
+        self.are_checked = OnceLock::new();
         let Store::Owned(values) = &mut self.store else { return Err(mismatch(other.shape)) };
         if !append_values(values, other.store.values()) {
             return Err(mismatch(other.shape));
@@ -179,54 +199,38 @@ impl Dataset {
         matches!(self.store, Store::Mapped { .. })
     }
 
-    /// The samples, flattened to one row each. Nothing is copied.
+    /// The samples, flattened to one row each. Nothing is copied, and the numbers are checked at the first call only.
     ///
     /// # Errors
-    /// When the core refuses them: fewer than two, no columns, or a value that is not finite.
+    /// When the core refuses them: no rows, no columns, or a value that is not finite.
     pub fn samples(&self) -> Result<Samples<'_>> {
-        let samples = self.few_samples()?;
-        if samples.len() < 2 {
-            let cause = spadework::Error::TooFewSamples { samples: samples.len() };
-            return Err(Error::Samples { name: self.name.clone(), cause });
-        }
-        Ok(samples)
-    }
-
-    /// As [`Dataset::samples`], but one will do: for samples that are looked up among others.
-    ///
-    /// # Errors
-    /// As [`Dataset::samples`], a single sample excepted.
-    pub fn few_samples(&self) -> Result<Samples<'_>> {
         let (len, dim) = self.rows_and_columns()?;
-        Samples::new(len, dim, self.store.values())
-            .map_err(|cause| Error::Samples { name: self.name.clone(), cause })
+        self.checked(len, dim, self.store.values())
     }
 
     /// The samples with numbers of their own; only those of a mapped file are copied.
     ///
     /// # Errors
     /// As [`Dataset::samples`].
-    pub fn into_samples(self) -> Result<Samples<'static>> {
-        let name = self.name.clone();
-        let samples = self.into_few_samples()?;
-        if samples.len() < 2 {
-            let cause = spadework::Error::TooFewSamples { samples: samples.len() };
-            return Err(Error::Samples { name, cause });
-        }
-        Ok(samples)
+    pub fn into_samples(mut self) -> Result<Samples<'static>> {
+        let (len, dim) = self.rows_and_columns()?;
+        let values = match std::mem::replace(&mut self.store, Store::Owned(Values::U8((&[]).into()))) {
+            Store::Owned(values) => values,
+            mapped @ Store::Mapped { .. } => mapped.values().into_owned(),
+        };
+        self.checked(len, dim, values)
     }
 
-    /// As [`Dataset::into_samples`], but one will do.
-    ///
-    /// # Errors
-    /// As [`Dataset::few_samples`].
-    pub fn into_few_samples(self) -> Result<Samples<'static>> {
-        let (len, dim) = self.rows_and_columns()?;
-        let values = match self.store {
-            Store::Owned(values) => values,
-            Store::Mapped { .. } => self.store.values().into_owned(),
+    /// Values of this array as samples, which are checked unless they have been.
+    fn checked<'v>(&self, len: usize, dim: usize, values: Values<'v>) -> Result<Samples<'v>> {
+        let samples = match self.are_checked.get() {
+            Some(()) => Samples::of_checked(len, dim, values),
+            None => Samples::new(len, dim, values).inspect(|_| {
+                // Another thread may have said so in the meantime.
+                let _ = self.are_checked.set(());
+            }),
         };
-        Samples::new(len, dim, values).map_err(|cause| Error::Samples { name: self.name, cause })
+        samples.map_err(|cause| Error::Samples { name: self.name.clone(), cause })
     }
 
     fn rows_and_columns(&self) -> Result<(usize, usize)> {
@@ -259,4 +263,28 @@ fn append_values(values: &mut Values<'static>, more: Values<'_>) -> bool {
         values.to_mut().extend_from_slice(&more);
         true
     }, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that are not finite are refused whenever they come in, and what was found finite is not read again.
+    #[test]
+    fn numbers_are_checked_once_unless_more_come() {
+        let rows = |values: Vec<f32>| Dataset::from_f32("x", values.len(), &[1], values);
+        let mut finite = rows(vec![1.0, 2.0]);
+        assert!(finite.are_checked.get().is_none());
+        assert_eq!(finite.samples().unwrap().len(), 2);
+        assert!(finite.are_checked.get().is_some());
+        finite.append(rows(vec![f32::NAN])).unwrap();
+        for _ in 0..2 {
+            let message = finite.samples().unwrap_err().to_string();
+            assert!(message.contains("row 2"), "{message}");
+        }
+        assert!(finite.into_samples().is_err());
+        let known = Dataset::from_finite_f32("x", 1, &[2], vec![1.0, 2.0]);
+        assert!(known.are_checked.get().is_some());
+        assert_eq!(known.into_samples().unwrap().dim(), 2);
+    }
 }

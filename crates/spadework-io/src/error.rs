@@ -273,7 +273,7 @@ pub enum Format {
     Npy,
     /// A ZIP archive of NumPy arrays.
     Npz,
-    /// Text, one line a sample, cells separated by commas, semicolons or tabs.
+    /// Text, one line per sample, cells separated by commas, semicolons or tabs.
     Csv,
     /// Apache Parquet.
     Parquet,

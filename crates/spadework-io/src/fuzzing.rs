@@ -2,11 +2,11 @@
 
 use crate::Dataset;
 use crate::array::{RawArray, checked_product};
+use crate::edge_list::EdgeList;
 use crate::error::Result;
 use crate::formats::{
     cifar, csv, graph_csv, graph_mtx, graph_npz, graph_petsc, idx, npy, npz, parquet, picture, safetensors,
 };
-use crate::graph_file::EdgeList;
 use crate::image_size::ImageSize;
 use crate::sparse_file;
 use crate::table::Table;

@@ -2,8 +2,8 @@
 //!
 //! [`load`] takes what a user types: a file (`x.npy`, `x.npz:key`, `x.csv`, `x.parquet`, `x.safetensors:key`, an IDX file, a
 //! CIFAR-10 batch), several files of one name (`x-*.npy`), a data set by name and folder (`mnist:DIR:test`), a folder of images
-//! (`images:DIR`, brought to a size by `images:DIR?resize=256&crop=224`) or the embedded `digits`. The [`Dataset`] it gives owns the values, or maps
-//! the file they are in, and lends them out as [`Samples`](spadework::Samples), one row per sample. [`load_labels`] takes the
+//! (`images:DIR`, with another size `images:DIR?resize=256&crop=224`) or the embedded `digits`. It returns a [`Dataset`], which owns the values or maps
+//! their file, and borrows them as [`Samples`](spadework::Samples), one row per sample. [`load_labels`] takes the
 //! same arguments for the classes of the samples.
 //!
 //! ```
@@ -17,12 +17,12 @@
 //! ```
 //!
 //! Bytes (`uint8`) are pixels and stand for x/255; other integers keep their value; floating point stays as it is. Labels are
-//! never scaled. Headers are not trusted: nothing is allocated for a size that the file has not been seen to hold, and nothing
-//! is unpacked that promises more than its packed size can hold.
+//! never scaled. Headers are not trusted: no memory is allocated for a size that the file only claims, and data are not unpacked if
+//! they claim to expand beyond a limit.
 //!
-//! [`load_graph`] takes a graph that was made elsewhere: a list of edges, a SciPy matrix or a Matrix Market file.
+//! [`load_graph`] reads a graph of another program: a list of edges, a SciPy matrix or a Matrix Market file.
 //!
-//! [`output`] writes results so that a file is either complete or not there.
+//! [`output`] writes results. A file is either complete or absent.
 
 pub mod archive;
 mod array;
@@ -32,6 +32,7 @@ pub mod corrupt;
 mod dataset;
 mod digest;
 mod digits;
+mod edge_list;
 mod element;
 mod error;
 mod formats;
@@ -58,8 +59,9 @@ mod testing;
 pub use dataset::Dataset;
 pub use digest::{digest, digest_bytes, digest_pieces, graph_digest, is_digest, outdated_digest};
 pub use digits::load as load_digits;
+pub use edge_list::{LoadedGraph, graph_of_entries};
 pub use error::{Error, Format, Listed, Result};
-pub use graph_file::{LoadedGraph, graph_of_entries, load_graph};
+pub use graph_file::load_graph;
 pub use image_size::ImageSize;
 pub use kept_table::read_column;
 pub use labels::Labels;

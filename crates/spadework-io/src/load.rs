@@ -91,12 +91,14 @@ fn ids_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Vec<String>
     let file = FileBytes::open(path, MAP_FROM)?;
     // Names of samples are often kept as plain text.
     let is_text = || std::str::from_utf8(&file).is_ok();
-    match detect(path, &file, name) {
-        Ok(Format::Csv) => csv::words(&file, key, name),
-        Err(_) if is_text() => csv::words(&file, key, name),
-        Err(error) => Err(error),
-        Ok(_) => labels_of_file(path, key, name).map(|labels| words_of(&labels)),
-    }
+    let words = match detect(path, &file, name) {
+        Ok(Format::Csv) => csv::words(&file, key, name)?,
+        Err(_) if is_text() => csv::words(&file, key, name)?,
+        Err(error) => return Err(error),
+        Ok(_) => return labels_of_file(path, key, name).map(|labels| words_of(&labels)),
+    };
+    file.check_unchanged()?;
+    Ok(words)
 }
 
 fn words_of(labels: &Labels) -> Vec<String> {
@@ -127,8 +129,8 @@ fn load_mapping_from(argument: &str, map_from: u64) -> Result<Dataset> {
 fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Result<Dataset> {
     let format = detect(path, &file, name)?;
     refuse_key(format, key, name)?;
-    Ok(match format {
-        Format::Npy if !file.starts_with(GZIP_MAGIC) => Dataset::from_npy(file, name)?,
+    let converted = match format {
+        Format::Npy if !file.starts_with(GZIP_MAGIC) => return Dataset::from_npy(file, name),
         Format::Csv => Dataset::from_table(csv::parse(&file, key, name)?, name),
         Format::Parquet => Dataset::from_table(parquet::parse(&file, key, name)?, name),
         Format::Cifar => {
@@ -138,21 +140,25 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
             Dataset::from_raw(&raw_array(format, &file, key, name)?, name)?
         }
-    })
+    };
+    file.check_unchanged()?;
+    Ok(converted)
 }
 
 fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> {
     let file = FileBytes::open(path, MAP_FROM)?;
     let format = detect(path, &file, name)?;
     refuse_key(format, key, name)?;
-    match format {
-        Format::Csv => csv::labels(&file, key, name),
-        Format::Parquet => parquet::labels(&file, key, name),
-        Format::Cifar => cifar::parse(&file, name).map(|(_, labels)| labels),
+    let labels = match format {
+        Format::Csv => csv::labels(&file, key, name)?,
+        Format::Parquet => parquet::labels(&file, key, name)?,
+        Format::Cifar => cifar::parse(&file, name)?.1,
         Format::Npy | Format::Npz | Format::Safetensors | Format::Idx => {
-            raw_array(format, &file, key, name)?.labels(name)
+            raw_array(format, &file, key, name)?.labels(name)?
         }
-    }
+    };
+    file.check_unchanged()?;
+    Ok(labels)
 }
 
 /// Words are numbered within their file, so files whose words differ cannot be joined.

@@ -41,6 +41,15 @@ struct Watched {
     modified: Option<SystemTime>,
 }
 
+impl Watched {
+    /// Whether the file is as it was when it was opened.
+    fn check(&self) -> Result<()> {
+        let Self { path, file, length, modified, .. } = self;
+        let same = |now: Metadata| now.len() == *length as u64 && now.modified().ok() == *modified;
+        if file.metadata().is_ok_and(same) { Ok(()) } else { Err(Error::Changed { path: path.clone() }) }
+    }
+}
+
 /// Files that are mapped now.
 static MAPPED: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
 
@@ -66,15 +75,7 @@ impl Drop for Mapped {
 /// # Errors
 /// [`Error::Changed`] for the first that has another size or time than before.
 pub fn check_mapped_files() -> Result<()> {
-    let mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
-    for Watched { path, file, length, modified, .. } in mapped.iter() {
-        let same =
-            file.metadata().is_ok_and(|now| now.len() == *length as u64 && now.modified().ok() == *modified);
-        if !same {
-            return Err(Error::Changed { path: path.clone() });
-        }
-    }
-    Ok(())
+    MAPPED.lock().unwrap_or_else(PoisonError::into_inner).iter().try_for_each(Watched::check)
 }
 
 /// The mapped file that an address in memory belongs to; for handlers of faults, so it does not wait for other threads.
@@ -130,6 +131,17 @@ impl FileBytes {
         Self(Bytes::Read(bytes))
     }
 
+    /// To be asked when everything has been read from the file that is needed of it. What stays mapped is watched by [`check_mapped_files`].
+    ///
+    /// # Errors
+    /// [`Error::Changed`] where another program wrote to it meanwhile: what was read is a mixture.
+    pub(crate) fn check_unchanged(&self) -> Result<()> {
+        let Bytes::Mapped(Mapped(map)) = &self.0 else { return Ok(()) };
+        let start = map.as_ptr().addr();
+        let mapped = MAPPED.lock().unwrap_or_else(PoisonError::into_inner);
+        mapped.iter().find(|watched| watched.start == start).map_or(Ok(()), Watched::check)
+    }
+
     pub(crate) fn is_mapped(&self) -> bool {
         matches!(self.0, Bytes::Mapped(_))
     }
@@ -177,6 +189,7 @@ mod tests {
         let mut moved = File::options().append(true).open(folder.path().join("moved")).unwrap();
         moved.write_all(&[9]).unwrap();
         assert!(matches!(check_mapped_files(), Err(Error::Changed { path: changed }) if changed == path));
+        assert!(matches!(bytes.check_unchanged(), Err(Error::Changed { path: changed }) if changed == path));
         let address = bytes.as_ptr().addr();
         drop(bytes);
         check_mapped_files().unwrap();

@@ -169,7 +169,8 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
         Part::Batch(file) => read_batch(&find_or_fail(set, folder, file, name)?, name),
         Part::Pair { images, labels } => {
             let path = find_or_fail(set, folder, images, name)?;
-            let array = idx::parse(&FileBytes::open(&path, MAP_FROM)?, &path.display().to_string())?;
+            let file = FileBytes::open(&path, MAP_FROM)?;
+            let array = idx::parse(&file, &path.display().to_string())?;
             let &[samples, 28, 28] = array.shape() else {
                 let (file, shape) = (images.clone(), array.shape().to_vec());
                 return Err(Error::ImageShape { name: name.to_owned(), file, height: 28, width: 28, shape });
@@ -178,7 +179,9 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
             if labels.len() != samples {
                 return Err(Error::LabelCount { name: name.to_owned(), samples, labels: labels.len() });
             }
-            Ok(Dataset::from_raw(&array, name)?.with_labels(labels))
+            let dataset = Dataset::from_raw(&array, name)?.with_labels(labels);
+            file.check_unchanged()?;
+            Ok(dataset)
         }
     }
 }
@@ -186,7 +189,9 @@ fn load_part(part: &Part, set: NamedSet, folder: &Path, name: &str) -> Result<Da
 fn read_batch(path: &Path, name: &str) -> Result<Dataset> {
     let file = FileBytes::open(path, MAP_FROM)?;
     let (images, labels) = cifar::parse(&file, &path.display().to_string())?;
-    Ok(Dataset::from_raw(&images, name)?.with_labels(labels))
+    let dataset = Dataset::from_raw(&images, name)?.with_labels(labels);
+    file.check_unchanged()?;
+    Ok(dataset)
 }
 
 fn read_labels(path: &Path, set: NamedSet) -> Result<Labels> {

@@ -24,7 +24,9 @@ pub fn load_sparse(argument: &str) -> Result<Option<SparseRows>> {
     if !npz::keys(&file, argument).is_ok_and(|keys| is_matrix(&keys)) {
         return Ok(None);
     }
-    parse(&file, argument).map(Some)
+    let rows = parse(&file, argument)?;
+    file.check_unchanged()?;
+    Ok(Some(rows))
 }
 
 pub(crate) fn parse(bytes: &[u8], name: &str) -> Result<SparseRows> {

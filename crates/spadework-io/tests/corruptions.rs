@@ -19,7 +19,7 @@ fn dataset(shape: &[usize], values: &[f32]) -> Dataset {
 }
 
 fn values(dataset: &Dataset) -> Vec<f32> {
-    let samples = dataset.few_samples().unwrap();
+    let samples = dataset.samples().unwrap();
     let Values::F32(values) = samples.values() else { panic!("corrupted images are f32") };
     values.to_vec()
 }

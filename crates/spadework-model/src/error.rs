@@ -8,14 +8,18 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// A file that cannot be read, or a model that cannot be run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the fields are explained by the messages they appear in")]
 pub enum Error {
     /// The file of the model, or the samples it is run on.
     #[error(transparent)]
     File(#[from] spadework_io::Error),
     /// A model file, or what came of running it.
     #[error("{name}: {cause}")]
-    Model { name: String, cause: Box<ModelError> },
+    Model {
+        /// The name of the file.
+        name: String,
+        /// What is wrong with it.
+        cause: Box<ModelError>,
+    },
 }
 
 /// Why a model was not opened, or gave no outputs. [`Error::Model`] puts the file's name before it.

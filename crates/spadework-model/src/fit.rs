@@ -1,4 +1,4 @@
-//! How a row of numbers becomes what a model's input takes: its shape, the order of its axes, normalisation.
+//! How a row of numbers becomes what a model's input takes: its shape, the order of its axes, normalization.
 
 use super::error::ModelError;
 use super::outline::{Extent, Port, bracketed};

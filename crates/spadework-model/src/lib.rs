@@ -1,12 +1,12 @@
-//! Models as files: what an ONNX file holds, and its outputs for rows of numbers.
+//! Models as files: the content of an ONNX file, and its outputs for rows of numbers.
 //!
 //! [`OnnxModel::open`] reads a file and describes it ([`Outline`]); [`OnnxModel::prepare`] makes it ready for samples of one
-//! shape; [`Prepared::run`] turns all samples into outputs, in batches over all threads of the current pool. A batch has the
-//! same size whatever the number of threads, and is computed by one of them, so that the outputs are the same bit by bit.
+//! shape; [`Prepared::run`] computes the outputs of all samples, in batches over all threads of the current pool. The size of a
+//! batch does not depend on the number of threads, and one thread computes it, so the outputs are the same bit by bit.
 //!
-//! The file is not trusted: it is read without following its claims of sizes, and a model that would fill the memory is
-//! refused.
+//! The file is not trusted: sizes that it claims are checked, and a model that would fill the memory is refused.
 
+mod batches;
 mod built_in;
 mod cost;
 mod engine;
@@ -19,7 +19,6 @@ mod operators;
 mod outline;
 mod plan;
 mod proto;
-mod run;
 mod runner;
 mod shapes;
 mod wire;
@@ -30,11 +29,11 @@ use std::path::{Path, PathBuf};
 
 use spadework::Monitor;
 
+pub use self::batches::{ByLibrary, Prepared};
 pub use self::error::{Error, ModelError, Result};
 pub use self::fit::{Layout, Normalization};
 pub use self::library::look_in_modules;
 pub use self::outline::{Extent, Node, Outline, Port};
-pub use self::run::{ByLibrary, Prepared};
 pub use self::runner::{Runner, Worker};
 use spadework_io::{Dataset, Error as FileError, digest_bytes, read_file};
 
@@ -259,7 +258,7 @@ impl OnnxModel {
         let output = self.output(options)?;
         let sample = inputs.shape().get(1..).unwrap_or_default();
         let prepared = self.prepare(if sample.is_empty() { &[1] } else { sample }, &[output], options)?;
-        let mut outputs = prepared.run(&inputs.few_samples()?, monitor)?;
+        let mut outputs = prepared.run(&inputs.samples()?, monitor)?;
         Ok(outputs.swap_remove(0))
     }
 

@@ -6,6 +6,7 @@ use super::error::ModelError;
 
 /// A model as its file describes it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Outline {
     /// The program that wrote it, where it says so.
     pub producer: Option<String>,
@@ -17,7 +18,7 @@ pub struct Outline {
     pub outputs: Vec<Port>,
     /// Its nodes in the order of the file, constants left out.
     pub nodes: Vec<Node>,
-    /// Numbers of floating point in its weights and constants, statistics of batch normalisation included.
+    /// Numbers of floating point in its weights and constants, statistics of batch normalization included.
     pub parameters: u64,
 }
 

@@ -442,7 +442,7 @@ fn batches_that_are_done_are_not_run_again() {
     let (model, rows) = (open("mlp"), array("mlp", "x"));
     let numbers = |monitor: &dyn Monitor| {
         let outputs = model.outputs(&rows, &options, monitor).unwrap();
-        format!("{:?}", outputs.few_samples().unwrap().values())
+        format!("{:?}", outputs.samples().unwrap().values())
     };
     let whole = numbers(&Silent);
     let memory = Memory { stop: true, ..Memory::default() };
@@ -510,9 +510,9 @@ fn long_chains_are_run_or_refused() {
         model.outputs(&rows(), &options, &Silent).map_err(|error| error.to_string())
     };
     let rectified: Vec<f32> =
-        numbers(&rows().few_samples().unwrap()).iter().map(|value| value.max(0.0)).collect();
+        numbers(&rows().samples().unwrap()).iter().map(|value| value.max(0.0)).collect();
     for nodes in [1, 3000] {
-        assert_eq!(numbers(&outputs(nodes).unwrap().few_samples().unwrap()), rectified, "{nodes} nodes");
+        assert_eq!(numbers(&outputs(nodes).unwrap().samples().unwrap()), rectified, "{nodes} nodes");
     }
     for nodes in [3001, 60_000] {
         let refused = outputs(nodes).unwrap_err();

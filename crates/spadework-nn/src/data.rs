@@ -45,7 +45,7 @@ impl Examples {
         input_shape: &[usize],
         classes: usize,
     ) -> Result<Self> {
-        let samples = dataset.few_samples()?;
+        let samples = dataset.samples()?;
         let expected = input_shape.iter().product();
         if samples.dim() != expected {
             return Err(Error::InputSize { expected, shape: input_shape.to_vec(), got: samples.dim() });

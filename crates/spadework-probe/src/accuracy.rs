@@ -30,10 +30,7 @@ pub fn accuracy(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<f64>> {
 }
 
 /// Whether the largest output of every sample is that of its label; `None` where [`accuracy`] is.
-///
-/// # Errors
-/// When there is not one label per sample.
-pub fn correct(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<Vec<bool>>> {
+fn correct(outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<Vec<bool>>> {
     if !are_classes(outputs, labels)? {
         return Ok(None);
     }

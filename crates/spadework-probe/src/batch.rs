@@ -17,7 +17,19 @@ pub struct ProbedSample {
     /// What the last three quarters of the copies of a search have taken from the margin; none of random copies.
     pub late_loss: Option<f64>,
     /// The chance that the strongest attack of this size leaves its class, after a search; none of random probes.
-    pub chance: Option<f64>,
+    pub chance: Option<Chance>,
+}
+
+/// How likely a sample resists the strongest attack of a size.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Chance {
+    /// As likely as what was seen says.
+    pub expected: f64,
+    /// Where the pilots mislead, so that it is less likely.
+    pub least: f64,
+    /// Where they mislead the other way.
+    pub most: f64,
 }
 
 /// A perturbed copy that takes its class from a sample.
@@ -46,41 +58,39 @@ pub struct Scatter {
 
 impl ProbedSample {
     /// Numbers per sample between runs.
-    const NUMBERS: usize = 8;
+    const NUMBERS: usize = 10;
 
     /// All of it as numbers, with NaN for what there is not.
     pub(crate) fn numbers(&self) -> [f64; Self::NUMBERS] {
-        let scatter = self.scatter.map_or([f64::NAN; 2], |scatter| [scatter.change, scatter.kept]);
-        let searched = [self.late_loss, self.chance].map(|number| number.unwrap_or(f64::NAN));
-        let [change, kept] = scatter;
-        let [late, chance] = searched;
-        [self.index as f64, self.class as f64, self.margin, self.lowest, change, kept, late, chance]
+        let [change, kept] = self.scatter.map_or([f64::NAN; 2], |scatter| [scatter.change, scatter.kept]);
+        let late = self.late_loss.unwrap_or(f64::NAN);
+        let [expected, least, most] =
+            self.chance.map_or([f64::NAN; 3], |chance| [chance.expected, chance.least, chance.most]);
+        let (index, class) = (self.index as f64, self.class as f64);
+        [index, class, self.margin, self.lowest, change, kept, late, expected, least, most]
     }
 
     /// Samples from their numbers.
     pub(crate) fn of_numbers(numbers: &[f64]) -> Vec<Self> {
         let some = |number: f64| Some(number).filter(|number| !number.is_nan());
-        let sample =
-            |&[index, class, margin, lowest, change, kept, late, chance]: &[f64; Self::NUMBERS]| Self {
+        let sample = |numbers: &[f64; Self::NUMBERS]| {
+            let &[index, class, margin, lowest, change, kept, late, expected, least, most] = numbers;
+            Self {
                 index: index as usize,
                 class: class as usize,
                 margin,
                 lowest,
                 scatter: some(change).map(|change| Scatter { change, kept }),
                 late_loss: some(late),
-                chance: some(chance),
-            };
+                chance: some(expected).map(|expected| Chance { expected, least, most }),
+            }
+        };
         numbers.as_chunks().0.iter().map(sample).collect()
     }
 
     /// Whether every copy keeps the class.
     pub fn holds(&self) -> bool {
         self.lowest > 0.0
-    }
-
-    /// Whether the strongest attack of this size more likely than not leaves its class; none of random probes.
-    pub fn resists(&self) -> Option<bool> {
-        self.chance.map(|chance| chance >= 0.5)
     }
 
     /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.

@@ -1,46 +1,85 @@
 //! The chance that a sample resists the strongest attack, by what a search has shown, and how many samples resist in all.
 //!
-//! A search takes a part of the margin of a sample. How likely it is that an attack takes the rest shows in three numbers: the part of the margin
-//! that the search has taken, the part that the last three quarters of its probes have taken, and how many numbers of the sample there are per
-//! probe. The logarithmic odds are a weighted sum of their logarithms. The weights were fitted to the accuracy of networks under attack, on some
+//! A search takes a part of the margin of a sample; how much more an attack would take, the pilots say ([`crate::pilots`]). Both are logarithms, so that
+//! their sum is the part that a long search takes of this sample. What pilots still lose in the end says how far a long search is from the
+//! strongest attack. The logarithmic odds are a weighted sum of the two. The weights were fitted to the accuracy of networks under attack, on some
 //! sources, and are reported on others (`docs/probes.md`).
 //!
-//! The estimate is the sum of the chances. Its interval goes from the samples that would resist a loss of [`LARGEST`] times the late one to most of
-//! those that survived the search ([`MOST_SPARED`]). What the samples leave open about others of their kind, by Wilson's interval, adds to it as independent errors do.
+//! The estimate is the sum of the chances. Its interval has three parts, which add as independent errors do: pilots that mislead by as much as they have on
+//! other networks, either way; the variance of samples that resist or not by these chances; and what the samples leave open about others of their
+//! kind, by Wilson's interval.
 
-use crate::batch::ProbedSample;
-use crate::intervals::{Estimated, wilson};
+use crate::batch::{Chance, ProbedSample};
+use crate::intervals::{Confidence, Estimated, wilson};
 use crate::kind::ProbeNorm;
 
 /// Parts of the margin below this are as good as none.
 const LEAST_PART: f64 = 0.01;
-/// The largest loss beyond the search that the interval allows for, in late losses.
-const LARGEST: f64 = 5.0;
-/// The part of the survivors that are not expected to resist which the interval allows for: chances are rarely all wrong.
-const MOST_SPARED: f64 = 0.75;
-/// A sample needs no more probes where its late loss is at most this part of what is left.
-const STABLE: f64 = 1.0 / 16.0;
-/// Weights of 1, of what the search has taken, of what its last three quarters have taken, and of numbers per probe.
-const LINF_WEIGHTS: [f64; 4] = [-20.25, -1.2, -15.1, -3.6];
-/// The same in L2, where all samples that they were fitted on had as many numbers per probe: the last weight is that of L∞.
-const L2_WEIGHTS: [f64; 4] = [-7.3, -6.4, -4.8, -3.6];
+/// The variance of whether a survivor resists, however sure its chance seems.
+const LEAST_VARIANCE: f64 = 0.02;
+/// A sample of this chance needs no more probes.
+const SETTLED: f64 = 0.98;
+/// Where a long search takes no more than this further, more probes are of no use: a logarithm.
+const OVER: f64 = 0.005;
 
-/// Whether the margin of a sample is left and hardly changes any more.
-pub(crate) fn is_stable(sample: &ProbedSample) -> bool {
-    sample.holds() && sample.late_loss.is_some_and(|loss| loss <= STABLE * sample.lowest)
+/// How chances follow from what searches show.
+struct Weights {
+    /// The logarithmic odds of a sample whose whole margin a long search takes.
+    whole: f64,
+    /// Per logarithm of the part that a long search takes.
+    taken: f64,
+    /// Per logarithm of how many times as much pilots have lost in the end as after half of their probes.
+    late: f64,
+    /// How far the logarithm of the part may be off, however many pilots there are.
+    off: f64,
 }
 
-/// The chance of a sample that has survived a search with so many of its numbers per probe; `late_loss` is what the last three quarters of the
-/// probes have taken.
-pub(crate) fn chance(sample: &ProbedSample, late_loss: f64, numbers_per_probe: f64, norm: ProbeNorm) -> f64 {
-    let weights = match norm {
-        ProbeNorm::Linf => LINF_WEIGHTS,
-        ProbeNorm::L2 => L2_WEIGHTS,
-    };
-    let part = |loss: f64| (loss / sample.margin).max(LEAST_PART).ln();
-    let parts = [1.0, part(sample.margin - sample.lowest), part(late_loss), numbers_per_probe.ln()];
-    let odds: f64 = weights.iter().zip(parts).map(|(weight, part)| weight * part).sum();
-    1.0 / (1.0 + (-odds).exp())
+const LINF: Weights = Weights { whole: -0.5, taken: -19.5, late: -47.0, off: 0.1 };
+const L2: Weights = Weights { whole: 0.2, taken: -13.6, late: -28.0, off: 0.25 };
+/// How much pilots of one network differ: so far a single one may be off, and several as much less as their root.
+const PILOT_OFF: f64 = 0.2;
+
+/// What pilots say about a sample that has survived some probes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Outlook {
+    /// The logarithm of how many times as much a long search takes of its margin.
+    pub(crate) further: f64,
+    /// The logarithm of how many times as much the pilots have lost in the end as after half of their probes.
+    pub(crate) late: f64,
+    /// The number of pilots behind this.
+    pub(crate) pilots: usize,
+}
+
+/// The logarithm of the part of a margin that is lost.
+pub(crate) fn part(loss: f64, margin: f64) -> f64 {
+    (loss / margin).max(LEAST_PART).ln()
+}
+
+impl Outlook {
+    /// The chance of a sample that has survived.
+    pub(crate) fn chance(&self, sample: &ProbedSample, norm: ProbeNorm) -> Chance {
+        let Weights { whole, taken, late, off } = match norm {
+            ProbeNorm::Linf => LINF,
+            ProbeNorm::L2 => L2,
+        };
+        let lost = part(sample.margin - sample.lowest, sample.margin) + self.further;
+        let chance = |off: f64| {
+            let odds = whole + taken * (lost + off) + late * self.late;
+            1.0 / (1.0 + (-odds).exp())
+        };
+        let off = off.hypot(PILOT_OFF / (self.pilots.max(1) as f64).sqrt());
+        Chance { expected: chance(0.0), least: chance(off), most: chance(-off) }
+    }
+
+    /// Whether more probes take nothing more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.further <= OVER
+    }
+}
+
+/// Whether a sample resists so likely that it needs no more probes.
+pub(crate) fn is_settled(chance: &Chance) -> bool {
+    chance.expected >= SETTLED
 }
 
 /// How many samples would resist.
@@ -48,10 +87,12 @@ pub(crate) fn chance(sample: &ProbedSample, late_loss: f64, numbers_per_probe: f
 pub(crate) struct Resisting {
     /// Those that survived the search: all that can.
     survived: usize,
-    /// The sum of all chances.
+    /// The sum of all chances, as they are and where the pilots mislead either way.
     expected: f64,
-    /// Those that resist in any case.
-    least: usize,
+    least: f64,
+    most: f64,
+    /// The variance of how many resist, if chances are right.
+    variance: f64,
 }
 
 impl Resisting {
@@ -59,10 +100,14 @@ impl Resisting {
     pub(crate) fn of<'a>(samples: impl Iterator<Item = &'a ProbedSample>) -> Option<Self> {
         let mut found = Self::default();
         for sample in samples {
-            let (chance, late_loss) = (sample.chance?, sample.late_loss?);
-            found.survived += usize::from(sample.holds());
-            found.expected += chance;
-            found.least += usize::from(sample.holds() && sample.lowest > LARGEST * late_loss);
+            let chance = sample.chance?;
+            if sample.holds() {
+                found.survived += 1;
+                found.variance += (chance.expected * (1.0 - chance.expected)).max(LEAST_VARIANCE);
+            }
+            found.expected += chance.expected;
+            found.least += chance.least;
+            found.most += chance.most;
         }
         Some(found)
     }
@@ -72,10 +117,9 @@ impl Resisting {
         self.expected.round() as usize
     }
 
-    /// How far the share of `n` samples may be too large and too small, for all that more probes could tell.
+    /// How far the share of `n` samples may be too large and too small, for all that pilots could tell.
     fn open_shares(&self, n: usize) -> [f64; 2] {
-        let share = |count: f64| count.max(0.0) / n as f64;
-        [share(self.expected - self.least as f64), share(self.survived as f64 - self.expected)]
+        [self.expected - self.least, self.most - self.expected].map(|count| count / n as f64)
     }
 
     /// The larger of the two.
@@ -88,8 +132,9 @@ impl Resisting {
     pub(crate) fn estimated(&self, n: usize) -> Estimated {
         let sampled = wilson(self.expected(), n);
         let [too_large, too_small] = self.open_shares(n);
-        let below = (sampled.estimate - sampled.lower).hypot(too_large);
-        let above = (sampled.upper - sampled.estimate).hypot(MOST_SPARED * too_small);
+        let by_chance = Confidence::TwoSided.z() * self.variance.sqrt() / n as f64;
+        let below = (sampled.estimate - sampled.lower).hypot(too_large).hypot(by_chance);
+        let above = (sampled.upper - sampled.estimate).hypot(too_small).hypot(by_chance);
         // No attack leaves more than survived the search.
         let most = wilson(self.survived, n).upper;
         Estimated {
@@ -104,53 +149,74 @@ impl Resisting {
 mod tests {
     use super::*;
 
-    fn sample(lowest: f64, late_loss: f64, chance: f64) -> ProbedSample {
-        let (late_loss, chance) = (Some(late_loss), Some(chance));
+    fn sample(lowest: f64, [least, expected, most]: [f64; 3]) -> ProbedSample {
+        let (late_loss, chance) = (Some(0.0), Some(Chance { expected, least, most }));
         ProbedSample { index: 0, class: 0, margin: 1.0, lowest, scatter: None, late_loss, chance }
     }
 
     #[test]
     fn chances_add_up() {
-        let samples = [(-0.1, 0.2, 0.0), (0.5, 0.2, 0.75), (0.75, 0.125, 0.75), (1.0, 0.0, 1.0)];
-        let samples = samples.map(|(lowest, late_loss, chance)| sample(lowest, late_loss, chance));
+        let samples = [
+            sample(-0.1, [0.0; 3]),
+            sample(0.5, [0.5, 0.75, 0.875]),
+            sample(0.75, [0.25, 0.75, 1.0]),
+            sample(1.0, [1.0; 3]),
+        ];
         let found = Resisting::of(samples.iter()).unwrap();
-        assert_eq!(found, Resisting { survived: 3, expected: 2.5, least: 2 });
-        assert_eq!((found.expected(), found.open_share(4)), (3, 0.125));
+        let variance = 2.0 * 0.75 * 0.25 + LEAST_VARIANCE;
+        assert_eq!(found, Resisting { survived: 3, expected: 2.5, least: 1.75, most: 2.875, variance });
+        assert_eq!((found.expected(), found.open_share(4)), (3, 0.1875));
         assert_eq!(Resisting::of([ProbedSample { chance: None, ..samples[0] }].iter()), None);
-        assert_eq!(samples.map(|sample| is_stable(&sample)), [false, false, false, true]);
     }
 
-    /// What a search has taken lowers the chance, above all what it has taken last; more probes that take as much leave more of it.
+    /// What a search has taken lowers the chance, and so does what it would take further, and what pilots lose last.
     #[test]
     fn chances_follow_losses() {
         for norm in [ProbeNorm::Linf, ProbeNorm::L2] {
-            let of = |left: f64, late: f64, probes: f64| {
-                chance(&sample(left, late, 0.0), late, 784.0 / probes, norm)
+            let of = |left: f64, further: f64, late: f64, pilots: usize| {
+                Outlook { further, late, pilots }.chance(&sample(left, [0.0; 3]), norm)
             };
-            assert!(of(0.95, 0.01, 64.0) > 0.98 && of(0.1, 0.6, 256.0) < 0.02, "{norm}");
+            assert!(is_settled(&of(0.95, 0.1, 0.01, 12)) && of(0.1, 0.5, 0.1, 12).expected < 0.02, "{norm}");
+            assert_eq!(
+                [0.0, 0.1].map(|further| Outlook { further, late: 0.0, pilots: 1 }.is_over()),
+                [true, false]
+            );
+            let middle = of(0.4, 0.2, 0.01, 12);
+            assert!(middle.least < middle.expected && middle.expected < middle.most, "{norm}");
+            assert!(middle.expected < of(0.5, 0.2, 0.01, 12).expected, "{norm}");
+            assert!(middle.expected < of(0.4, 0.1, 0.01, 12).expected, "{norm}");
+            assert!(middle.expected < of(0.4, 0.2, 0.0, 12).expected, "{norm}");
+            // A factor is a factor, whether the search of the sample or that of the pilots has found it.
             assert!(
-                of(0.6, 0.2, 128.0) < of(0.7, 0.2, 128.0) && of(0.6, 0.2, 128.0) < of(0.6, 0.1, 128.0),
+                (middle.expected - of(1.0 - 0.6 * 0.2_f64.exp(), 0.0, 0.01, 12).expected).abs() < 1e-12,
                 "{norm}"
             );
-            assert!(of(0.6, 0.2, 128.0) < of(0.6, 0.2, 256.0), "{norm}");
+            // Few pilots say less.
+            let few = of(0.4, 0.2, 0.01, 1);
+            assert!(few.least < middle.least && few.most > middle.most, "{norm}");
             // Nothing moves this margin.
-            assert!(of(1.0, 0.0, 64.0) > 0.999, "{norm}");
+            assert!(of(1.0, 0.0, 0.0, 1).least > 0.999, "{norm}");
         }
     }
 
     /// Errors of sampling and of extrapolation add as squares do, and no end leaves what is possible.
     #[test]
     fn intervals_are_of_both_errors() {
-        let found = Resisting { survived: 60, expected: 50.0, least: 40 };
+        let found = Resisting { survived: 60, expected: 50.0, least: 40.0, most: 57.5, variance: 4.0 };
         let (estimated, sampled) = (found.estimated(100), wilson(50, 100));
-        let lower = 0.5 - ((0.5 - sampled.lower).powi(2) + 0.01).sqrt();
-        let upper = 0.5 + ((0.5 - sampled.lower).powi(2) + 0.075_f64.powi(2)).sqrt();
+        // Two samples are a standard deviation, and 1.96 of these leave out 5 %.
+        let by_chance = (1.959_963_984_540_054_f64 * 0.02).powi(2);
+        let lower = 0.5 - ((0.5 - sampled.lower).powi(2) + 0.01 + by_chance).sqrt();
+        let upper = 0.5 + ((0.5 - sampled.lower).powi(2) + 0.075_f64.powi(2) + by_chance).sqrt();
         assert_eq!((estimated.estimate, estimated.n), (0.5, 100));
         assert!((estimated.lower - lower).abs() < 1e-12, "{estimated:?}");
         assert!((estimated.upper - upper).abs() < 1e-12, "{estimated:?}");
         assert!(estimated.upper < wilson(60, 100).upper);
-        let certain = Resisting { survived: 50, expected: 50.0, least: 50 }.estimated(100);
-        assert_eq!((certain.lower, certain.upper), (sampled.lower, sampled.upper));
+        let certain = Resisting { survived: 50, expected: 50.0, least: 50.0, most: 50.0, variance: 0.0 };
+        assert_eq!(
+            (certain.estimated(100).lower, certain.estimated(100).upper),
+            (sampled.lower, sampled.upper)
+        );
         let none = Resisting::default().estimated(100);
         assert_eq!((none.lower, none.upper), (0.0, wilson(0, 100).upper));
     }

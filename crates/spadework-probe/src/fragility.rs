@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 use spadework::error::{Error, Result};
 use spadework::graph::Graph;
-use spadework::neighbors::squared_distance_between;
+use spadework::neighbors::squared_distances_between;
 use spadework::pipeline::SpadeReport;
 use spadework::samples::{Samples, Side};
 use spadework::scores::agreement::mean_ranks;
@@ -330,12 +330,11 @@ impl Edges {
     /// Without inputs every edge has the length 1.
     fn new(graph: &Graph, inputs: Option<&Samples<'_>>) -> Self {
         let all: Vec<(usize, usize)> = graph.edges().map(|(p, q, _)| (p as usize, q as usize)).collect();
-        let length = |&(p, q): &(usize, usize)| {
-            let length = inputs.map_or(1.0, |inputs| squared_distance_between(inputs, p, q).sqrt());
-            (length > 0.0).then_some(((p, q), length))
-        };
+        let Some(inputs) = inputs else { return Self { lengths: vec![1.0; all.len()], ends: all } };
+        let squared = squared_distances_between(inputs, &all);
         // Copies lie at no distance, and say nothing about a slope.
-        let (ends, lengths) = all.par_iter().filter_map(length).unzip();
+        let apart = all.into_iter().zip(squared).filter(|&(_, squared)| squared > 0.0);
+        let (ends, lengths) = apart.map(|(ends, squared)| (ends, squared.sqrt())).unzip();
         Self { ends, lengths }
     }
 }

@@ -48,11 +48,22 @@ impl Confidence {
     }
 
     /// The quantile of a normal distribution at the tail.
-    fn z(self) -> f64 {
+    pub(crate) fn z(self) -> f64 {
         match self {
             Self::TwoSided => 1.959_963_984_540_054,
             Self::OneSided => 1.644_853_626_951_472_2,
         }
+    }
+}
+
+/// The median of some numbers, which it sorts; none of no numbers.
+pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(values[middle]),
+        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
     }
 }
 

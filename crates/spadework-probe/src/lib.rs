@@ -20,6 +20,7 @@ mod kind;
 mod margins;
 mod neighborhood_overlap;
 mod output_change;
+mod pilots;
 mod probe;
 mod radius;
 mod sample_facts;
@@ -28,8 +29,8 @@ mod smoothness;
 mod task;
 mod variants;
 
-pub use accuracy::{accuracy, correct, predictions};
-pub use batch::{ProbedSample, Scatter, Variant};
+pub use accuracy::{accuracy, predictions};
+pub use batch::{Chance, ProbedSample, Scatter, Variant};
 pub use black_box::RunRows;
 pub use error::{Error, Result};
 pub use fragility::{Fragility, FragilityBasis, SampleSignals};

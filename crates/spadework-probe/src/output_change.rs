@@ -84,7 +84,7 @@ pub fn probe_regressor<E: From<Error>, M: RunRows<E>>(
     let mut changes = model.take_up();
     for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
         let rows = gathered(inputs, indices);
-        let search = Search { dim: inputs.dim(), indices, rows: &rows, range, params };
+        let search = RegressorSearch { dim: inputs.dim(), indices, rows: &rows, range, params };
         let found = search.run(&mut model)?;
         model.finish(found.iter().copied());
         changes.extend(found);
@@ -98,7 +98,7 @@ pub fn probe_regressor<E: From<Error>, M: RunRows<E>>(
 }
 
 /// Samples whose outputs are moved together.
-struct Search<'a> {
+struct RegressorSearch<'a> {
     dim: usize,
     indices: &'a [usize],
     rows: &'a [f32],
@@ -106,7 +106,7 @@ struct Search<'a> {
     params: &'a ProbeParams,
 }
 
-impl Search<'_> {
+impl RegressorSearch<'_> {
     /// The largest change of every sample.
     fn run<E: From<Error>, M: RunRows<E>>(&self, model: &mut BlackBox<'_, M>) -> Result<Vec<f64>, E> {
         let start = model.outputs(self.rows.to_vec(), self.dim)?;

@@ -27,14 +27,15 @@ use crate::black_box::{BlackBox, RunRows, at_least_two};
 use crate::block_tree::BlockTree;
 use crate::chances::Resisting;
 use crate::copies::{Copies, MOST_COPIES, Range};
-use crate::descent::Effort;
+use crate::descent::{Effort, Goal};
 use crate::directions::Directions;
 use crate::error::Error;
 use crate::grid::Grid;
-use crate::intervals::Estimated;
+use crate::intervals::{Estimated, median};
 use crate::journal::Journal;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
+use crate::pilots::{pilot_probes, pilots_among};
 use crate::search::Search;
 
 /// The stage in which perturbed copies go through the model.
@@ -87,9 +88,39 @@ impl ProbeParams {
         }
     }
 
-    /// How often a model is run at most, a sample at a time, for so many inputs.
-    pub fn most_evaluations(&self, inputs: usize) -> u64 {
+    /// How often a regressor is run at most, a sample at a time, for so many inputs.
+    pub fn most_regressor_evaluations(&self, inputs: usize) -> u64 {
         (inputs.min(self.samples) as u64).saturating_mul((self.probes as u64).saturating_add(1))
+    }
+
+    /// How often a classifier is run at most, a sample at a time, for so many inputs of `dim` numbers: pilots of a search have more probes than
+    /// other samples.
+    pub fn most_evaluations(&self, inputs: usize, dim: usize) -> u64 {
+        let beyond = (self.pilot_probes(dim) - self.probes) as u64;
+        let pilots = self.most_pilots(inputs, dim) as u64;
+        self.most_regressor_evaluations(inputs).saturating_add(pilots.saturating_mul(beyond))
+    }
+
+    /// Pilots of a search of so many inputs, at most; none where probes are random.
+    pub fn most_pilots(&self, inputs: usize, dim: usize) -> usize {
+        let (samples, at_once) = (inputs.min(self.samples), samples_at_once(dim));
+        match self.probe.kind() {
+            ProbeKind::Search => samples / at_once * pilots_among(at_once) + pilots_among(samples % at_once),
+            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => 0,
+        }
+    }
+
+    /// Probes of a pilot, where inputs have `dim` numbers.
+    pub fn pilot_probes(&self, dim: usize) -> usize {
+        match self.probe.kind() {
+            ProbeKind::Search => pilot_probes(self.probes, dim),
+            ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => self.probes,
+        }
+    }
+
+    fn effort(&self, dim: usize, goal: Goal) -> Effort {
+        let Self { probes, precision, .. } = *self;
+        Effort { probes, pilot_probes: self.pilot_probes(dim), precision, norm: self.probe.norm(), goal }
     }
 
     /// Whether copies and samples can be counted, and the precision is a share: what can be known before there are any inputs.
@@ -184,7 +215,7 @@ pub struct ProbeSummary {
     /// bound of the accuracy under the strongest attack of this size, on these samples.
     pub survived: f64,
     /// An estimate of that accuracy, after a search: the part of the probed samples that are right and would hold if it went
-    /// on ([`ProbedSample::resists`]). Of all indices it has followed the accuracy under attack most closely.
+    /// on ([`ProbedSample::chance`]). Of all indices it has followed the accuracy under attack most closely.
     pub robust_accuracy: Option<f64>,
     /// The same with its 95 % interval, which covers both what the samples and what the end of the search leave open.
     pub estimated: Option<Estimated>,
@@ -263,7 +294,8 @@ impl Probed {
         let right = self.right(labels)?.samples;
         let robust: Option<BTreeSet<usize>> = self.resisting(&right).map(|resisting| {
             let mut ranked = right.clone();
-            ranked.sort_by(|a, b| b.chance.unwrap_or(0.0).total_cmp(&a.chance.unwrap_or(0.0)));
+            let chance = |sample: &ProbedSample| sample.chance.map_or(0.0, |chance| chance.expected);
+            ranked.sort_by(|a, b| chance(b).total_cmp(&chance(a)));
             ranked.iter().take(resisting.expected()).map(|sample| sample.index).collect()
         });
         let right: BTreeSet<usize> = right.iter().map(|sample| sample.index).collect();
@@ -296,16 +328,6 @@ impl Probed {
 struct Right<'a> {
     samples: Vec<&'a ProbedSample>,
     is_labeled: bool,
-}
-
-fn median(values: &mut [f64]) -> Option<f64> {
-    values.sort_unstable_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values.len() {
-        0 => None,
-        length if length % 2 == 1 => Some(values[middle]),
-        _ => Some(f64::midpoint(values[middle - 1], values[middle])),
-    }
 }
 
 /// Probes a classifier: the margins of samples, and what is left of them on perturbed copies.
@@ -349,7 +371,8 @@ pub fn probe_model<E: From<Error>, M: RunRows<E>>(
 
 /// The first copy that takes its class from each of some samples, as [`probe_model`] has found it with the same parameters; none of
 /// samples that hold. Copies are made of the samples named alone; a search in L2 begins with what all samples that were probed show, so
-/// that these go through the model once more themselves.
+/// that these go through the model once more themselves. Any of the samples may have been a pilot, so all are searched as long as pilots are, until they
+/// are lost: a sample may be broken here that held after fewer probes.
 ///
 /// # Errors
 /// As [`probe_model`]. Samples that there are not are left out.
@@ -385,15 +408,22 @@ fn probe_chosen<E: From<Error>, M: RunRows<E>>(
     variants: Option<BTreeMap<usize, Variant>>,
 ) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E> {
     let copies = params.copies(inputs);
-    let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (params.probes as u64 + 1);
     let has_journal = variants.is_none();
+    let goal = if has_journal { Goal::Chances } else { Goal::Variants };
+    let effort = params.effort(inputs.dim(), goal);
+    let rounds_of_copies = match params.probe.kind() {
+        ProbeKind::Search => effort.rounds(),
+        ProbeKind::Pixel | ProbeKind::Block { .. } | ProbeKind::Smooth { .. } => params.probes,
+    };
+    let rounds = in_batches(chosen, inputs.dim()).len() as u64 * (rounds_of_copies as u64 + 1);
     let mut model = BlackBox::new(model, rounds, variants, monitor);
     if has_journal {
-        model = model.with_journal(Journal::new("probes", inputs, format!("{params:?}"), monitor));
+        // What was kept before there were pilots has fewer numbers per sample.
+        let parameters = format!("{params:?}, with pilots");
+        model = model.with_journal(Journal::new("probes", inputs, parameters, monitor));
     }
     let clean = CleanOutputs::of(inputs, chosen, &mut model)?;
     let search = params.search(inputs, chosen, guides, &clean, &copies, &mut model)?;
-    let effort = Effort { probes: params.probes, precision: params.precision, norm: params.probe.norm() };
     let mut samples = ProbedSample::of_numbers(&model.take_up());
     let left = chosen.get(samples.len()..).unwrap_or_default();
     for indices in in_batches(left, inputs.dim()) {
@@ -415,7 +445,11 @@ fn probe_chosen<E: From<Error>, M: RunRows<E>>(
 
 /// As many samples as go through the model at once.
 fn in_batches(samples: &[usize], dim: usize) -> std::slice::Chunks<'_, usize> {
-    samples.chunks((BATCH_NUMBERS / dim).clamp(1, BATCH_ROWS))
+    samples.chunks(samples_at_once(dim))
+}
+
+fn samples_at_once(dim: usize) -> usize {
+    (BATCH_NUMBERS / dim.max(1)).clamp(1, BATCH_ROWS)
 }
 
 /// What the model says of the samples themselves, in the order in which they are probed.

@@ -4,7 +4,7 @@ use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
 
-use crate::accuracy::{are_classes, correct, share_of};
+use crate::accuracy::{are_classes, share_of};
 use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
 use crate::neighborhood_overlap::NeighborhoodOverlap;
@@ -20,6 +20,8 @@ pub struct SampleFacts {
     pub accuracy: Option<f64>,
     /// Which samples are right, likewise.
     pub correct: Option<Vec<bool>>,
+    /// The label that every sample is taken for, likewise.
+    pub predicted: Option<Vec<i64>>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
     /// How many of its input neighbors every sample keeps, with the k asked for.
@@ -58,6 +60,13 @@ impl SampleFacts {
             (Some(kind), Some(outputs)) => kind.classes(outputs)?,
             _ => None,
         };
+        let predicted = match (kind, signals.outputs, signals.labels) {
+            (Some(kind), Some(outputs), Some(labels)) => kind.predicted_labels(outputs, labels)?,
+            _ => None,
+        };
+        let correct = predicted.as_ref().zip(signals.labels).map(|(predicted, labels)| {
+            predicted.iter().zip(labels).map(|(predicted, label)| predicted == label).collect::<Vec<bool>>()
+        });
         let labels = kind.zip(signals.labels).map(|(kind, labels)| kind.labels(labels));
         let signals = SampleSignals {
             outputs: classes.as_deref(),
@@ -65,14 +74,10 @@ impl SampleFacts {
             ..*signals
         };
         let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
-        let correct = match (signals.outputs, signals.labels) {
-            (Some(outputs), Some(labels)) => correct(outputs, labels)?,
-            _ => None,
-        };
         let accuracy = correct.as_deref().map(share_of);
         let fragility = Fragility::of_report(report, &signals)?;
         let smoothness = smoothness(report, &signals)?;
-        Ok(Self { accuracy, correct, margins: margins.flatten(), overlap, smoothness, fragility })
+        Ok(Self { accuracy, correct, predicted, margins: margins.flatten(), overlap, smoothness, fragility })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use spadework::error::Result;
 use spadework::samples::{Samples, Values};
 
+use crate::accuracy::{are_classes, predictions};
+
 /// What a caller says about the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
@@ -109,6 +111,29 @@ impl OutputKind {
         }
     }
 
+    /// The label that every sample is taken for, by the classes of its outputs; `None` where [`accuracy`](crate::accuracy()) is.
+    ///
+    /// # Errors
+    /// When there is not one label per sample.
+    ///
+    /// ```
+    /// use spadework::Samples;
+    /// use spadework_probe::{OutputKind, Task};
+    /// let logits = Samples::from_f32(3, 1, vec![-2.0, 0.5, 3.0])?;
+    /// let kind = OutputKind::of(Task::Auto, &logits, Some(&[3, 7, 3]));
+    /// assert_eq!(kind.predicted_labels(&logits, &[3, 7, 3])?, Some(vec![3, 7, 7]));
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn predicted_labels(self, outputs: &Samples<'_>, labels: &[i64]) -> Result<Option<Vec<i64>>> {
+        let Some(classes) = self.classes(outputs)? else { return Ok(None) };
+        if !are_classes(&classes, &self.labels(labels))? {
+            return Ok(None);
+        }
+        let two = if matches!(self, Self::TwoClasses { .. }) { two_values(labels) } else { None };
+        let label = |class: usize| two.map_or(class as i64, |two| two[class]);
+        Ok(Some(predictions(&classes).into_iter().map(label).collect()))
+    }
+
     /// The labels as positions of these columns: two values become 0 and 1.
     pub fn labels(self, labels: &[i64]) -> Cow<'_, [i64]> {
         match (self, two_values(labels)) {
@@ -145,7 +170,7 @@ fn both_sides(outputs: &Samples<'_>, threshold: f64) -> Result<Samples<'static>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{accuracy, predictions};
+    use crate::accuracy;
 
     fn column(values: &[f64]) -> Samples<'static> {
         Samples::from_f64(values.len(), 1, values.to_vec()).unwrap()

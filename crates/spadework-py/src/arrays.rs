@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use spadework::neighbors::SparseRows;
-use spadework::{Error as CoreError, Graph, Samples};
+use spadework::{Graph, Samples};
 use spadework_io::{Labels, LoadedGraph, graph_of_entries};
 
 use crate::errors::Failure;
@@ -52,23 +52,21 @@ impl<'a> BorrowedRows<'a> {
         self.dim
     }
 
-    /// The samples; what is wrong with them names the argument.
+    /// The samples, of which there may be a single one; what is wrong with them names the argument.
     pub(crate) fn samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
-        let samples = self.few_samples(argument)?;
-        if samples.len() < 2 {
-            return Err(Failure::about(argument, CoreError::TooFewSamples { samples: samples.len() }));
-        }
-        Ok(samples)
-    }
-
-    /// The samples, of which there may be a single one.
-    pub(crate) fn few_samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
         let Self { len, dim, values } = self;
         let samples = match values {
             BorrowedValues::Single(values) => Samples::from_f32(len, dim, values),
             BorrowedValues::Double(values) => Samples::from_f64(len, dim, values),
         };
         samples.map_err(|error| Failure::about(argument, error))
+    }
+
+    /// The samples that are scored: at least two.
+    pub(crate) fn several_samples(self, argument: &str) -> Result<Samples<'a>, Failure> {
+        let samples = self.samples(argument)?;
+        samples.check_several().map_err(|error| Failure::about(argument, error))?;
+        Ok(samples)
     }
 }
 

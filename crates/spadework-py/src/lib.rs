@@ -1,8 +1,8 @@
-//! The native half of the Python package `spadework`: NumPy arrays in, the core called without the interpreter's lock,
-//! NumPy arrays and the documents of `spadework-io` out.
+//! The native half of the Python package `spadework`. It takes NumPy arrays, calls the core without the interpreter's lock, and
+//! returns NumPy arrays and the documents of `spadework-document`.
 //!
 //! What a user sees (conversions of arrays, result types, progress bars, the estimator) is Python, in `python/spadework`.
-//! The functions here take arguments that were made ready there.
+//! The functions here take arguments that were prepared there.
 
 mod arrays;
 mod calls;
@@ -22,9 +22,10 @@ mod _native {
     #[pymodule_export]
     use crate::calls::{
         between::nearest_between, command::run_command, compare::compare, distortion::distortion,
-        graph::knn_graph, graph::sparse_knn_graph, moved::moved, new_samples::score_new_samples,
-        onnx::describe_model, onnx::run_model, page::page_of_document, page::page_of_score,
-        probe::probe_model, score::check_gates, score::score, sweep::sweep,
+        graph::knn_graph, graph::sparse_knn_graph, graph::sparse_note, moved::moved,
+        new_samples::score_new_samples, onnx::describe_model, onnx::run_model, page::page_of_document,
+        page::page_of_score, panics::panic_on_purpose, probe::probe_model, score::check_gates, score::score,
+        sweep::sweep,
     };
 
     /// Version of the package.

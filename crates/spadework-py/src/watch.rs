@@ -1,7 +1,7 @@
 //! Work without the interpreter's lock, while the calling thread looks after Ctrl-C and progress.
 //!
 //! Python handles signals in its main thread, and only when that thread asks. So the work goes to a thread of its own,
-//! and the calling thread wakes up some times a second, asks, and passes on how far the work is.
+//! and the calling thread wakes up several times per second, asks, and passes on how far the work is.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -189,12 +189,22 @@ def test_weights_and_data_far_from_one_are_right_or_refused():
     assert tiny.model_score == usual.model_score
 
 
+@pytest.mark.parametrize("in_worker", [False, True], ids=["calling thread", "worker"])
+def test_panics_are_exceptions_that_can_be_caught(in_worker):
+    with pytest.raises(RuntimeError, match="internal error in spadework: on purpose; please report it"):
+        spadework._native.panic_on_purpose(in_worker)
+
+
 def test_lone_surrogates_are_named():
     labels = ["cat"] * 49 + ["\ud800"]
     with pytest.raises(ValueError, match=r"labels: row 49: text must be valid Unicode, got '\\ud800'"):
         spadework.score(GOOD, GOOD, labels=labels, neighbors=5, verbose=False)
     with pytest.raises(ValueError, match="the name of a model: text must be valid Unicode"):
         spadework.compare(GOOD, {"a": GOOD, "\udfff": GOOD}, neighbors=5, verbose=False)
+    with pytest.raises(ValueError, match="`model`: text must be valid Unicode"):
+        spadework.probe("a\ud800b.onnx", GOOD, "linf:0.1", verbose=False)
+    with pytest.raises(ValueError, match="`probe`: text must be valid Unicode"):
+        spadework.probe(lambda x: x, GOOD, "linf:\ud800", verbose=False)
 
 
 @pytest.mark.parametrize(

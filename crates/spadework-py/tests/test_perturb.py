@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pandas
 import pytest
@@ -63,6 +65,20 @@ def test_a_run_ends_early_when_it_knows_enough(points):
     fine = spadework.probe(threshold, points, precision=0.002, **call)
     assert 10 <= rough.variants < fine.variants < 2000 and rough.stopped_early
     assert abs(rough.kept.estimate - fine.kept.estimate) < 0.02
+
+
+def test_variants_have_a_progress_bar_where_one_is_asked_for(points, capsys):
+    pytest.importorskip("tqdm")
+
+    def slow(batch):
+        time.sleep(0.1)
+        return threshold(batch)
+
+    call = dict(perturb=perturb.column_noise(points), probes=10, precision=0)
+    spadework.probe(slow, points, **call, verbose=True)
+    assert "variants" in capsys.readouterr().err
+    spadework.probe(slow, points, **call, verbose=False)
+    assert capsys.readouterr().err == ""
 
 
 def test_samples_are_drawn_and_named_by_their_index(points):
@@ -149,6 +165,9 @@ def test_bad_input_is_named(frame, points):
     noise = perturb.column_noise(points)
     with pytest.raises(ValueError, match="instead of `probe`"):
         spadework.probe(threshold, points, "linf:0.1", perturb=noise)
+    for ignored in (dict(task="classes"), dict(task="regression"), dict(threads=1)):
+        with pytest.raises(ValueError, match="leave `task` and `threads` out"):
+            spadework.probe(threshold, points, perturb=noise, **ignored)
     with pytest.raises(ValueError, match="how to perturb"):
         spadework.probe(threshold, points)
     with pytest.raises(ValueError, match="as many samples as it was given .400., got 399 in variant 0"):

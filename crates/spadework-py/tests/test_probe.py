@@ -109,7 +109,7 @@ def test_the_caller_gets_his_own_exception(samples):
         (dict(samples=0), "`samples` must be at least 1"),
         (dict(model=3), "a function or the path of an ONNX file"),
         (dict(model="missing.onnx"), "missing.onnx"),
-        (dict(model=lambda x: x[:, :1], task="embedding"), "probes measure what classes or predicted numbers lose"),
+        (dict(model=lambda x: x[:, :1], task="embedding"), "probes need classes or predicted numbers"),
         (dict(task="words"), "auto, classes, embedding or regression"),
         (dict(probe="linf:800"), "the radius of probe is 800, but the inputs only range from -10 to 10"),
         (dict(model=lambda x: x[:, 0], labels=[np.nan] * 400), "labels must be finite numbers, got nan at row 0"),
@@ -117,6 +117,9 @@ def test_the_caller_gets_his_own_exception(samples):
         (dict(model=lambda x: np.full((len(x), 2), np.nan)), "outputs of the model"),
         (dict(onnx={"before_softmax": True}), "the model is a function"),
         (dict(labels=[1, 2]), "one entry per sample"),
+        (dict(labels=np.arange(400) / 2, task="classes"), 'with task="classes", got 0.5 at row 1'),
+        (dict(labels=np.arange(400) / 2), "because the outputs of the model are classes, got fractions; task=\"regression\""),
+        (dict(tolerance=0.1), "`tolerance` is for `perturb`"),
     ],
 )
 def test_what_is_wrong_is_said(samples, call, message):
@@ -173,11 +176,24 @@ def test_a_function_that_changes_its_number_of_outputs_is_refused(samples, later
     def fickle(x):
         nonlocal calls
         calls += 1
-        # The samples as they are, three of them by themselves, and three batches more.
-        return np.tile(np.arange(later if calls > 7 else 3), (len(x), 1)).astype(float)
+        # The samples as they are, three of them by themselves, and two batches more.
+        return np.tile(np.arange(later if calls > 6 else 3), (len(x), 1)).astype(float)
 
     with pytest.raises(ValueError, match=f"got {later} in batch 3 .* after 3 in the first"):
         spadework.probe(fickle, samples, probe, verbose=False)
+
+
+@pytest.mark.parametrize("kind", ["classes", "regression"])
+def test_evaluations_are_the_rows_that_went_through_the_model(samples, kind):
+    rows = []
+
+    def counted(x):
+        rows.append(len(x))
+        return linear(x) if kind == "classes" else predicted(x)
+
+    found = spadework.probe(counted, samples, "linf:0.1", task=kind, probes=20, verbose=False)
+    # Three samples are run by themselves, to see that the function does not mix the samples of a batch.
+    assert sum(rows) == found.evaluations + 3
 
 
 def predicted(x):

@@ -12,9 +12,11 @@
   };
   setTheme(matchMedia('(prefers-color-scheme: dark)').matches);
 
-  // Tables and lists as files.
+  // Tables and lists as files. What a spreadsheet would compute begins with an apostrophe, as in the tables that the command writes.
+  const isFormula = (text) => /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text));
   const csvField = (value) => {
-    const text = String(value);
+    const raw = String(value);
+    const text = isFormula(raw) ? `'${raw}` : raw;
     return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const save = (name, rows) => {

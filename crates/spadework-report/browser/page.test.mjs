@@ -119,7 +119,7 @@ before(async () => {
   writeArrays();
   const data = ['--inputs', 'x.csv', '--outputs', 'y <b>.csv', '--labels', 'labels.csv', '--connectivity', 'bridge'];
   spadework('score', ...data, '-k', '4', '--out', 'result');
-  writeFileSync(file('ids.txt'), Array.from({ length: 360 }, (_, at) => `<i>id</i> ${at}`).join('\n') + '\n');
+  writeFileSync(file('ids.txt'), Array.from({ length: 360 }, (_, at) => (at === 1 ? '=1+1' : `<i>id</i> ${at}`)).join('\n') + '\n');
   spadework('score', ...data, '-k', '4', '--ids', 'ids.txt', '--report', 'ids.html');
   execFileSync(SPADEWORK, ['report', 'result', '--out', 'score.html', '--title', `Title ${HOSTILE}`], { cwd: WORK });
   execFileSync(SPADEWORK, ['demo', '--report', 'demo.html'], { cwd: WORK });
@@ -303,8 +303,10 @@ test('pairs are of one label first, and show each sample once', async () => {
 
 test('samples have the names that the user gave them', async () => {
   const page = await open('ids.html');
-  assert.match(await page.$eval('#fragile figcaption strong', (name) => name.textContent), /^<i>id<\/i> \d+$/);
-  assert.match((await saved(page, '#save-nodes', 'nodes.csv'))[1], /^0,<i>id<\/i> 0,/);
+  assert.match(await page.$eval('#fragile figcaption strong', (name) => name.textContent), /^(<i>id<\/i> \d+|=1\+1)$/);
+  const lines = await saved(page, '#save-nodes', 'nodes.csv');
+  assert.match(lines[1], /^0,<i>id<\/i> 0,/);
+  assert.match(lines[2], /^1,'=1\+1,/, 'a spreadsheet must not compute it');
   assert.equal(await page.$('main i.id, figcaption i'), null);
   await page.close();
 });

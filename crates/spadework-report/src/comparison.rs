@@ -1,14 +1,13 @@
 //! The page of many models on one input graph.
 
 use askama::Template;
+use spadework::Monitor;
 use spadework::eigen::{EigenParams, EigenProblem};
 use spadework::pipeline::Comparison;
-use spadework::{Monitor, Samples};
 use spadework_document::SpectrumDocument;
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_document::estimates::ShareDocument;
 use spadework_document::words::{attack, counted, grouped, percent, percent_range, short};
-use spadework_probe::{accuracy, predictions};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals};
 use crate::error::Result;
@@ -29,9 +28,7 @@ pub struct ComparedModels<'a> {
     pub document: &'a CompareDocument,
     /// The result as it was computed.
     pub comparison: &'a Comparison,
-    /// The outputs of every model in the order of the comparison, where they are at hand.
-    pub outputs: &'a [&'a Samples<'a>],
-    /// Numbers beside the scores of the samples by every model, in the order of the comparison, where they are known.
+    /// Numbers next to the scores of the samples by every model, in the order of the comparison, where they are known.
     pub columns: &'a [SampleColumns<'a>],
     /// The samples, and how the page shows them.
     pub samples: PageSamples<'a>,
@@ -60,13 +57,13 @@ pub fn comparison_page_of_document(document: &CompareDocument, origin: &Origin, 
 
 /// By what the models are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Measure {
+enum RankedBy {
     RobustAccuracy,
     Overlap,
     Score,
 }
 
-impl Measure {
+impl RankedBy {
     fn of(document: &CompareDocument) -> Self {
         match document.ranked_by.as_str() {
             "robust-accuracy" => Self::RobustAccuracy,
@@ -267,7 +264,7 @@ fn is_given(names: &[&str]) -> String {
 
 /// The ranking in a sentence.
 fn verdict(document: &CompareDocument) -> String {
-    let measure = Measure::of(document);
+    let ranked_by = RankedBy::of(document);
     let models = &document.models;
     let (Some(best), Some(worst)) = (models.first(), models.last()) else { return String::new() };
     let alike = models.iter().enumerate().skip(1).filter(|&(at, model)| rank(at, model) == rank(0, best));
@@ -279,32 +276,36 @@ fn verdict(document: &CompareDocument) -> String {
     };
     format!(
         "{first}: {} by {}. Last is “{}” with {}.",
-        measure.written(best),
-        measure.name(),
+        ranked_by.written(best),
+        ranked_by.name(),
         worst.name,
-        measure.written(worst)
+        ranked_by.written(worst)
     )
 }
 
 /// What the ranking rests on, and what disagrees with it.
 fn limits(document: &CompareDocument) -> Vec<String> {
-    let measure = Measure::of(document);
+    let ranked_by = RankedBy::of(document);
     let mut limits = Vec::new();
-    match measure {
-        Measure::RobustAccuracy => limits.extend(document.models.iter().find_map(|model| {
+    match ranked_by {
+        RankedBy::RobustAccuracy => limits.extend(document.models.iter().find_map(|model| {
             let probe = model.facts.probe.as_ref()?;
             Some(format!(
-                "Estimated from {} with up to {} probes each: {}. Ranges are 95 % intervals for the choice of samples.",
+                "Estimated from {} with {}: {}. Ranges are 95 % intervals for the choice of samples.",
                 counted(probe.samples, "sample"),
-                grouped(probe.probes),
+                probe.probes_each(),
                 attack(&probe.probe)
             ))
         })),
-        Measure::Overlap => {
-            limits.push("Between different networks the overlap follows larger attacks, not closely.".to_owned());
+        RankedBy::Overlap => {
+            limits.push(
+                "Between different networks, the overlap follows larger attacks only roughly.".to_owned(),
+            );
             limits.push(attacks_tried(document));
         }
-        Measure::Score => limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned()),
+        RankedBy::Score => {
+            limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned());
+        }
     }
     limits.extend(disagreement(document));
     let doubtful = document.agreement.iter().filter(|pair| {
@@ -341,7 +342,7 @@ fn disagreement(document: &CompareDocument) -> impl Iterator<Item = String> {
 }
 
 fn models_table(document: &CompareDocument) -> Table {
-    let measure = Measure::of(document);
+    let ranked_by = RankedBy::of(document);
     let row = |(at, model): (usize, &ModelDocument)| {
         let ModelDocument { name, spectrum: SpectrumDocument { model_score, .. }, facts, .. } = model;
         let interval =
@@ -358,7 +359,7 @@ fn models_table(document: &CompareDocument) -> Table {
     let header = ["rank", "model"].into_iter();
     Table {
         name: "models",
-        caption: format!("Models, most robust first by {}", measure.name()),
+        caption: format!("Models, most robust first by {}", ranked_by.name()),
         header: header
             .chain(evidence::columns())
             .chain(["SPADE score", "95 % interval", "permuted baseline"])
@@ -390,7 +391,7 @@ fn agreement_table(pairs: &[AgreementDocument]) -> Table {
     };
     Table {
         name: "agreement",
-        caption: "How far two models agree on which samples are fragile".to_owned(),
+        caption: "How much two models agree on which samples are fragile".to_owned(),
         header: vec!["model", "model", "most fragile shared", "Spearman", "Kendall", "subsamples in order"],
         rows: pairs.iter().map(row).collect(),
     }
@@ -428,13 +429,9 @@ fn explorer(models: &ComparedModels<'_>, monitor: &dyn Monitor) -> Result<Explor
     let (mut shown_models, mut views) = (Vec::new(), Vec::new());
     for (at, model) in compared.iter().enumerate() {
         let report = &model.report;
-        let predicted = match (models.outputs.get(at), models.samples.labels) {
-            (Some(outputs), Some(labels)) if accuracy(outputs, labels.ids())?.is_some() => {
-                Some(ExplorerPredictions::of(&predictions(outputs), labels))
-            }
-            _ => None,
-        };
         let mut columns = models.columns.get(at).copied().unwrap_or_default();
+        let predicted = columns.predicted.zip(models.samples.labels);
+        let predicted = predicted.and_then(|(ids, labels)| ExplorerPredictions::of(ids, labels));
         columns.fragility = columns.fragility.filter(|_| by_fragility);
         rankings.push(ranked(columns.fragility.unwrap_or(report.node_scores.scores())));
         shown_models.push(ExplorerModel::new(&model.name, report.node_scores.scores(), columns, predicted));

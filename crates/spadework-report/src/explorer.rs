@@ -8,7 +8,7 @@ use spadework_document::words::short;
 use spadework_io::Labels;
 
 use crate::error::Result;
-use crate::names::{ColumnNames, label_name};
+use crate::label_names::{ColumnNames, label_name};
 use crate::pictures::{Picture, Sheet, value_at};
 use crate::variants::ExplorerVariants;
 use crate::{InputArray, PageSamples, SampleColumns, packed};
@@ -63,7 +63,7 @@ pub(crate) struct ExplorerModel {
     pub(crate) scores: String,
     pub(crate) margins: Option<String>,
     pub(crate) fragility: Option<String>,
-    /// Whether each sample is taken for its label: 1 or 0.
+    /// The label that each sample is taken for.
     pub(crate) predicted: Option<ExplorerPredictions>,
 }
 
@@ -96,15 +96,21 @@ pub(crate) struct ExplorerRows {
 impl ExplorerLabels {
     /// None where there are more labels than a page can tell apart.
     pub(crate) fn of(labels: &Labels) -> Option<Self> {
-        let ids: Vec<i64> = labels.ids().iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        if ids.len() > usize::from(u16::MAX) {
-            return None;
-        }
-        let position = |id: &i64| ids.binary_search(id).unwrap_or_default() as u16;
-        let of: Vec<u16> = labels.ids().iter().map(position).collect();
+        let (names, of) = named_positions(labels.ids(), labels)?;
         let packed = packed::u16s(&of);
-        Some(Self { names: ids.iter().map(|&id| label_name(labels, id)).collect(), of, packed })
+        Some(Self { names, of, packed })
     }
+}
+
+/// The names of some labels, and the position of each label among them; none where a page cannot tell so many apart.
+fn named_positions(ids: &[i64], labels: &Labels) -> Option<(Vec<String>, Vec<u16>)> {
+    let distinct: Vec<i64> = ids.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    if distinct.len() > usize::from(u16::MAX) {
+        return None;
+    }
+    let position = |id: &i64| distinct.binary_search(id).unwrap_or_default() as u16;
+    let names = distinct.iter().map(|&id| label_name(labels, id)).collect();
+    Some((names, ids.iter().map(position).collect()))
 }
 
 impl ExplorerModel {
@@ -125,11 +131,10 @@ impl ExplorerModel {
 }
 
 impl ExplorerPredictions {
-    pub(crate) fn of(predictions: &[usize], labels: &Labels) -> Self {
-        let classes = predictions.iter().max().map_or(0, |&class| class + 1);
-        let packed: Vec<u16> = predictions.iter().map(|&class| class as u16).collect();
-        let names = (0..classes).map(|class| label_name(labels, class as i64)).collect();
-        Self { names, packed: packed::u16s(&packed) }
+    /// None where there are more labels than a page can tell apart.
+    pub(crate) fn of(predicted: &[i64], labels: &Labels) -> Option<Self> {
+        let (names, of) = named_positions(predicted, labels)?;
+        Some(Self { names, packed: packed::u16s(&of) })
     }
 }
 

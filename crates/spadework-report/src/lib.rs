@@ -1,11 +1,11 @@
 //! Pages and plots of Spadework's results.
 //!
-//! [`score_page`], [`comparison_page`], [`sweep_page`], [`layers_page`] make one self-contained HTML file each: it opens without a
-//! network, prints, and follows the reader's theme. [`score_charts`] and its siblings give the same figures one by one,
+//! [`score_page`], [`comparison_page`], [`sweep_page`] and [`layers_page`] each make one self-contained HTML file. It opens without a
+//! network, prints, and follows the reader's theme. [`score_charts`] and similar functions return the same figures one by one,
 //! and [`Chart::file`] writes them as SVG, PNG or PDF.
 //!
-//! What a page says in text and tables is filled into templates (`templates/`), which escape everything; charts are made
-//! in `charts/`; what a reader can point at is drawn by `assets/page.js` from one JSON object (`explorer.rs`).
+//! Templates (`templates/`) have the text and tables of a page, and escape everything; `charts/` makes the charts; `assets/page.js`
+//! draws what a reader can point at from one JSON object (`explorer.rs`).
 #![forbid(unsafe_code)]
 
 mod charts;
@@ -15,8 +15,8 @@ mod evidence;
 mod explorer;
 mod figure_file;
 mod headlines;
+mod label_names;
 mod layers;
-mod names;
 mod packed;
 mod page;
 mod page_facts;
@@ -65,8 +65,8 @@ pub struct SampleColumns<'a> {
     pub margins: Option<&'a [f64]>,
     /// How fragile it is compared with the others, from 0 to 1; none where only node scores are known of the samples.
     pub fragility: Option<&'a [f64]>,
-    /// The smallest margin over its probes; NaN where it was not probed.
-    pub probe_margins: Option<&'a [f64]>,
+    /// The label that it is taken for; none where labels and outputs do not go together.
+    pub predicted: Option<&'a [i64]>,
 }
 
 /// The samples of a page, and how it shows them.
@@ -91,7 +91,7 @@ impl<'a> From<&'a SampleFacts> for SampleColumns<'a> {
         let margins = facts.margins.as_ref().map(spadework_probe::Margins::values);
         let is_more = facts.fragility.basis() != FragilityBasis::NodeScores;
         let fragility = is_more.then(|| facts.fragility.values());
-        Self { margins, fragility, probe_margins: None }
+        Self { margins, fragility, predicted: facts.predicted.as_deref() }
     }
 }
 

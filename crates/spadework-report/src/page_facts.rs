@@ -4,7 +4,6 @@ use spadework::eigen::{EigenParams, EigenProblem, lowest_modes};
 use spadework::pipeline::permuted_score;
 use spadework::scores::{Cut, DistanceKind, Distances, EdgeScore, sparsest_cut};
 use spadework::{Monitor, Samples, SpadeReport};
-use spadework_probe::{accuracy, predictions};
 
 use crate::ScoredModel;
 use crate::error::Result;
@@ -44,8 +43,6 @@ pub struct PageFacts {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) cut: Cut,
     pub(crate) permuted: f64,
-    /// The class that each sample is taken for, where labels and outputs go together.
-    pub(crate) predictions: Option<Vec<usize>>,
 }
 
 impl PageFacts {
@@ -62,11 +59,6 @@ impl PageFacts {
             .with_tolerance(params.tolerance)
             .with_seed(params.seed);
         let spectrum = EigenProblem::new(&report.graphs, params.seed).dominant_eigenpairs(&eigen, monitor)?;
-        let accuracy = match (model.outputs, model.samples.labels) {
-            (Some(outputs), Some(labels)) => accuracy(outputs, labels.ids())?,
-            _ => None,
-        };
-        let predictions = accuracy.and(model.outputs).map(predictions);
         Ok(Self {
             views: views(report, &spectrum, &eigen, monitor)?,
             eigenvalues: spectrum.values().to_vec(),
@@ -76,7 +68,6 @@ impl PageFacts {
                 Some(references) => references.permuted,
                 None => permuted_score(&report.graphs, params, monitor)?,
             },
-            predictions,
         })
     }
 }

@@ -17,7 +17,7 @@ use crate::explorer::{
     pictures_or_rows, ranked,
 };
 use crate::headlines::headlines;
-use crate::names::{ColumnNames, label_name};
+use crate::label_names::{ColumnNames, label_name};
 use crate::page::{Figure, Frame, Headline, Table, TableCell, filled};
 use crate::page_facts::{PageFacts, Pair};
 use crate::provenance::{Fact, Origin, facts, graphs_made, joined};
@@ -36,11 +36,11 @@ const WEAKEST: usize = 8;
 /// # Errors
 /// When one of the numbers it shows cannot be computed, or the monitor stops the work.
 pub fn score_page(model: &ScoredModel<'_>, facts: &PageFacts, origin: &Origin) -> Result<String> {
-    let weakest = weakest(model, facts);
+    let weakest = weakest(model);
     let explorer = explorer(model, facts, &weakest)?;
     let charts = charts(model.document, Some((model, facts, explorer.labels.as_ref())));
     let (same, mixed): (Vec<_>, Vec<_>) =
-        facts.pairs.iter().map(|pair| PairCard::new(pair, model, facts)).partition(|pair| !pair.is_mixed);
+        facts.pairs.iter().map(|pair| PairCard::new(pair, model)).partition(|pair| !pair.is_mixed);
     let page = ScorePage {
         hints: hints(model, facts),
         has_broken: explorer.variants.is_some(),
@@ -183,7 +183,7 @@ fn sample_id(ids: Option<&[String]>, index: usize) -> String {
 }
 
 /// The most fragile samples that are right: with probes, the weakest of those that broke, or those of a regressor that moved most.
-fn weakest(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<u32> {
+fn weakest(model: &ScoredModel<'_>) -> Vec<u32> {
     let probe = model.document.facts.probe.as_ref();
     if let Some(probe) = probe.filter(|probe| !probe.weakest.is_empty()) {
         return probe.weakest.iter().map(|sample| sample.index as u32).collect();
@@ -191,7 +191,7 @@ fn weakest(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<u32> {
     if let Some(change) = &model.document.facts.output_change {
         return change.top.iter().take(WEAKEST).map(|sample| sample.index as u32).collect();
     }
-    let is_wrong = wrong(model, facts);
+    let is_wrong = wrong(model);
     let is_right = |p: u32| is_wrong.as_ref().is_none_or(|wrong| !wrong[p as usize]);
     leading(model).into_iter().filter(|&p| is_right(p)).take(WEAKEST).collect()
 }
@@ -202,9 +202,9 @@ fn leading(model: &ScoredModel<'_>) -> Vec<u32> {
 }
 
 /// Which samples are classified wrongly, where that is known.
-fn wrong(model: &ScoredModel<'_>, facts: &PageFacts) -> Option<Vec<bool>> {
-    let (classes, labels) = facts.predictions.as_ref().zip(model.samples.labels)?;
-    Some(classes.iter().zip(labels.ids()).map(|(&class, &label)| class as i64 != label).collect())
+fn wrong(model: &ScoredModel<'_>) -> Option<Vec<bool>> {
+    let (predicted, labels) = model.columns.predicted.zip(model.samples.labels)?;
+    Some(predicted.iter().zip(labels.ids()).map(|(predicted, label)| predicted != label).collect())
 }
 
 fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
@@ -215,7 +215,7 @@ fn hints(model: &ScoredModel<'_>, facts: &PageFacts) -> Vec<LookAt> {
         let text = format!("Weakest labels, by {what}: {}.", joined(worst));
         hints.push(LookAt { section: "labels", text });
     }
-    if let Some(wrong) = wrong(model, facts) {
+    if let Some(wrong) = wrong(model) {
         let count = wrong.iter().filter(|&&is| is).count();
         let samples = if count == 1 { "sample is" } else { "samples are" };
         let text =
@@ -266,12 +266,12 @@ struct EndCard {
 }
 
 impl PairCard {
-    fn new(pair: &Pair, model: &ScoredModel<'_>, facts: &PageFacts) -> Self {
+    fn new(pair: &Pair, model: &ScoredModel<'_>) -> Self {
         let labels = model.samples.labels;
         let end = |sample: u32| {
             let label = labels.map(|labels| label_name(labels, labels.ids()[sample as usize]));
-            let class = facts.predictions.as_ref().map(|predictions| predictions[sample as usize]);
-            let predicted = class.zip(labels).map(|(class, labels)| label_name(labels, class as i64));
+            let predicted = model.columns.predicted.zip(labels);
+            let predicted = predicted.map(|(ids, labels)| label_name(labels, ids[sample as usize]));
             let wrong = predicted.is_some() && predicted != label;
             EndCard { sample, name: sample_name(model.samples.ids, sample as usize), wrong, label, predicted }
         };
@@ -438,7 +438,7 @@ fn charts(document: &ScoreDocument, details: Option<Details<'_>>) -> Vec<Chart> 
     }
     if let Some((model, _, _)) = details {
         let scores = model.report.node_scores.scores();
-        charts.push(histogram("node_scores", "How the node scores are spread", scores));
+        charts.push(histogram("node_scores", "Distribution of the node scores", scores));
     }
     let eigenvalues =
         details.map_or(document.spectrum.eigenvalues.as_slice(), |(_, facts, _)| &facts.eigenvalues);
@@ -531,7 +531,7 @@ fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Resu
     let labels = model.samples.labels.and_then(ExplorerLabels::of);
     let mut rankings = vec![ranked(report.node_scores.scores())];
     rankings.extend(model.columns.fragility.map(ranked));
-    let filters = Filters { labels: labels.as_ref(), wrong: wrong(model, facts), rankings };
+    let filters = Filters { labels: labels.as_ref(), wrong: wrong(model), rankings };
     let mut must: Vec<u32> = weakest.to_vec();
     must.extend(facts.pairs.iter().flat_map(|pair| [pair.edge.p, pair.edge.q]));
     must.extend(examples(&facts.cut, model).into_iter().flatten());
@@ -540,7 +540,7 @@ fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Resu
     must.extend(filters.samples());
     let choose = |most| chosen(must.iter().copied(), samples, most);
     let (pictures, rows) = pictures_or_rows(model.samples.inputs.as_ref(), &model.samples, choose)?;
-    let predicted = facts.predictions.as_ref().zip(model.samples.labels);
+    let predicted = model.columns.predicted.zip(model.samples.labels);
     Ok(Explorer {
         samples,
         ids: model.samples.ids.map(<[String]>::to_vec),
@@ -550,7 +550,7 @@ fn explorer(model: &ScoredModel<'_>, facts: &PageFacts, weakest: &[u32]) -> Resu
             "model",
             report.node_scores.scores(),
             model.columns,
-            predicted.map(|(classes, labels)| ExplorerPredictions::of(classes, labels)),
+            predicted.and_then(|(ids, labels)| ExplorerPredictions::of(ids, labels)),
         )],
         views: facts
             .views

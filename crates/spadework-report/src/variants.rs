@@ -8,7 +8,7 @@ use spadework_probe::Variant;
 
 use crate::InputArray;
 use crate::error::Result;
-use crate::names::{ColumnNames, class_name};
+use crate::label_names::{ColumnNames, class_name};
 use crate::pictures::{Picture, Sheet, value_at};
 
 /// Numbers of a table that are shown of a copy.

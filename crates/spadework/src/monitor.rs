@@ -59,7 +59,7 @@ pub trait Monitor: Sync {
     /// `done` of `total` steps of the current stage are done; `total` is 0 where it cannot be known.
     fn progress(&self, _done: u64, _total: u64) {}
 
-    /// Whether the run should stop; asked many times a second.
+    /// Whether the run should stop; asked many times per second.
     fn is_cancelled(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
 //! What is drawn at random: always by a seed, and each purpose by streams of its own.
 //!
 //! [`Purpose`] lists every use of random numbers in the workspace with its streams, so that no two can share one by accident: a test
-//! proves that all of them are disjoint. A purpose that draws for many things (a tree, a subsample, a copy of a sample) has a range
+//! proves that all of them are disjoint. Tests, benchmarks and the package `experiments` are not in the list. The experiments draw
+//! resamplings and point clouds from stream 0 of seeds of their own, since their recorded results come from these numbers. A purpose that draws for many things (a tree, a subsample, a copy of a sample) has a range
 //! of streams, one for each. Purposes of training draw in rounds, by a seed that is mixed with the purpose.
 
 use rand::{RngExt, SeedableRng};

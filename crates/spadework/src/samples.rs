@@ -284,6 +284,15 @@ impl<'a> Samples<'a> {
         Ok(Self { len, dim, values, norm: Norm::default() })
     }
 
+    /// Samples whose numbers [`Samples::new`] has accepted before: the shape is checked, the numbers are not read again.
+    ///
+    /// # Errors
+    /// When there are no rows, no columns, or a wrong number of values.
+    pub fn of_checked(len: usize, dim: usize, values: Values<'a>) -> Result<Self> {
+        check_shape(len, dim, values.len())?;
+        Ok(Self { len, dim, values, norm: Norm::default() })
+    }
+
     /// The same samples, borrowed: no number is copied or checked again.
     pub fn view(&self) -> Samples<'_> {
         Samples { len: self.len, dim: self.dim, values: self.values.view(), norm: self.norm }

@@ -2,6 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spadework::kernels::{Kernels, with_kernels};
 use spadework::neighbors::{
     ApproximateSearch, AutomaticSearch, BruteForce, ExactSearch, NeighborLists, NeighborSearch, Recall,
 };
@@ -104,6 +105,23 @@ fn threads_do_not_matter_and_seeds_are_kept() {
     let one = with_threads(1);
     assert_eq!(one, with_threads(2));
     assert_eq!(one, with_threads(7));
+}
+
+/// Lists are the same on every instruction set that this machine has, in single and in double precision, where rough distances decide
+/// and where they do not.
+#[test]
+fn instruction_sets_do_not_matter() {
+    let tight = Samples::from_f32(SAMPLES, 90, of_twelve_coordinates(90, 0.1)).unwrap();
+    let double: Vec<f64> = clusters(SAMPLES, 16, 14).into_iter().map(f64::from).collect();
+    let double = Samples::from_f64(SAMPLES, 16, double).unwrap();
+    for samples in [&tight, &double] {
+        let on = |kernels: Kernels| with_kernels(kernels, || search(samples, 10)).unwrap();
+        let scalar = on(Kernels::Scalar);
+        assert!(matches!(scalar.recall(), Recall::Sampled { .. }), "the search is approximate");
+        for kernels in Kernels::available() {
+            assert_eq!(on(kernels), scalar, "{kernels}, d = {}", samples.dim());
+        }
+    }
 }
 
 #[test]

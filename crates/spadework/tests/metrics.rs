@@ -225,14 +225,23 @@ fn by(metric: Metric) -> SpadeParams {
     SpadeParams::default().with_neighbors(6).with_input_metric(metric).with_output_metric(metric)
 }
 
+/// 300 samples, and for each metric its parameters and what `evaluate` gives.
+fn evaluated(standardize: Standardize) -> (PairedSamples<'static>, Vec<(SpadeParams, SpadeReport)>) {
+    let pair = sides(300);
+    let all = METRICS.map(|metric| {
+        let params = by(metric).with_standardize(standardize);
+        let report = evaluate(&pair, &params, &Silent).unwrap();
+        (params, report)
+    });
+    (pair, all.to_vec())
+}
+
 /// `evaluate` is what all others are compared with: each searches in a place of its own.
 #[test]
 fn every_way_through_the_pipeline_takes_the_same_distances() {
-    let pair = sides(300);
-    for metric in METRICS {
-        let params = by(metric).with_standardize(Standardize::Standard);
-        let expected = evaluate(&pair, &params, &Silent).unwrap();
-        let about = metric.to_string();
+    let (pair, all) = evaluated(Standardize::Standard);
+    for (params, expected) in all {
+        let about = params.input_metric.to_string();
         let model = |name: &str| Model { name: name.to_owned(), outputs: pair.output().view() };
         let twice = ModelSet::new(pair.input().view(), vec![model("a"), model("b")]).unwrap();
         assert_same(&compare(&twice, &params, &Silent).unwrap().models[1].report, &expected, &about);
@@ -258,10 +267,9 @@ fn every_way_through_the_pipeline_takes_the_same_distances() {
 
 #[test]
 fn a_known_sample_keeps_its_score_under_every_metric() {
-    let pair = sides(300);
-    for metric in METRICS {
-        let params = by(metric).with_standardize(Standardize::Robust);
-        let report = evaluate(&pair, &params, &Silent).unwrap();
+    let (pair, all) = evaluated(Standardize::Robust);
+    for (params, report) in all {
+        let metric = params.input_metric;
         let used = params.with_neighbors(report.diagnostics.connection.used);
         let eigenvalues = report.eigenpairs.values().to_vec();
         let reference =

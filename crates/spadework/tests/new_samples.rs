@@ -19,17 +19,19 @@ fn reference<'a>(samples: PairedSamples<'a>, report: &SpadeReport) -> Reference<
     Reference::new(samples, eigenvalues, report.embedding.clone(), &used, &Silent).unwrap()
 }
 
-/// All samples of the reference, as if they were new.
-fn rescored(samples: &PairedSamples<'_>, report: &SpadeReport) -> NewScores {
-    reference(samples.clone(), report).score(samples.input(), samples.output(), &Silent).unwrap()
+/// The scores of samples, and those that they get as if they were new.
+fn scored_twice(samples: &PairedSamples<'_>, neighbors: usize) -> (SpadeReport, NewScores) {
+    let report = evaluate(samples, &params(neighbors), &Silent).unwrap();
+    let again =
+        reference(samples.clone(), &report).score(samples.input(), samples.output(), &Silent).unwrap();
+    (report, again)
 }
 
 #[test]
 fn known_samples_get_their_own_scores() {
     let (inputs, outputs) = smooth_model(600, 11);
     let samples = paired(600, &inputs, &outputs);
-    let report = evaluate(&samples, &params(8), &Silent).unwrap();
-    let again = rescored(&samples, &report);
+    let (report, again) = scored_twice(&samples, 8);
     assert_eq!((again.known, again.averaged), (600, 0));
     // Entries of the eigenvectors solve their row up to the residual, 1e-10; scores are squares of their differences,
     // which are down to a hundredth of the entries.
@@ -48,14 +50,13 @@ fn samples_far_from_the_reference_are_named() {
     // Points on a line, one apart; with two neighbors the ends reach two steps, and nobody farther.
     let line: Vec<f64> = (0..50).map(f64::from).collect();
     let samples = paired_lines(&line);
-    let report = evaluate(&samples, &params(2), &Silent).unwrap();
+    let (report, again) = scored_twice(&samples, 2);
     let place = |at: &'static [f64]| Samples::from_f64(at.len(), 1, at).unwrap();
     // Just within two steps of the end, just beyond, between two samples, and far away.
     let inputs = place(&[50.999, 51.001, 20.5, -1e3]);
     let outputs = place(&[20.25, 20.75, 60.0, 20.5]);
-    let scores = reference(samples.clone(), &report).score(&inputs, &outputs, &Silent).unwrap();
+    let scores = reference(samples, &report).score(&inputs, &outputs, &Silent).unwrap();
     assert_eq!((scores.far_inputs, scores.far_outputs), (vec![1, 3], vec![2]));
-    let again = rescored(&samples, &report);
     assert_eq!((again.far_inputs.len(), again.far_outputs.len()), (0, 0));
 }
 
@@ -79,9 +80,8 @@ fn ties_and_copies_are_kept_apart() {
         Samples::from_f32(n, 1, outputs.as_slice()).unwrap(),
     )
     .unwrap();
-    let report = evaluate(&samples, &params(6), &Silent).unwrap();
+    let (report, again) = scored_twice(&samples, 6);
     assert!(report.eigenpairs.values()[1] > 5.0, "{:?}", report.eigenpairs.values());
-    let again = rescored(&samples, &report);
     assert_eq!((again.known, again.averaged), (n, 0));
     // The second of two equal samples stands for the first.
     let want: Vec<f64> = (0..n)
@@ -148,8 +148,7 @@ fn a_single_new_sample_will_do() {
 fn eigenvalues_near_one_fall_back_to_means() {
     let (inputs, _) = smooth_model(150, 5);
     let samples = paired(150, &inputs, &inputs);
-    let report = evaluate(&samples, &params(5), &Silent).unwrap();
-    let again = rescored(&samples, &report);
+    let (_, again) = scored_twice(&samples, 5);
     assert_eq!(again.averaged, 2 * 150);
     assert!(again.node_scores.scores().iter().all(|score| score.is_finite()));
 }

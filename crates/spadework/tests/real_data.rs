@@ -209,6 +209,17 @@ impl TornApart {
             (*name, PairedSamples::new(self.images.clone(), outputs.clone()).unwrap(), components)
         })
     }
+
+    /// The same with their reports at k = 10.
+    fn evaluated(
+        &self,
+        connectivity: Connectivity,
+    ) -> impl Iterator<Item = (&'static str, PairedSamples<'static>, Components, SpadeReport)> + '_ {
+        self.cases().map(move |(name, samples, components)| {
+            let report = evaluated(&samples, 10, connectivity).unwrap();
+            (name, samples, components, report)
+        })
+    }
 }
 
 fn evaluated(
@@ -241,8 +252,7 @@ fn error_refuses_disconnected_logits_with_their_numbers() {
 #[test]
 fn grow_takes_the_smallest_k_that_connects_real_logits() {
     let Some(torn) = TornApart::load("grow") else { return };
-    for (name, samples, components) in torn.cases() {
-        let grown = evaluated(&samples, 10, Connectivity::Grow).unwrap();
+    for (name, samples, components, grown) in torn.evaluated(Connectivity::Grow) {
         let connection = grown.diagnostics.connection;
         assert!(connection.used > 10, "{name}");
         assert_eq!(connection.output.components_found, components.count(), "{name}");
@@ -257,8 +267,7 @@ fn grow_takes_the_smallest_k_that_connects_real_logits() {
 #[test]
 fn bridge_joins_real_logits_by_a_minimum_spanning_forest() {
     let Some(torn) = TornApart::load("bridge") else { return };
-    for (name, samples, components) in torn.cases() {
-        let report = evaluated(&samples, 10, Connectivity::Bridge).unwrap();
+    for (name, samples, components, report) in torn.evaluated(Connectivity::Bridge) {
         let connection = report.diagnostics.connection;
         assert_eq!(connection.used, 10, "{name}");
         assert_eq!(connection.output.bridges, components.count() - 1, "{name}");

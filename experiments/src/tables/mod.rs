@@ -17,19 +17,7 @@ mod neighbors;
 mod riemannian;
 mod validity;
 
-use crate::failure::Failure;
-use crate::record::Findings;
-use crate::run::Run;
-
-/// Something the paper shows, and how to make it.
-#[derive(Debug)]
-pub(crate) struct Experiment {
-    pub(crate) name: &'static str,
-    /// Where it stands in the paper.
-    pub(crate) paper: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) run: fn(&Run) -> Result<Findings, Failure>,
-}
+use crate::record::Experiment;
 
 /// All of them, in the order of the paper.
 pub(crate) const ALL: [Experiment; 16] = [

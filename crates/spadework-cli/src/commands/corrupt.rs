@@ -22,7 +22,7 @@ pub(crate) fn run(args: &CorruptArgs) -> Result<(), Failure> {
     let corruption = Corruption { kind: args.kind, severity: args.severity };
     let request = CorruptionRequest { corruption, shape: args.shape };
     let (corrupted, corruption) = corrupted(&inputs, request, args.seed, args.threads, &console.monitor())?;
-    let samples = corrupted.few_samples()?;
+    let samples = corrupted.samples()?;
     let Values::F32(values) = samples.values() else {
         return Err(Failure::usage("corrupted images must have single precision"));
     };

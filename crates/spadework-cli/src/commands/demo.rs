@@ -150,7 +150,7 @@ fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     let samples = models[0].report.graphs.nodes();
     let mut text = format!(
         "Two classifiers of {samples} handwritten digits, most robust first by neighborhood overlap ({neighbors} neighbors),\n\
-         which needs their inputs and outputs alone.\n\n"
+         which needs only their inputs and outputs.\n\n"
     );
     let under_attack = format!("under attack (PGD, L∞ {epsilon})");
     let header = ["rank", "model", "overlap", "accuracy", under_attack.as_str(), "SPADE score"];
@@ -169,7 +169,7 @@ fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     text.push_str(&table(&header, rows));
     text.push_str(
         "\nOverlap: input neighbors that stay neighbors at the output, with its 95 % interval; larger is more robust.\n\
-         It never saw an attack: the column under attack, which needs the network's gradients, is there to judge it by.\n\
+         The overlap uses no attack. The accuracy under attack, which needs gradients, is shown for comparison.\n\
          The SPADE score λ_1 is smaller for models that stretch the data less; it follows attacks less closely.\n",
     );
     text
@@ -220,8 +220,8 @@ fn next_steps(credit: &str) -> String {
     format!(
         "\nNext:\n\
          \x20 spadework score  --inputs X.npy --model net.onnx --probe linf:8/255   accuracy under attack, estimated\n\
-         \x20 spadework score  --inputs X.npy --outputs Y.npy --labels y.npy        from arrays alone\n\
-         \x20 spadework select --inputs X.npy --outputs Y.npy --top 100             the samples worth attacking first\n\
+         \x20 spadework score  --inputs X.npy --outputs Y.npy --labels y.npy        from arrays only\n\
+         \x20 spadework select --inputs X.npy --outputs Y.npy --top 100             the samples to attack first\n\
          \x20 spadework check  --inputs X.npy --outputs Y.npy --min-overlap 15%     a gate for CI\n\
          \x20 spadework score  --help                                               formats, options, exit codes\n\n\
          Data: {credit}\n"

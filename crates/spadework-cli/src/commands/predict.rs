@@ -24,7 +24,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<(), Failure> {
     };
     let predicted = predict(&request, &args.terminal.console().monitor())?;
     let output = &predicted.outputs[0];
-    let samples = output.few_samples()?;
+    let samples = output.samples()?;
     let Values::F32(values) = samples.values() else { unreachable!("a model gives single precision") };
     write_npy(&args.output, output.shape(), &**values)?;
     let document = PredictDocument {

@@ -237,16 +237,13 @@ const PROBED: &str = "--inputs x.npy --model mlp.onnx --probes 20 --quiet";
 fn what_probes_leave_is_gated() {
     let scene = Scene::with_network();
     let run = |rules: &str| scene.run(&format!("check {PROBED} {rules}"));
-    // A millionth of the data breaks nothing: 200 of 200, at least 98.1 %.
-    let json = run("--probe linf:1e-6 --min-robust-accuracy 98% --min-survived 0.5 --json").json();
+    // A millionth of the data breaks nothing: 200 of 200, at least 97.3 %.
+    let json = run("--probe linf:1e-6 --min-robust-accuracy 97% --min-survived 0.5 --json").json();
     assert_eq!(json["outcome"], "pass");
     let share = &gate(&json, "min-robust-accuracy", "robust-accuracy")["share"];
     assert_eq!((&share["n"], share["queries"].is_u64()), (&200.into(), true), "{share}");
     let text = run("--probe linf:1e-6 --min-robust-accuracy 99%").prints();
-    assert!(
-        text.starts_with("?     estimated robust accuracy  100.0 % (98.1 – 100.0, 200 samples)"),
-        "{text}"
-    );
+    assert!(text.starts_with("?     estimated robust accuracy  100 % (97 – 100, 200 samples)"), "{text}");
     // A baseline of the same probe, of another one, and of none.
     let score =
         |options: &str| scene.run(&format!("score --inputs x.npy --model mlp.onnx -q {options}")).prints();

@@ -14,7 +14,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::support::arrays::{Random, floats, npy, npz};
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene, listing, signal};
 
 fn pipe(scene: &Scene, name: &str) {
     assert!(Command::new("mkfifo").arg(scene.path().join(name)).status().unwrap().success());
@@ -74,11 +74,6 @@ const LONG: &str = "score --inputs x.npy --outputs y.npy --threads 1";
 fn started(scene: &Scene, options: &str) -> Child {
     let mut command = scene.interruptible(&format!("{LONG} {options}"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 /// Waits for something that another process does.
@@ -214,6 +209,10 @@ fn without_threads_the_work_is_done_by_one() {
     let printed = shell(&scene, call).notes(&["no more threads could be started; one is used"]);
     let without_times =
         |text: &str| text.lines().filter(|line| !line.contains(" s")).collect::<Vec<_>>().join("\n");
+    assert_eq!(without_times(&printed), without_times(&expected));
+    // More than any machine can start.
+    let call = "RAYON_NUM_THREADS=100000000 \"$SW\" score --inputs x.npy --outputs y.npy";
+    let printed = shell(&scene, call).notes(&["RAYON_NUM_THREADS is more than this machine can use"]);
     assert_eq!(without_times(&printed), without_times(&expected));
 }
 

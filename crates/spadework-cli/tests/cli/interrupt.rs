@@ -2,12 +2,12 @@
 
 #![cfg(unix)]
 
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::support::arrays::{Random, floats};
-use crate::support::{Scene, listing};
+use crate::support::{Scene, listing, signal};
 
 const SAMPLES: usize = 20_000;
 const DIM: usize = 1000;
@@ -18,11 +18,6 @@ fn long_work() -> Scene {
     scene.write("x.npy", floats(DIM, &Random::new(8).points(SAMPLES * DIM)));
     scene.write("y.npy", floats(2, &Random::new(9).points(SAMPLES * 2)));
     scene
-}
-
-fn signal(child: &Child, name: &str) {
-    let status = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
-    assert!(status.success());
 }
 
 /// Starts a long run, sends the signals a second later, and expects the end within a second.

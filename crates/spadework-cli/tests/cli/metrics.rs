@@ -146,20 +146,16 @@ fn new_samples_are_measured_by_the_distances_of_the_reference() {
 }
 
 #[test]
-fn a_baseline_by_other_distances_is_refused() {
+fn baselines_and_stages_of_other_distances_are_refused() {
     let scene = scene();
-    scene.score("-q --out base").prints();
+    let arrays = "-q --inputs x.npy --outputs y.npy";
+    scene.run(&format!("score {arrays} --out base")).prints();
     scene
-        .run("check -q --inputs x.npy --outputs y.npy --input-metric cosine --baseline base/result.json")
+        .run(&format!("check {arrays} --input-metric cosine --baseline base/result.json"))
         .refuses(2, &["base/result.json", "the same distances", "cosine", "euclidean"]);
-}
-
-#[test]
-fn stages_of_other_distances_are_not_taken() {
-    let scene = scene();
-    scene.run("graph --inputs x.npy --outputs y.npy -q --out staged").prints();
+    scene.run(&format!("graph {arrays} --out staged")).prints();
     scene
-        .run("graph --inputs x.npy --outputs y.npy --input-metric cosine -q --out staged")
+        .run(&format!("graph {arrays} --input-metric cosine --out staged"))
         .refuses(2, &["staged", "input metric euclidean, not cosine"]);
 }
 

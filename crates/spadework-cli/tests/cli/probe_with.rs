@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::Scene;
 use crate::support::arrays::{Random, floats, integers, npy};
+use crate::support::{Scene, signal};
 
 const SAMPLES: usize = 200;
 const CALL: &str = "score --inputs x.npy --model mlp.onnx --quiet";
@@ -193,8 +193,7 @@ fn a_script_is_ended_with_the_command() {
         assert!(began.elapsed() < Duration::from_secs(50), "the script is started");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let interrupt = |pid: &str| std::process::Command::new("kill").args(["-INT", pid]).status().unwrap();
-    assert!(interrupt(&running.id().to_string()).success());
+    signal(&running, "INT");
     assert_eq!(running.wait().unwrap().code(), Some(130));
     let script = scene.read("started");
     let is_there = Path::new("/proc").join(script.trim()).exists();

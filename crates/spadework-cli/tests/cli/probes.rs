@@ -50,7 +50,7 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert!(noise.get("robust_accuracy").is_none());
     let text = scene
         .run("score --inputs x.npy --model mlp.onnx --probe linf:0.1 --probes 9 --probe-samples 20")
-        .notes(&["up to 200 times: 20 of 200 samples with 9 probes each"]);
+        .notes(&["up to 221 times: 20 of 200 samples with 9 probes each, 3 of them with 16 (--probes"]);
     for line in [
         "mlp.onnx on 200 samples, ",
         "  robust accuracy    ",
@@ -66,6 +66,24 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     assert!(!text.contains(": right") && !text.contains("No attack was tried"), "{text}");
     let unprobed = scene.run("score --inputs x.npy --model mlp.onnx").prints();
     assert!(unprobed.contains("No attack was tried. Pass --probe linf:EPS"), "{unprobed}");
+}
+
+/// Noise is no attack: the sentence says what survived it, and a search would be better evidence.
+#[test]
+fn after_noise_a_search_is_the_next_step() {
+    let scene = Scene::with_network();
+    let call = "score --inputs x.npy --model mlp.onnx --probe linf:0.1:pixel --probes 4";
+    let text = scene.run(&format!("{call} --quiet")).prints();
+    let parts = [
+        " survive random changes of at most 0.1 per number",
+        "Only noise was tried. Pass --probe linf:EPS, without a kind of noise",
+    ];
+    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    let verdict = &scene.run(&format!("{call} --quiet --json")).json()["verdict"];
+    assert!(verdict["next_step"].as_str().unwrap().starts_with("Only noise was tried."));
+    assert!(!verdict["limits"].to_string().contains("estimate"), "{verdict}");
+    let searched = scene.run(&format!("{} --quiet --json", call.replace(":pixel", ""))).json();
+    assert!(searched["verdict"].get("next_step").is_none(), "{searched}");
 }
 
 /// Labels that are what the model says, but for every fifth sample.
@@ -107,7 +125,7 @@ fn labels_say_what_is_right() {
         "{text}"
     );
     assert!(
-        changed > 0 && text.contains("probed samples that are right and lose their class on a copy: "),
+        changed > 0 && text.contains("probed samples that are right and lose their class on a probe: "),
         "{text}"
     );
     let page = scene.read("page.html");

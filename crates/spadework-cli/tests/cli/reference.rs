@@ -10,7 +10,7 @@ use crate::help::is_up_to_date;
 
 const HEAD: &str = "# Commands and options
 
-<!-- Made of the definitions in crates/spadework-cli by scripts/generate; do not edit. -->
+<!-- Made from the definitions in crates/spadework-cli by scripts/generate; do not edit. -->
 
 `spadework COMMAND -h` shows the options that most calls need, `spadework COMMAND --help` all of them. An ARRAY is any of
 [these files](../files.md). `--out` is always a folder, `--output` a file. [Exit codes](exit-codes.md).
@@ -83,9 +83,14 @@ fn word_with_help(word: &clap::builder::PossibleValue) -> String {
     format!("`{}`{}", word.get_name(), help.unwrap_or_default())
 }
 
-/// Text for a cell of a Markdown table.
+/// Text for a cell of a Markdown table. A summary has no period, so it gets one if more paragraphs follow.
 fn escaped(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut paragraphs = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut text = paragraphs.next().unwrap_or_default();
+    for paragraph in paragraphs {
+        text.push_str(if text.ends_with(['.', '?', ':']) { " " } else { ". " });
+        text.push_str(&paragraph);
+    }
     text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*").replace('[', "\\[").replace(']', "\\]")
 }
 

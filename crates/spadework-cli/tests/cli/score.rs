@@ -239,6 +239,25 @@ fn a_call_without_outputs_is_told_of_models() {
     scene.run("select --inputs x.npy").misused(&["--outputs <ARRAY>", "--model net.onnx"]);
 }
 
+/// The model, its probes and the page take time too.
+#[test]
+fn the_total_has_every_part() {
+    let scene = Scene::with_network();
+    let call = "score --inputs x.npy --model mlp.onnx --probe linf:0.1 --report page.html --quiet";
+    let timings = scene.run(&format!("{call} --json")).json()["timings"].clone();
+    let seconds = |name: &str| timings[name].as_f64().unwrap();
+    for part in ["model_s", "probes_s", "page_s"] {
+        assert!(seconds(part) > 0.0, "{part}: {timings}");
+    }
+    let parts = timings.as_object().unwrap().keys().filter(|name| *name != "total_s");
+    let parts: f64 = parts.map(|name| seconds(name)).sum();
+    assert!(parts <= seconds("total_s"), "{timings}");
+    let text = scene.run(call).prints();
+    for part in [", model ", ", probes ", ", page ", "; total "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// Two groups far apart: k grows. The overlap is that of the k asked for, and what happened is in the result, quiet or not.
 #[test]
 fn a_k_that_grew_is_told_and_the_overlap_does_not_mind() {
@@ -258,10 +277,7 @@ fn a_k_that_grew_is_told_and_the_overlap_does_not_mind() {
     let note = &grown["notes"][0];
     assert_eq!(note["code"], "neighbors-grown");
     let message = note["message"].as_str().unwrap();
-    assert!(
-        message.contains("--connectivity bridge") && message.contains("overlap is counted with k = 5"),
-        "{message}"
-    );
+    assert!(message.contains("--connectivity bridge") && message.contains("overlap uses k = 5"), "{message}");
     let bridged = scene.run(&format!("{call} --json -q --connectivity bridge")).json();
     assert_eq!(bridged["notes"][0]["code"], "bridges");
     // One bridge on each side among some 400 edges is all that differs.

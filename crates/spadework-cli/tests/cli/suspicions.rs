@@ -32,7 +32,7 @@ fn exchanged_sides_are_noticed() {
     let swapped = "score --inputs y.npy --outputs x.npy --labels labels.npy";
     let json = scene.run(&format!("{swapped} --json -q")).json();
     assert!(codes(&json).contains(&"swapped-sides"), "{:?}", codes(&json));
-    scene.run(swapped).notes(&["were inputs and outputs exchanged?"]);
+    scene.run(swapped).notes(&["were inputs and outputs swapped?"]);
     let right = scene.run("score --inputs x.npy --outputs y.npy --labels labels.npy --json -q").json();
     assert!(codes(&right).is_empty(), "{:?}", codes(&right));
     // Inputs that are the outputs are an identity, not an exchange.

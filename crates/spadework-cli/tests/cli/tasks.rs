@@ -46,6 +46,31 @@ fn one_output_with_two_labels_is_a_classifier() {
     assert_eq!(score(&scene, "--outputs z.npy --task classes")["margins"]["kind"], "predicted");
 }
 
+/// Pages take the labels that samples are taken for from where the accuracy comes from: 12 of 120 are wrong.
+#[test]
+fn pages_show_what_one_output_predicts() {
+    let scene = scene();
+    let named = "\"predicted\":{\"names\":[\"3\",\"7\"],";
+    let wrong = "12 samples are classified wrongly";
+    scene.run("score --inputs x.npy --outputs z.npy --labels labels.npy --out r --report p.html -q").prints();
+    scene.run("report r --out again.html -q").prints();
+    for page in ["p.html", "again.html"] {
+        let page = scene.read(page);
+        assert!(page.contains(named) && page.contains(wrong));
+    }
+    scene
+        .run("compare --inputs x.npy a=z.npy b=z.npy --labels labels.npy --out c --report p.html -q")
+        .prints();
+    scene.run("report c --out again.html -q").prints();
+    for page in ["p.html", "again.html"] {
+        assert_eq!(scene.read(page).matches(named).count(), 2);
+    }
+    scene
+        .run("score --inputs x.npy --outputs z.npy --labels labels.npy --task regression --report p.html -q")
+        .prints();
+    assert!(scene.read("p.html").contains("\"predicted\":null"));
+}
+
 #[test]
 fn embeddings_have_neither_margins_nor_probes() {
     let scene = scene();

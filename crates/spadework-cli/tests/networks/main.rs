@@ -104,6 +104,22 @@ fn from_training_to_clever() {
     assert_eq!(fs::read_to_string(scene.path("judged/samples.csv")).unwrap().lines().count(), 3);
 }
 
+/// A network of three classes has two others to aim at, however many are asked for.
+#[test]
+fn targets_are_classes_of_the_network() {
+    let scene = Scene::new();
+    let labels = spadework_io::load_digits().unwrap().labels().unwrap().ids().to_vec();
+    let thirds: Vec<i64> = labels.iter().map(|label| label % 3).collect();
+    write_npy(&scene.path("y.npy"), &[thirds.len()], thirds.as_slice()).unwrap();
+    scene.json(&format!("train --model mlp:8 {DATA} --epochs 1 --out plain"));
+    let words =
+        format!("attack {JUDGED} --model plain --eps 0.1 --limit 20 --steps 2 --queries 2 --attack auto");
+    assert_eq!(scene.json(&words)["targets"], 2);
+    let text = String::from_utf8(scene.run(&words).stdout).unwrap();
+    assert!(text.contains(", 2 targets,"), "{text}");
+    assert_eq!(scene.json(&format!("{words} --targets 1"))["targets"], 1);
+}
+
 #[test]
 fn guided_training_takes_scores_from_a_file_and_from_a_network() {
     let scene = Scene::new();
@@ -141,7 +157,7 @@ fn an_interrupted_run_saves_and_goes_on() {
     while !checkpoint.exists() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let sent = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     let output = child.wait_with_output().unwrap();
     // On a fast machine it may have finished already; then nothing was interrupted, and there is nothing to test.
     if sent.success() && output.status.code() == Some(130) {

@@ -54,7 +54,7 @@ pub struct SideFacts {
     pub construction: Construction,
     /// Samples with so many exact copies that only the index decides which of them are neighbors.
     pub decided_by_index: usize,
-    /// How many of the true neighbors were found where that was measured; all where it is missing.
+    /// How many of the true neighbors were found, if that was measured; all if it is absent.
     pub recall: Option<RecallFacts>,
 }
 

@@ -216,9 +216,9 @@ pub fn corrupt(
     seed: u64,
     monitor: &dyn Monitor,
 ) -> Result<Dataset> {
-    let samples = dataset.few_samples()?;
-    shape.check(dataset)?;
+    let samples = dataset.samples()?;
     let dim = samples.dim();
+    shape.check(dataset.name(), dim)?;
     let pixels = Pixels { values: samples.values(), dim, name: dataset.name() };
     let mut corrupted = vec![0.0_f32; samples.len() * dim];
     monitor.begin(Stage::Named("corruption"));
@@ -256,7 +256,7 @@ pub fn corrupt(
 /// # Errors
 /// When the core refuses either as samples, or their numbers differ in count.
 pub fn change(before: &Dataset, after: &Dataset) -> Result<Change> {
-    let (before, after) = (before.few_samples()?, after.few_samples()?);
+    let (before, after) = (before.samples()?, after.samples()?);
     let count = before.len() * before.dim();
     let (old, new) = (before.values(), after.values());
     let difference = |at: usize| (old.get(at) - new.get(at)).abs();
@@ -297,7 +297,7 @@ mod fixture {
     pub(super) fn rows(key: &str) -> Vec<Vec<f32>> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/corruptions.npz");
         let array = load(&format!("{path}:{key}")).unwrap();
-        let samples = array.few_samples().unwrap();
+        let samples = array.samples().unwrap();
         let Values::F32(values) = samples.values() else { panic!("{key} is f32") };
         values.chunks(samples.dim()).map(<[f32]>::to_vec).collect()
     }
@@ -325,6 +325,12 @@ mod fixture {
             }
         }
         worst
+    }
+
+    /// That no value differs from the reference by this much.
+    pub(super) fn assert_within(limit: f32, name: &str, apply: impl Fn(&mut Image, Severity)) {
+        let worst = worst(name, apply);
+        assert!(worst < limit, "{name}: {worst}");
     }
 }
 

@@ -66,7 +66,7 @@ fn mean(values: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::worst;
+    use super::super::fixture::assert_within;
     use super::*;
 
     #[test]
@@ -84,8 +84,7 @@ mod tests {
     #[test]
     fn is_what_pillow_resizes() {
         // Pillow rounds to whole levels after each of four passes: at most half a level each.
-        let worst = worst("pixelate", apply) * 255.0;
-        assert!(worst < 2.01, "{worst}");
+        assert_within(2.01 / 255.0, "pixelate", apply);
     }
 
     #[test]

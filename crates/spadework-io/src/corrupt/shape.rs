@@ -81,14 +81,13 @@ impl ImageShape {
         Self::new(a, b, c, Channels::First).or_else(|| Self::new(c, a, b, Channels::Last))
     }
 
-    /// The samples must have as many numbers as the image.
-    pub(super) fn check(self, dataset: &Dataset) -> Result<()> {
-        let dim = dataset.few_samples()?.dim();
+    /// The `dim` numbers of a sample must be as many as those of the image.
+    pub(super) fn check(self, name: &str, dim: usize) -> Result<()> {
         let pixels = self.channels.checked_mul(self.height).and_then(|rows| rows.checked_mul(self.width));
         if pixels == Some(dim) {
             return Ok(());
         }
-        Err(Error::ImageNumbers { name: dataset.name().to_owned(), shape: self.to_string(), dim })
+        Err(Error::ImageNumbers { name: name.to_owned(), shape: self.to_string(), dim })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Text tables: one line a sample, cells separated by commas, semicolons or tabs, with or without a header line.
+//! Text tables: one line per sample, cells separated by commas, semicolons or tabs, with or without a header line.
 //!
 //! What is a header, and which column is an index, is told in `csv_header`. A file of words, one a line, is ambiguous: there
 //! the first line is a header unless the same word occurs again below it, as a class does.

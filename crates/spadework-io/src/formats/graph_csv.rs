@@ -1,4 +1,4 @@
-//! Graphs as text: one line an edge, `p,q` or `p,q,weight`, with or without a header line.
+//! Graphs as text: one line per edge, `p,q` or `p,q,weight`, with or without a header line.
 //!
 //! A first line in which p or q is no number is a header, and then a third column must be called `weight`: the tables of
 //! scores have the same two columns before it.
@@ -7,8 +7,8 @@ use csv::ByteRecord;
 
 use super::csv::{number, plain_text};
 use super::csv_lines::Lines;
+use crate::edge_list::EdgeList;
 use crate::error::{Error, Result, excerpt};
-use crate::graph_file::EdgeList;
 
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
     let name = edges.name();

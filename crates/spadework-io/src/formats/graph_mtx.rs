@@ -1,8 +1,8 @@
 //! Graphs as Matrix Market files: `matrix coordinate real|integer|pattern general|symmetric`, counted from 1.
 
 use super::csv::plain_text;
+use crate::edge_list::EdgeList;
 use crate::error::{Result, excerpt};
-use crate::graph_file::EdgeList;
 
 pub(crate) const MAGIC: &[u8] = b"%%MatrixMarket";
 

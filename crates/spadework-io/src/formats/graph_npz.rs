@@ -1,8 +1,8 @@
 //! Graphs as SciPy writes them (`scipy.sparse.save_npz`): compressed rows or columns of an adjacency matrix.
 
 use super::scipy_matrix::Compressed;
+use crate::edge_list::EdgeList;
 use crate::error::Result;
-use crate::graph_file::EdgeList;
 
 pub(crate) fn parse(bytes: &[u8], edges: &mut EdgeList<'_>) -> Result<()> {
     let name = edges.name();

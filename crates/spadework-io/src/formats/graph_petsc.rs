@@ -1,8 +1,8 @@
 //! Graphs as PETSc writes matrices (`MatView` to a binary viewer): class, rows, columns, entries, entries of each row,
 //! columns, values; big endian, with indices of 32 bits, or of 64 bits where PETSc was built so.
 
+use crate::edge_list::EdgeList;
 use crate::error::{Result, begins};
-use crate::graph_file::EdgeList;
 
 /// What the file of a matrix begins with, as an index.
 const CLASS: i64 = 1_211_216;

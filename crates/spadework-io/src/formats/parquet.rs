@@ -360,9 +360,10 @@ fn decoder(error: &ParquetError, name: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use parquet::basic::Compression;
     use parquet::column::page::PageReader;
-    use parquet::data_type::Int32Type;
-    use parquet::file::properties::WriterProperties;
+    use parquet::data_type::{ByteArray, ByteArrayType, Int32Type};
+    use parquet::file::properties::{EnabledStatistics, WriterProperties};
     use parquet::file::writer::SerializedFileWriter;
     use parquet::schema::parser::parse_message_type;
 
@@ -404,6 +405,27 @@ mod tests {
         };
         assert_eq!(pages(5000), (true, false));
         assert_eq!(pages(4999), (false, true));
+    }
+
+    /// One word of 100,000 letters that 2,000 rows have: it is in the file once.
+    #[test]
+    fn a_bomb_of_one_word_is_an_expansion() {
+        let schema = Arc::new(parse_message_type("message m { required binary a (UTF8); }").unwrap());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_statistics_enabled(EnabledStatistics::None);
+        let mut bytes = Vec::new();
+        let mut writer = SerializedFileWriter::new(&mut bytes, schema, Arc::new(properties.build())).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let words = vec![ByteArray::from(vec![b'a'; 100_000]); 2000];
+        column.typed::<ByteArrayType>().write_batch(&words, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        assert!(bytes.len() < 32 << 10, "{}", bytes.len());
+        let error = labels(&bytes, None, "x.parquet").unwrap_err();
+        assert!(matches!(error, Error::Expansion { .. }), "{error}");
     }
 
     /// More values than 128 MiB hold in a file of some kilobytes.

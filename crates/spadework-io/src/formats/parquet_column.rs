@@ -3,9 +3,11 @@
 //! Parquet stores a value's presence as a definition level (below the maximum: something is null) and the start of a row
 //! as a repetition level (0: a new row, 1: another item of the same list).
 
+use std::cell::Cell;
+
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::schema::types::ColumnDescriptor;
 
@@ -98,11 +100,13 @@ pub(super) struct Column<T> {
     pub(super) definition: Vec<i16>,
     /// Empty where nothing is a list.
     pub(super) repetition: Vec<i16>,
+    /// Bytes of the words, where values are words.
+    text_bytes: usize,
 }
 
 impl<T> Column<T> {
     pub(super) fn new() -> Self {
-        Self { values: Vec::new(), definition: Vec::new(), repetition: Vec::new() }
+        Self { values: Vec::new(), definition: Vec::new(), repetition: Vec::new(), text_bytes: 0 }
     }
 
     /// Decodes one row group behind what is already there, while `within_limit` holds of the number of levels.
@@ -169,17 +173,24 @@ impl Column<f64> {
 }
 
 impl Column<String> {
+    /// A long word that many rows have is in the file once, so the bytes of words count against the limit as well.
     pub(super) fn extend_words(
         &mut self,
         reader: ColumnReader,
         limit: &dyn Fn(usize) -> ParquetResult<()>,
     ) -> ParquetResult<()> {
-        match reader {
-            ColumnReader::ByteArrayColumnReader(r) => {
-                self.extend(r, limit, |v| String::from_utf8_lossy(v.data()).into_owned())
-            }
-            _ => Err(type_change()),
-        }
+        let ColumnReader::ByteArrayColumnReader(reader) = reader else { return Err(type_change()) };
+        let text_bytes = Cell::new(self.text_bytes);
+        let within_limit = |count: usize| limit(count.max(text_bytes.get() / size_of::<String>()));
+        let word = |bytes: &ByteArray| {
+            text_bytes.set(text_bytes.get() + bytes.len());
+            // The batch is refused when it is complete; until then nothing more is copied.
+            let fits = within_limit(0).is_ok();
+            if fits { String::from_utf8_lossy(bytes.data()).into_owned() } else { String::new() }
+        };
+        let outcome = self.extend(reader, &within_limit, word);
+        self.text_bytes = text_bytes.get();
+        outcome
     }
 }
 

@@ -151,8 +151,12 @@ fn largest_other(outputs: Tensor<2>, labels: Tensor<2, Int>) -> Tensor<2> {
 
 /// The output of the true class minus the largest other: negative exactly where the class is not predicted.
 ///
-/// Of equal outputs the lower class is predicted, so a tie with a lower class counts as a hair below zero.
+/// Of equal outputs the lower class is predicted, so a tie with a lower class counts as a hair below zero. Not a number where an
+/// output is none: then no class is predicted.
 pub(crate) fn margin(outputs: &[f32], label: usize) -> f32 {
+    if outputs.iter().any(|value| value.is_nan()) {
+        return f32::NAN;
+    }
     let mut largest = f32::NEG_INFINITY;
     let mut tied_below = false;
     for (class, &value) in outputs.iter().enumerate().filter(|&(class, _)| class != label) {
@@ -190,6 +194,7 @@ mod tests {
             }
         }
         assert_eq!(margin(&[1.0, 4.0, 2.5], 1), 1.5);
+        assert!(margin(&[1.0, f32::NAN], 0).is_nan());
     }
 
     #[test]

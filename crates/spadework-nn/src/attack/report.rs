@@ -22,14 +22,15 @@ pub struct Outcome {
     pub clean_class: usize,
     /// Where it was broken, if it was classified rightly and did not hold.
     pub broken: Option<Broken>,
-    /// The smallest margin that was seen: the output of the true class minus the largest other.
+    /// The smallest margin that was seen: the output of the true class minus the largest other. Not a number where the outputs of
+    /// the sample as it is are none.
     pub margin: f32,
 }
 
 impl Outcome {
     /// Whether the sample as it is was classified rightly.
     pub fn clean(&self) -> bool {
-        self.clean_class == self.label
+        self.clean_class == self.label && !self.margin.is_nan()
     }
 
     /// Whether it was, and remained so.

@@ -87,7 +87,8 @@ impl<'a> Round<'a> {
             let outcome = &mut self.report.outcomes[place];
             let margin = margin(outputs, outcome.label);
             outcome.margin = outcome.margin.min(margin);
-            if margin < 0.0 {
+            // Outputs that are not numbers predict nothing.
+            if margin.is_nan() || margin < 0.0 {
                 outcome.broken = Some(Broken { class: predicted(outputs), ..at });
                 broken.push(row);
             } else {

@@ -97,7 +97,7 @@ impl Frozen {
         self.computation.forward(samples)
     }
 
-    /// The outputs, and the gradient of a sum over them by the samples.
+    /// The outputs, and the gradient of a sum over them by the samples; zero where it is not finite, so that no step follows it.
     pub(crate) fn input_gradient(
         &self,
         samples: Tensor<2>,
@@ -106,8 +106,9 @@ impl Frozen {
         let samples = samples.inner().autodiff().require_grad();
         let outputs = self.forward(samples.clone());
         let mut gradients = sum(outputs.clone()).backward();
-        let gradient = samples.grad_remove(&mut gradients);
-        (outputs.inner(), gradient.unwrap_or_else(|| samples.inner().zeros_like()))
+        let gradient = samples.grad_remove(&mut gradients).unwrap_or_else(|| samples.inner().zeros_like());
+        let lost = gradient.clone().is_finite().bool_not();
+        (outputs.inner(), gradient.mask_fill(lost, 0.0))
     }
 }
 

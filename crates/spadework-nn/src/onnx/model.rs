@@ -186,6 +186,13 @@ impl Constant {
     }
 }
 
+/// A shape for messages, with a question mark for each extent that is left open.
+pub(super) fn shape_in_words(shape: &[i64]) -> String {
+    let extents: Vec<String> =
+        shape.iter().map(|&extent| if extent == 0 { "?".to_owned() } else { extent.to_string() }).collect();
+    format!("[{}]", extents.join(", "))
+}
+
 /// Name and shape of an input or output of a graph; zero stands for an extent that is left open.
 fn name_and_shape(value: ValueInfoProto) -> (String, Vec<i64>) {
     let shape = value.r#type.and_then(|kind| kind.tensor_type).and_then(|tensor| tensor.shape);

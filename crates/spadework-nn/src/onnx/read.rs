@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::model::{Constant, Graph, Model, Node};
+use super::model::{Constant, Graph, Model, Node, shape_in_words};
 use super::problem::{Outcome, Problem, refuse};
 use crate::network::{Network, NetworkBuilder, Operation, Source, Window};
 use crate::{Error, Result};
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         let sample: Vec<usize> =
             shape.iter().skip(1).map(|&extent| usize::try_from(extent).unwrap_or(0)).collect();
         if sample.contains(&0) || !matches!(sample.len(), 1 | 3) {
-            let got = format!("{shape:?}").replace("0,", "?,");
+            let got = shape_in_words(shape);
             return Err(Problem(format!(
                 "the input `{name}` must have shape [n, values] or [n, channels, height, width], got {got}"
             )));

@@ -99,17 +99,20 @@ fn loss(outputs: &[f32], label: usize, objective: Objective) -> (f64, usize) {
     (loss, largest)
 }
 
-#[test]
-fn points_stay_in_their_ball_and_in_the_box() {
-    let network = "mlp:20".parse::<Architecture>().unwrap().build(&[64], 10, None, 1).unwrap();
+/// An untrained network for digits of this shape, and digits that it classifies rightly, so that every one is attacked.
+fn network_and_its_samples(shape: &[usize], count: usize) -> (Frozen, Examples) {
+    let network = "mlp:20".parse::<Architecture>().unwrap().build(shape, 10, None, 1).unwrap();
     let (model, digits) = (frozen(&network), digits());
-    // A class that is predicted, so that every sample is attacked.
     let outputs = model.outputs(digits.samples()).unwrap();
     let best = |row: &[f32]| (0..10).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap() as i64;
     let labels: Vec<i64> = outputs.chunks(10).map(best).collect();
-    let examples = Examples::new(digits.samples().to_vec(), 64, &labels, 10)
-        .unwrap()
-        .select(&(0..300).collect::<Vec<_>>());
+    let examples = Examples::new(digits.samples().to_vec(), 64, &labels, 10).unwrap();
+    (model, examples.select(&(0..count).collect::<Vec<_>>()))
+}
+
+#[test]
+fn points_stay_in_their_ball_and_in_the_box() {
+    let (model, examples) = network_and_its_samples(&[64], 300);
     let epsilons: Vec<f32> = (0..300).map(|at| at as f32 / 1000.0).collect();
     let budget = Budget::each(epsilons.clone()).unwrap();
     for norm in [Norm::Linf, Norm::L2] {
@@ -259,14 +262,7 @@ fn a_series_goes_on_with_what_is_left_and_says_which_attack_broke_a_sample() {
 
 #[test]
 fn points_of_every_attack_stay_in_their_ball_and_in_the_box_for_any_batch_and_threads() {
-    let network = "mlp:20".parse::<Architecture>().unwrap().build(&[1, 8, 8], 10, None, 1).unwrap();
-    let (model, digits) = (frozen(&network), digits());
-    let outputs = model.outputs(digits.samples()).unwrap();
-    let best = |row: &[f32]| (0..10).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap() as i64;
-    let labels: Vec<i64> = outputs.chunks(10).map(best).collect();
-    let examples = Examples::new(digits.samples().to_vec(), 64, &labels, 10)
-        .unwrap()
-        .select(&(0..24).collect::<Vec<_>>());
+    let (model, examples) = network_and_its_samples(&[1, 8, 8], 24);
     for (norm, epsilon) in [(Norm::Linf, 0.02), (Norm::L2, 0.1)] {
         let apgd = Apgd { norm, steps: 6, ..Apgd::default() };
         let auto = AttackParams::auto(&apgd, &Square { norm, queries: 8 });

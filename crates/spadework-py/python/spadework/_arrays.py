@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 import numpy as np
 import numpy.typing as npt
 
+from ._settings import check_text
+
 if TYPE_CHECKING:
     Rows = Union[npt.NDArray[np.float32], npt.NDArray[np.float64]]
 
@@ -166,7 +168,7 @@ def as_labels(values: Any, samples: int) -> LabelArray | None:
     if words is None:
         raise ValueError(f"labels must be integers or words, got elements of type {array.dtype}")
     for row, word in enumerate(words):
-        _check_text(word, f"labels: row {row}")
+        check_text(word, f"labels: row {row}")
     names, ids = np.unique(np.asarray(words, dtype=np.str_), return_inverse=True)
     return LabelArray(ids.reshape(-1).astype(np.int64), [str(name) for name in names])
 
@@ -183,14 +185,6 @@ def as_targets(values: Any, samples: int) -> npt.NDArray[np.float64] | None:
         row = int(np.argmin(np.isfinite(array)))
         raise ValueError(f"labels must be finite numbers, got {array[row]} at row {row}")
     return array.astype(np.float64)
-
-
-def _check_text(text: str, place: str) -> None:
-    """Refuses what no file can hold: halves of surrogate pairs, which Python strings may have."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{place}: text must be valid Unicode, got {text!r} with a lone surrogate") from None
 
 
 def _all_words(array: npt.NDArray[Any]) -> bool:
@@ -261,5 +255,5 @@ def as_models(outputs: Any) -> list[tuple[str, Rows]]:
             f"outputs must be a dictionary of arrays by the models' names, got {type(outputs).__name__}"
         )
     for name, _ in pairs:
-        _check_text(str(name), "outputs: the name of a model")
+        check_text(str(name), "outputs: the name of a model")
     return [(str(name), as_rows(values, f"outputs of model `{name}`")) for name, values in pairs]

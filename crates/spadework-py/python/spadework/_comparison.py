@@ -76,7 +76,7 @@ class Comparison(Paged, Mapping[str, Report]):
 
     @property
     def model_scores(self) -> dict[str, float]:
-        """Score of every model, most robust first."""
+        """SPADE score of every model, most robust first."""
         return {name: report.model_score for name, report in self.reports.items()}
 
     @property
@@ -86,23 +86,23 @@ class Comparison(Paged, Mapping[str, Report]):
 
     @property
     def agreement(self) -> list[dict[str, Any]]:
-        """For every two models, how far they agree on which samples are fragile."""
+        """For every pair of models, how much they agree on which samples are fragile."""
         return list(self.document["agreement"])
 
     def to_frame(self) -> DataFrame:
-        """A row per model, most robust first, as a pandas frame.
+        """A pandas frame with one row per model, most robust first.
 
         Returns
         -------
         pandas.DataFrame
             Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, overlap, interval_lower,
-            interval_upper, permuted where they are known.
+            interval_upper, permuted if they are known.
         """
         pandas = needed("pandas", "to_frame", "frames")
         return pandas.DataFrame([_row(model) for model in self.document["models"]])
 
     def log(self, callback: _log.Callback, *, prefix: str = "", page: bool = True) -> None:
-        """Hand the result to whatever tracks experiments, as `Report.log` does; metrics are named ``MODEL/overlap`` and so on.
+        """Pass the result to an experiment tracker, as `Report.log` does; metrics are named ``MODEL/overlap`` and so on.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Comparison(Paged, Mapping[str, Report]):
         Parameters
         ----------
         path : path-like
-            Where to; a file that is there is replaced, at once and only by a complete one.
+            The file. An existing file is replaced only when the new one is complete.
         """
         arrays: dict[str, Any] = {}
         for at, report in enumerate(self.reports.values()):

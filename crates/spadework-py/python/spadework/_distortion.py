@@ -25,7 +25,7 @@ class Distortion(Documented):
     Attributes
     ----------
     pairs : dict of str to array
-        The pairs that were measured, a column an entry: group ("top", "random" or "asked"), pairs, score, and the distances
+        The pairs that were measured, one entry per column: group ("top", "random" or "asked"), pairs, score, and the distances
         at input and output by hops and by resistance.
     edges : dict of str to array, or None
         The same for every edge of the input graph, with ``all_edges=True``.
@@ -51,17 +51,17 @@ class Distortion(Documented):
 
     @property
     def model_score(self) -> float:
-        """λ_1, which no distortion by resistance exceeds."""
+        """λ_1, an upper bound of every distortion by resistance."""
         return float(self.document["model_score"])
 
     @property
     def largest(self) -> dict[str, Any]:
-        """The pair of largest distortion that was found, by resistance, and the bound."""
+        """The pair with the largest distortion that was found, by resistance, and the upper bound."""
         return dict(self.document["largest"])
 
     @property
     def reverse_score(self) -> float:
-        """λ_max(L_X⁺L_Y): how much nearer samples can come."""
+        """λ_max(L_X⁺L_Y): how much closer two samples can get at the output."""
         return float(self.document["reverse_score"])
 
     @property

@@ -29,7 +29,7 @@ class Documented:
         Parameters
         ----------
         indent : int or None, default=2
-            Spaces a level, or None for one line.
+            Spaces per level, or None for one line.
 
         Returns
         -------
@@ -47,7 +47,7 @@ class Paged(Documented):
         Parameters
         ----------
         path : path-like
-            Where to; a file that is there is replaced, at once and only by a complete one.
+            The file. An existing file is replaced only when the new one is complete.
         title : str, optional
             Title of the page.
         """

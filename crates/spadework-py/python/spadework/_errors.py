@@ -11,7 +11,7 @@ class SpadeworkError(Exception):
     Attributes
     ----------
     model : str or None
-        The model that is concerned, where there are several.
+        The model that this is about, if there are several.
     """
 
     def __init__(self, message: str, *, model: str | None = None) -> None:
@@ -20,7 +20,7 @@ class SpadeworkError(Exception):
 
 
 class DisconnectedGraphError(SpadeworkError):
-    """A graph falls apart, and the policy or the call does not allow Spadework to connect it.
+    """A graph is disconnected, and the policy or the call does not allow Spadework to connect it.
 
     Attributes
     ----------
@@ -29,13 +29,13 @@ class DisconnectedGraphError(SpadeworkError):
     components : int or None
         Number of components.
     largest : int or None
-        Samples in the largest of them.
+        Number of samples in the largest component.
     samples : int or None
         Number of samples.
     neighbors : int or None
         Neighbors with which this was found; None for a graph that was given.
     model : str or None
-        The model that is concerned, where there are several.
+        The model that this is about, if there are several.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ConvergenceError(SpadeworkError):
     tolerance : float or None
         Requested tolerance.
     model : str or None
-        The model that is concerned, where there are several.
+        The model that this is about, if there are several.
     """
 
     def __init__(
@@ -92,4 +92,4 @@ class ConvergenceError(SpadeworkError):
 
 
 class SpadeworkWarning(UserWarning):
-    """Something that a reader of the scores should know; every call with ``verbose=False`` keeps it to itself."""
+    """Something that a reader of the scores should know. ``verbose=False`` silences it."""

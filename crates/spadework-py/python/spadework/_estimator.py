@@ -19,7 +19,7 @@ from ._settings import Metric, named, settings, whole_number
 
 
 class Spade:
-    """SPADE as an estimator: ``fit(X, Y)``, results with an underscore behind, ``score`` and ``score_samples`` for new data.
+    """SPADE as an estimator: ``fit(X, Y)``, results with a trailing underscore, ``score`` and ``score_samples`` for new data.
 
     Works with ``get_params``, ``set_params``, ``sklearn.base.clone`` and pickle.
 
@@ -28,7 +28,7 @@ class Spade:
     neighbors : int, default=10
         Neighbors per sample, k.
     eigenpairs : int or "all", default=2
-        Eigenpairs, r, that edge and node scores are made of.
+        Eigenpairs, r, for edge and node scores.
     connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, sketch_error, tolerance, certify, seed
         As in `spadework.score`.
     n_jobs : int, optional
@@ -51,13 +51,13 @@ class Spade:
     embedding_ : ndarray of shape (n, r)
         Coordinates of the samples.
     neighbors_ : int
-        Neighbors used; more than ``neighbors`` where the graphs would have fallen apart.
+        Neighbors used; more than ``neighbors`` if the graphs were disconnected.
     n_features_in_ : int
         Numbers per input.
     n_outputs_ : int
         Numbers per output.
     feature_names_in_ : ndarray of str
-        Names of the columns of ``X``, where it was a frame.
+        Names of the columns of ``X``, if it was a frame.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Spade:
         self.verbose = verbose
 
     def fit(self, X: Any, Y: Any = None) -> Spade:
-        """Score the model whose inputs and outputs these are.
+        """Score a model from its inputs and outputs.
 
         Parameters
         ----------
@@ -149,11 +149,11 @@ class Spade:
         return self
 
     def score_samples(self, X: Any, Y: Any) -> npt.NDArray[np.float64]:
-        """Node scores of new samples, each by itself, measured by the model that was fitted.
+        """Node scores of new samples, one by one, by the fitted graphs.
 
-        A new sample joins the graphs as a node of its own; its coordinates follow from those of its neighbors. A sample that
-        was fitted gets the score it has, where the eigenvalues are well above 1; where they are not, a warning says so. Needs
-        graphs of the default kind, and searches their neighbors once more.
+        A new sample becomes a node of the fitted graphs, and its coordinates follow from those of its neighbors. A fitted
+        sample gets its own score if the eigenvalues are well above 1; otherwise a warning says so. This needs graphs of the
+        default kind, and searches their neighbors again.
 
         Parameters
         ----------
@@ -183,9 +183,9 @@ class Spade:
         return scores
 
     def score(self, X: Any, y: Any) -> float:
-        """Share of the neighbors of new samples that stay neighbors: larger is more robust, as model selection expects it.
+        """Share of the neighbors of new samples that stay neighbors: larger is more robust, as model selection expects.
 
-        For every new sample, the nearest ``neighbors`` of the fitted samples by inputs and by outputs are compared. So
+        For every new sample, its nearest fitted samples by inputs are compared with those by outputs. So
         ``sklearn.model_selection.cross_val_score(Spade(), X, Y)`` measures held-out samples.
 
         Parameters
@@ -234,7 +234,7 @@ class Spade:
         Parameters
         ----------
         deep : bool, default=True
-            Of no effect: no parameter is an estimator.
+            No effect, because no parameter is an estimator.
 
         Returns
         -------

@@ -295,23 +295,23 @@ def compare(
 ) -> Comparison:
     """Score many models on one input graph and rank them.
 
-    The inputs are searched once, and k is the same for all models.
+    Neighbors among the inputs are searched once, and k is the same for all models.
 
     Parameters
     ----------
     inputs : array-like of shape (n, ...)
         The inputs of all models.
     outputs : dict of str to array-like of shape (n, ...)
-        The outputs of each model, by its name; at least two. A callable is given ``inputs`` as they are.
+        The outputs of each model, by its name; at least two. A callable gets the unchanged ``inputs``.
     labels : array-like of shape (n,), optional
         One integer or word per sample, for accuracies and label scores.
     input_graph : SciPy sparse matrix of shape (n, n), optional
         A graph instead of ``inputs``, as in `score`.
     interval : bool, default=False
-        Also find 95 % intervals of the SPADE scores, and how often half-samples rank two models the same way.
+        Also compute 95 % confidence intervals of the SPADE scores, and how often half-samples rank two models the same way.
     rank_by : {"auto", "overlap", "model-score"}, default="auto"
-        What the models are ranked by. Of arrays alone the neighborhood overlap follows robustness best, and "auto" takes it.
-        Models that cannot be distinguished share a rank (`Comparison.ranks`).
+        What the models are ranked by. "auto" is the neighborhood overlap: of the numbers that need only arrays, it follows
+        robustness best. Models that cannot be distinguished share a rank (`Comparison.ranks`).
     neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
 sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.
@@ -441,15 +441,15 @@ def distortion(
     threads: int | None = None,
     verbose: bool | None = None,
 ) -> Distortion:
-    """Measure how far the model pulls neighbors apart, which boundary it tears, and the bounds of both.
+    """Measure how far the model pulls neighbors apart, find the sparsest cut, and bound both.
 
     Parameters
     ----------
     inputs, outputs : array-like of shape (n, ...)
         As in `score`.
     top : int, optional
-        How many of the edges of largest score are compared with as many random ones; 100 by default, or half the edges where
-        there are fewer than 200.
+        Number of edges with the largest scores to compare with random edges; 100 by default, or half of the edges if there are
+        fewer than 200.
     pairs : iterable of (int, int), optional
         Pairs of samples to measure as well.
     all_edges : bool, default=False
@@ -501,14 +501,14 @@ def select(
     by: Literal["fragility", "margin", "overlap", "node"] | None = None,
     **options: Any,
 ) -> npt.NDArray[np.int64]:
-    """Indices of the most fragile samples, for an evaluation that is too expensive for all.
+    """Indices of the most fragile samples, for an evaluation that is too expensive for all samples.
 
     Parameters
     ----------
     inputs, outputs : array-like of shape (n, ...)
         As in `score`.
     top : int, optional
-        How many; 100 by default, or all where there are fewer.
+        How many; 100 by default, or all if there are fewer.
     by : {"fragility", "margin", "overlap", "node"}, optional
         What samples are ranked by: a large fragility (`Report.fragility`, with ``probed=`` by probes too), a small margin
         (`Report.margins`), a small overlap (`Report.overlap`) or a large node score. By default the fragility of a classifier, and
@@ -519,7 +519,7 @@ def select(
     Returns
     -------
     ndarray of shape (top,)
-        Most fragile first, ties to the lower index.
+        Most fragile first; ties go to the lower index.
 
     Examples
     --------
@@ -550,14 +550,15 @@ def select(
 def perturbation_budget(node_scores: Any, *, top: int, large: float, small: float) -> npt.NDArray[np.float64]:
     """A perturbation size for every sample: a large one for the most fragile, a small one for the others.
 
-    This is how the paper trains: 45,000 of the 50,000 samples of MNIST with 0.4 and the others with 0.2.
+    The paper trains this way: 45,000 of the 50,000 samples of MNIST with 0.4 and the others with 0.2.
 
     Parameters
     ----------
     node_scores : array-like of shape (n,), or Report
-        Scores of the samples; those of a report are its node scores. ``report.fragility`` is the better guide for a classifier.
+        Scores of the samples; for a report, its node scores. For a classifier, ``report.fragility`` predicts better which
+        samples break.
     top : int
-        How many of the most fragile samples get the large one.
+        How many of the most fragile samples get the large size.
     large, small : float
         The sizes.
 
@@ -601,7 +602,7 @@ def knn_graph(
 ) -> Any:
     """The neighbor graph of some samples as a SciPy matrix, connected or not.
 
-    Needs SciPy. What it gives can go into `score` by ``input_graph=`` or ``output_graph=``.
+    Needs SciPy. Pass the matrix to `score` as ``input_graph=`` or ``output_graph=``.
 
     Parameters
     ----------
@@ -610,7 +611,7 @@ def knn_graph(
     neighbors : int, default=10
         Neighbors per sample, k.
     graph : str, default="knn"
-        How the graph is made, as in `score`; ``"cknn:…"`` with a factor of at most 1, ``"sparse:…"`` of a connected graph.
+        How the graph is made, as in `score`; ``"cknn:…"`` needs a factor of at most 1, and ``"sparse:…"`` a connected graph.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
         The distance between samples.
     weights, standardize, search, seed, threads, verbose

@@ -17,16 +17,16 @@ from ._settings import number, settings
 
 @dataclass(frozen=True)
 class Check:
-    """What gates have decided of a model; as text, a line per gate and what they come to.
+    """The outcome of the gates of a model. As text, it has one line per gate and a summary.
 
     Attributes
     ----------
     document : dict
-        What ``spadework check --json`` prints, but for ``result``, which is ``report.document``.
+        What ``spadework check --json`` prints, except ``result``, which is ``report.document``.
     report : Report
         The scored model.
     notes : tuple of str
-        What a reader must know of the gates; those of the model are in ``report.notes``.
+        What a reader must know about the gates; notes about the model are in ``report.notes``.
     """
 
     document: dict[str, Any]
@@ -36,18 +36,18 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether no gate failed, and none is undecided where that counts as failed."""
+        """Whether no gate failed. An undecided gate counts as failed with ``undecided="fail"``."""
         return bool(self.document["passed"])
 
     @property
     def outcome(self) -> Literal["pass", "fail", "undecided"]:
-        """``"fail"`` where a gate failed, else ``"undecided"`` where one is, else ``"pass"``."""
+        """``"fail"`` if a gate failed, otherwise ``"undecided"`` if one is undecided, otherwise ``"pass"``."""
         outcome: Literal["pass", "fail", "undecided"] = self.document["outcome"]
         return outcome
 
     @property
     def gates(self) -> list[dict[str, Any]]:
-        """Every gate with its limit, what was found and what it decided."""
+        """Every gate with its limit, the measured number and its outcome."""
         return list(self.document["gates"])
 
     def __bool__(self) -> bool:
@@ -79,7 +79,7 @@ def check(
 ) -> Check:
     """Score a model and compare it with limits, and with an earlier result: a gate for continuous integration.
 
-    A gate passes or fails where the samples show it, and is undecided otherwise: ``docs/gates.md`` says how.
+    A gate passes or fails if the samples show it, and is undecided otherwise. ``docs/gates.md`` explains the rules.
 
     Parameters
     ----------
@@ -95,13 +95,13 @@ def check(
     baseline : path, optional
         The folder of an earlier result (``spadework score --out``), or its result.json, that the model must not drop below.
     max_drop : float or str, default=0
-        By how much of the samples each share may be smaller than the baseline's: 0.02 or ``"2%"`` are two points.
+        By how much each share may be smaller than the baseline's: 0.02 or ``"2%"`` is two percentage points.
     max_regression : float or str, optional
-        By which part the SPADE score may exceed the baseline's.
+        By which fraction the SPADE score may exceed the baseline's.
     undecided : {"pass", "fail"}, default="pass"
-        What a gate counts as whose interval covers its limit.
+        What an undecided gate counts as: one whose interval contains its limit.
     labels, input_graph, output_graph, probed, verbose, **options
-        As in `score`; ``interval``, ``references`` and ``indices`` are not taken.
+        As in `score`, without ``interval``, ``references`` and ``indices``.
 
     Returns
     -------

@@ -17,14 +17,14 @@ from ._settings import Metric, settings, whole_number
 
 @dataclass(frozen=True)
 class Moved:
-    """The samples that an upgrade of a model has moved most.
+    """The samples whose neighbors a new model changed most.
 
     Attributes
     ----------
     indices : ndarray of shape (top,)
-        The samples, those that kept the smallest share of their neighbors first.
+        The samples; those that kept the smallest share of their neighbors come first.
     overlaps : ndarray of shape (top,)
-        The share of its neighbors that each of them kept.
+        The share of its neighbors that each sample kept.
     document : dict
         What ``spadework select --moved --json`` prints.
     notes : tuple of str
@@ -54,14 +54,15 @@ def moved(
     threads: int | None = None,
     verbose: bool | None = None,
 ) -> Moved:
-    """The samples whose neighbors changed most from one model's outputs to another's: what an upgrade of an embedding has moved.
+    """Find the samples whose neighbors changed most from one model's outputs to another's, for example after an upgrade of an
+    embedder.
 
     Parameters
     ----------
     outputs, against : array-like of shape (n, ...)
-        The outputs of the model before and of the model after, on the same samples.
+        The outputs of the old model and of the new model on the same samples.
     top : int, optional
-        How many; 100 by default, or all where there are fewer.
+        How many; 100 by default, or all if there are fewer.
     neighbors : int, default=10
         Neighbors per sample, k.
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"

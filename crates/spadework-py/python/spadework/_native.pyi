@@ -16,8 +16,10 @@ __all__ = [
     "moved",
     "nearest_between",
     "sparse_knn_graph",
+    "sparse_note",
     "page_of_document",
     "page_of_score",
+    "panic_on_purpose",
     "probe_model",
     "run_command",
     "run_model",
@@ -110,6 +112,7 @@ def sparse_knn_graph(
     settings: Settings,
     progress: Callable[[str, int, int], None] | None,
 ) -> dict[str, Any]: ...
+def sparse_note(shape: tuple[int, int, int], settings: Settings) -> str: ...
 def nearest_between(
     queries: npt.NDArray[Any],
     base: npt.NDArray[Any],
@@ -138,3 +141,4 @@ def page_of_score(
     threads: int | None,
     progress: Callable[[str, int, int], None] | None,
 ) -> str: ...
+def panic_on_purpose(in_worker: bool) -> None: ...

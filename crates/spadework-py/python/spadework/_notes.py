@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import _native
 from ._arrays import is_sparse
 from ._errors import SpadeworkWarning
+from ._settings import Settings
 
 
 class Note(str):
@@ -62,12 +64,8 @@ def _levels_inside() -> int:
     return levels
 
 
-def add_sparse(document: dict[str, Any], inputs: Any, chosen: Mapping[str, Any]) -> None:
-    """Says in a document what is done with sparse inputs."""
-    if not is_sparse(inputs):
-        return
-    message = (
-        f"inputs: {inputs.shape[0]} sparse rows are connected to their {chosen['neighbors']} nearest by {chosen['input_metric']} "
-        "distance; `connectivity` concerns the outputs alone"
-    )
-    document["notes"].append({"code": "sparse-inputs", "message": message})
+def add_sparse(document: dict[str, Any], inputs: Any, chosen: Settings) -> None:
+    """Says in a document what is done with sparse inputs, as the command says it."""
+    if is_sparse(inputs):
+        message = _native.sparse_note((*inputs.shape, int(inputs.count_nonzero())), chosen)
+        document["notes"].append({"code": "sparse-inputs", "message": message})

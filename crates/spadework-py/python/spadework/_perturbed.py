@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import as_labels
+from ._progress import Progress
 from ._settings import number, whole_number
 from .perturb import GraphData
 
@@ -24,7 +25,7 @@ Perturb = Callable[[Any, int, np.random.Generator], Any]
 
 
 class Estimate(NamedTuple):
-    """A share of the samples with its 95 % interval (Wilson's), as one of a source that n samples were drawn from."""
+    """A share of the samples with its 95 % confidence interval (Wilson's); n is the number of samples."""
 
     estimate: float
     lower: float
@@ -103,6 +104,7 @@ def probe_with(
     precision: float,
     tolerance: float | None,
     seed: int,
+    progress: Progress | None = None,
 ) -> Perturbed:
     """Run the variants of some samples through the model and count what changes."""
     if not callable(perturb):
@@ -128,6 +130,8 @@ def probe_with(
                 f"in variant {variant}"
             )
         count.add(variant, answers.of(batch, f"variant {variant}"))
+        if progress is not None:
+            progress("variants", variant + 1, most)
         if variant + 1 >= _LEAST_VARIANTS and count.error() <= wanted:
             stopped = variant + 1 < most
             break

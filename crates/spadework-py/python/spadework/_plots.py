@@ -62,7 +62,7 @@ def spectrum(report: Report, ax: Axes | None, options: dict[str, Any]) -> Axes:
 
 
 def sweep(found: Sweep, ax: Axes | None, options: dict[str, Any]) -> Axes:
-    """A line a model over k."""
+    """One line per model over k."""
     ax = _axes(ax)
     for name, scores in zip(found.names, found.model_scores.T):
         ax.plot(found.neighbors, scores, **{"marker": "o", "label": name, **options})

@@ -16,7 +16,7 @@ from ._alone import check_alone
 from ._arrays import as_labels, as_rows, as_targets, sample_shape
 from ._perturbed import Perturb, Perturbed, probe_with
 from ._progress import progress_bars
-from ._settings import number, whole_number, word
+from ._settings import check_text, number, whole_number, word
 from .onnx import feed
 
 if TYPE_CHECKING:
@@ -123,7 +123,11 @@ class _Options(TypedDict, total=False):
 
 @overload
 def probe(
-    model: Model, inputs: Any, probe: str, *, task: Literal["auto", "classes"] = ..., **options: Unpack[_Options]
+    model: Model, inputs: Any, probe: str, *, task: Literal["auto"] = ..., **options: Unpack[_Options]
+) -> Probed | ProbedRegressor: ...
+@overload
+def probe(
+    model: Model, inputs: Any, probe: str, *, task: Literal["classes"], **options: Unpack[_Options]
 ) -> Probed: ...
 @overload
 def probe(
@@ -141,6 +145,7 @@ def probe(
     precision: float | None = None,
     tolerance: float | None = None,
     seed: int = 0,
+    verbose: bool | None = None,
 ) -> Perturbed: ...
 def probe(
     model: Any,
@@ -159,7 +164,7 @@ def probe(
     threads: int | None = None,
     verbose: bool | None = None,
 ) -> Probed | ProbedRegressor | Perturbed:
-    """Probe a model with perturbed inputs: within a ball of numbers, or by a perturbation of your own.
+    """Probe a model with perturbed inputs: within a given radius, or by a perturbation of your own.
 
     Parameters
     ----------
@@ -171,22 +176,25 @@ def probe(
         the smallest and the largest number of the inputs.
     probe : str
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
-        default), in which every probe learns from the previous ones, by signs of ever smaller blocks of numbers in L∞ and by an estimate of
-        the gradient in L2, or noise from the highest to the lowest frequencies: ``pixel``, ``block:4``, ``smooth:2``.
+        default), in which every probe learns from the previous ones (in L∞ by the signs of smaller and smaller blocks of
+        numbers, in L2 by an estimate of the gradient), or noise from the highest to the lowest frequencies: ``pixel``,
+        ``block:4``, ``smooth:2``.
     perturb : callable, optional
         Instead of ``probe``: a function of a batch of inputs, the number of the variant and a NumPy generator that is seeded
         for it, which returns the batch, perturbed. `spadework.perturb` has some for tables, texts and graphs. Inputs may then
         be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model also an estimator with ``predict_proba`` or
         ``predict``.
     labels : array-like of shape (n,), optional
-        The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a regressor the
-        targets: their standard deviation is the unit of the changes, and that of the outputs without them.
+        The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a
+        regressor, these are the targets: their standard deviation is the unit of the changes. Without them it is that of the
+        outputs.
     probes : int, optional
-        Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``.
+        Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``. Up to 8 pilots of a search have 8 times as
+        many.
     samples : int, default=1000
         Number of samples to probe, drawn by the seed if there are more.
     precision : float, optional
-        End the search early if more probes could change ``robust_accuracy`` by at most this much, e.g. 0.02. This does not include
+        End the search early if what it leaves open about ``robust_accuracy`` is at most this much, e.g. 0.02. This does not include
         the uncertainty from the number of samples. With ``perturb``: end, after at least 10 variants, if more variants of the same
         samples would change the share that keeps its class by at most this much, with 95 % confidence; 0.005 by default, and 0 to
         disable.
@@ -194,11 +202,11 @@ def probe(
         With ``perturb`` and a model of one number per sample: a change beyond it counts as a change of class.
     task : {"auto", "classes", "regression"}, default="auto"
         What the outputs are. By default several numbers per sample are classes, a single one is two classes where ``labels`` have
-        two values, and a predicted number otherwise.
+        two values, and a predicted number otherwise. Not with ``perturb``.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose
-        As in `spadework.score`.
+        As in `spadework.score`; ``threads`` not with ``perturb``, whose model is yours.
 
     Returns
     -------
@@ -235,17 +243,26 @@ def probe(
             raise ValueError(
                 "`perturb` comes instead of `probe`, and its model is a function or an estimator: leave `probe` and `onnx` out"
             )
-        return probe_with(
-            model,
-            inputs,
-            perturb,
-            labels=labels,
-            variants=_VARIANTS if probes is None else probes,
-            samples=samples,
-            precision=_PRECISION if precision is None else precision,
-            tolerance=tolerance,
-            seed=seed,
-        )
+        if task != "auto" or threads is not None:
+            raise ValueError(
+                "with `perturb`, the outputs themselves say what they are, and the model is run by the caller's own function: leave "
+                "`task` and `threads` out"
+            )
+        with progress_bars(verbose) as progress:
+            return probe_with(
+                model,
+                inputs,
+                perturb,
+                labels=labels,
+                variants=_VARIANTS if probes is None else probes,
+                samples=samples,
+                precision=_PRECISION if precision is None else precision,
+                tolerance=tolerance,
+                seed=seed,
+                progress=progress,
+            )
+    if tolerance is not None:
+        raise ValueError("`tolerance` is for `perturb`; the changes of a regressor under `probe` are in `changes`")
     if probe is None:
         raise ValueError('say how to perturb the inputs: `probe` such as "linf:0.1", or `perturb`')
     shape = sample_shape(inputs)
@@ -295,7 +312,12 @@ def _truth(labels: Any, samples: int, task: str) -> tuple[npt.NDArray[np.int64] 
         return None, None
     numbers = as_targets(labels, samples)
     spread = None if numbers is None else float(np.std(numbers)) or None
-    if numbers is not None and (task == "regression" or np.any(numbers != np.round(numbers))):
+    if numbers is not None and task == "regression":
+        return None, spread
+    if numbers is not None and np.any(numbers != np.round(numbers)):
+        if task == "classes":
+            row = int(np.argmax(numbers != np.round(numbers)))
+            raise ValueError(f'labels must be integers or words with task="classes", got {numbers[row]} at row {row}')
         return None, spread
     classes = as_labels(labels if numbers is None else numbers.astype(np.int64), samples)
     return None if classes is None else classes.ids, spread
@@ -308,7 +330,9 @@ def _interval(estimate: Mapping[str, float] | None) -> tuple[float, float] | Non
 def _model(model: Any, shape: list[int], onnx: Mapping[str, Any] | None) -> Any:
     """A file with what it takes to run it, or a function from rows to rows."""
     if isinstance(model, (str, os.PathLike)):
-        return os.fspath(model), feed(**dict(onnx or {}))
+        path = os.fspath(model)
+        check_text(path, "`model`")
+        return path, feed(**dict(onnx or {}))
     if not callable(model):
         raise ValueError(f"`model` must be a function or the path of an ONNX file, got {type(model).__name__}")
     if onnx is not None:

@@ -83,11 +83,11 @@ class Report:
         From 0 to 1: the share of a sample's input neighbors that are its output neighbors too; NaN for a sample without neighbors.
         None in reports that an older version saved.
     labels : ndarray of shape (n,) or None
-        The label of every sample as a number; `label_names` has the words where they were words.
+        The label of every sample as a number; `label_names` has the words, if labels are words.
     document : dict
         Everything else, as ``spadework score --json`` prints it; see `to_dict`.
     thumbnails : tuple of str
-        Pictures of the weakest samples for notebooks, where the inputs are images; not saved.
+        Pictures of the weakest samples for notebooks, if the inputs are images; not saved.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """How robust the model is, in a sentence by the best evidence that the report has, and what would give better evidence."""
+        """How robust the model is, in a sentence with the best evidence of the report, and what would give better evidence."""
         return _notebook.verdict(self)
 
     @property
@@ -175,7 +175,8 @@ class Report:
 
     @property
     def roughness(self) -> float | None:
-        """How much outputs vary along input edges within a class, relative to how much they vary within classes at all; smaller is more robust."""
+        """How much outputs vary along input edges within a class, relative to their variation within classes; smaller is more
+        robust."""
         return self.document.get("roughness")
 
     @property
@@ -223,13 +224,13 @@ class Report:
         return matrix(len(self.node_scores), self.output_edges, self.output_weights)
 
     def top_nodes(self, count: int = TOP) -> npt.NDArray[np.int64]:
-        """Indices of the most fragile samples, most fragile first: by `fragility`, which is the order of the node scores where the
+        """Indices of the most fragile samples, most fragile first: by `fragility`, which is the order of the node scores if the
         outputs are not classes (`fragility_basis`).
 
         Parameters
         ----------
         count : int, default=10
-            How many, or all where there are fewer.
+            How many, or all if there are fewer.
 
         Returns
         -------
@@ -243,7 +244,7 @@ class Report:
         Parameters
         ----------
         count : int, default=10
-            How many, or all where there are fewer.
+            How many, or all if there are fewer.
 
         Returns
         -------
@@ -325,7 +326,7 @@ class Report:
         top : int, default=10
             How many of the most fragile samples and edges it names.
         indent : int or None, default=2
-            Spaces a level, or None for one line.
+            Spaces per level, or None for one line.
 
         Returns
         -------
@@ -339,13 +340,13 @@ class Report:
         Parameters
         ----------
         path : path-like
-            Where to; a file that is there is replaced, at once and only by a complete one.
+            The file. An existing file is replaced only when the new one is complete.
         """
         _files.save(path, self.document, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Report:
-        """Read what `save` wrote.
+        """Read the file that `save` wrote.
 
         Parameters
         ----------
@@ -374,11 +375,11 @@ class Report:
         Parameters
         ----------
         path : path-like
-            Where to; a file that is there is replaced, at once and only by a complete one.
+            The file. An existing file is replaced only when the new one is complete.
         inputs, outputs : array-like of shape (n, ...), optional
-            The arrays that were scored. A report does not keep them, and the page has scatter plots, the most fragile pairs and
-            their pictures only where they are given; the model is scored again for it. Images keep their shape here:
-            (n, height, width) or with channels.
+            The arrays that were scored. A report does not keep them. The page has scatter plots, the most fragile pairs and
+            pictures only if you pass them; the model is then scored again. Images keep their shape here: (n, height, width) or
+            with channels.
         title : str, optional
             Title of the page.
         threads, verbose
@@ -399,7 +400,7 @@ class Report:
         _files.write_text(path, page)
 
     def log(self, callback: _log.Callback, *, prefix: str = "", page: bool = True) -> None:
-        """Hand the result to whatever tracks experiments.
+        """Pass the result to an experiment tracker.
 
         Parameters
         ----------
@@ -407,7 +408,7 @@ class Report:
             Called once with a dict of metrics (shares with ``_lower`` and ``_upper``) and a dict of files by their names:
             ``result.json``, ``report.npz`` and ``page.html``. The files are removed when it returns.
         prefix : str, default=""
-            What the names of the metrics begin with.
+            Prefix of the names of the metrics.
         page : bool, default=True
             Whether the page is among the files.
 
@@ -431,14 +432,14 @@ class Report:
         return np.ascontiguousarray(self.labels), [names[at] for at in range(len(names))] if names else None
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
-        """The arrays by name, as `save` keeps them."""
+        """The arrays by name, as `save` stores them."""
         names = ["node_scores", "margins", "fragility", "overlap", "edges", "edge_scores", "embedding", "labels"]
         names += ["input_weights", "output_edges", "output_weights"]
         return {**{name: getattr(self, name) for name in names}, "notes": np.array(self.notes, dtype=np.str_)}
 
     @classmethod
     def from_arrays(cls, document: dict[str, Any], arrays: Mapping[str, Any]) -> Report:
-        """A report of its document and of the arrays that `arrays` gives."""
+        """Make a report from its document and its arrays."""
         return cls(
             document=document,
             node_scores=arrays["node_scores"],
@@ -476,7 +477,7 @@ class Report:
         return _plots.labels(self, ax, options)
 
     def plot_spectrum(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Draw the eigenvalues that were computed, largest first, and the enclosure of the first.
+        """Draw the eigenvalues that were computed, largest first, and the numerical bounds of the first.
 
         As `plot_embedding` draws; options are those of ``Axes.plot``.
         """

@@ -116,7 +116,16 @@ def word(value: Any, name: str) -> str:
     """A word; the native module knows which there are."""
     if not isinstance(value, str):
         raise ValueError(f"`{name}` must be a word, got {value!r}")
+    check_text(value, f"`{name}`")
     return value
+
+
+def check_text(text: str, place: str) -> None:
+    """Refuses what no file can hold: halves of surrogate pairs, which Python strings may have."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{place}: text must be valid Unicode, got {text!r} with a lone surrogate") from None
 
 
 def standardize_word(value: Any) -> str:

@@ -56,12 +56,12 @@ class Sweep(Paged):
 
     @property
     def used(self) -> npt.NDArray[np.float64]:
-        """Neighbors used at every k; NaN where the policy ``"error"`` refused it."""
+        """Neighbors used at every k; NaN if a graph is disconnected under the policy ``"error"``."""
         return np.array([point.get("used", np.nan) for point in self.document["points"]], dtype=np.float64)
 
     @property
     def model_scores(self) -> npt.NDArray[np.float64]:
-        """A row for every k, a column for every model; NaN where the policy ``"error"`` refused a k."""
+        """One row per k, one column per model; NaN if a graph is disconnected under the policy ``"error"``."""
         missing = [np.nan] * len(self.names)
         rows = [[score["model_score"] for score in point["scores"]] or missing for point in self.document["points"]]
         return np.array(rows, dtype=np.float64)
@@ -72,7 +72,7 @@ class Sweep(Paged):
         return self.document.get("stable")
 
     def to_frame(self) -> DataFrame:
-        """A row for every k and model as a pandas frame.
+        """A pandas frame with one row per k and model.
 
         Returns
         -------

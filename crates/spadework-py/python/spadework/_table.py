@@ -22,7 +22,7 @@ _TOGETHER = 512
 
 
 class EncodedTable(NamedTuple):
-    """A table as numbers, and by which metric distances between its rows are meant."""
+    """A table as numbers, and the metric for distances between its rows."""
 
     rows: npt.NDArray[np.float64]
     #: What each number is: a column, or a column and one of its categories.
@@ -37,16 +37,16 @@ def encode_table(
     standardize: bool | Literal["robust"] = True,
     columns: Sequence[str] | None = None,
 ) -> EncodedTable:
-    """A table as rows of numbers, such that every column counts alike.
+    """Encode a table as rows of numbers, with equal weight for every column.
 
     Parameters
     ----------
     table : DataFrame, or array-like of shape (n, d)
         Numbers, booleans, strings and pandas categories. Missing values are refused.
     categories : {"onehot", "gower"}, default="onehot"
-        ``"onehot"``: numeric columns are standardized, and two different categories lie at a distance of 1; rows are
-        compared by their Euclidean distance. ``"gower"``: numeric columns are divided by their range, two different categories
-        differ by 1, and rows are compared by the mean over all columns, which is Gower's distance.
+        ``"onehot"``: numeric columns are standardized, and two different categories are 1 apart; rows are compared by their
+        Euclidean distance. ``"gower"``: numeric columns are divided by their range, two different categories differ by 1, and
+        rows are compared by the mean over all columns, which is Gower's distance.
     standardize : bool or "robust", default=True
         With one-hot categories: by mean and standard deviation, by median and interquartile range, or not at all.
     columns : sequence of str, optional
@@ -105,8 +105,8 @@ def score_table(
     Parameters
     ----------
     model : estimator or callable
-        Anything with ``predict_proba``, ``decision_function`` or ``predict``, asked in this order, or a function. It is given
-        the table as it is, so that a pipeline does its own encoding.
+        Anything with ``predict_proba``, ``decision_function`` or ``predict``, tried in this order, or a function. It gets the
+        unchanged table, so a pipeline does its own encoding.
     table : DataFrame, or array-like of shape (n, d)
         The inputs.
     labels : array-like of shape (n,), optional
@@ -114,10 +114,10 @@ def score_table(
     categories, standardize
         How rows are compared: as in `encode_table`.
     ties : {"inputs", "keep"}, default="inputs"
-        Forests and boosting return the same numbers for many samples. Where more than k samples share theirs, the k nearest
-        among them would be those of the lowest index. ``"inputs"`` orders samples of equal outputs by their distance at the
-        input: what it adds is at most half of the smallest distance between outputs that differ. ``"keep"`` leaves the
-        outputs alone, as is always done with a single number per sample. A note says how many samples are concerned.
+        Forests and boosting return the same numbers for many samples. If more than k samples have equal outputs, only their
+        index decides which of them are neighbors. ``"inputs"`` orders samples with equal outputs by their distance at the
+        input, and moves outputs by at most half of the smallest distance between different outputs. ``"keep"`` leaves the
+        outputs unchanged, as is always done with a single number per sample. A note says how many samples are affected.
     verbose, **options
         As in `score`, without ``input_metric`` and ``standardize``.
 

@@ -1,4 +1,4 @@
-"""The Adversarial Robustness Toolbox on the samples that matter: indices in, its evaluation out.
+"""Evaluate selected samples with the Adversarial Robustness Toolbox.
 
 Needs ART: ``pip install 'spadework[art]'``.
 """
@@ -19,20 +19,20 @@ __all__ = ["Guided", "clever", "evaluate"]
 
 
 def evaluate(classifier: Any, attack: Any, x: npt.ArrayLike, y: npt.ArrayLike, indices: Any) -> Guided:
-    """Attack some samples with one of ART's attacks.
+    """Attack some samples with an attack of ART.
 
     Parameters
     ----------
     classifier : art.estimators.classification.Classifier
         The classifier, as ART wraps it.
     attack : art.attacks.EvasionAttack
-        The attack, made for it.
+        The attack, created for this classifier.
     x : array-like of shape (n, ...)
         All inputs, as the classifier takes them.
     y : array-like of shape (n,)
         All labels.
     indices : array-like of int, or Report
-        The samples to attack; of a report its 100 most fragile.
+        The samples to attack; for a report, its 100 most fragile.
 
     Returns
     -------
@@ -54,9 +54,9 @@ def clever(classifier: Any, x: npt.ArrayLike, indices: Any, **options: Any) -> n
     x : array-like of shape (n, ...)
         All inputs.
     indices : array-like of int, or Report
-        The samples to score; of a report its 100 most fragile.
+        The samples to score; for a report, its 100 most fragile.
     **options
-        Passed on to ``art.metrics.clever_u``; ``nb_batches``, ``batch_size``, ``radius`` and ``norm`` are needed.
+        Passed on to ``art.metrics.clever_u``; ``nb_batches``, ``batch_size``, ``radius`` and ``norm`` are required.
 
     Returns
     -------

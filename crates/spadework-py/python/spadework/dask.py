@@ -1,4 +1,4 @@
-"""Exact neighbor graphs on a Dask cluster: blocks of samples against blocks of samples, each pair a task.
+"""Exact neighbor graphs on a Dask cluster, with one task per pair of blocks of samples.
 
 Needs Dask: ``pip install 'spadework[dask]'``. The workers need the package too.
 
@@ -57,12 +57,12 @@ def knn_graph(
     standardize: bool | Literal["robust"] = False,
     threads_per_task: int = 1,
 ) -> Any:
-    """The neighbor graph of samples that no single machine need hold, equal to `spadework.knn_graph` with
-    ``search="exact"``, the same ``metric`` and the same ``standardize`` bit by bit.
+    """The neighbor graph of samples that need not fit on one machine. It equals that of `spadework.knn_graph` with
+    ``search="exact"`` and the same ``metric`` and ``standardize``, bit by bit.
 
-    With B blocks there are B² tasks, each with two blocks and one list of neighbors in memory, and as many merges of two
-    lists; a lost worker costs the tasks whose results it held. Where a worker has T threads, it has T such tasks at once.
-    The lists of all samples (16 bytes a neighbor) and the graph come together where this is called.
+    With B blocks there are B² tasks, each with two blocks and one list of neighbors in memory, and as many merges of two lists.
+    If a worker is lost, the tasks whose results it had are repeated. A worker with T threads runs T tasks at once. The calling
+    process collects the lists of all samples (16 bytes per neighbor) and the graph.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ def knn_graph(
     metric : {"euclidean", "cosine", "manhattan", "chebyshev"}, default="euclidean"
         The distance between samples.
     standardize : bool or "robust", default=False
-        Subtract the mean of each column and divide by its standard deviation, or its median and interquartile range. Means are added
-        up block after block; "robust" puts some columns of all samples into the memory of one worker at a time.
+        Subtract the mean of each column and divide by its standard deviation, or its median and interquartile range. Means are
+        summed block by block; "robust" loads some columns of all samples into the memory of one worker at a time.
     threads_per_task : int, default=1
-        Threads of one task; the threads of the workers run tasks side by side.
+        Threads of one task; a worker runs one task per thread.
 
     Returns
     -------

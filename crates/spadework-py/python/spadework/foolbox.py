@@ -1,4 +1,4 @@
-"""Foolbox on the samples that matter: indices in, its evaluation out.
+"""Evaluate selected samples with Foolbox.
 
 Needs Foolbox and PyTorch: ``pip install 'spadework[foolbox,torch]'``.
 """
@@ -19,7 +19,7 @@ __all__ = ["Guided", "evaluate"]
 
 
 def evaluate(model: Any, attack: Any, x: npt.ArrayLike, y: npt.ArrayLike, indices: Any, *, epsilon: float) -> Guided:
-    """Attack some samples with one of Foolbox' attacks.
+    """Attack some samples with an attack of Foolbox.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def evaluate(model: Any, attack: Any, x: npt.ArrayLike, y: npt.ArrayLike, indice
     y : array-like of shape (n,)
         All labels.
     indices : array-like of int, or Report
-        The samples to attack; of a report its 100 most fragile.
+        The samples to attack; for a report, its 100 most fragile.
     epsilon : float
         Size of the attack.
 

@@ -1,4 +1,4 @@
-"""Model files in the ONNX format, run by the engine that is built in: nothing else to install.
+"""Run model files in the ONNX format with the built-in engine; there is nothing else to install.
 
 >>> import spadework.onnx
 >>> logits = spadework.onnx.predict("net.onnx", X)          # doctest: +SKIP
@@ -52,7 +52,7 @@ def feed(
 
 
 class ModelFile(NamedTuple):
-    """What a model file says of itself."""
+    """The description of a model file."""
 
     #: Names of the inputs and of the outputs.
     inputs: list[str]
@@ -68,7 +68,7 @@ class ModelFile(NamedTuple):
 
 
 def describe(model: str | os.PathLike[str]) -> ModelFile:
-    """Say what a model file is.
+    """Describe a model file: inputs, outputs, layers, parameters.
 
     Parameters
     ----------
@@ -126,25 +126,25 @@ def predict(
     model : path
         An ONNX file.
     inputs : array-like of shape (n, ...)
-        The samples, flattened or in the shape that the model takes; uint8 is taken for pixels and becomes x/255.
+        The samples, flattened or in the shape that the model takes; uint8 counts as pixels and becomes x/255.
     output_name : str or sequence of str, optional
-        The output to take, or a node or value within the model; the first output by default. Several names give a
-        dictionary, e.g. of the activations of layers.
+        The output to use, or a node or value inside the model; the first output by default. Several names give a dictionary,
+        e.g. the activations of layers.
     before_softmax : bool, default=False
-        Take the values before the softmax that the output ends in.
+        Use the values before the softmax at the end of the output.
     input_name : str, optional
-        The input that the samples go into, where the model has several.
+        The model's input for the samples, if it has several.
     input_layout : {"nchw", "nhwc"}, optional
-        How the numbers of an image lie in a row, where the shape of the array does not tell.
+        Order of the numbers of an image, if the shape of the array does not show it.
     normalize : sequence of float, optional
-        A mean to take off every number and a deviation to divide it by, or all means and then all deviations by channel.
+        A mean to subtract and a standard deviation to divide by, or the means and then the standard deviations of all channels.
     batch_size : int, optional
-        Samples that go in at a time, where the model leaves the choice.
+        Samples per run of the model, if the model allows a choice.
     engine : {"auto", "builtin", "onnxruntime"}, default="auto"
         What runs the model: the built-in engine, the onnxruntime that is installed, or the built-in engine and, for models
         that it refuses, onnxruntime.
     onnxruntime : path, optional
-        An onnxruntime library, or a folder that holds one (``onnxruntime.__path__[0]``), to run the model.
+        An onnxruntime library, or a folder that contains one (``onnxruntime.__path__[0]``), to run the model.
     threads, verbose
         As in `spadework.score`.
 
@@ -155,7 +155,7 @@ def predict(
     Raises
     ------
     ValueError
-        When the file is not a model, its operators are not known, the samples do not fit, or an output is not finite.
+        When the file is not a model, an operator is not supported, the samples do not fit, or an output is not finite.
     """
     fed = feed(**named(locals(), feed))
     count = None if threads is None else whole_number(threads, "threads", least=1)

@@ -1,7 +1,7 @@
 """Ready-made perturbations for `spadework.probe(model, inputs, perturb=…)`.
 
 A perturbation is any function of a batch of samples, the number of the variant and a NumPy generator that is seeded for this
-variant. It returns the same samples, perturbed: as many, in the same order, and without changing what it was given.
+variant. It returns the perturbed samples, as many and in the same order, and does not modify its arguments.
 
 >>> import numpy as np, spadework
 >>> from spadework.perturb import word_dropout
@@ -53,9 +53,9 @@ def column_noise(table: Any, scale: float = 0.05, *, columns: Iterable[Any] | No
     Parameters
     ----------
     table : DataFrame or array-like of shape (n, d)
-        Where the standard deviations come from, as a rule the table that is probed.
+        Where the standard deviations come from, usually the table that is probed.
     scale : float, default=0.05
-        Noise in units of these.
+        Size of the noise in standard deviations.
     columns : iterable, optional
         Columns by name, or by position for an array; every numeric one by default.
     """
@@ -92,15 +92,14 @@ def column_noise(table: Any, scale: float = 0.05, *, columns: Iterable[Any] | No
 
 
 def category_swaps(table: Any, rate: float = 0.1, *, columns: Iterable[Any] | None = None) -> Any:
-    """Categories replaced at random by others of the same column, as often as these occur in ``table``; none that the table does
-    not have.
+    """Replaces categories at random with others of the same column, in proportion to their frequency in ``table``.
 
     Parameters
     ----------
     table : DataFrame
-        Where the categories come from, as a rule the table that is probed.
+        Where the categories come from, usually the table that is probed.
     rate : float, default=0.1
-        How likely a category is replaced.
+        Probability that a category is replaced.
     columns : iterable, optional
         Columns by name; by default those of strings, objects, booleans and categories.
     """
@@ -134,12 +133,12 @@ def category_swaps(table: Any, rate: float = 0.1, *, columns: Iterable[Any] | No
 
 
 def word_dropout(rate: float = 0.1) -> Any:
-    """Words of a text left out at random; one is always kept.
+    """Drops words of a text at random; at least one stays.
 
     Parameters
     ----------
     rate : float, default=0.1
-        How likely a word is left out.
+        Probability that a word is dropped.
     """
     likely = _rate(rate)
 
@@ -160,12 +159,12 @@ def _without_words(text: str, rate: float, rng: np.random.Generator) -> str:
 
 
 def typos(rate: float = 0.05) -> Any:
-    """Mistakes of typing: two letters swapped, one left out or one doubled. No word is replaced by another.
+    """Makes typing mistakes: swaps two letters, drops one or doubles one. It does not replace words.
 
     Parameters
     ----------
     rate : float, default=0.05
-        How likely a word of at least three letters gets one mistake.
+        Probability that a word of at least three letters gets one mistake.
     """
     likely = _rate(rate)
 
@@ -192,7 +191,7 @@ def _mistyped(word: str, rng: np.random.Generator) -> str:
 class GraphData:
     """A graph whose nodes are the samples: a symmetric SciPy matrix and one row of features per node.
 
-    A model of it is a function of such a graph that returns one row of outputs per node. It is perturbed and run as a whole.
+    A model is a function from such a graph to one row of outputs per node. The graph is perturbed and run as a whole.
     """
 
     adjacency: Any
@@ -219,12 +218,12 @@ class GraphData:
 
 
 def edge_flips(rate: float = 0.03) -> Any:
-    """A part of the edges of a `GraphData` removed, and as many put between nodes that were not joined.
+    """Removes some edges of a `GraphData`, and adds as many between nodes without an edge.
 
     Parameters
     ----------
     rate : float, default=0.03
-        The part of the edges that move.
+        Fraction of the edges that move.
     """
     part = _rate(rate)
     sparse = needed("scipy.sparse", "spadework.perturb.edge_flips", "graphs")
@@ -254,12 +253,12 @@ def edge_flips(rate: float = 0.03) -> Any:
 
 
 def feature_dropout(rate: float = 0.3) -> Any:
-    """Features of the nodes of a `GraphData` set to 0 at random.
+    """Sets features of the nodes of a `GraphData` to 0 at random.
 
     Parameters
     ----------
     rate : float, default=0.3
-        How likely a feature is lost.
+        Probability that a feature is set to 0.
     """
     likely = _rate(rate)
 

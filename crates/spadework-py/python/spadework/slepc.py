@@ -3,13 +3,13 @@
     mpirun -n 8 python3 -m spadework.slepc RESULT
 
 reads the graphs that ``spadework graph --out RESULT`` wrote, solves L_X v = λ L_Y v for the largest eigenvalues, and writes
-``RESULT/stages/eigenpairs.npz``, which ``spadework scores RESULT`` takes up, and edge and node scores as
+``RESULT/stages/eigenpairs.npz``, which ``spadework scores RESULT`` reads, and edge and node scores as
 ``RESULT/edges.npy``, ``edge_scores.npy`` and ``node_scores.npy``.
 
 Needs slepc4py, petsc4py, mpi4py and NumPy (Debian: python3-slepc4py python3-petsc4py python3-mpi4py openmpi-bin). The file
 needs nothing else of the package: ``python3 …/spadework/slepc.py RESULT`` does the same.
 
-Every process holds its rows of both Laplacians. The solver is SLEPc's generalized Davidson iteration with a multigrid
+Every process has its rows of both Laplacians. The solver is SLEPc's generalized Davidson iteration with a multigrid
 preconditioner of L_Y; the constant vector, which both Laplacians send to 0, is deflated. The residuals are measured
 afterwards, by solves with L_Y.
 """
@@ -58,7 +58,7 @@ class Solved(NamedTuple):
 
 
 class Refused(Exception):
-    """Something that the user can correct."""
+    """A mistake that the user can correct."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from . import onnx
 from ._errors import SpadeworkWarning
 from ._functions import score
-from ._probe import Probed, probe as run_probe
+from ._probe import Probed, ProbedRegressor, probe as run_probe
 from ._report import Report
 from ._settings import number
 
@@ -126,7 +126,7 @@ def _scored(model: Any, inputs: Any, labels: Any, probe: str | None, samples: in
     if inputs is None:
         raise ValueError("`inputs` must be given, unless a `Report` is")
     is_file = isinstance(model, (str, os.PathLike))
-    probed: Probed | None = None
+    probed: Probed | ProbedRegressor | None = None
     if probe is not None:
         if not is_file and not callable(model):
             raise ValueError("`probe` gives perturbed inputs to a model, and needs a callable or an ONNX file, not outputs")

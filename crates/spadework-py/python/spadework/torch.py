@@ -1,4 +1,4 @@
-"""PyTorch: outputs of models and layers, attacks with a size for every sample, budgets for training.
+"""PyTorch: outputs of models and layers, attacks with one size per sample, budgets for training.
 
 Needs PyTorch: ``pip install 'spadework[torch]'``.
 
@@ -33,7 +33,7 @@ torch = needed("torch", "spadework.torch", "torch")
 
 
 class Collected(NamedTuple):
-    """What a loader and a model gave, sample by sample."""
+    """Inputs, outputs and labels, one row per sample."""
 
     #: Inputs of shape (n, ...).
     inputs: npt.NDArray[Any]
@@ -77,17 +77,17 @@ def _array(parts: Sequence[Any]) -> npt.NDArray[Any]:
 
 
 def collect_outputs(model: Any, loader: Iterable[Any]) -> Collected:
-    """Run a model over everything that a loader gives.
+    """Run a model on all batches of a loader.
 
-    The model is put into inference mode and every module of it is back in its own mode afterwards. Do not shuffle or augment:
-    row i of the inputs belongs to row i of the outputs, but another run would see other samples.
+    The model runs in inference mode, and every module is put back into its own mode afterwards. Do not shuffle or augment. Row
+    i of the inputs belongs to row i of the outputs, but another run would get other samples.
 
     Parameters
     ----------
     model : torch.nn.Module
-        The model, wherever it is; batches are brought to it.
+        The model, on any device; batches are copied to it.
     loader : iterable
-        Batches: tensors, or sequences of inputs and labels as a ``DataLoader`` gives them.
+        Batches: tensors, or sequences of inputs and labels, as from a ``DataLoader``.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def collect_outputs(model: Any, loader: Iterable[Any]) -> Collected:
 
 
 def layer_outputs(model: Any, loader: Iterable[Any], layers: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """The outputs of some layers, for ``compare`` or a score after every layer.
+    """The outputs of some layers, for example to score every layer with ``compare``.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def layer_outputs(model: Any, loader: Iterable[Any], layers: Sequence[str]) -> d
     loader : iterable
         As in `collect_outputs`.
     layers : sequence of str
-        Names of modules, as ``model.named_modules()`` has them.
+        Names of modules, as in ``model.named_modules()``.
 
     Returns
     -------
@@ -154,7 +154,7 @@ _LEAST, _LARGEST = 1e-100, 1e100
 
 
 def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None) -> Any:
-    """The neighbor graph of a tensor, found on the GPU that holds it; the same graph as `spadework.knn_graph` finds on the CPU.
+    """The neighbor graph of a tensor, found on its GPU; the same graph as that of `spadework.knn_graph` on the CPU.
 
     The search is exact: half precision only rules pairs out, with a proved margin, and what is left is decided in double
     precision. Needs SciPy. Distances are Euclidean and weights 1; `spadework.knn_graph` has the other choices.
@@ -162,8 +162,8 @@ def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None)
     Parameters
     ----------
     samples : Tensor of shape (n, ...)
-        Numbers with a decimal point, on a CUDA device. A tensor that is elsewhere is searched on the CPU, and so is one whose rows
-        are mostly equal; a note says so. Where memory is short, the rows are searched in smaller blocks.
+        Floating-point numbers on a CUDA device. A tensor on another device is searched on the CPU, and so is one whose rows are
+        mostly equal; a note says so. If memory is short, the rows are searched in smaller blocks.
     neighbors : int, default=10
         Neighbors per sample, k.
     verbose : bool, optional
@@ -172,7 +172,7 @@ def knn_graph(samples: Any, *, neighbors: int = 10, verbose: bool | None = None)
     Returns
     -------
     scipy.sparse.csr_array of shape (n, n)
-        Symmetric, without a diagonal. It can go into `score` by ``input_graph=`` or ``output_graph=``.
+        Symmetric, without a diagonal. Pass it to `score` as ``input_graph=`` or ``output_graph=``.
 
     Examples
     --------
@@ -239,26 +239,26 @@ def pgd(
     upper: float = 1.0,
     seed: int | None = None,
 ) -> Any:
-    """Projected gradient descent in the maximum norm, with a size for every sample.
+    """Projected gradient descent in the maximum norm, with one size for all samples or for each.
 
-    The model stays in the mode it is in, as training against attacks needs it; its parameters get no gradients.
+    The mode of the model does not change, as training against attacks needs; its parameters get no gradients.
 
     Parameters
     ----------
     model : torch.nn.Module
-        A classifier that gives the values before the softmax.
+        A classifier that returns the values before the softmax.
     x : Tensor of shape (n, ...)
         Inputs between ``lower`` and ``upper``.
     y : Tensor of shape (n,)
         Labels.
     eps : float, or array-like of shape (n,)
-        Largest change of a number, of all samples or of each.
+        Largest change of a number, for all samples or for each.
     steps : int, default=10
         Steps.
     step_size : float, optional
-        Size of a step as a part of ``eps``; 2.5/steps by default, which reaches every corner.
+        Size of a step as a fraction of ``eps``; by default 2.5/steps, which can reach every corner.
     random_start : bool, default=True
-        Whether to start somewhere in the box, or at ``x``.
+        Whether to start at a random point of the box, or at ``x``.
     lower, upper : float, default=0 and 1
         Range of the inputs.
     seed : int, optional
@@ -299,9 +299,9 @@ class PerturbationBudget:
     Parameters
     ----------
     node_scores : array-like of shape (n,), or Report
-        Scores of the training samples, by a model that is trained.
+        Scores of the training samples, by a trained model.
     top : int
-        How many of the most fragile get the large one.
+        How many of the most fragile samples get the large size.
     large, small : float
         The sizes.
 

@@ -29,8 +29,8 @@ pub(crate) fn nearest_between<'py>(
     let (queries, base) = (queries.borrowed()?, base.borrowed()?);
     let found = watched(py, threads, None, |watch| {
         let place = |samples| geometry.fit(Side::Input, &samples).and_then(|fitted| fitted.place(samples));
-        let queries = place(queries.few_samples("samples")?)?;
-        let base = place(base.few_samples("samples")?)?;
+        let queries = place(queries.samples("samples")?)?;
+        let base = place(base.samples("samples")?)?;
         Ok(search(&queries, &base, shift, neighbors, watch)?)
     })?;
     let indices: Vec<i64> = found.indices.iter().map(|index| index.map_or(-1, i64::from)).collect();

@@ -4,10 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use spadework_app::{
     CompareRequest, LabelSource, ModelsData, OutputSource, PageRequest, Voice, compare as compare_models,
-    verdict,
 };
 use spadework_document::StoredDocument;
-use spadework_document::score::ScoreDocument;
 use spadework_io::Labels;
 use spadework_model::RunOptions;
 use spadework_probe::Task;
@@ -96,14 +94,10 @@ pub(crate) fn compare<'py>(
     let models = &compared.comparison.models;
     set_graph(&result, "input", models[0].report.graphs.input())?;
     let parts = PyList::empty(py);
-    for ((model, facts), numbers) in models.iter().zip(&compared.facts).zip(compared.document.models) {
+    for (at, (model, facts)) in models.iter().zip(&compared.facts).enumerate() {
         let part = PyDict::new(py);
-        let mut document = ScoreDocument::new(&model.report, labels.as_ref(), TOP)
-            .map_err(|error| Failure::from(error).into_exception(py))?;
-        document.set_facts(facts, &model.report.node_scores, labels.as_ref());
-        document.set_label_facts(labels.as_ref(), facts, None);
-        document.facts = numbers.facts;
-        document.verdict = Some(verdict(&document, Voice::Python));
+        let document = compared.score_document(at, TOP, Voice::Python);
+        let document = document.map_err(|error| Failure::from(error).into_exception(py))?;
         part.set_item("name", &model.name)?;
         part.set_item("document", document.to_json())?;
         set_scores(&part, &model.report)?;

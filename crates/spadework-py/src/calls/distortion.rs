@@ -53,7 +53,7 @@ pub(crate) fn distortion<'py>(
 /// What a column of the table of pairs says of a pair.
 type Column = fn(&MeasuredPair) -> f64;
 
-/// The table of pairs: a column an entry.
+/// The table of pairs: one entry per column.
 fn set_pairs(result: &Bound<'_, PyDict>, measured: &MeasuredDistortion) -> PyResult<()> {
     let py = result.py();
     let table = PyDict::new(py);

@@ -9,6 +9,7 @@ use spadework::neighbors::search_by;
 use spadework::pipeline::sparsify;
 use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, Monitor, Samples, SpadeParams};
+use spadework_app::{Voice, sparse_inputs};
 
 use crate::arrays::{Rows, SparseEntries, set_graph};
 use crate::errors::Failure;
@@ -33,7 +34,7 @@ pub(crate) fn knn_graph<'py>(
     }
     let rows = samples.borrowed()?;
     let graph = watched(py, settings.threads, progress.as_ref(), |watch| {
-        let samples = rows.samples("samples")?;
+        let samples = rows.several_samples("samples")?;
         params.check_for(samples.len())?;
         made(&samples, &params, watch)
     })?;
@@ -61,6 +62,12 @@ pub(crate) fn sparse_knn_graph<'py>(
     let result = PyDict::new(py);
     set_graph(&result, "graph", &graph)?;
     Ok(result)
+}
+
+/// What a reader must know of sparse inputs, by their rows, their columns and their entries.
+#[pyfunction]
+pub(crate) fn sparse_note(shape: [usize; 3], settings: Settings) -> PyResult<String> {
+    Ok(sparse_inputs("inputs", shape, &settings.params()?, Voice::Python))
 }
 
 fn made(samples: &Samples<'_>, params: &SpadeParams, watch: &Watch) -> Result<Graph, Failure> {

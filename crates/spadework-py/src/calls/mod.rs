@@ -14,6 +14,7 @@ pub(crate) mod moved;
 pub(crate) mod new_samples;
 pub(crate) mod onnx;
 pub(crate) mod page;
+pub(crate) mod panics;
 pub(crate) mod probe;
 pub(crate) mod score;
 pub(crate) mod sweep;

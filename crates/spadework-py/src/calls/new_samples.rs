@@ -65,5 +65,5 @@ pub(crate) fn score_new_samples<'py>(
 
 /// Rows under a name, of which there may be a single one.
 fn few_rows<'a>(name: &'a str, rows: BorrowedRows<'a>) -> Result<AppRows<'a>, Failure> {
-    Ok(AppRows { name, samples: rows.few_samples(name)?, shape: vec![rows.len(), rows.dim()].into() })
+    Ok(AppRows { name, samples: rows.samples(name)?, shape: vec![rows.len(), rows.dim()].into() })
 }

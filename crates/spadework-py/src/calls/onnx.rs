@@ -77,7 +77,7 @@ pub(crate) fn run_model<'py>(
     let rows = inputs.borrowed()?;
     let shape: Vec<usize> = std::iter::once(rows.len()).chain(shape).collect();
     let predicted = watched(py, threads, progress.as_ref(), |watch| {
-        let inputs = ArraySource::Rows(rows_of("inputs", rows.few_samples("inputs")?, &shape));
+        let inputs = ArraySource::Rows(rows_of("inputs", rows.samples("inputs")?, &shape));
         let request = PredictRequest { model: path, inputs, run, outputs: &feed.outputs, threads: None };
         Ok(predict(&request, watch)?)
     })?;
@@ -86,7 +86,7 @@ pub(crate) fn run_model<'py>(
 }
 
 fn array<'py>(py: Python<'py>, output: &Dataset) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
-    let samples = output.few_samples().map_err(|error| Failure::from(error).into_exception(py))?;
+    let samples = output.samples().map_err(|error| Failure::from(error).into_exception(py))?;
     let Values::F32(values) = samples.values() else { unreachable!("a model gives single precision") };
     PyArray1::from_slice(py, values).reshape(output.shape().to_vec())
 }

@@ -96,7 +96,7 @@ pub(crate) fn probe_model<'py>(
                 (Model::File(path, _), Some(run)) => ProbedModel::File { path, run },
                 _ => ProbedModel::Function(&mut function),
             },
-            inputs: rows_of("inputs", rows.few_samples("inputs")?, &shape),
+            inputs: rows_of("inputs", rows.samples("inputs")?, &shape),
             labels,
             target_spread: *target_spread,
             task,
@@ -146,7 +146,7 @@ fn by_function(function: &Py<PyAny>, rows: &Samples<'_>) -> Result<Samples<'stat
     let outputs = Python::attach(|py| -> Result<Samples<'static>, Failure> {
         let rows = PyArray1::from_slice(py, values).reshape([rows.len(), rows.dim()])?;
         let outputs: Rows<'_> = function.call1(py, (rows,))?.extract(py)?;
-        let outputs = outputs.borrowed()?.few_samples("outputs of the model")?;
+        let outputs = outputs.borrowed()?.samples("outputs of the model")?;
         let (len, dim) = (outputs.len(), outputs.dim());
         Ok(match outputs.values() {
             Values::F32(values) => Samples::from_f32(len, dim, values.to_vec())?,

@@ -85,7 +85,7 @@ pub(super) fn source<'a>(
     rows: BorrowedRows<'a>,
     shape: &'a [usize],
 ) -> Result<ArraySource<'a>, Failure> {
-    Ok(ArraySource::Rows(rows_of(name, rows.samples(name)?, shape)))
+    Ok(ArraySource::Rows(rows_of(name, rows.several_samples(name)?, shape)))
 }
 
 /// Samples under the name of their argument, in the shape that they had.

@@ -69,7 +69,7 @@ fn step(low: f64, high: f64) -> f64 {
 }
 
 /// Ticks below a plot, with lines through it from `top` to `bottom`.
-pub(super) fn below(scale: &Scale, top: f64, bottom: f64, label: &str) -> String {
+pub(super) fn at_bottom(scale: &Scale, top: f64, bottom: f64, label: &str) -> String {
     let mut drawn = String::new();
     for tick in scale.ticks() {
         let x = scale.at(tick);
@@ -81,7 +81,7 @@ pub(super) fn below(scale: &Scale, top: f64, bottom: f64, label: &str) -> String
 }
 
 /// Ticks to the left of a plot, with lines through it from `left` to `right`.
-pub(super) fn beside(scale: &Scale, left: f64, right: f64, label: &str) -> String {
+pub(super) fn at_left(scale: &Scale, left: f64, right: f64, label: &str) -> String {
     let mut drawn = String::new();
     for tick in scale.ticks() {
         let y = scale.at(tick);

@@ -29,7 +29,7 @@ pub(crate) fn histogram(name: &'static str, title: &str, values: &[f64]) -> Char
     }
     let across = |share: f64| LEFT + share * (WIDTH - LEFT - 12.0);
     let up = Scale::from_zero(counts.iter().map(|&count| count as f64), BOTTOM, TOP);
-    let mut body = axis::beside(&up, LEFT, WIDTH - 12.0, "samples");
+    let mut body = axis::at_left(&up, LEFT, WIDTH - 12.0, "samples");
     for (bin, &count) in counts.iter().enumerate() {
         let (from, to) = (across(bin as f64 / BINS as f64), across((bin + 1) as f64 / BINS as f64));
         let y = up.at(count as f64);

@@ -36,7 +36,7 @@ pub(crate) fn intervals(name: &'static str, title: &str, along: &str, rows: &[Es
     let right = WIDTH - values - 12.0;
     let bottom = TOP + rows.len() as f64 * ROW;
     let scale = Scale::rounded(ends, names, right);
-    let mut body = axis::below(&scale, TOP, bottom, along);
+    let mut body = axis::at_bottom(&scale, TOP, bottom, along);
     for (at, row) in rows.iter().enumerate() {
         let y = TOP + (at as f64 + 0.5) * ROW;
         let most_letters = ((names - 16.0) / LETTER) as usize;

@@ -30,7 +30,7 @@ pub struct Band {
 /// What the axis along and the one up show.
 pub type AxisNames<'a> = [&'a str; 2];
 
-/// Curves in colours, with a legend where there are several.
+/// Curves in colors, with a legend where there are several.
 pub fn lines(
     name: &'static str,
     title: &str,
@@ -52,8 +52,8 @@ pub fn lines(
             to - from
         );
     }
-    body += &axis::beside(&vertical, LEFT, right, up);
-    body += &axis::below(&horizontal, TOP, bottom, along);
+    body += &axis::at_left(&vertical, LEFT, right, up);
+    body += &axis::at_bottom(&horizontal, TOP, bottom, along);
     for (at, series) in series.iter().enumerate() {
         let color = CATEGORIES[at % CATEGORIES.len()];
         body += &curve(series, color, &horizontal, &vertical);

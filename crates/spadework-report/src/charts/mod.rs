@@ -1,6 +1,6 @@
 //! Figures as SVG, for the page and for papers.
 //!
-//! A chart is written once. On the page it takes its colours from the page's style, so that it follows the theme; as a
+//! A chart is written once. On the page it takes its colors from the page's style, so that it follows the theme; as a
 //! file it carries [`COLORS`] with it. Text from users goes through [`escape`] wherever it enters a figure.
 
 mod axis;
@@ -20,7 +20,7 @@ pub use lines::{AxisNames, Band, Series, lines};
 pub use scatter::scatter;
 pub(crate) use steps::{Step, steps};
 
-/// Colours of classes and series, told apart by people with any kind of colour vision (after Okabe and Ito, and darker
+/// Colors of classes and series, distinguishable for people with any kind of color vision (after Okabe and Ito, and darker
 /// and lighter shades of the same hues beyond the first eight).
 pub(crate) const CATEGORIES: [&str; 12] = [
     "#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8c6d1f", "#7f7f7f", "#5e3c99",

@@ -1,4 +1,4 @@
-//! Points in the plane, coloured by class.
+//! Points in the plane, colored by class.
 
 use super::axis::Scale;
 use super::{CATEGORIES, Chart, shortened, text};
@@ -7,7 +7,7 @@ const SIDE: f64 = 420.0;
 const MARGIN: f64 = 12.0;
 const LEGEND: f64 = 130.0;
 
-/// Points with the position of their class in `names`; without names all have one colour.
+/// Points with the position of their class in `names`; without names all have one color.
 ///
 /// # Panics
 /// When there are fewer classes than points.
@@ -21,7 +21,7 @@ pub fn scatter(
     let up = Scale::tight(points.iter().map(|point| point[1]), SIDE - MARGIN, MARGIN);
     let kinds = classes.map_or(1, |(_, names)| names.len());
     let mut body = String::new();
-    // One group a colour, so that the colour is written once and not with every point.
+    // One group per color, so that the color is written once and not with every point.
     for kind in 0..kinds {
         body += &format!("<g fill=\"{}\" fill-opacity=\".7\">", CATEGORIES[kind % CATEGORIES.len()]);
         for (at, point) in points.iter().enumerate() {

@@ -21,14 +21,14 @@ pub(crate) struct Step {
 
 impl Step {
     /// Values that a logarithmic axis can show.
-    fn shown(&self) -> Option<f64> {
+    fn positive_value(&self) -> Option<f64> {
         self.value.filter(|value| *value > 0.0 && value.is_finite())
     }
 }
 
 /// A line over the steps, on a logarithmic axis: scores are compared by their ratio.
 pub(crate) fn steps(name: &'static str, title: &str, axis: &str, steps: &[Step]) -> Chart {
-    let values: Vec<f64> = steps.iter().filter_map(Step::shown).collect();
+    let values: Vec<f64> = steps.iter().filter_map(Step::positive_value).collect();
     let scale = Scale::of(&values);
     let room = (RIGHT - LEFT) / steps.len().max(1) as f64;
     let x = |at: usize| LEFT + (at as f64 + 0.5) * room;
@@ -55,7 +55,7 @@ fn line(steps: &[Step], scale: &Scale, x: impl Fn(usize) -> f64) -> String {
     let (mut path, mut dots, mut pen) = (String::new(), String::new(), 'M');
     let color = CATEGORIES[0];
     for (at, step) in steps.iter().enumerate() {
-        let Some(value) = step.shown() else {
+        let Some(value) = step.positive_value() else {
             pen = 'M';
             continue;
         };
@@ -85,7 +85,7 @@ fn names(steps: &[Step], room: f64, x: impl Fn(usize) -> f64) -> String {
 }
 
 fn described(steps: &[Step]) -> String {
-    let shown = || steps.iter().filter_map(|step| Some((&step.name, step.shown()?)));
+    let shown = || steps.iter().filter_map(|step| Some((&step.name, step.positive_value()?)));
     match (shown().next(), shown().next_back()) {
         (Some((first, from)), Some((last, to))) => {
             format!("From {} at {first} to {} at {last}.", number(from), number(to))

@@ -3,6 +3,9 @@
 //! Borůvka's rounds: every part but the largest takes its shortest edge to elsewhere, until one part is left. Samples are
 //! kept in balls of near ones; two samples are no nearer than their balls, so most pairs of balls are ruled out by the
 //! shortest edge that a part has so far.
+//!
+//! In many dimensions balls rule out nothing. There, once the parts are few, one look at all pairs of samples finds the shortest edge
+//! between every two parts ([`closest_pairs`]), and Kruskal's algorithm takes the forest from these.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,11 +17,19 @@ use super::components::DisjointSets;
 use crate::error::Result;
 use crate::kernels::arch;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::{Element, RowSource, squared_by, squared_distance, with_rows};
+use crate::neighbors::{
+    Element, Pair as Bridge, RowSource, closest_pairs, shorter, squared_by, squared_distance, with_rows,
+};
 use crate::samples::{Norm, Samples};
 
 /// Samples of a ball at most.
 const BALL_SAMPLES: usize = 64;
+/// Parts from which on the shortest edges of every two are kept: at most half a million.
+const FEW_PARTS: usize = 1024;
+/// Up to so many numbers of a sample, balls rule out most pairs.
+const LOW_DIMENSIONS: usize = 16;
+/// Up to so many samples, all pairs can be looked at: some minutes of one core, for a thousand numbers each.
+const MOST_SAMPLES: usize = 1 << 18;
 /// Allowed for the rounding of distances to centres, as a part of them.
 const ROUNDING: f64 = 1e-9;
 
@@ -32,34 +43,37 @@ pub(super) fn shortest_bridges(
         return Ok(Vec::new());
     }
     let norm = samples.norm();
-    with_rows!(samples, rows => boruvka(rows, norm, components, monitor))
+    with_rows!(samples, rows => forest(rows, norm, components, FEW_PARTS, monitor))
 }
 
-/// An edge with what orders it: squared length, then its nodes. The order is total, so the forest is unique.
-type Bridge = (f64, u32, u32);
-
-fn shorter(a: &Bridge, b: &Bridge) -> std::cmp::Ordering {
-    a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2)))
-}
-
-fn boruvka<R: RowSource>(
+/// Edges of equal length are ordered by their nodes, so the forest is unique.
+fn forest<R: RowSource>(
     rows: R,
     norm: Norm,
     components: &Components,
+    few_parts: usize,
     monitor: &dyn Monitor,
 ) -> Result<Vec<(u32, u32)>> {
-    let balls = Balls::new(rows, norm, monitor)?;
+    let by_pairs = norm == Norm::Euclidean && rows.dim() > LOW_DIMENSIONS && rows.len() <= MOST_SAMPLES;
+    let mut balls = None;
     let mut bridges = Vec::new();
     let mut part_of: Vec<u32> = components.of_node().to_vec();
     let mut sizes = components.sizes().to_vec();
     while sizes.len() > 1 {
-        let shortest = shortest_of_parts(&balls, &part_of, &sizes, monitor)?;
-        let mut sets = DisjointSets::new(sizes.len());
-        for (_, p, q) in shortest {
-            if sets.join(part_of[p as usize], part_of[q as usize]) {
-                bridges.push((p, q));
-            }
+        if by_pairs
+            && sizes.len() <= few_parts
+            && let Some(mut pairs) = closest_pairs(rows, &part_of, sizes.len(), monitor)?
+        {
+            pairs.sort_unstable_by(shorter);
+            join_parts(&pairs, &part_of, sizes.len(), &mut bridges);
+            break;
         }
+        let balls = match &mut balls {
+            Some(balls) => balls,
+            none => none.insert(Balls::new(rows, norm, monitor)?),
+        };
+        let shortest = shortest_of_parts(balls, &part_of, &sizes, monitor)?;
+        let sets = join_parts(&shortest, &part_of, sizes.len(), &mut bridges);
         let merged = sets.into_components();
         let mut merged_sizes = vec![0; merged.count()];
         for (part, size) in sizes.iter().enumerate() {
@@ -72,6 +86,22 @@ fn boruvka<R: RowSource>(
     }
     bridges.sort_unstable();
     Ok(bridges)
+}
+
+/// Takes the edges that join parts which the edges before have not joined.
+fn join_parts(
+    edges: &[Bridge],
+    part_of: &[u32],
+    parts: usize,
+    bridges: &mut Vec<(u32, u32)>,
+) -> DisjointSets {
+    let mut sets = DisjointSets::new(parts);
+    for &(_, p, q) in edges {
+        if sets.join(part_of[p as usize], part_of[q as usize]) {
+            bridges.push((p, q));
+        }
+    }
+    sets
 }
 
 /// The shortest edge that leaves each part, the largest part excepted: the others reach it, and not asking its nodes is
@@ -360,6 +390,39 @@ mod tests {
                 let found = shortest_bridges(&samples, &components, &Silent).expect("nothing stops it");
                 let expected = by_all_pairs(&values, dim, norm, components.of_node(), parts);
                 assert_eq!(found, expected, "case {case}, {norm:?}");
+            }
+        }
+    }
+
+    /// In more dimensions, all pairs are looked at: with parts of all sizes, many equal distances, in every precision, and after some of
+    /// Borůvka's rounds.
+    #[test]
+    fn bridges_in_many_dimensions_are_those_of_all_pairs() {
+        let (nodes, dim) = (700, 40);
+        for (case, (parts, steps)) in
+            [(2, 0.0), (9, 0.0), (9, 2.0), (120, 2.0), (300, 8.0), (690, 0.0)].into_iter().enumerate()
+        {
+            let mut rng = ChaCha8Rng::seed_from_u64(case as u64);
+            // The last part is the largest by far.
+            let part_of: Vec<u32> = (0..nodes)
+                .map(|p| if p < parts { p } else { rng.random_range(0..3 * parts).min(parts - 1) } as u32)
+                .collect();
+            let values: Vec<f32> = (0..nodes * dim)
+                .map(|at| {
+                    let value = rng.random::<f32>() + (part_of[at / dim] % 5) as f32 / 5.0;
+                    if steps > 0.0 { (steps * value).floor() } else { value }
+                })
+                .collect();
+            let components = components(&part_of, parts);
+            let expected = by_all_pairs(&values, dim, Norm::Euclidean, components.of_node(), parts);
+            let doubles: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+            let singles = Samples::from_f32(nodes, dim, values.as_slice()).expect("finite numbers");
+            let doubles = Samples::from_f64(nodes, dim, doubles).expect("finite numbers");
+            for samples in [&singles, &doubles] {
+                for few_parts in [FEW_PARTS, 4] {
+                    let found = with_rows!(samples, rows => forest(rows, Norm::Euclidean, &components, few_parts, &Silent));
+                    assert_eq!(found.expect("nothing stops it"), expected, "case {case}, {few_parts}");
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::components::DisjointSets;
 use super::{Graph, GraphKind, Weights};
-use crate::neighbors::{NeighborLists, ordered, squared_distance_between};
+use crate::neighbors::{NeighborLists, ordered, squared_distances_between};
 use crate::samples::Samples;
 
 /// Which pairs are edges; [`GraphKind`] without what happens before (a projection) and after (sparsification).
@@ -149,8 +149,7 @@ pub(super) fn squared_scales(lists: &NeighborLists, neighbors: usize) -> Vec<f64
 /// A sample with k copies of itself has no scale (d_k = 0): the other end's is taken for it. Where neither end has one, copies
 /// weigh 1 and others the least.
 pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f64]) -> (Graph, usize) {
-    let weight = |p: u32, q: u32| {
-        let squared = squared_distance_between(samples, p as usize, q as usize);
+    let weight = |p: u32, q: u32, squared: f64| {
         let scale = |own: u32, other: u32| match squared_scales[own as usize] {
             0.0 => squared_scales[other as usize].sqrt(),
             own => own.sqrt(),
@@ -158,8 +157,10 @@ pub(super) fn gaussian(graph: &Graph, samples: &Samples<'_>, squared_scales: &[f
         let exponent = if squared == 0.0 { 0.0 } else { squared / (scale(p, q) * scale(q, p)) };
         (-exponent).exp()
     };
-    let edges: Vec<(u32, u32)> = graph.edges().map(|(p, q, _)| (p, q)).collect();
-    let weighed: Vec<(u32, u32, f64)> = edges.par_iter().map(|&(p, q)| (p, q, weight(p, q))).collect();
+    let ends: Vec<(usize, usize)> = graph.edges().map(|(p, q, _)| (p as usize, q as usize)).collect();
+    let lengths = squared_distances_between(samples, &ends);
+    let weighed = graph.edges().zip(lengths).map(|((p, q, _), squared)| (p, q, weight(p, q, squared)));
+    let weighed: Vec<(u32, u32, f64)> = weighed.collect();
     let raised = weighed.iter().filter(|(.., weight)| *weight < Weights::LEAST).count();
     let weighed: Vec<_> =
         weighed.into_iter().map(|(p, q, weight)| (p, q, weight.max(Weights::LEAST))).collect();

@@ -103,7 +103,7 @@ const KINDS: &str = "knn, mutual, pca:D or pca:SHARE, cknn:DELTA, sparse:density
 const PCA: &str =
     "pca: with a number of dimensions, as in pca:50, or a share of the variance below 1, as in pca:0.95";
 const CKNN: &str = "cknn: with a positive number, as in cknn:1";
-const SPARSE: &str = "sparse:density= with at least 1 edge a node, as in sparse:density=1.5, or sparse:kappa= with a condition number above 1, as in sparse:kappa=50";
+const SPARSE: &str = "sparse:density= with at least 1 edge per node, as in sparse:density=1.5, or sparse:kappa= with a condition number above 1, as in sparse:kappa=50";
 
 impl fmt::Display for GraphKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -185,7 +185,7 @@ mod tests {
             ("cknn:inf", "a positive number"),
             ("cknn:nan", "a positive number"),
             ("sparse", "as in sparse:density=1.5"),
-            ("sparse:density=0.5", "at least 1 edge a node"),
+            ("sparse:density=0.5", "at least 1 edge per node"),
             ("sparse:kappa=1", "above 1"),
             ("sparse:edges=3", "as in sparse:density=1.5"),
         ];

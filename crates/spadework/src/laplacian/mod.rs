@@ -25,7 +25,7 @@ use panel::{Panel, WIDTH, for_each_chunk_mut};
 
 /// L = D − A of a graph, applied without forming it.
 ///
-/// Combinatorial, not normalised: two normalised Laplacians have different null vectors, and then λ_max is unbounded.
+/// Combinatorial, not normalized: two normalized Laplacians have different null vectors, and then λ_max is unbounded.
 #[derive(Debug, Clone)]
 pub struct Laplacian<'g> {
     graph: Cow<'g, Graph>,

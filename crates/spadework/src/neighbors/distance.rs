@@ -4,6 +4,7 @@ use std::ops::Add;
 
 use pulp::Simd;
 
+use super::lanes::Lanes;
 use crate::samples::{Norm, Number};
 
 /// A number that samples are made of.
@@ -28,7 +29,7 @@ pub(crate) trait Element: Number + Send + Sync + PartialOrd + 'static {
 
     /// Σ (a − b)² of some numbers in whole units. The sums over the parts of two rows make one over all, from which
     /// [`Element::bounds`] knows their distance.
-    fn part(_a: &[Self], _b: &[Self]) -> u64 {
+    fn part<L: Lanes>(_lanes: L, _a: &[Self], _b: &[Self]) -> u64 {
         unreachable!("only where there are parts")
     }
 
@@ -65,8 +66,8 @@ impl Element for f32 {
     fn least_squared_by<S: Simd>(norm: Norm, simd: S, a: &[f32], b: &[f32]) -> f64 {
         let distance = f64::from(match norm {
             Norm::Euclidean => return Self::least_squared_distance(simd, a, b),
-            Norm::Manhattan => single_moduli(a, b, sum),
-            Norm::Chebyshev => single_moduli(a, b, larger),
+            Norm::Manhattan => single_moduli_sum(simd, a, b),
+            Norm::Chebyshev => single_largest_modulus(simd, a, b),
         });
         let error = (2 * (a.len() + 4)) as f64 / f64::from(1_u32 << 24);
         let least = (distance * (1.0 - error)).max(0.0);
@@ -93,7 +94,7 @@ impl Element for u8 {
 
     #[inline(always)]
     fn least_squared_distance<S: Simd>(_: S, a: &[u8], b: &[u8]) -> f64 {
-        Self::bounds(Self::part(a, b), a.len()).0
+        Self::bounds(integer_squared_distance(a, b), a.len()).0
     }
 
     /// The sum of the moduli and the largest one are integers as well. Each number is at most 2⁻²⁵ from x/255, so a difference errs
@@ -110,8 +111,27 @@ impl Element for u8 {
     }
 
     #[inline(always)]
-    fn part(a: &[u8], b: &[u8]) -> u64 {
-        integer_squared_distance(a, b)
+    fn part<L: Lanes>(lanes: L, a: &[u8], b: &[u8]) -> u64 {
+        /// Registers of bytes whose squares a lane can add up.
+        const PIECE: usize = 1 << 12;
+        let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+        let mut total = integer_squared_distance(a_rest, b_rest);
+        for (a, b) in a.chunks(PIECE).zip(b.chunks(PIECE)) {
+            // Two sums, so that no addition waits for the one before.
+            let ((a_pairs, a), (b_pairs, b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
+            let (mut even, mut odd) = (lanes.splat(0), lanes.splat(0));
+            for (a, b) in a_pairs.iter().zip(b_pairs) {
+                even = lanes.add_byte_squares(even, &a[0], &b[0]);
+                odd = lanes.add_byte_squares(odd, &a[1], &b[1]);
+            }
+            for (a, b) in a.iter().zip(b) {
+                even = lanes.add_byte_squares(even, a, b);
+            }
+            for sum in lanes.store(lanes.add(even, odd)) {
+                total += u64::from(sum.unsigned_abs());
+            }
+        }
+        total
     }
 
     /// The squared distance of the bytes is an integer and exact. Each number is at most 2⁻²⁵ from x/255, so the root of the
@@ -210,6 +230,28 @@ pub(super) fn add_squared_differences<A: Element, B: Element>(lanes: &mut [f64; 
     *lanes = sums;
 }
 
+/// The same for one row and several others: no sum waits for the one before.
+#[inline(always)]
+pub(super) fn add_squared_differences_to_each<const N: usize>(
+    lanes: &mut [[f64; LANES]; N],
+    row: &[f32],
+    others: [&[f32]; N],
+) {
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let other_chunks = others.map(|other| &other.as_chunks::<LANES>().0[..chunks.len()]);
+    let mut sums = *lanes;
+    for (at, chunk) in chunks.iter().enumerate() {
+        let numbers = chunk.map(f64::from);
+        for other in 0..N {
+            add_squares(&mut sums[other], numbers, other_chunks[other][at].map(f64::from));
+        }
+    }
+    for other in 0..N {
+        add_squares(&mut sums[other], padded(rest), padded(others[other].as_chunks::<LANES>().1));
+    }
+    *lanes = sums;
+}
+
 /// The sum of all lanes.
 #[inline(always)]
 pub(super) fn folded(lanes: [f64; LANES]) -> f64 {
@@ -305,32 +347,41 @@ pub(crate) fn single_squared_distance<S: Simd>(simd: S, a: &[f32], b: &[f32]) ->
     simd.reduce_sum_f32s(sum) + rest
 }
 
-/// Numbers in single precision that are folded side by side: four registers of eight.
-const SINGLE_LANES: usize = 32;
-
-/// The moduli of all differences in single precision, folded lane by lane; 0 must change nothing. Plain loops, which are compiled for
-/// the instruction set of the caller.
+/// Σ|a − b| in single precision, summed in an order that depends on the machine.
 #[inline(always)]
-fn single_moduli(a: &[f32], b: &[f32], fold: impl Fn(f32, f32) -> f32 + Copy) -> f32 {
-    let mut lanes = [0.0_f32; SINGLE_LANES];
-    let (a_chunks, a_rest) = a.as_chunks::<SINGLE_LANES>();
-    let (b_chunks, b_rest) = b.as_chunks::<SINGLE_LANES>();
-    for (a, b) in a_chunks.iter().zip(b_chunks) {
-        for lane in 0..SINGLE_LANES {
-            lanes[lane] = fold(lanes[lane], (a[lane] - b[lane]).abs());
-        }
+fn single_moduli_sum<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
+    let (moduli, rest) = single_moduli(simd, a, b, |sum, modulus| simd.add_f32s(sum, modulus));
+    simd.reduce_sum_f32s(moduli) + rest.sum::<f32>()
+}
+
+/// max|a − b| in single precision.
+#[inline(always)]
+fn single_largest_modulus<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
+    let (moduli, rest) = single_moduli(simd, a, b, |most, modulus| simd.max_f32s(most, modulus));
+    rest.fold(simd.reduce_max_f32s(moduli), larger)
+}
+
+/// The moduli of the differences in single precision, folded lane by lane from 0, and those that fill no register.
+#[inline(always)]
+fn single_moduli<'a, S: Simd>(
+    simd: S,
+    a: &'a [f32],
+    b: &'a [f32],
+    fold: impl Fn(S::f32s, S::f32s) -> S::f32s,
+) -> (S::f32s, impl Iterator<Item = f32> + 'a) {
+    let ((a, a_rest), (b, b_rest)) = (S::as_simd_f32s(a), S::as_simd_f32s(b));
+    let ((a_pairs, a), (b_pairs, b)) = (a.as_chunks::<2>(), b.as_chunks::<2>());
+    // Independent results: no addition waits for the one before.
+    let [mut first, mut second] = [simd.splat_f32s(0.0); 2];
+    let modulus = |a: S::f32s, b: S::f32s| simd.abs_f32s(simd.sub_f32s(a, b));
+    for (&[a0, a1], &[b0, b1]) in a_pairs.iter().zip(b_pairs) {
+        first = fold(first, modulus(a0, b0));
+        second = fold(second, modulus(a1, b1));
     }
-    for (lane, (a, b)) in lanes.iter_mut().zip(a_rest.iter().zip(b_rest)) {
-        *lane = fold(*lane, (a - b).abs());
+    for (&a, &b) in a.iter().zip(b) {
+        first = fold(first, modulus(a, b));
     }
-    let mut width = SINGLE_LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] = fold(lanes[lane], lanes[lane + width]);
-        }
-        width /= 2;
-    }
-    lanes[0]
+    (fold(first, second), a_rest.iter().zip(b_rest).map(|(a, b)| (a - b).abs()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::distance::{LANES, add_squared_differences, folded};
+use super::distance::{LANES, add_squared_differences, add_squared_differences_to_each, folded};
 use super::{Element, squared_by};
 use crate::kernels::arch;
 use crate::samples::{Norm, Samples, Values};
@@ -174,8 +174,26 @@ fn squared_in_widest<T: Element>(norm: Norm, a: &[T], b: &[T]) -> f64 {
     arch().dispatch(SquaredBy { norm, a, b })
 }
 
-/// Numbers of a row that are looked at together, of long rows: those of all rows of many pairs stay in the caches.
-const SLICE: usize = 2048;
+/// Numbers of a row that are looked at together, of long rows: those of all rows of many pairs stay in the caches. Pages of memory have as
+/// many bytes.
+const SLICE: usize = 4096;
+/// Pairs of the same row that are looked at together.
+const TOGETHER: usize = 4;
+
+/// ‖x_p − x_q‖² of some pairs of samples, as the searches have it. Where numbers are read from far away, pairs of a row that follow each
+/// other cost less.
+pub fn squared_distances_between(samples: &Samples<'_>, pairs: &[(usize, usize)]) -> Vec<f64> {
+    /// Enough that most of what is read of a row serves several pairs.
+    const PAIRS: usize = 1 << 10;
+    let norm = samples.norm();
+    with_rows!(samples, rows => {
+        let of_some = |pairs: &[(usize, usize)]| match norm {
+            Norm::Euclidean => squared_distances_of(rows, pairs),
+            _ => pairs.iter().map(|&(p, q)| squared_in_widest(norm, &rows.row(p), &rows.row(q))).collect(),
+        };
+        pairs.par_chunks(PAIRS).flat_map_iter(of_some).collect()
+    })
+}
 
 /// The squared Euclidean distances of some pairs of rows, in the widest registers that there are. Pairs that share a row should follow
 /// each other.
@@ -205,22 +223,36 @@ impl<R: RowSource> WithSimd for AddSlices<'_, R> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
         let Self { rows, pairs, slice, sums } = self;
-        let mut converted = None;
-        let (mut first, mut second) = ([0.0_f32; SLICE], [0.0_f32; SLICE]);
-        for (&(p, q), sums) in pairs.iter().zip(sums) {
-            let (a, b) = (rows.row(p), rows.row(q));
-            let (a, b) = (&a[slice.clone()], &b[slice.clone()]);
-            if !R::Item::HAS_PARTS {
-                add_squared_differences(sums, a, b);
-                continue;
+        let length = slice.len();
+        if !R::Item::HAS_PARTS {
+            for (&(p, q), sums) in pairs.iter().zip(sums) {
+                add_squared_differences(sums, &rows.row(p)[slice.clone()], &rows.row(q)[slice.clone()]);
             }
-            let (first, second) = (&mut first[..a.len()], &mut second[..b.len()]);
-            if converted != Some(p) {
-                to_singles(a, first);
-                converted = Some(p);
+            return;
+        }
+        let mut own = vec![0.0; length];
+        let mut others: [Vec<f32>; TOGETHER] = std::array::from_fn(|_| vec![0.0; length]);
+        let mut first = 0;
+        while first < pairs.len() {
+            let p = pairs[first].0;
+            let mut end = first + 1;
+            while end < pairs.len() && pairs[end].0 == p {
+                end += 1;
             }
-            to_singles(b, second);
-            add_squared_differences(sums, first, second);
+            to_singles(&rows.row(p)[slice.clone()], &mut own);
+            for at in (first..end).step_by(TOGETHER) {
+                // Those beyond the last are computed and not looked at.
+                let count = TOGETHER.min(end - at);
+                let mut some = [[0.0; LANES]; TOGETHER];
+                some[..count].copy_from_slice(&sums[at..at + count]);
+                for (other, &(_, q)) in others.iter_mut().zip(&pairs[at..at + count]) {
+                    to_singles(&rows.row(q)[slice.clone()], other);
+                }
+                let [a, b, c, d] = &others;
+                add_squared_differences_to_each(&mut some, &own, [a, b, c, d]);
+                sums[at..at + count].copy_from_slice(&some[..count]);
+            }
+            first = end;
         }
     }
 }
@@ -246,5 +278,27 @@ impl<T: Element> WithSimd for SquaredBy<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> f64 {
         squared_by(self.norm, self.a, self.b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of every length around those that are looked at together, rows longer than a slice, and pairs out of order.
+    #[test]
+    fn distances_of_many_pairs_are_those_of_each() {
+        let (len, dim) = (12, 2 * SLICE + 13);
+        let pixels: Vec<u8> = (0..len * dim).map(|at| (at * at % 251) as u8).collect();
+        let numbers: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel).sin()).collect();
+        let all: Vec<(usize, usize)> = (0..len).rev().flat_map(|p| (0..p).map(move |q| (p, q))).collect();
+        for samples in
+            [Samples::from_u8(len, dim, pixels).unwrap(), Samples::from_f32(len, dim, numbers).unwrap()]
+        {
+            let together = squared_distances_between(&samples, &all);
+            for (&(p, q), together) in all.iter().zip(together) {
+                assert_eq!(together, squared_distance_between(&samples, p, q), "{p}, {q}");
+            }
+        }
     }
 }

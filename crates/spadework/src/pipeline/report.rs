@@ -141,7 +141,7 @@ pub struct Construction {
     /// Gaussian weights that were raised to the smallest allowed weight.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub weights_raised: usize,
-    /// What a sparsified graph was made of, and how well it stands for it.
+    /// What a sparsified graph was made from, and how closely it approximates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparsifier: Option<SparsifierInfo>,
 }

@@ -39,7 +39,7 @@ impl EdgeScores {
 
     /// Scores that were computed for the edges of an input graph.
     pub(super) fn new(edges: Vec<(u32, u32)>, scores: Vec<f64>) -> Self {
-        debug_assert_eq!(edges.len(), scores.len(), "one score an edge");
+        debug_assert_eq!(edges.len(), scores.len(), "one score per edge");
         Self { edges, scores }
     }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{EdgeScores, LabelScore};
 use crate::error::{Error, Result};
 
-/// Mean score of the input edges that join two labels; or, where both are the same, of those within it.
+/// Mean score of the input edges between two labels, or within one label if both are the same.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LabelPairScore {
@@ -54,8 +54,8 @@ pub fn label_pair_scores(edges: &EdgeScores, labels: &[i64]) -> Result<Vec<Label
 pub struct Disparity {
     /// The label of largest score; ties to the lower.
     pub worst: i64,
-    /// Its score as a multiple of the mean of all label scores, each label counted once: 1 where all are alike, at most
-    /// the number of labels.
+    /// Its score as a multiple of the mean of all label scores, each label counted once: 1 if all labels have the same
+    /// score, at most the number of labels.
     pub ratio: f64,
 }
 

@@ -15,7 +15,7 @@ use spadework::pipeline::{INDEX_EDGES, INDEX_ROWS};
 use spadework_report::figures::bars;
 
 use self::areas::Case;
-use self::net::Measure;
+use self::net::MeasuredOn;
 use super::Experiment;
 use crate::data::{Images, Which};
 use crate::failure::Failure;
@@ -111,7 +111,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
         }
         let test = Images::test(run, which)?;
         let plan = |size: &Size| AttackPlan { restarts, ..AttackPlan::plain(size.epsilon, steps) };
-        let measure = Measure {
+        let measure = MeasuredOn {
             run,
             test: &test,
             attacked: test.head(attacked),

@@ -18,7 +18,7 @@ use crate::networks::AttackPlan;
 use crate::run::Run;
 
 /// What every network of one data set is measured on.
-pub(super) struct Measure<'a> {
+pub(super) struct MeasuredOn<'a> {
     pub(super) run: &'a Run,
     /// What graphs are made of.
     pub(super) test: &'a Images,
@@ -116,7 +116,7 @@ impl Evidence {
     }
 }
 
-impl Measure<'_> {
+impl MeasuredOn<'_> {
     /// A network with its evidence; `None` where the time is over, a reason where the file cannot be used.
     pub(super) fn net(&self, list: &Path, line: &NetLine) -> Result<Option<Net>, String> {
         let path = list.parent().unwrap_or(Path::new("")).join(&line.file);

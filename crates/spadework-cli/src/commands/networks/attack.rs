@@ -37,7 +37,8 @@ pub(crate) fn run(args: &AttackArgs) -> Result<(), Failure> {
     let report = args
         .machine
         .in_pool(|| Ok(attack(&judged.model, &judged.examples, &budget, &params, &console.monitor())?))?;
-    let document = document(args, &params, &budget, &report, began.elapsed().as_secs_f64());
+    let series = Series::of(&params.methods, judged.model.classes());
+    let document = document(args, (&params, &series), &budget, &report, began.elapsed().as_secs_f64());
     if let Some(folder) = folder {
         write_bytes(&folder.path().join("result.json"), json(&document).as_bytes())?;
         write_bytes(&folder.path().join("samples.csv"), table(&report, &budget).as_bytes())?;
@@ -118,7 +119,8 @@ struct Series {
 }
 
 impl Series {
-    fn of(methods: &[Method]) -> Self {
+    /// `classes` are those of the network: no more than all others are targets.
+    fn of(methods: &[Method], classes: usize) -> Self {
         let mut series = Self { restarts: 1, random_start: true, ..Self::default() };
         for method in methods {
             let loss = match method {
@@ -132,7 +134,7 @@ impl Series {
                     match apgd.aim {
                         Aim::Away(objective) => objective.name(),
                         Aim::Toward { targets } => {
-                            series.targets = targets;
+                            series.targets = targets.min(classes.saturating_sub(1));
                             Objective::Dlr.name()
                         }
                     }
@@ -152,12 +154,11 @@ impl Series {
 
 fn document<'a>(
     args: &'a AttackArgs,
-    params: &AttackParams,
+    (params, series): (&AttackParams, &Series),
     budget: &Budget,
     report: &AttackReport,
     seconds: f64,
 ) -> AttackDocument<'a> {
-    let series = Series::of(&params.methods);
     let extremes =
         budget.epsilons().iter().fold([f32::MAX, f32::MIN], |[low, high], &e| [low.min(e), high.max(e)]);
     let stage = |method: &Method| AttackStage {

@@ -103,7 +103,7 @@ fn first(examples: Examples, limit: Option<NonZeroUsize>) -> Examples {
 /// An array of one number per sample.
 fn one_each(argument: &str, samples: usize) -> Result<Vec<f32>, Failure> {
     let dataset = load(argument)?;
-    let values = dataset.few_samples()?;
+    let values = dataset.samples()?;
     if (values.len(), values.dim()) != (samples, 1) {
         return Err(Failure::usage(format!(
             "{argument}: expected one number for each of {samples} samples, got {} rows of {}",

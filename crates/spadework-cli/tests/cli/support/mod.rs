@@ -14,3 +14,9 @@ pub(crate) fn score_in_interval(json: &serde_json::Value) -> f64 {
     assert!(ends[0] < score && score < ends[1], "{score} in {ends:?}");
     score
 }
+
+/// Sends a signal to a process, by the shell: the program `kill` is not on every machine.
+pub(crate) fn signal(child: &std::process::Child, name: &str) {
+    let script = format!("kill -{name} {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &script]).status().unwrap().success());
+}

@@ -5,8 +5,9 @@ use burn_tensor::{Tensor, activation};
 use super::Setting;
 use super::operators::Inputs;
 use super::value::{AXES, Floats, Integers, Value, broadcast};
+use crate::onnx::model::Node;
 use crate::onnx::problem::Outcome;
-use crate::onnx::wire::{BOOL, INT32, INT64};
+use crate::onnx::wire::{BOOL, FLOAT32, FLOAT64, INT32, INT64};
 
 /// Add, Sub, Mul, Div, Pow, and of integers Mod and Equal.
 pub(super) fn binary(inputs: &mut Inputs<'_>) -> Outcome<Value> {
@@ -177,18 +178,48 @@ pub(super) fn parametric_relu(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     Ok(floats.map(|x| activation::relu(x.clone()) - activation::relu(x.neg()) * slope.tensor).into())
 }
 
+/// Types of elements, by the number that a Cast has as `to`.
+fn target(node: &Node) -> Option<Target> {
+    let floats = [FLOAT32, FLOAT64].map(i64::from);
+    let integers = [INT32, INT64].map(i64::from);
+    match node.integer("to", 0) {
+        to if floats.contains(&to) => Some(Target::Floats),
+        to if integers.contains(&to) => Some(Target::Integers),
+        to if to == i64::from(BOOL) => Some(Target::Truth),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Target {
+    Floats,
+    Integers,
+    Truth,
+}
+
+/// Whether a node makes integers of floats, or of integers that are none of them.
+pub(super) fn rounds(node: &Node) -> bool {
+    node.operator == "Cast" && target(node).is_some_and(|target| target != Target::Floats)
+}
+
 pub(super) fn cast(inputs: &mut Inputs<'_>, setting: &Setting) -> Outcome<Value> {
-    let to_integers =
-        [i64::from(INT32), i64::from(INT64), i64::from(BOOL)].contains(&inputs.node.integer("to", 0));
+    let target = target(inputs.node);
+    let target = inputs.or_refuse(target, "must cast to floats of 32 or 64 bits, INT32, INT64 or BOOL")?;
     match inputs.value(0)? {
-        Value::Integers(integers) if !to_integers => {
+        Value::Integers(integers) if target == Target::Floats => {
             let values: Vec<f32> = integers.values.iter().map(|&value| value as f32).collect();
             let floats = Floats::of_values(&values, &integers.shape, &setting.device);
             inputs.or_refuse(floats, "must have a value").map(Value::from)
         }
-        Value::Floats(floats) if to_integers => {
-            // Only constants: nothing that follows from a sample is an integer.
-            let values = floats.values().iter().map(|&value| value as i64).collect();
+        Value::Integers(integers) if target == Target::Truth => {
+            let values = integers.values.iter().map(|&value| i64::from(value != 0)).collect();
+            Ok(Integers { values, ..integers }.into())
+        }
+        Value::Floats(floats) if target != Target::Floats => {
+            // Only constants and shapes: what follows from a sample was refused when the graph was read.
+            let integer =
+                |&value: &f32| if target == Target::Truth { i64::from(value != 0.0) } else { value as i64 };
+            let values = floats.values().iter().map(integer).collect();
             Ok(Integers { shape: floats.shape(), values }.into())
         }
         value => Ok(value),

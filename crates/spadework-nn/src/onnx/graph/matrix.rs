@@ -1,7 +1,7 @@
 //! Products of matrices, and normalizations.
 
 use super::operators::Inputs;
-use super::value::{AXES, Floats, Value, broadcast};
+use super::value::{AXES, Floats, TOO_MANY_NUMBERS, Value, broadcast, product as numbers};
 use crate::onnx::problem::Outcome;
 
 /// α A B + β C, with A and B transposed where the node says.
@@ -21,6 +21,7 @@ pub(super) fn gemm(inputs: &mut Inputs<'_>) -> Outcome<Value> {
         return inputs
             .refuse(&format!("must have matrices that fit each other, got {inner} and {inner_too}"));
     }
+    inputs.or_refuse(numbers(&[rows, columns]), TOO_MANY_NUMBERS)?;
     let matrix = |floats: Floats, name: &str, shape: [usize; 2]| {
         if inputs.node.integer(name, 0) == 0 {
             return floats.with_axes(shape);
@@ -32,7 +33,8 @@ pub(super) fn gemm(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     if alpha != 1.0 {
         product = product * alpha;
     }
-    let mut sum = Floats::of(product);
+    let sum = Floats::of(product);
+    let mut sum = inputs.or_refuse(sum, TOO_MANY_NUMBERS)?;
     if let Some(c) = c {
         if broadcast(&[rows, columns], &c.shape()) != Some(vec![rows, columns]) {
             return inputs
@@ -56,6 +58,10 @@ pub(super) fn product(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     let batch = inputs
         .or_refuse(batch, &format!("must have matrices that fit each other, got {left:?} and {right:?}"))?;
     let count: usize = batch.iter().product();
+    let shape: Vec<usize> = batch.iter().copied().chain([rows, columns]).collect();
+    for matrices in [[count, rows, columns], [count, rows, inner], [count, inner, columns]] {
+        inputs.or_refuse(numbers(&matrices), TOO_MANY_NUMBERS)?;
+    }
     let result = if outer_too.iter().product::<usize>() == 1 {
         // One matrix for all rows.
         let all = a.with_axes([count * rows, inner]).matmul(b.with_axes([inner, columns]));
@@ -70,13 +76,15 @@ pub(super) fn product(inputs: &mut Inputs<'_>) -> Outcome<Value> {
         };
         Floats::of(spread(a, [rows, inner]).matmul(spread(b, [inner, columns])))
     };
-    let shape: Vec<usize> = batch.iter().copied().chain([rows, columns]).collect();
-    let reshaped = result.reshaped(&shape);
-    inputs.or_refuse(reshaped, "must not give more numbers than fit").map(Value::from)
+    let reshaped = result.and_then(|result| result.reshaped(&shape));
+    inputs.or_refuse(reshaped, TOO_MANY_NUMBERS).map(Value::from)
 }
 
 /// x·s + t by channel, with s = γ/√(σ² + ε) and t = β − μ·s.
 pub(super) fn batch_norm(inputs: &mut Inputs<'_>) -> Outcome<Value> {
+    if inputs.node.integer("training_mode", 0) != 0 {
+        return inputs.refuse("must not normalize by its batch (training_mode 1)");
+    }
     let x = inputs.floats(0)?;
     let channels = x.shape().get(1).copied();
     let channels = inputs.or_refuse(channels, "must have values with channels")?;

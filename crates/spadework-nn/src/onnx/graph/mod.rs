@@ -20,12 +20,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use burn_tensor::{Device, Tensor, TensorData};
-use value::{AXES, Floats, Value, product};
+use value::{AXES, Floats, TOO_MANY_AXES, Value, product};
 
-use super::model::{Graph as Parsed, Model, Node};
+use super::model::{Graph as Parsed, Model, Node, shape_in_words};
 use super::problem::{Outcome, Problem, refuse};
 use crate::network::{Computation, to_host};
 use crate::{Compute, Error, Result};
+
+/// The most numbers of one sample: a file may state any shape, and is tried with three samples.
+const MOST_OF_A_SAMPLE: usize = 1 << 26;
 
 /// An ONNX graph on a device.
 #[derive(Debug)]
@@ -80,8 +83,10 @@ impl Graph {
         let mut values = self.constants.clone();
         let mut shape = vec![count];
         shape.extend(&self.input_shape);
-        let input = Floats::of(samples).reshaped(&shape);
-        values[self.input] = input.map(Value::from);
+        let Some(input) = Floats::of(samples).and_then(|samples| samples.reshaped(&shape)) else {
+            return Err(Problem(format!("{count} samples at once are more numbers than fit")));
+        };
+        values[self.input] = Some(input.into());
         for step in &self.steps {
             let inputs: Vec<Option<Value>> =
                 step.inputs.iter().map(|at| at.and_then(|at| values[at].clone())).collect();
@@ -142,13 +147,18 @@ impl Computation for Graph {
     }
 
     fn forward(&self, samples: Tensor<2>) -> Tensor<2> {
-        const RUNS: &str = "a graph that runs for one, two and three samples runs for any number";
-        if !self.one_by_one {
-            return self.run(samples).map_err(|problem| problem.0).expect(RUNS);
-        }
         let [rows, _] = samples.dims();
-        let one = |row| self.run(samples.clone().narrow(0, row, 1)).map_err(|problem| problem.0).expect(RUNS);
-        Tensor::cat((0..rows).map(one).collect(), 0)
+        let part = |first: usize, count: usize| self.forward(samples.clone().narrow(0, first, count));
+        if self.one_by_one && rows > 1 {
+            return Tensor::cat((0..rows).map(|row| part(row, 1)).collect(), 0);
+        }
+        match self.run(samples.clone()) {
+            Ok(outputs) => outputs,
+            // What ran for three samples may need more numbers than fit for many.
+            Err(_) if rows > 1 => Tensor::cat(vec![part(0, rows / 2), part(rows / 2, rows - rows / 2)], 0),
+            // Whether a graph runs depends on shapes alone.
+            Err(problem) => unreachable!("the graph ran for one sample when it was read: {}", problem.0),
+        }
     }
 }
 
@@ -205,6 +215,8 @@ impl<'a> Builder<'a> {
 
     fn steps(&mut self, input: usize) -> Outcome<Vec<Step>> {
         let (mut steps, mut given) = (Vec::new(), HashSet::from([input]));
+        // Values that follow from the numbers of a sample, not only from its shape.
+        let mut sampled = given.clone();
         for node in &self.parsed.nodes {
             let inputs = self.inputs(node, &given)?;
             let outputs: Vec<usize> = node.outputs.iter().map(|name| self.place(name)).collect();
@@ -217,6 +229,15 @@ impl<'a> Builder<'a> {
                 continue;
             }
             given.extend(&outputs);
+            if node.operator != "Shape" && inputs.iter().flatten().any(|at| sampled.contains(at)) {
+                if arithmetic::rounds(node) {
+                    return refuse(
+                        node,
+                        "makes integers of what follows from a sample, which has no gradient",
+                    );
+                }
+                sampled.extend(&outputs);
+            }
             let mut node = node.clone();
             if matches!(node.operator.as_str(), "Softmax" | "LogSoftmax") && self.parsed.gives_output(&node) {
                 // The outputs of a network are the values before it.
@@ -235,8 +256,11 @@ impl<'a> Builder<'a> {
             let at = self.places.get(name.as_str()).copied();
             match at.filter(|&at| self.constants[at].is_some() || given.contains(&at)) {
                 Some(at) => Ok(Some(at)),
-                None => match self.parsed.constants.get(name).and_then(|constant| constant.unreadable) {
-                    Some(problem) => refuse(node, &format!("has a constant with {problem}")),
+                None => match self.parsed.constants.get(name) {
+                    Some(constant) => {
+                        let problem = constant.unreadable.unwrap_or(TOO_MANY_AXES);
+                        refuse(node, &format!("has a constant with {problem}"))
+                    }
                     None => refuse(node, &format!("takes `{name}`, which no operator before it gives")),
                 },
             }
@@ -250,9 +274,10 @@ fn known_extents(name: &str, shape: &[i64]) -> Outcome<Vec<usize>> {
     let extents =
         shape.iter().skip(1).map(|&extent| usize::try_from(extent).ok().filter(|&extent| extent > 0));
     let extents = extents.collect::<Option<Vec<usize>>>();
-    let fits = |shape: &Vec<usize>| !shape.is_empty() && shape.len() < AXES && product(shape).is_some();
+    let few = |shape: &[usize]| product(shape).is_some_and(|numbers| numbers <= MOST_OF_A_SAMPLE);
+    let fits = |shape: &Vec<usize>| !shape.is_empty() && shape.len() < AXES && few(shape);
     extents.filter(fits).ok_or_else(|| {
-        let got = format!("{shape:?}").replace("0,", "?,");
+        let got = shape_in_words(shape);
         Problem(format!("the input `{name}` must have shape [n, …] with known extents, got {got}"))
     })
 }

@@ -2,7 +2,7 @@
 
 use burn_tensor::activation;
 
-use super::value::{Floats, Integers, Value};
+use super::value::{Floats, Integers, TOO_MANY_AXES, Value};
 use super::{Setting, arithmetic, matrix, shape, window};
 use crate::onnx::model::Node;
 use crate::onnx::problem::{Outcome, refuse};
@@ -92,7 +92,7 @@ fn constant(node: &Node, setting: &Setting) -> Outcome<Value> {
         return match (tensor.unreadable, Value::of_constant(tensor, &setting.device)) {
             (None, Some(value)) => Ok(value),
             (problem, _) => {
-                refuse(node, &format!("has a constant with {}", problem.unwrap_or("too many axes")))
+                refuse(node, &format!("has a constant with {}", problem.unwrap_or(TOO_MANY_AXES)))
             }
         };
     }

@@ -3,7 +3,9 @@
 use super::*;
 use crate::Frozen;
 use crate::onnx::made::{file, floats, list, node, number, numbers};
-use crate::onnx::wire::{NodeProto, TensorProto};
+use crate::onnx::wire::{BOOL, FLOAT32, INT64, NodeProto, TensorProto};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 fn graph(input: &[i64], nodes: Vec<NodeProto>, constants: Vec<TensorProto>) -> Result<Graph> {
     Graph::read(Path::new("net.onnx"), &file(input, nodes, constants), &Compute::cpu())
@@ -103,6 +105,40 @@ fn integers_are_moved_like_numbers() {
         [&[0, 1, 2, 0, 0, 0][..], &[-1, 2], &[-1], &[i64::MIN], &[0], &[-1], &[-1], &[-7], &[16]].map(list);
     let model = frozen(&[0, 1, 2], nodes, constants.to_vec());
     assert_eq!(model.outputs(&[5.0, 6.0]).unwrap(), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 6.0, 0.0]);
+}
+
+/// Shapes that pass through floats and truth values, as exporters of resizing and of optional axes write them.
+#[test]
+fn casts_keep_what_their_type_can_hold() {
+    let nodes = vec![
+        node("Shape", "x", "shape", vec![]),
+        node("Cast", "shape", "floats", vec![number("to", i64::from(FLOAT32))]),
+        node("Mul", "floats c0", "half", vec![]),
+        node("Cast", "half", "rounded", vec![number("to", i64::from(INT64))]),
+        node("Cast", "half", "truth", vec![number("to", i64::from(BOOL))]),
+        node("Cast", "rounded", "a", vec![number("to", i64::from(FLOAT32))]),
+        node("Cast", "truth", "b", vec![number("to", i64::from(FLOAT32))]),
+        node("Concat", "a b", "row", vec![number("axis", 0)]),
+        node("Unsqueeze", "row c1", "rows", vec![]),
+        node("Gather", "x c2", "one", vec![number("axis", 1)]),
+        node("Mul", "one rows", "y", vec![]),
+    ];
+    let constants = vec![floats(&[2], &[0.0, 0.3]), list(&[0]), list(&[0])];
+    // The shape of a sample is [n, 2]: 0 and 0.6, rounded toward zero, then whether they are not zero.
+    assert_eq!(frozen(&[0, 2], nodes, constants).outputs(&[5.0, 1.0]).unwrap(), [0.0, 0.0, 0.0, 5.0]);
+}
+
+#[test]
+fn windows_that_no_network_has_are_refused() {
+    let message = |node, constants| graph(&[0, 1, 8, 8], vec![node], constants).unwrap_err().to_string();
+    let huge = message(node("MaxPool", "x", "y", vec![numbers("kernel_shape", &[1 << 40, 2])]), vec![]);
+    assert!(huge.contains("must have a window with one small side per axis"), "{huge}");
+    let pads = numbers("pads", &[65_000; 4]);
+    let padded = message(node("Conv", "x c0", "y", vec![pads]), vec![floats(&[1, 1, 1, 1], &[1.0])]);
+    assert!(padded.contains("must not give more numbers than fit"), "{padded}");
+    let ones = vec![floats(&[1], &[1.0]); 4];
+    let training = node("BatchNormalization", "x c0 c1 c2 c3", "y", vec![number("training_mode", 1)]);
+    assert!(message(training, ones).contains("must not normalize by its batch"));
 }
 
 /// Smooth operators: the gradient of a weighted sum of outputs against differences of five points.
@@ -230,6 +266,91 @@ fn what_cannot_be_computed_is_named_with_its_operator_and_output() {
     assert!(large.contains("must have a small shape"), "{large}");
     let pads = message(vec![node("Pad", "x c0", "y", vec![])], vec![list(&[0, -1, 0, 0])]);
     assert!(pads.contains("must add two small numbers per axis"), "{pads}");
+    let cast = |to: i64| {
+        message(vec![node("Cast", "x", "c", vec![number("to", to)]), node("Add", "x c", "y", vec![])], vec![])
+    };
+    assert!(
+        cast(2).contains("Cast that gives `c` must cast to floats of 32 or 64 bits, INT32, INT64 or BOOL"),
+        "{}",
+        cast(2)
+    );
+    assert!(cast(7).contains("makes integers of what follows from a sample"), "{}", cast(7));
+    let deep = message(vec![node("Add", "x c0", "y", vec![])], vec![floats(&[1; 7], &[1.0])]);
+    assert!(deep.contains("the operator Add that gives `y` has a constant with too many axes"), "{deep}");
     let rows = message(vec![node("ReduceSum", "x", "y", vec![number("keepdims", 0)])], vec![]);
     assert!(rows.contains("one row for each of 1 samples"), "{rows}");
+}
+
+#[test]
+fn open_extents_are_question_marks_in_messages() {
+    let text = graph(&[0, 10, 0], vec![node("Relu", "x", "y", vec![])], vec![]).unwrap_err().to_string();
+    assert!(text.ends_with("must have shape [n, …] with known extents, got [?, 10, ?]"), "{text}");
+}
+
+/// The root of a number below zero is none, and has no gradient.
+#[test]
+fn gradients_that_are_not_finite_become_zero() {
+    let model = frozen(&[0, 2], vec![node("Sqrt", "x", "y", vec![])], vec![]);
+    let (outputs, gradient) = model.input_gradient(model.rows(&[-1.0, 4.0]), Tensor::sum);
+    assert!(to_host(outputs)[0].is_nan());
+    assert_eq!(to_host(gradient), [0.0, 0.25]);
+}
+
+#[test]
+fn samples_that_no_machine_holds_are_refused() {
+    let nodes = vec![node("Relu", "x", "y", vec![])];
+    let text = graph(&[0, i64::from(i32::MAX)], nodes, vec![]).unwrap_err().to_string();
+    assert!(text.contains("must have shape [n, …] with known extents"), "{text}");
+}
+
+/// Takes the first three samples at most, so that four give three rows: it runs for as many as it was tried with, and for more in parts.
+#[test]
+fn a_graph_that_fails_for_many_samples_is_run_in_parts() {
+    let nodes = vec![node("Slice", "x c0 c1 c2", "y", vec![])];
+    let model = frozen(&[0, 2], nodes, vec![list(&[0]), list(&[3]), list(&[0])]);
+    let samples = drawn(14, 0);
+    assert_eq!(model.outputs(&samples).unwrap(), samples);
+}
+
+/// Bytes of a small network changed at random, seeded: it is read, and then run, or refused.
+#[test]
+fn damaged_graphs_are_refused_or_run_but_never_panic() {
+    let nodes = vec![
+        node("Conv", "x c0 c1", "a", vec![numbers("pads", &[1, 1, 1, 1]), numbers("strides", &[2, 2])]),
+        node("Relu", "a", "b", vec![]),
+        node("MaxPool", "b", "c", vec![numbers("kernel_shape", &[2, 2])]),
+        node("Reshape", "c c2", "d", vec![]),
+        node("Slice", "d c3 c4 c5", "e", vec![]),
+        node("Gemm", "e c6", "y", vec![number("transB", 1)]),
+    ];
+    let constants = vec![
+        floats(&[2, 1, 3, 3], &drawn(18, 0)),
+        floats(&[2], &[0.1, -0.1]),
+        list(&[0, -1]),
+        list(&[1]),
+        list(&[3]),
+        list(&[1]),
+        floats(&[2, 2], &drawn(4, 3)),
+    ];
+    let whole = file(&[0, 1, 5, 5], nodes, constants);
+    assert!(Graph::read(Path::new("net.onnx"), &whole, &Compute::cpu()).is_ok());
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..2000 {
+        let mut bytes = whole.clone();
+        for _ in 0..rng.random_range(1..4) {
+            let at = rng.random_range(0..bytes.len());
+            bytes[at] = rng.random();
+        }
+        match Graph::read(Path::new("net.onnx"), &bytes, &Compute::cpu()) {
+            Ok(graph) => {
+                let size: usize = graph.input_shape.iter().product();
+                let samples = TensorData::new(vec![0.5_f32; 5 * size], [5, size]);
+                graph.forward(Tensor::from_data(samples, &graph.setting.device));
+                read += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
 }

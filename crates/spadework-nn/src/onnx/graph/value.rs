@@ -11,8 +11,14 @@ use crate::onnx::model::Constant;
 /// The most axes that a value may have.
 pub(super) const AXES: usize = 6;
 
-/// The most numbers of one value of three samples: beyond, a file asks for memory that no network of ours would need.
-const MOST_NUMBERS: usize = 1 << 31;
+/// What is wrong with a constant of more than [`AXES`] axes.
+pub(super) const TOO_MANY_AXES: &str = "too many axes";
+
+/// What is wrong with an operator whose value would have more than [`MOST_NUMBERS`].
+pub(super) const TOO_MANY_NUMBERS: &str = "must not give more numbers than fit";
+
+/// The most numbers of one value: beyond, a file asks for memory that no network of ours would need.
+const MOST_NUMBERS: usize = 1 << 30;
 
 #[expect(clippy::large_enum_variant, reason = "most values are floats, and few live at once")]
 #[derive(Debug, Clone)]
@@ -74,10 +80,10 @@ impl Floats {
         Some(Self { tensor, rank: shape.len() })
     }
 
-    /// A tensor of at most [`AXES`] axes.
-    pub(super) fn of<const D: usize>(tensor: Tensor<D>) -> Self {
-        let axes = six(&tensor.dims()).expect("no more axes than a value may have");
-        Self { tensor: tensor.reshape(axes), rank: D }
+    /// None where there are too many axes or numbers.
+    pub(super) fn of<const D: usize>(tensor: Tensor<D>) -> Option<Self> {
+        let axes = six(&tensor.dims())?;
+        Some(Self { tensor: tensor.reshape(axes), rank: D })
     }
 
     pub(super) fn shape(&self) -> Vec<usize> {

@@ -5,7 +5,7 @@ use burn_tensor::module::{avg_pool2d, conv2d, max_pool2d};
 use burn_tensor::ops::{AvgPoolOptions, ConvOptions, MaxPoolOptions, PadMode};
 
 use super::operators::Inputs;
-use super::value::{Floats, Value};
+use super::value::{Floats, TOO_MANY_NUMBERS, Value, product};
 use crate::network::convolution as plain_convolution;
 use crate::onnx::problem::Outcome;
 
@@ -18,16 +18,25 @@ struct Windows {
     padding: [(usize, usize); 2],
 }
 
+/// Numbers whose products do not overflow. None where one is negative or larger than any window of a network.
+fn small(values: &[i64]) -> Option<Vec<usize>> {
+    let small = |&value: &i64| usize::try_from(value).ok().filter(|&value| value < 1 << 16);
+    values.iter().map(small).collect()
+}
+
 impl Windows {
-    /// From the attributes of a node, for images of this height and width.
-    fn of(inputs: &Inputs<'_>, size: [usize; 2], image: [usize; 2], lines: bool) -> Outcome<Self> {
+    /// From the attributes of a node, for images `[n, channels, height, width]`, which give so many channels.
+    fn of(
+        inputs: &Inputs<'_>,
+        size: [usize; 2],
+        images: &Tensor<4>,
+        (channels_given, lines): (usize, bool),
+    ) -> Outcome<Self> {
+        let [n, channels, height, width] = images.dims();
+        let image = [height, width];
         let list = |name: &str, default: i64, count: usize| -> Outcome<Vec<usize>> {
             let values = inputs.node.integers(name, &vec![default; count]);
-            let small: Option<Vec<usize>> = values
-                .iter()
-                .map(|&value| usize::try_from(value).ok().filter(|&value| value < 1 << 16))
-                .collect();
-            let fits = small.filter(|values| values.len() == count);
+            let fits = small(&values).filter(|values| values.len() == count);
             inputs.or_refuse(fits, &format!("must have {count} small numbers as its {name}, got {values:?}"))
         };
         let axes = if lines { 1 } else { 2 };
@@ -55,6 +64,11 @@ impl Windows {
         let fits = |axis: usize| image[axis] + windows.padded(axis) >= windows.span(axis);
         if !(fits(0) && fits(1)) {
             return inputs.refuse(&format!("must have images that hold its windows, got {image:?}"));
+        }
+        let padded = [0, 1].map(|axis| image[axis] + windows.padded(axis));
+        let given = [0, 1].map(|axis| (padded[axis] - windows.span(axis)).div_ceil(windows.stride[axis]) + 1);
+        for (channels, [tall, wide]) in [(channels, padded), (channels_given, given)] {
+            inputs.or_refuse(product(&[n, channels, tall, wide]), TOO_MANY_NUMBERS)?;
         }
         Ok(windows)
     }
@@ -91,22 +105,23 @@ fn images(inputs: &Inputs<'_>, floats: Floats) -> Outcome<(Tensor<4>, bool)> {
     }
 }
 
-fn result(images: Tensor<4>, lines: bool) -> Value {
+fn result(inputs: &Inputs<'_>, images: Tensor<4>, lines: bool) -> Outcome<Value> {
     let [n, c, _, w] = images.dims();
-    if lines { Floats::of(images.reshape([n, c, w])).into() } else { Floats::of(images).into() }
+    let floats = if lines { Floats::of(images.reshape([n, c, w])) } else { Floats::of(images) };
+    inputs.or_refuse(floats, TOO_MANY_NUMBERS).map(Value::from)
 }
 
 pub(super) fn convolution(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     let (x, weight, bias) = (inputs.floats(0)?, inputs.floats(1)?, inputs.optional_floats(2)?);
     let ((x, lines), (weight, lines_too)) = (images(inputs, x)?, images(inputs, weight)?);
-    let ([_, channels, height, width], [out, inner, tall, wide]) = (x.dims(), weight.dims());
+    let ([_, channels, _, _], [out, inner, tall, wide]) = (x.dims(), weight.dims());
     let groups = usize::try_from(inputs.node.integer("group", 1)).unwrap_or(0);
     if lines != lines_too || groups == 0 || channels != inner * groups || out % groups != 0 {
         return inputs.refuse(&format!(
             "must have a weight for {channels} channels, got one for {inner} in {groups} groups"
         ));
     }
-    let windows = Windows::of(inputs, [tall, wide], [height, width], lines)?;
+    let windows = Windows::of(inputs, [tall, wide], &x, (out, lines))?;
     let bias = match bias {
         Some(bias) if bias.shape() == [out] => bias.with_axes([out]),
         Some(bias) => {
@@ -123,22 +138,25 @@ pub(super) fn convolution(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     } else {
         conv2d(x, weight, Some(bias), ConvOptions::new(windows.stride, padding, windows.dilation, groups))
     };
-    Ok(result(y, lines))
+    result(inputs, y, lines)
 }
 
 /// MaxPool and AveragePool.
 pub(super) fn pool(inputs: &mut Inputs<'_>) -> Outcome<Value> {
     let x = inputs.floats(0)?;
     let (x, lines) = images(inputs, x)?;
-    let [_, _, height, width] = x.dims();
-    let kernel: Vec<Option<usize>> =
-        inputs.node.integers("kernel_shape", &[]).iter().map(|&side| usize::try_from(side).ok()).collect();
-    let size = match *kernel.as_slice() {
-        [Some(wide)] if lines => [1, wide],
-        [Some(tall), Some(wide)] if !lines => [tall, wide],
-        _ => return inputs.refuse("must have a window with as many sides as its images"),
+    let sides = inputs.node.integers("kernel_shape", &[]);
+    let size = match small(&sides).as_deref() {
+        Some(&[wide]) if lines => [1, wide],
+        Some(&[tall, wide]) if !lines => [tall, wide],
+        _ => {
+            let reason =
+                format!("must have a window with one small side per axis of its images, got {sides:?}");
+            return inputs.refuse(&reason);
+        }
     };
-    let windows = Windows::of(inputs, size, [height, width], lines)?;
+    let [_, channels, _, _] = x.dims();
+    let windows = Windows::of(inputs, size, &x, (channels, lines))?;
     let ceil = inputs.node.integer("ceil_mode", 0) != 0;
     let y = if inputs.node.operator == "MaxPool" {
         let options = MaxPoolOptions::new(size)
@@ -158,7 +176,7 @@ pub(super) fn pool(inputs: &mut Inputs<'_>) -> Outcome<Value> {
             .with_ceil_mode(ceil);
         avg_pool2d(x, options)
     };
-    Ok(result(y, lines))
+    result(inputs, y, lines)
 }
 
 /// The mean or the maximum of each channel.

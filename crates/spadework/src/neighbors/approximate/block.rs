@@ -1,7 +1,7 @@
 //! Cache lines of numbers, and the squared distance of samples that are made of them.
 
 use crate::neighbors::exact::coordinates::squared_norm;
-use crate::neighbors::exact::lanes::{LANES, Lanes, pair};
+use crate::neighbors::lanes::{LANES, Lanes, pair};
 
 /// Numbers of 16 bits that fill a cache line.
 pub(super) const BLOCK: usize = 32;

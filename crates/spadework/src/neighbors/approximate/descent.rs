@@ -10,7 +10,7 @@ use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::Distance;
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::exact::lanes::{LANES, Lanes, LanesTask, dispatch};
+use crate::neighbors::lanes::{LANES, Lanes, LanesTask, dispatch};
 
 /// Rounds of one descent at most.
 pub(super) const MOST_ROUNDS: u64 = 12;

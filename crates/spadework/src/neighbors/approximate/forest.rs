@@ -7,7 +7,7 @@ use super::lists::CandidateLists;
 use super::rough::Distance;
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
+use crate::neighbors::lanes::{Lanes, LanesTask, dispatch};
 use crate::random::{Purpose, stream_at};
 
 /// Trees that are grown.

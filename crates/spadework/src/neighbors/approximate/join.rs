@@ -10,7 +10,7 @@ use super::lists::{Candidate, CandidateLists, insert};
 use super::rough::ShortDistance;
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
+use crate::neighbors::lanes::{Lanes, LanesTask, dispatch};
 
 /// Samples around which others meet before their findings are taken over.
 const MEETINGS_AT_ONCE: usize = 1 << 16;

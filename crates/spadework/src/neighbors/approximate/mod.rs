@@ -29,7 +29,7 @@ use std::mem;
 
 use rayon::prelude::*;
 
-use super::exact::lanes::{Lanes, LanesTask, dispatch};
+use super::lanes::{Lanes, LanesTask, dispatch};
 use super::{
     Element, ExactSearch, NeighborLists, NeighborSearch, Recall, RowSource, ordered, squared_distance,
     with_rows,
@@ -58,7 +58,7 @@ const MOST_EXTENSIONS: u64 = 4;
 /// among the true neighbors of some rows.
 ///
 /// # Complexity
-/// About O(n k² d), and O(n d) a row for the recall of 500 rows. Memory: some lists of 2k to 10k candidates a sample, 8
+/// About O(n k² d), and O(n d) per row for the recall of 500 rows. Memory: some lists of 2k to 10k candidates per sample, 8
 /// bytes each, and up to 512 dimensions a copy of the samples in 16 bits. Longer samples are not copied, so they may lie in a
 /// memory-mapped file that is larger than the memory.
 #[derive(Debug, Clone, Copy, PartialEq)]

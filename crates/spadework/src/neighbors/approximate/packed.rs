@@ -1,7 +1,7 @@
 //! Heads of some samples side by side, so that one sample is compared with sixteen at once.
 
 use super::block::Block;
-use crate::neighbors::exact::lanes::{LANES, Lanes};
+use crate::neighbors::lanes::{LANES, Lanes};
 
 /// Pairs of numbers in a head; its squared norm comes after them.
 const PAIRS: usize = LANES - 1;
@@ -82,7 +82,7 @@ impl Packed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::neighbors::exact::lanes::{LanesTask, dispatch};
+    use crate::neighbors::lanes::{LanesTask, dispatch};
 
     struct Within<'a>(&'a Packed, &'a Block, i32);
 

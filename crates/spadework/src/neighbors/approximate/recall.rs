@@ -12,7 +12,7 @@ use super::{Placement, keep_nearest, worst};
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::exact::lanes::{Lanes, LanesTask, dispatch};
+use crate::neighbors::lanes::{Lanes, LanesTask, dispatch};
 use crate::neighbors::{Recall, RowSource};
 use crate::random::{Purpose, stream};
 

@@ -9,7 +9,7 @@ use super::block::{BESIDE_NORM, BLOCK, Block, fill, squared_difference};
 use super::lists::{Candidate, CandidateLists, insert};
 use super::packed::{Near, Packed};
 use crate::neighbors::exact::coordinates::{Frame, Rotation};
-use crate::neighbors::exact::lanes::Lanes;
+use crate::neighbors::lanes::Lanes;
 use crate::neighbors::{Element, RowSource, single_squared_distance, squared_distance};
 
 /// Numbers within this range are compared in single precision as they are.
@@ -62,13 +62,13 @@ const HEAD_LEAF_SAMPLES: usize = 512;
 /// Samples that are rotated together.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Squared distances between samples rounded to 16 bits a number, which is half the memory traffic of single precision,
+/// Squared distances between samples rounded to 16 bits per number, which is half the memory traffic of single precision,
 /// and rotated to their principal axes, which is less still: most pairs that are too far differ enough in their first
 /// coordinates, and these fill one cache line, the head of a sample, with their squared norm.
 #[derive(Debug)]
 pub(super) struct ShortDistance {
     heads: Vec<Block>,
-    /// What the heads leave, in so many blocks a sample, and its squared norm at the end of the last.
+    /// What the heads leave, in so many blocks per sample, and its squared norm at the end of the last.
     tails: Vec<Block>,
     tail_blocks: usize,
     /// Factor from the samples' units to steps.
@@ -369,7 +369,7 @@ fn product<T: Element>(row: &[T], direction: &[f32], unit: f64) -> f32 {
 mod tests {
     use super::*;
     use crate::neighbors::Rows;
-    use crate::neighbors::exact::lanes::{LanesTask, dispatch};
+    use crate::neighbors::lanes::{LanesTask, dispatch};
 
     /// Bounds and distances of all pairs.
     struct AllPairs<'a>(&'a ShortDistance);

@@ -154,7 +154,8 @@ pub(super) struct Units {
 }
 
 impl Units {
-    fn distance(self, squared_distance: f64) -> f64 {
+    /// A distance of short vectors that no smaller distance of samples exceeds.
+    pub(super) fn distance(self, squared_distance: f64) -> f64 {
         (squared_distance + self.lost).sqrt() * self.factor * DOUBLE_SLACK
     }
 }

@@ -19,10 +19,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 use super::axes::principal_axes;
-use super::lanes::LANES;
 use super::{RowSource, UNIT_ROUNDOFF};
 use crate::kernels::arch;
 use crate::neighbors::Element;
+use crate::neighbors::lanes::LANES;
 
 /// What the largest norm is scaled to. With half a step for each of a million numbers, squared distances still fit 32 bits.
 const STEPS: f64 = 22_000.0;
@@ -377,7 +377,7 @@ impl<T: Element> WithSimd for RoundToSteps<'_, T> {
         const LANES: usize = 8;
         let unit = self.frame.unit();
         let dim = self.frame.center.len();
-        let stride = dim.next_multiple_of(2 * super::lanes::LANES);
+        let stride = dim.next_multiple_of(2 * crate::neighbors::lanes::LANES);
         let (centers, center_rest) = self.frame.center.as_chunks::<LANES>();
         let mut errors = Vec::with_capacity(self.rows.len() / dim);
         for (row, target) in self.rows.chunks_exact(dim).zip(self.target.chunks_exact_mut(stride)) {

@@ -31,8 +31,8 @@
 mod axes;
 mod bands;
 mod best;
+mod closest;
 pub(super) mod coordinates;
-pub(super) mod lanes;
 mod low_dimensional;
 mod order;
 mod panels;
@@ -59,6 +59,7 @@ use pooling::Pooled;
 use resume::Unfinished;
 use tiles::{Looks, Tiles};
 
+pub(crate) use closest::{Pair, closest_pairs, shorter};
 pub use low_dimensional::TreeSearch;
 
 /// Unit roundoff of single precision.
@@ -133,7 +134,7 @@ fn found(lists: Option<NeighborLists>) -> NeighborLists {
 /// # Complexity
 /// n²m operations in products of m ≪ d coordinates where the data have main axes, n²d where they have none; in low
 /// dimensions most pairs of leaves are ruled out by their boxes. Memory: at most two copies of the samples in 16 bits, the
-/// lists, and some blocks a thread. Of long rows of pixels an eighth of that is enough.
+/// lists, and some blocks per thread. Of long rows of pixels an eighth of that is enough.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProductSearch;
 

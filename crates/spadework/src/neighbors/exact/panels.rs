@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::coordinates::{Coordinates, squared_norm};
-use super::lanes::{LANES, Lanes, pair};
+use crate::neighbors::lanes::{LANES, Lanes, pair};
 
 /// Rows and blocks of columns that are multiplied at once.
 pub(super) const GROUP_ROWS: usize = 8;
@@ -100,6 +100,12 @@ impl Panels {
         ((i64::from(self.squared_norms[p]) - squared_reach) >> 1) as i32
     }
 
+    /// ‖ẑ_p − ẑ_q‖² of rows whose product is known.
+    #[inline(always)]
+    pub(super) fn squared_distance(&self, p: usize, q: usize, product: i32) -> i64 {
+        i64::from(self.squared_norms[p]) + i64::from(self.squared_norms[q]) - 2 * i64::from(product)
+    }
+
     /// The products of the rows `first`.. of a block, a multiple of `GROUP_ROWS`, with `GROUP_BLOCKS` blocks of columns.
     #[inline(always)]
     pub(super) fn products<L: Lanes>(
@@ -152,7 +158,7 @@ mod tests {
     use super::*;
     use crate::neighbors::Rows;
     use crate::neighbors::exact::coordinates::Frame;
-    use crate::neighbors::exact::lanes::{LanesTask, dispatch};
+    use crate::neighbors::lanes::{LanesTask, dispatch};
 
     struct AllProducts<'a>(&'a Panels);
 

@@ -115,17 +115,29 @@ impl Blocks {
                     *sum += number.to_f64() as f32;
                 }
             }
-            let blocks = line.chunks_exact(self.columns * channels).zip(target.chunks_exact_mut(channels));
-            for (block, target) in blocks {
-                target.fill(0.0);
-                for pixel in block.chunks_exact(channels) {
-                    for (sum, number) in target.iter_mut().zip(pixel) {
-                        *sum += number;
-                    }
+            match channels {
+                1 => self.add_up::<1>(line, scale, target),
+                3 => self.add_up::<3>(line, scale, target),
+                4 => self.add_up::<4>(line, scale, target),
+                _ => unreachable!("arrangements have one, three or four channels"),
+            }
+        }
+    }
+
+    /// The sums over the blocks of a line, whose pixels have `C` channels. How many is known when this is compiled, so that sums stay in
+    /// registers.
+    #[inline(always)]
+    fn add_up<const C: usize>(&self, line: &[f32], scale: f32, target: &mut [f32]) {
+        let targets = target.as_chunks_mut::<C>().0;
+        for (block, target) in line.chunks_exact(self.columns * C).zip(targets) {
+            let mut sums = [0.0; C];
+            for pixel in block.as_chunks::<C>().0 {
+                for channel in 0..C {
+                    sums[channel] += pixel[channel];
                 }
-                for sum in target {
-                    *sum *= scale;
-                }
+            }
+            for channel in 0..C {
+                target[channel] = sums[channel] * scale;
             }
         }
     }

@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::bands::Bands;
 use super::best::{BestLists, Candidate};
 use super::coordinates::{Coordinates, squared_norm};
-use super::lanes::{LANES, Lanes, LanesTask, dispatch};
 use super::order::Leaves;
 use super::panels::{FAR, GROUP_BLOCKS, GROUP_ROWS, PACKED_ROWS, Panels};
 use super::plan::pair_nanoseconds;
 use super::{DOUBLE_SLACK, RowSource};
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
+use crate::neighbors::lanes::{LANES, Lanes, LanesTask, dispatch};
 use crate::neighbors::{Element, NeighborLists, squared_distance, squared_distances_of};
 
 /// Columns compared at once at most, and their numbers, unless a single leaf has more: they stay in the nearer caches.
@@ -23,7 +23,7 @@ const TILE_NUMBERS: usize = 1 << 17;
 /// Leaves from which the cost of all is estimated.
 const ESTIMATED_LEAVES: usize = 128;
 /// More than any squared distance between short vectors.
-const EVERYTHING: f64 = 2.1e9;
+pub(super) const EVERYTHING: f64 = 2.1e9;
 /// Rows of at least this many numbers do not stay in the nearer caches: pairs of them are settled slice by slice.
 const LONG_ROW: usize = 8192;
 pub(super) const SLICE: usize = 2048;
@@ -272,7 +272,7 @@ impl<R: RowSource> Tiles<R> {
     fn settle<L: Lanes>(&self, lanes: L, p: usize, q: usize, sides: Sides) {
         let (a, b) = (self.sample(p), self.sample(q));
         if R::Item::HAS_PARTS {
-            return self.offer(p, q, R::Item::bounds(R::Item::part(&a, &b), a.len()), sides);
+            return self.offer(p, q, R::Item::bounds(R::Item::part(lanes, &a, &b), a.len()), sides);
         }
         let at_least = R::Item::least_squared_distance(lanes, &a, &b);
         let wanted = |p: usize, wanted: bool| wanted && at_least <= self.best.squared_radius(p);
@@ -318,7 +318,8 @@ impl<R: RowSource> Tiles<R> {
             }
             let slice = first..dim.min(first + length);
             for SlicedPair { sum, p, q, rest } in &mut pairs {
-                *sum += R::Item::part(&self.sample(*p)[slice.clone()], &self.sample(*q)[slice.clone()]);
+                *sum +=
+                    R::Item::part(lanes, &self.sample(*p)[slice.clone()], &self.sample(*q)[slice.clone()]);
                 if let Some(bands) = &self.bands {
                     *rest -= bands.squared_distance_in(*p, *q, at);
                 }
@@ -359,7 +360,7 @@ impl<R: RowSource> LanesTask for NearSearch<'_, R> {
         let error = near.iter().map(|&near| tiles.leaf_errors[near]).fold(0.0, f64::max);
         let mut nearness: [Vec<[i32; LANES]>; GROUP_ROWS] =
             std::array::from_fn(|_| vec![[0; LANES]; blocks.len()]);
-        let mut nearest = Vec::new();
+        let (mut nearest, mut first_looks) = (Vec::new(), Vec::new());
         for first in rows.clone().step_by(GROUP_ROWS) {
             for (at, group) in blocks.chunks_exact(GROUP_BLOCKS).enumerate() {
                 let products = tiles.coarse.products(lanes, first / LANES, first % LANES, group[0]);
@@ -372,9 +373,16 @@ impl<R: RowSource> LanesTask for NearSearch<'_, R> {
             }
             for (p, nearness) in (first..rows.end).zip(&nearness) {
                 let keys = Nearness { p, blocks: &blocks, keys: nearness };
-                tiles.search_among(lanes, &keys, error, &mut nearest);
+                let threshold = tiles.seem_nearest(lanes, &keys, &mut nearest);
+                if tiles.in_slices() {
+                    first_looks
+                        .extend(nearest.iter().take(tiles.most_first_looks()).map(|&(_, q)| (p, q as usize)));
+                } else {
+                    tiles.search_among(lanes, &keys, &nearest, threshold, error);
+                }
             }
         }
+        tiles.shrink_radii(lanes, &first_looks);
     }
 }
 
@@ -427,30 +435,45 @@ impl Nearness<'_> {
 }
 
 impl<R: RowSource> Tiles<R> {
-    /// Finds the nearest of a row among some columns whose ε is at most `error`.
+    /// Rows that a row is compared with before all others.
+    fn most_first_looks(&self) -> usize {
+        LOOKED_AT_PER_NEIGHBOR * self.best.neighbors()
+    }
+
+    /// Puts the columns that seem nearest to a row into their order by the finer coordinates; returns the key that they reach.
+    #[inline(always)]
+    fn seem_nearest<L: Lanes>(
+        &self,
+        lanes: L,
+        nearness: &Nearness<'_>,
+        nearest: &mut Vec<(i32, u32)>,
+    ) -> i32 {
+        // One more for the row itself.
+        let threshold = nearness.threshold(lanes, 1 + self.most_first_looks());
+        nearest.clear();
+        nearness.visit(lanes, self.coarse.rows(), threshold, i32::MAX, |q, key| {
+            let distance =
+                self.fine.as_ref().map_or(-key, |fine| fine.squared_distance(lanes, nearness.p, q));
+            nearest.push((distance, q as u32));
+        });
+        nearest.sort_unstable();
+        threshold
+    }
+
+    /// Finds the nearest of a row among some columns whose ε is at most `error`; those that seem nearest come first, so that the radius is
+    /// soon small.
     #[inline(always)]
     fn search_among<L: Lanes>(
         &self,
         lanes: L,
         nearness: &Nearness<'_>,
+        nearest: &[(i32, u32)],
+        threshold: i32,
         error: f64,
-        nearest: &mut Vec<(i32, u32)>,
     ) {
         const ONLY_ROW: Sides = Sides { rows: true, columns: false };
         let (p, rows) = (nearness.p, self.coarse.rows());
-        // Those that seem nearest come first, in the order of the finer coordinates, so that the radius is soon small.
-        // One more for the row itself.
-        let threshold = nearness.threshold(lanes, 1 + LOOKED_AT_PER_NEIGHBOR * self.best.neighbors());
-        nearest.clear();
-        nearness.visit(lanes, rows, threshold, i32::MAX, |q, key| {
-            let distance = self.fine.as_ref().map_or(-key, |fine| fine.squared_distance(lanes, p, q));
-            nearest.push((distance, q as u32));
-        });
-        nearest.sort_unstable();
-        if self.in_slices() {
-            return self.shrink_radius(p, nearest);
-        }
-        for &(_, q) in nearest.iter() {
+        for &(_, q) in nearest {
             self.consider(lanes, p, q as usize, ONLY_ROW);
         }
         // ⌊‖ẑ_q‖²/2⌋ has been subtracted already.
@@ -458,23 +481,27 @@ impl<R: RowSource> Tiles<R> {
         nearness.visit(lanes, rows, least, threshold.max(least), |q, _| self.consider(lanes, p, q, ONLY_ROW));
     }
 
-    /// A first radius from rows that seem near; the rows themselves are settled later, with many others.
+    /// First radii from rows that seem near, those of a row one after the other; the pairs are settled later, with many others. Slice by slice,
+    /// so that what the rows of a leaf share is read from the caches.
     #[inline(always)]
-    fn shrink_radius(&self, p: usize, nearest: &[(i32, u32)]) {
-        let neighbors = self.best.neighbors();
-        let looked_at = &nearest[..nearest.len().min(LOOKED_AT_PER_NEIGHBOR * neighbors)];
-        if looked_at.len() < neighbors {
-            return;
+    fn shrink_radii<L: Lanes>(&self, lanes: L, pairs: &[(usize, usize)]) {
+        let (neighbors, dim) = (self.best.neighbors(), self.rows.dim());
+        let mut sums = vec![0; pairs.len()];
+        for first in (0..dim).step_by(SLICE) {
+            let slice = first..dim.min(first + SLICE);
+            for (sum, &(p, q)) in sums.iter_mut().zip(pairs) {
+                *sum += R::Item::part(lanes, &self.sample(p)[slice.clone()], &self.sample(q)[slice.clone()]);
+            }
         }
-        let (row, dim) = (self.sample(p), self.rows.dim());
-        // A loop, which is compiled for the instruction set as this function is.
-        let mut distances: Vec<f64> = Vec::with_capacity(looked_at.len());
-        for &(_, q) in looked_at {
-            let sum = R::Item::part(&row, &self.sample(q as usize));
-            distances.push(R::Item::bounds(sum, dim).1);
+        let mut sums = sums.into_iter();
+        for of_row in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let mut distances: Vec<f64> =
+                sums.by_ref().take(of_row.len()).map(|sum| R::Item::bounds(sum, dim).1).collect();
+            if distances.len() >= neighbors {
+                let (_, radius, _) = distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp);
+                self.best.shrink(of_row[0].0, *radius);
+            }
         }
-        let (_, radius, _) = distances.select_nth_unstable_by(neighbors - 1, f64::total_cmp);
-        self.best.shrink(p, *radius);
     }
 }
 

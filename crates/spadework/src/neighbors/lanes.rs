@@ -8,10 +8,10 @@ use pulp::{Arch, Scalar, Simd};
 use crate::kernels::arch;
 
 /// Numbers of 32 bits handled together.
-pub(in crate::neighbors) const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// A way of handling sixteen numbers of 32 bits, or as many pairs of 16 bits.
-pub(in crate::neighbors) trait Lanes: Simd {
+pub(crate) trait Lanes: Simd {
     /// Sixteen numbers.
     type Numbers: Copy;
 
@@ -32,19 +32,24 @@ pub(in crate::neighbors) trait Lanes: Simd {
     fn at_least(self, a: Self::Numbers, b: Self::Numbers) -> u16;
     /// sums + a₀b₀ + a₁b₁ in every lane, its low and high 16 bits being two numbers.
     fn add_pair_products(self, sums: Self::Numbers, a: Self::Numbers, b: Self::Numbers) -> Self::Numbers;
+    /// sums + Σ (a − b)², where each lane takes four of the squares. Which four depends on the instruction set; the total does not.
+    fn add_byte_squares(self, sums: Self::Numbers, a: &Bytes, b: &Bytes) -> Self::Numbers;
 }
+
+/// As many bytes as [`LANES`] numbers take.
+pub(super) type Bytes = [u8; 4 * LANES];
 
 /// A task for the instruction set in use.
 ///
 /// Its `run` must be `#[inline(always)]`, and so must what it calls.
-pub(in crate::neighbors) trait LanesTask {
+pub(super) trait LanesTask {
     type Output;
 
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
 /// Runs a task on the instruction set in use.
-pub(in crate::neighbors) fn dispatch<T: LanesTask>(task: T) -> T::Output {
+pub(super) fn dispatch<T: LanesTask>(task: T) -> T::Output {
     match arch() {
         #[cfg(target_arch = "x86_64")]
         Arch::V4(set) => set.vectorize(x86::On(set, task)),
@@ -118,11 +123,19 @@ impl Lanes for Scalar {
             sums[lane].wrapping_add(products)
         })
     }
+
+    #[inline(always)]
+    fn add_byte_squares(self, sums: [i32; LANES], a: &Bytes, b: &Bytes) -> [i32; LANES] {
+        std::array::from_fn(|lane| {
+            let square = |at: usize| i32::from(a[at].abs_diff(b[at])).pow(2);
+            (4 * lane..4 * lane + 4).fold(sums[lane], |sum, at| sum.wrapping_add(square(at)))
+        })
+    }
 }
 
 /// Two numbers of 16 bits in one of 32.
 #[inline(always)]
-pub(in crate::neighbors) fn pair(low: i16, high: i16) -> i32 {
+pub(super) fn pair(low: i16, high: i16) -> i32 {
     i32::from(high) << 16 | i32::from(low as u16)
 }
 
@@ -132,7 +145,7 @@ mod x86 {
     use pulp::{NullaryFnOnce, cast};
     use std::arch::x86_64::{__m256i, __m512i};
 
-    use super::{LANES, Lanes, LanesTask};
+    use super::{Bytes, LANES, Lanes, LanesTask};
 
     /// A task on an instruction set.
     pub(super) struct On<L, T>(pub(super) L, pub(super) T);
@@ -205,6 +218,29 @@ mod x86 {
         fn add_pair_products(self, sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
             self.add(sums, self.avx512bw._mm512_madd_epi16(a, b))
         }
+
+        #[inline(always)]
+        fn add_byte_squares(self, sums: __m512i, a: &Bytes, b: &Bytes) -> __m512i {
+            let (a, b): (__m512i, __m512i) = (cast(*a), cast(*b));
+            // One of the two differences is cut off at zero.
+            let (over, under) = (self.avx512bw._mm512_subs_epu8(a, b), self.avx512bw._mm512_subs_epu8(b, a));
+            let differences = self.avx512f._mm512_or_si512(over, under);
+            let zero = self.splat(0);
+            let low = self.avx512bw._mm512_unpacklo_epi8(differences, zero);
+            let high = self.avx512bw._mm512_unpackhi_epi8(differences, zero);
+            self.add_pair_products(self.add_pair_products(sums, low, low), high, high)
+        }
+    }
+
+    /// [`Lanes::add_byte_squares`] of half as many bytes.
+    #[inline(always)]
+    fn add_half_of_byte_squares(set: V3, sums: [__m256i; 2], a: __m256i, b: __m256i) -> [__m256i; 2] {
+        let (over, under) = (set.avx2._mm256_subs_epu8(a, b), set.avx2._mm256_subs_epu8(b, a));
+        let differences = set.avx2._mm256_or_si256(over, under);
+        let zero = set.avx._mm256_set1_epi32(0);
+        let low = set.avx2._mm256_unpacklo_epi8(differences, zero);
+        let high = set.avx2._mm256_unpackhi_epi8(differences, zero);
+        set.add_pair_products(sums, [low, high], [low, high])
     }
 
     impl Lanes for V3 {
@@ -270,6 +306,13 @@ mod x86 {
         fn add_pair_products(self, sums: [__m256i; 2], a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
             self.add(sums, [self.avx2._mm256_madd_epi16(a[0], b[0]), self.avx2._mm256_madd_epi16(a[1], b[1])])
         }
+
+        #[inline(always)]
+        fn add_byte_squares(self, sums: [__m256i; 2], a: &Bytes, b: &Bytes) -> [__m256i; 2] {
+            let (a, b): ([__m256i; 2], [__m256i; 2]) = (cast(*a), cast(*b));
+            let sums = add_half_of_byte_squares(self, sums, a[0], b[0]);
+            add_half_of_byte_squares(self, sums, a[1], b[1])
+        }
     }
 }
 
@@ -295,8 +338,15 @@ mod tests {
             all.extend(lanes.store(lanes.max(a, b)));
             all.extend(lanes.store(lanes.sub(a, b)));
             all.extend([i32::from(mask), lanes.total(sums)]);
+            let (first, second): (Bytes, Bytes) = bytes();
+            all.push(lanes.total(lanes.add_byte_squares(lanes.splat(3), &first, &second)));
             all
         }
+    }
+
+    /// Bytes of all sizes, with differences of both signs, the largest included.
+    fn bytes() -> (Bytes, Bytes) {
+        (std::array::from_fn(|at| (at * 4) as u8), std::array::from_fn(|at| 255 - (at * at % 256) as u8))
     }
 
     #[test]
@@ -306,6 +356,13 @@ mod tests {
         for kernels in Kernels::available() {
             assert_eq!(with_kernels(kernels, || dispatch(Everything)).unwrap(), want, "{kernels}");
         }
+    }
+
+    #[test]
+    fn squares_of_bytes_are_those_of_integers() {
+        let (first, second) = bytes();
+        let squares = first.iter().zip(&second).map(|(&a, &b)| (i32::from(a) - i32::from(b)).pow(2));
+        assert_eq!(Scalar.total(Scalar.add_byte_squares([0; LANES], &first, &second)), squares.sum());
     }
 
     #[test]

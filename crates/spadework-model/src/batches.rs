@@ -131,6 +131,7 @@ pub struct Prepared {
 
 /// An onnxruntime library that runs a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ByLibrary {
     /// The library.
     pub library: PathBuf,
@@ -228,7 +229,7 @@ impl Prepared {
         }
         let named = values.into_iter().zip(shapes);
         Ok(named
-            .map(|(values, shape)| Dataset::from_f32(&self.model, samples.len(), &shape, values))
+            .map(|(values, shape)| Dataset::from_finite_f32(&self.model, samples.len(), &shape, values))
             .collect())
     }
 
