@@ -1,7 +1,5 @@
 //! From neighbor lists to the graph of one side: which pairs are edges, and what they weigh.
 
-use rayon::prelude::*;
-
 use super::components::DisjointSets;
 use super::{Graph, GraphKind, Weights};
 use crate::neighbors::{NeighborLists, ordered, squared_distances_between};
