@@ -18,14 +18,17 @@ skip_all() {
   exit "$SKIPPED"
 }
 
-# step COMMAND…: runs it under a heading. The first that fails ends the script.
+# step COMMAND…: runs it under a heading, and says how long it took. The first that fails ends the script.
 passed=0
 step() {
-  local code=0
+  local code=0 began=$SECONDS
   printf '\n== %s\n' "$*"
   "$@" || code=$?
   case $code in
-    0) passed=$((passed + 1)) ;;
+    0)
+      passed=$((passed + 1))
+      printf '== %s s: %s\n' "$((SECONDS - began))" "$*"
+      ;;
     "$SKIPPED") ;;
     *)
       printf '\nfailed: %s (exit code %s)\n' "$*" "$code" >&2
