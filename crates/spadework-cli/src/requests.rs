@@ -17,7 +17,7 @@ use crate::args_graphs::SaveGraphsArgs;
 use crate::args_many::{CertaintyArgs, ModelsArgs};
 use crate::args_model::NetworkArgs;
 use crate::args_probe::{ProbeArgs, ScriptArgs};
-use crate::args_report::{PageArgs, PlotsArgs};
+use crate::args_report::{FiguresArgs, PageArgs};
 use crate::failure::Failure;
 
 impl InputsArgs {
@@ -204,17 +204,15 @@ impl CertaintyArgs {
 
 impl PageArgs {
     pub(crate) fn request(&self) -> PageRequest<'_> {
-        PageRequest {
-            pictures: self.pictures.pictures.map(Into::into),
-            ..self.plots.request(self.report.as_deref())
-        }
+        self.figures.request(self.report.as_deref())
     }
 }
 
-impl PlotsArgs {
+impl FiguresArgs {
     /// A page at this place, and the figures.
     pub(crate) fn request<'a>(&'a self, page: Option<&'a Path>) -> PageRequest<'a> {
-        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures: None }
+        let pictures = self.pictures.map(Into::into);
+        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures }
     }
 }
 
@@ -228,7 +226,7 @@ pub(crate) struct Formats {
 impl OutputArgs {
     pub(crate) fn formats(&self, graphs: Option<&SaveGraphsArgs>) -> Formats {
         Formats {
-            tables: self.tables.iter().map(|&format| format.into()).collect(),
+            tables: self.tables.formats.iter().map(|&format| format.into()).collect(),
             graphs: graphs
                 .map(|args| args.save_graphs.iter().map(|&format| format.into()).collect())
                 .unwrap_or_default(),

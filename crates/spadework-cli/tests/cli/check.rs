@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::arrays::{Random, csv};
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene};
 
 fn check(scene: &Scene, outputs: &str, rules: &str) -> Outcome {
     scene.run(&format!("check --inputs x.npy --outputs {outputs} {rules}"))
@@ -350,10 +350,7 @@ fn a_worse_model_has_regressed() {
 fn a_failed_gate_still_writes_its_result() {
     let scene = Scene::with_model();
     fails(&check(&scene, "y.npy", "--max-score 0.001 --out result"));
-    assert_eq!(
-        listing(&scene.path().join("result")),
-        ["edges.csv", "embedding.npy", "nodes.csv", "result.json"]
-    );
+    assert_eq!(scene.listing("result"), ["edges.csv", "embedding.npy", "nodes.csv", "result.json"]);
 }
 
 #[test]

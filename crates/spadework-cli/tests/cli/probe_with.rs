@@ -174,12 +174,14 @@ fn options_that_do_not_go_together_are_refused() {
     scene.run(&format!("{CALL} --probe-with perturb --probe linf:0.1")).misused(&["--probe-with", "--probe"]);
     scene.run(&format!("{CALL} --probes 3")).misused(&["--probe-with"]);
     scene.write("y.npy", floats(3, &Random::new(8).points(3 * SAMPLES)));
-    scene
-        .run("score --inputs x.npy --outputs y.npy --probe-with perturb")
-        .refuses(2, &["--probe-with", "needs --model"]);
-    scene
-        .run(&format!("{CALL} --probe-with perturb --task regression"))
-        .refuses(2, &["--probe-with counts how often samples change their class"]);
+    scene.refuses(
+        "score --inputs x.npy --outputs y.npy --probe-with perturb",
+        &["--probe-with", "needs --model"],
+    );
+    scene.refuses(
+        &format!("{CALL} --probe-with perturb --task regression"),
+        &["--probe-with counts how often samples change their class"],
+    );
 }
 
 #[test]

@@ -184,9 +184,7 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
     assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
     assert_eq!(scene.run(&format!("select {call} {probe} --top 200")).prints(), expected);
-    scene
-        .run(&format!("select {call} {probe} --by node"))
-        .refuses(2, &["--probe", "`node`", "--by fragility"]);
+    scene.refuses(&format!("select {call} {probe} --by node"), &["--probe", "`node`", "--by fragility"]);
 }
 
 #[test]
@@ -226,9 +224,10 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
     // Not every model has an estimate: the overlap ranks them.
     assert!(text.contains("by neighborhood overlap") && text.contains("survived"), "{text}");
-    scene
-        .run(&format!("{call} --rank-by robust-accuracy"))
-        .refuses(2, &["model `b` is given by its outputs", "--rank-by overlap"]);
+    scene.refuses(
+        &format!("{call} --rank-by robust-accuracy"),
+        &["model `b` is given by its outputs", "--rank-by overlap"],
+    );
     let json = scene.read_json("result/result.json");
     let of = |name: &str| {
         let models = json["models"].as_array().unwrap();
@@ -284,9 +283,10 @@ fn another_order_by_probes_is_found() {
 fn what_cannot_be_probed_is_refused() {
     let scene = Scene::with_network();
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
-    scene
-        .run("score --inputs x.npy --outputs y.npy --probe linf:0.1")
-        .refuses(2, &["--probe gives perturbed inputs to a model", "needs --model"]);
+    scene.refuses(
+        "score --inputs x.npy --outputs y.npy --probe linf:0.1",
+        &["--probe gives perturbed inputs to a model", "needs --model"],
+    );
     for wrong in ["0.1", "linf:0", "l1:0.1", "linf:0.1:noise"] {
         scene
             .run(&format!("{INPUTS} --probe {wrong}"))
