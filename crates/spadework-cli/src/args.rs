@@ -24,6 +24,7 @@ use crate::args_report::{PageArgs, ReportArgs};
 use crate::args_select::SelectArgs;
 use crate::args_shell::{CompletionsArgs, ShareArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
+use crate::args_table::TableArgs;
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -154,6 +155,8 @@ pub(crate) struct DemoArgs {
 pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) scored: ScoredArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,

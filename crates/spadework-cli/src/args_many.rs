@@ -10,7 +10,7 @@ use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
 use crate::args_report::{IdsArgs, PageArgs};
-use crate::args_table::Format;
+use crate::args_table::TableArgs;
 use crate::args_task::TaskArgs;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -57,6 +57,8 @@ pub(crate) struct CompareArgs {
     pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
     /// How many of the most fragile samples of each model to name in the result
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
@@ -72,9 +74,6 @@ pub(crate) struct CompareArgs {
 pub(crate) struct JudgmentArgs {
     #[command(flatten)]
     pub(crate) ids: IdsArgs,
-    /// Print a table with one row per model instead of text, for a paper or for another program
-    #[arg(long, help_heading = "Output", value_enum, value_name = "FORMAT", conflicts_with = "json")]
-    pub(crate) table: Option<Format>,
     #[command(flatten)]
     pub(crate) task: TaskArgs,
     #[command(flatten)]

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use spadework_app::{
     ArraySource, CorruptionRequest, Extras, FolderRequest, GraphFormat, GraphSource, InputSource,
-    LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeRequest, Probes, ScoreRequest,
-    ScriptRequest, TableFormat,
+    LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeBudget, ProbeRequest, Probes,
+    ScoreRequest, ScriptRequest, TableFormat,
 };
 use spadework_io::{arrays_in, default_name, names_array};
 use spadework_probe::Task;
@@ -170,13 +170,15 @@ impl CorruptionArgs {
 
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
-        let probes = self.probes.map(Into::into);
-        self.probe.map(|probe| ProbeRequest {
-            probe,
-            probes,
+        self.probe.map(|probe| ProbeRequest { probe, budget: self.budget() })
+    }
+
+    fn budget(&self) -> ProbeBudget {
+        ProbeBudget {
+            probes: self.probes.map(Into::into),
             samples: self.probe_samples.get(),
             precision: self.precision,
-        })
+        }
     }
 
     /// Probes of the model that is run for the outputs.
@@ -187,12 +189,7 @@ impl ProbeArgs {
     /// The same, or variants that a program of the user's makes.
     pub(crate) fn probes_or(&self, script: &ScriptArgs) -> Probes {
         let Some(program) = &script.probe_with else { return self.probes() };
-        Probes::With(ScriptRequest {
-            script: program.clone(),
-            variants: self.probes.map(Into::into),
-            samples: self.probe_samples.get(),
-            precision: self.precision,
-        })
+        Probes::With(ScriptRequest { script: program.clone(), budget: self.budget() })
     }
 }
 

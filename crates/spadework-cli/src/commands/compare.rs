@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     request.data.task = args.judged.task.task.into();
     let compared = compare(&request, &Console::new(&args.output).monitor())?;
     let document = &compared.document;
-    Console::data(&match args.judged.table {
+    Console::data(&match args.table.table {
         _ if args.output.terminal.json => json(document),
         Some(format) => render_table::of_comparison(document, format),
         None => render_comparison::comparison(document),

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     }
     let scored = score(&request, &Console::new(&args.scored.output).monitor())?;
     let document = &scored.document;
-    Console::data(&match args.judged.table {
+    Console::data(&match args.table.table {
         _ if args.scored.output.terminal.json => json(document),
         Some(format) => render_table::of_score(document, format),
         None => render_score::score(document, scored.report.node_scores.scores()),

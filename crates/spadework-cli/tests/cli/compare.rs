@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::arrays::{Random, floats, npz};
-use crate::support::{Outcome, Scene, score_in_interval};
+use crate::support::{Outcome, Scene, assert_holds, score_in_interval};
 
 fn compare(scene: &Scene, options: &str) -> Outcome {
     scene.run(&format!("compare --inputs x.npy {options}"))
@@ -155,9 +155,7 @@ fn certainty_stands_beside_every_model() {
     let part = json["agreement"][0]["subsamples_in_order"].as_f64().unwrap();
     assert!((0.5..=1.0).contains(&part), "{part}");
     let text = compare(&scene, &format!("{TWO} --interval --references")).prints();
-    for word in ["95 % interval", "permuted", "in this order"] {
-        assert!(text.contains(word), "{word} in {text}");
-    }
+    assert_holds(&text, &["95 % interval", "permuted", "in this order"]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `spadework data`, `spadework corrupt`, `--corruption`, and data sets by name.
 
-use crate::support::Scene;
 use crate::support::arrays::{Random, floats, npy};
+use crate::support::{Scene, assert_holds};
 
 const SAMPLES: usize = 120;
 
@@ -18,18 +18,19 @@ fn scene() -> Scene {
 #[test]
 fn the_list_says_how_to_use_each_set_and_where_it_is() {
     let text = Scene::empty().run("data").prints();
-    for word in [
-        "--inputs digits",
-        "--inputs mnist:DIR:test",
-        "--inputs fashion-mnist:DIR:test",
-        "--inputs cifar10:DIR:test",
-        "--inputs cinic10:DIR:test",
-        "--inputs images:DIR",
-        "https://www.cs.toronto.edu/~kriz/cifar.html",
-        "CC BY 4.0",
-    ] {
-        assert!(text.contains(word), "{word}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "--inputs digits",
+            "--inputs mnist:DIR:test",
+            "--inputs fashion-mnist:DIR:test",
+            "--inputs cifar10:DIR:test",
+            "--inputs cinic10:DIR:test",
+            "--inputs images:DIR",
+            "https://www.cs.toronto.edu/~kriz/cifar.html",
+            "CC BY 4.0",
+        ],
+    );
     let json = Scene::empty().run("data --json").json();
     assert_eq!((&json["schema"], json["sets"].as_array().unwrap().len()), (&"spadework.data/1".into(), 5));
     assert_eq!(json["sets"][3]["files"][5]["name"], "test_batch.bin");

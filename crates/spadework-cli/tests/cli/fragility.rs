@@ -1,6 +1,6 @@
 //! Margins, fragility and indices: what stands beside the scores.
 
-use crate::support::Scene;
+use crate::support::{Scene, assert_holds};
 
 const SAMPLES: usize = 80;
 
@@ -216,16 +216,17 @@ fn indices_come_where_they_are_asked_for() {
     }
     assert_eq!(json["model_score"], plain["model_score"]);
     let text = scene.run(&format!("score {DATA} --indices")).prints();
-    for part in [
-        "\nindices\n",
-        "mean eigenvalue ",
-        "trustworthiness ",
-        "random input edges\n",
-        "geodesic",
-        "resistance",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "\nindices\n",
+            "mean eigenvalue ",
+            "trustworthiness ",
+            "random input edges\n",
+            "geodesic",
+            "resistance",
+        ],
+    );
     let call = "compare --inputs x.csv a=y.csv b=x.csv -k 6 --indices";
     let text = scene.run(call).prints();
     assert!(text.contains("mean eigenvalue  hops  resistance  trustworthiness  continuity\n"), "{text}");

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::arrays::{Random, floats};
-use crate::support::{Outcome, Scene};
+use crate::support::{Outcome, Scene, assert_holds};
 
 /// A folder with `x.npy`, 200 rows of four numbers, and models of the fixtures.
 fn scene(models: &[&str]) -> Scene {
@@ -189,15 +189,16 @@ fn layers_are_chosen_by_name_or_operator() {
 fn what_a_model_is() {
     let scene = scene(&["mlp", "fixed_5"]);
     let text = scene.run("model mlp.onnx").prints();
-    for line in [
-        "model       mlp.onnx",
-        "written by  make_onnx_fixtures, operator set 17",
-        "parameters  115",
-        "input       `x` float32 [n, 4], any batch",
-        "output      `logits` float32 [n, 3]",
-    ] {
-        assert!(text.contains(line), "{text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "model       mlp.onnx",
+            "written by  make_onnx_fixtures, operator set 17",
+            "parameters  115",
+            "input       `x` float32 [n, 4], any batch",
+            "output      `logits` float32 [n, 3]",
+        ],
+    );
     assert!(scene.run("model fixed_5.onnx").prints().contains("[5, 3, 6, 4], batch 5"));
     let json = scene.run("model mlp.onnx --json").json();
     assert_eq!(json["layers"][1]["operator"], "Relu");
@@ -266,10 +267,9 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
 #[test]
 fn options_of_a_model_need_one() {
     let scene = Scene::with_model();
-    scene
-        .score("--before-softmax")
-        .refuses(2, &["--before-softmax says how a model is run, and needs --model"]);
-    scene.score("--engine builtin").refuses(2, &["--engine says how a model is run, and needs --model"]);
+    for (options, word) in [("--before-softmax", "--before-softmax"), ("--engine builtin", "--engine")] {
+        scene.score(options).refuses(2, &[&format!("{word} says how a model is run, and needs --model")]);
+    }
     let both = "predict --model net.onnx --inputs x.npy --out y.npy --engine builtin --onnxruntime lib.so";
     scene.run(both).misused(&["--engine", "--onnxruntime"]);
     scene.score("--model net.onnx").misused(&["--model", "--outputs"]);

@@ -1,6 +1,6 @@
 //! `spadework report` and the options `--report` and `--plots`.
 
-use crate::support::Scene;
+use crate::support::{Scene, assert_holds};
 
 fn scored() -> Scene {
     let scene = Scene::with_model();
@@ -18,17 +18,18 @@ fn a_page_says_what_the_result_says() {
     let score = result["model_score"].as_f64().unwrap();
     let shown = format!("{score:.*}", 2_usize.saturating_sub(score.log10().floor() as usize));
     assert!(page.contains(&format!("<strong>{shown}</strong>")), "{shown}");
-    for part in [
-        // Without another title, the model's name is one.
-        "<h1>y</h1>",
-        "Not tested against attacks",
-        "Neighbors that the model pulls apart",
-        "The sparsest cut",
-        "digest blake3:",
-        "--labels labels.npy --out result",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    assert_holds(
+        &page,
+        &[
+            // Without another title, the model's name is one.
+            "<h1>y</h1>",
+            "Not tested against attacks",
+            "Neighbors that the model pulls apart",
+            "The sparsest cut",
+            "digest blake3:",
+            "--labels labels.npy --out result",
+        ],
+    );
     // The result may be named by its file, as elsewhere.
     scene.run("report result/result.json --out again.html").prints();
     assert_eq!(page, scene.read("again.html"));
