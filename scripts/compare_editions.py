@@ -4,19 +4,21 @@
 Usage: compare_editions.py FIRST SECOND DATA [--work FOLDER] [--only WORD]
 
 FIRST and SECOND are two `spadework` programs; DATA is the folder of `SPADEWORK_DATA` (CONTRIBUTING.md says what lies in it).
-Both programs make the same calls of score, compare, sweep, layers, select and check with `--json`. Every number that both
-documents have in the same place is compared. Models are matched by name, so that another order of a ranking is one difference
-and not many. The table has a line per call: numbers compared, numbers that differ, and the largest relative difference with its
-place. Numbers that differ by more than 1e-6, the default tolerance of the eigenpairs, are listed below it, and so are words that
-differ and places that only one document has, counted by name. Seconds, notes and what says who made a document are left out.
+Both programs make the same calls of score, compare, sweep, layers, select and check with `--json`, and every number that both
+documents have in the same place is compared. Models are matched by name, so that another order of a ranking is one difference and
+not many. Calls of score also write their tables and graphs, whose columns are compared too: the edges of both graphs, and the
+scores of all edges and samples. For every call the places whose numbers are equal to the last bit are listed, and a table has the
+others, with the numbers that differ by more than 1e-6, the default tolerance of the eigenpairs. Words that differ and places that
+only one document has follow. Seconds, notes and what says who made a document are left out.
 """
 
 import argparse
+import csv
 import json
 import re
 import subprocess
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 # Who made it, when and how long it took; what was asked for is the same call.
@@ -24,6 +26,8 @@ LEFT_OUT = re.compile(r"(_s|seconds|/version|/command|/schema|/iterations)$|^/(n
 # What a document's lists are matched by, where their items have it.
 KEYS = ("name", "label", "index", "neighbors")
 TOLERANCE = 1e-6
+# Words that differ, of which this many are listed.
+MOST_WORDS = 20
 
 MNIST = "--inputs mnist:{data}/mnist:test --outputs {data}/logits/mnist_test_lenet5.npz:lenet5_eps0.1"
 CIFAR = "--inputs cifar10:{data}/cifar10:test --outputs {data}/logits/cifar10_test_resnet18.npz:resnet18_l2_eps0.5"
@@ -50,6 +54,26 @@ def run(program, arguments):
     return done.stdout
 
 
+def tables(folder):
+    """The columns of all tables in a folder; those without a header are lists of edges."""
+    found = {}
+    for file in sorted(folder.glob("*.csv")):
+        with file.open(newline="") as lines:
+            rows = list(csv.reader(lines))
+        header = rows.pop(0) if not rows[0][0].replace(".", "", 1).isdigit() else ["p", "q", "weight"]
+        for name, column in zip(header, zip(*rows)):
+            found[f"{file.stem}:{name}"] = [number_of(cell) for cell in column]
+    return found
+
+
+def number_of(cell):
+    """A cell as a number where it is one."""
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
 def leaves(value, place=""):
     """Every number and word of a document with its place."""
     if isinstance(value, dict):
@@ -72,15 +96,47 @@ def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
+def place_of_all(place):
+    """The place of all items of lists that an item is in."""
+    return re.sub(r"/(\d+|\w+=[^/]*)", "/*", place)
+
+
 def compared(first, second):
-    """The numbers of both with their differences, the words that differ, and the places that only one has."""
+    """Differences of the numbers by the place of all items, the words that differ, and the places that only one has."""
     first, second = dict(leaves(first)), dict(leaves(second))
-    shared = first.keys() & second.keys()
-    numbers = {at: difference(first[at], second[at]) for at in shared if is_number(first[at]) and is_number(second[at])}
-    words = [f"{at}: {first[at]!r}, {second[at]!r}" for at in sorted(shared - numbers.keys()) if first[at] != second[at]]
-    large = [f"{at}: {first[at]!r}, {second[at]!r}" for at in sorted(numbers) if numbers[at] > TOLERANCE]
-    names = [Counter(re.sub(r"/(\d+|\w+=[^/]*)", "/*", at) for at in only) for only in (first.keys() - shared, second.keys() - shared)]
-    return numbers, words, large, names
+    numbers, words = defaultdict(dict), []
+    for at in sorted(first.keys() & second.keys()):
+        if is_number(first[at]) and is_number(second[at]):
+            numbers[place_of_all(at)][at] = difference(first[at], second[at])
+        elif first[at] != second[at]:
+            words.append(f"{at}: {first[at]!r}, {second[at]!r}")
+    only = [Counter(map(place_of_all, one.keys() - other.keys())) for one, other in ((first, second), (second, first))]
+    return numbers, words, only
+
+
+def document_of(program, call, folder):
+    """What a call prints, with the tables that it writes."""
+    if call.startswith("score "):
+        call += f" --out {folder} --save-graphs csv"
+    document = json.loads(run(program, f"{call} --json --quiet"))
+    return {**document, "tables": tables(folder)} if folder.is_dir() else document
+
+
+def report(name, numbers, words, only):
+    """Prints what differs, and what is equal to the last bit."""
+    equal = [place for place, found in numbers.items() if not any(found.values())]
+    count = sum(len(numbers[place]) for place in equal)
+    print(f"\n## {name}\n\n{count} numbers equal to the last bit: {', '.join(equal)}\n", flush=True)
+    if len(equal) < len(numbers):
+        print("| place | numbers | differ | more than the tolerance | largest relative difference |\n| --- | --- | --- | --- | --- |")
+    for place in numbers.keys() - set(equal):
+        found = numbers[place].values()
+        cells = [len(found), sum(one > 0 for one in found), sum(one > TOLERANCE for one in found), f"{max(found):.1e}"]
+        print(f"| {place} | {' | '.join(map(str, cells))} |")
+    print("\n".join([f"- another word: {line}" for line in words[:MOST_WORDS]]))
+    for edition, places in zip(("first", "second"), only):
+        if places:
+            print(f"- only in the {edition}: {', '.join(f'{place} ({count})' for place, count in sorted(places.items()))}")
 
 
 def main():
@@ -88,7 +144,7 @@ def main():
     parser.add_argument("first")
     parser.add_argument("second")
     parser.add_argument("data", type=Path)
-    parser.add_argument("--work", type=Path, help="where documents are kept; a temporary folder by default")
+    parser.add_argument("--work", type=Path, help="where documents and tables are kept; a temporary folder by default")
     parser.add_argument("--only", default="", help="only the calls whose name contains this")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -96,24 +152,15 @@ def main():
         work.mkdir(parents=True, exist_ok=True)
         # Outputs that differ from the inputs: the same file for both programs.
         run(asked.first, f"corrupt --inputs digits --kind gaussian-noise --severity 2 --out {work}/digits.npy --quiet")
-        print("| call | numbers | differ | largest relative difference | where |\n| --- | --- | --- | --- | --- |")
-        listed = []
         for name, call in CALLS.items():
             if asked.only not in name:
                 continue
-            call = call.format(data=asked.data, work=work) + " --json --quiet"
-            documents = [json.loads(run(program, call)) for program in (asked.first, asked.second)]
-            for edition, document in zip(("first", "second"), documents):
-                (work / f"{name.replace(', ', '-').replace(' ', '-')}.{edition}.json").write_text(json.dumps(document, indent=1))
-            numbers, words, large, (only_first, only_second) = compared(*documents)
-            worst = max(numbers, key=numbers.get)
-            differing = sum(value > 0 for value in numbers.values())
-            print(f"| {name} | {len(numbers)} | {differing} | {numbers[worst]:.1e} | {worst if differing else ''} |", flush=True)
-            listed += [f"{name}: more than {TOLERANCE:g} apart: {line}" for line in large]
-            listed += [f"{name}: another word: {line}" for line in words]
-            listed += [f"{name}: only the first has {count} of {place}" for place, count in sorted(only_first.items())]
-            listed += [f"{name}: only the second has {count} of {place}" for place, count in sorted(only_second.items())]
-        print("\n" + "\n".join(listed))
+            documents = []
+            for edition, program in (("first", asked.first), ("second", asked.second)):
+                folder = work / f"{re.sub('[^a-z0-9]+', '-', name.lower())}-{edition}"
+                documents.append(document_of(program, call.format(data=asked.data, work=work), folder))
+                folder.with_suffix(".json").write_text(json.dumps(documents[-1], indent=1))
+            report(name, *compared(*documents))
 
 
 if __name__ == "__main__":

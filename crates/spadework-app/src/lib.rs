@@ -75,7 +75,7 @@ pub use places::{folder_of, working_folder};
 pub use plan::plan;
 pub use predict::{PredictRequest, Predicted, predict};
 pub use probe_alone::{ProbeModelRequest, ProbedAlone, ProbedModel, probe};
-pub use probing::{ModelProbes, ProbeRequest, grid_of};
+pub use probing::{ModelProbes, ProbeBudget, ProbeRequest, grid_of};
 pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};

@@ -24,18 +24,25 @@ use crate::wording::NoteCode;
 pub struct ProbeRequest {
     /// Size and kind of the perturbations.
     pub probe: Probe,
-    /// Copies of a sample; the usual number by default.
+    /// How many of them. A search ends early where more copies could change the estimate by at most the precision.
+    pub budget: ProbeBudget,
+}
+
+/// How much is probed.
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeBudget {
+    /// Copies or variants of a sample; the usual number by default.
     pub probes: Option<usize>,
     /// Samples to probe, at most.
     pub samples: usize,
-    /// A search ends early where more copies could change the estimate by at most this.
+    /// What may still be open about the result where probing ends early; the usual by default.
     pub precision: Option<f64>,
 }
 
 impl ProbeRequest {
     /// Refuses what cannot be done before anything is loaded.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let of_samples = ProbeParams::new(self.probe).with_samples(self.samples);
+        let of_samples = ProbeParams::new(self.probe).with_samples(self.budget.samples);
         of_samples.check().map_err(|error| Failure::from(error).about(Subject::Argument("probe_samples")))?;
         self.params().check().map_err(|error| {
             let argument = if matches!(error, ProbeError::Precision { .. }) { "precision" } else { "probes" };
@@ -44,8 +51,9 @@ impl ProbeRequest {
     }
 
     pub(crate) fn params(&self) -> ProbeParams {
-        let usual = ProbeParams::new(self.probe).with_samples(self.samples).with_precision(self.precision);
-        match self.probes {
+        let ProbeBudget { probes, samples, precision } = self.budget;
+        let usual = ProbeParams::new(self.probe).with_samples(samples).with_precision(precision);
+        match probes {
             Some(probes) => usual.with_probes(probes),
             None => usual,
         }

@@ -18,6 +18,7 @@ use spadework_io::{Labels, load_bytes};
 use spadework_probe::{OutputKind, VariantParams, Varied, probe_variants};
 
 use crate::failure::{Failure, Subject};
+use crate::probing::ProbeBudget;
 use crate::usage::Usage;
 
 /// How often it is looked whether the script has ended, or the user wants it to.
@@ -36,12 +37,8 @@ const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 pub struct ScriptRequest {
     /// The program, as the user typed it.
     pub script: PathBuf,
-    /// Variants per sample; the usual number by default.
-    pub variants: Option<usize>,
-    /// Samples to probe, at most.
-    pub samples: usize,
-    /// The run ends early where more variants could move the share that keeps its class by at most this; the usual one by default.
-    pub precision: Option<f64>,
+    /// How many variants. The run ends early where more of them could move the share that keeps its class by at most the precision.
+    pub budget: ProbeBudget,
 }
 
 impl ScriptRequest {
@@ -52,9 +49,10 @@ impl ScriptRequest {
     }
 
     fn params(&self) -> VariantParams {
-        let mut params = VariantParams::default().with_samples(self.samples);
-        params.variants = self.variants.unwrap_or(params.variants);
-        params.precision = self.precision.unwrap_or(params.precision);
+        let ProbeBudget { probes, samples, precision } = self.budget;
+        let mut params = VariantParams::default().with_samples(samples);
+        params.variants = probes.unwrap_or(params.variants);
+        params.precision = precision.unwrap_or(params.precision);
         params
     }
 

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::model_runner::ModelRunner;
 use crate::observer::Session;
 use crate::places::array_in;
-use crate::probing::{ProbeRequest, Prober};
+use crate::probing::{ProbeBudget, ProbeRequest, Prober};
 use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 
@@ -98,8 +98,8 @@ impl OutputsAgain<'_> {
         };
         let (inputs, options) = (SideView::of_array(self.inputs)?, options(model));
         // A search that ended early has broken these samples by then: nothing later is shown.
-        let request =
-            ProbeRequest { probe, probes: Some(then.probes), samples: then.samples, precision: None };
+        let budget = ProbeBudget { probes: Some(then.probes), samples: then.samples, precision: None };
+        let request = ProbeRequest { probe, budget };
         let params = SpadeParams::default().with_seed(then.seed).with_threads(self.threads);
         let samples = then.shown_broken();
         match Prober::new(request, &inputs, &options, &params, self.session) {

@@ -15,17 +15,16 @@ use crate::args_check::CheckArgs;
 use crate::args_data::{CorruptArgs, CorruptionArgs, DataArgs, SizeArgs};
 use crate::args_distances::{DistortionArgs, EmbedArgs};
 use crate::args_graphs::{GraphsArgs, SaveGraphsArgs};
-use crate::args_many::{CertaintyArgs, CompareArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
+use crate::args_many::{CompareArgs, JudgmentArgs, MODELS_HELP, ReferenceArgs, SweepArgs};
 use crate::args_metric::MetricArgs;
 use crate::args_model::{DescribeArgs, LayersArgs, NetworkArgs, PredictArgs};
 use crate::args_networks::{AttackArgs, CleverArgs, TrainArgs};
-use crate::args_probe::{ProbeArgs, ScriptArgs};
-use crate::args_report::{IdsArgs, PageArgs, ReportArgs};
+use crate::args_probe::ScriptArgs;
+use crate::args_report::{PageArgs, ReportArgs};
 use crate::args_select::SelectArgs;
 use crate::args_shell::{CompletionsArgs, ShareArgs};
 use crate::args_stages::{EigenArgs, GraphArgs, ScoresArgs};
 use crate::args_table::TableArgs;
-use crate::args_task::TaskArgs;
 use crate::console::Console;
 
 /// Paragraphs are one line each: clap wraps them to the terminal.
@@ -157,22 +156,14 @@ pub(crate) struct ScoreArgs {
     #[command(flatten)]
     pub(crate) scored: ScoredArgs,
     #[command(flatten)]
-    pub(crate) ids: IdsArgs,
-    #[command(flatten)]
     pub(crate) table: TableArgs,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
     #[command(flatten)]
-    pub(crate) task: TaskArgs,
-    #[command(flatten)]
-    pub(crate) certainty: CertaintyArgs,
-    #[command(flatten)]
-    pub(crate) probe: ProbeArgs,
+    pub(crate) judged: JudgmentArgs,
     #[command(flatten)]
     pub(crate) script: ScriptArgs,
-    #[command(flatten)]
-    pub(crate) page: PageArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
     /// Print what the run would take (time by stage, memory, search, whether k may grow), from a trial on some of the samples
@@ -203,20 +194,15 @@ pub(crate) struct ModelArgs {
     #[arg(
         long,
         value_name = "ARRAY",
-        value_parser = NonEmptyStringValueParser::new(),
+        value_parser = text(),
         required_unless_present_any = ["output_graph", "model"]
     )]
     pub(crate) outputs: Option<String>,
     /// A graph instead of the outputs; it must be connected
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_parser = NonEmptyStringValueParser::new(),
-        conflicts_with_all = ["outputs", "model"]
-    )]
+    #[arg(long, value_name = "FILE", value_parser = text(), conflicts_with_all = ["outputs", "model"])]
     pub(crate) output_graph: Option<String>,
     /// One integer or word per sample, or the targets of a regressor; data sets by name include them
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", value_parser = text())]
     pub(crate) labels: Option<String>,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
@@ -229,17 +215,12 @@ pub(crate) struct ModelArgs {
 #[command(next_help_heading = "Data")]
 pub(crate) struct InputsArgs {
     /// The inputs of the model, or of all models
-    #[arg(
-        long,
-        value_name = "ARRAY",
-        value_parser = NonEmptyStringValueParser::new(),
-        required_unless_present = "input_graph"
-    )]
+    #[arg(long, value_name = "ARRAY", value_parser = text(), required_unless_present = "input_graph")]
     pub(crate) inputs: Option<String>,
     #[command(flatten)]
     pub(crate) size: SizeArgs,
     /// A graph instead of the inputs: edges.csv (p,q or p,q,weight, counted from 0), a SciPy matrix (.npz), .mtx or .petsc
-    #[arg(long, value_name = "FILE", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "inputs")]
+    #[arg(long, value_name = "FILE", value_parser = text(), conflicts_with = "inputs")]
     pub(crate) input_graph: Option<String>,
 }
 
@@ -349,25 +330,35 @@ impl GeneralArgs {
     }
 }
 
+/// Help of `--tables` next to `--out`.
+const TABLES_HELP: &str = "Formats of the tables in --out, separated by commas";
+
 /// Where the result goes.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = "Output", mut_arg("tables", |arg| arg.help(TABLES_HELP).requires("out")))]
 pub(crate) struct OutputArgs {
     #[command(flatten)]
     pub(crate) terminal: TerminalArgs,
     /// Write result.json and the tables (nodes, edges, labels, models …) into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Formats of the tables in --out, separated by commas
+    #[command(flatten)]
+    pub(crate) tables: TablesArgs,
+}
+
+/// What tables are written as.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct TablesArgs {
+    /// Formats of the tables, separated by commas
     #[arg(
-        long,
-        value_enum,
+        long = "tables",
+        id = "tables",
         value_name = "FORMATS",
         value_delimiter = ',',
-        default_value = "csv",
-        requires = "out"
+        default_value = "csv"
     )]
-    pub(crate) tables: Vec<TableFormat>,
+    pub(crate) formats: Vec<TableFormat>,
 }
 
 /// What goes to the terminal.
@@ -510,6 +501,11 @@ pub(crate) fn threads(text: &str) -> Result<NonZeroUsize, String> {
         Ok(threads) if threads.get() <= MAX_THREADS => Ok(threads),
         _ => Err(format!("expected a whole number from 1 to {MAX_THREADS}")),
     }
+}
+
+/// A word or a path; nothing typed is refused as no value.
+pub(crate) fn text() -> NonEmptyStringValueParser {
+    NonEmptyStringValueParser::new()
 }
 
 pub(crate) fn one_or_more(text: &str) -> Result<NonZeroUsize, String> {

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
 use spadework_io::ImageSize;
 use spadework_io::corrupt::{Corruption, CorruptionKind, ImageShape, Severity};
 
-use crate::args::{TerminalArgs, threads};
+use crate::args::{TerminalArgs, text, threads};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
@@ -24,7 +23,7 @@ pub(crate) struct DataArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CorruptArgs {
     /// The images
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", value_parser = text())]
     pub(crate) inputs: String,
     /// gaussian-noise, shot-noise, impulse-noise, defocus-blur, motion-blur, fog, brightness, contrast, pixelate or jpeg
     #[arg(long, value_name = "KIND")]

@@ -3,11 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework::graph::{GraphKind, Weights};
 
-use crate::args::{GeneralArgs, TerminalArgs};
+use crate::args::{GeneralArgs, TerminalArgs, text};
 use crate::args_model::NetworkArgs;
 
 /// Which graphs to keep.
@@ -40,40 +39,27 @@ impl From<GraphFormat> for spadework_app::GraphFormat {
     }
 }
 
+/// What is compared by default.
+const KINDS: &str = "knn,mutual,pca:0.95,cknn:1,sparse:density=2";
+const WEIGHTS: &str = "unit,gaussian";
+
 /// `spadework graphs`.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct GraphsArgs {
     /// The model's inputs
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", value_parser = text())]
     pub(crate) inputs: String,
     /// The model's outputs; for a classifier the values right before the softmax
-    #[arg(
-        long,
-        value_name = "ARRAY",
-        value_parser = NonEmptyStringValueParser::new(),
-        required_unless_present = "model"
-    )]
+    #[arg(long, value_name = "ARRAY", value_parser = text(), required_unless_present = "model")]
     pub(crate) outputs: Option<String>,
     #[command(flatten)]
     pub(crate) network: NetworkArgs,
     /// Kinds of graphs, separated by commas; knn is always the first, and the others are compared with it
-    #[arg(
-        long,
-        help_heading = "Method",
-        value_name = "KINDS",
-        value_delimiter = ',',
-        default_value = "knn,mutual,pca:0.95,cknn:1,sparse:density=2"
-    )]
+    #[arg(long, help_heading = "Method", value_name = "KINDS", value_delimiter = ',', default_value = KINDS)]
     pub(crate) graph: Vec<GraphKind>,
     /// Edge weights, separated by commas: every kind of graph with each of these
-    #[arg(
-        long,
-        help_heading = "Method",
-        value_name = "WEIGHTS",
-        value_delimiter = ',',
-        default_value = "unit,gaussian"
-    )]
+    #[arg(long, help_heading = "Method", value_name = "WEIGHTS", value_delimiter = ',', default_value = WEIGHTS)]
     pub(crate) weights: Vec<Weights>,
     /// How many of the most fragile samples to compare
     #[arg(long, help_heading = "Method", value_name = "N", default_value = "100")]

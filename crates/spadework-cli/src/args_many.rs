@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_app::Evidence;
 
-use crate::args::{InputsArgs, MethodArgs, OutputArgs, ScoringArgs};
+use crate::args::{InputsArgs, MethodArgs, OutputArgs, ScoringArgs, text};
 use crate::args_data::CorruptionArgs;
 use crate::args_model::RunArgs;
 use crate::args_probe::ProbeArgs;
@@ -52,10 +51,8 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) corruption: CorruptionArgs,
     /// One integer or word per sample, for accuracies and label scores; data sets by name include them
-    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = text())]
     pub(crate) labels: Option<String>,
-    #[command(flatten)]
-    pub(crate) ids: IdsArgs,
     #[command(flatten)]
     pub(crate) scoring: ScoringArgs,
     #[command(flatten)]
@@ -65,11 +62,20 @@ pub(crate) struct CompareArgs {
     /// How many of the most fragile samples of each model to name in the result
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
-    #[command(flatten)]
-    pub(crate) task: TaskArgs,
     /// What the models are ranked by
     #[arg(long, value_enum, value_name = "NUMBER", default_value_t = RankBy::Auto)]
     pub(crate) rank_by: RankBy,
+    #[command(flatten)]
+    pub(crate) judged: JudgmentArgs,
+}
+
+/// What `score` and `compare` find out beyond the scores, and how they show it.
+#[derive(Debug, Args)]
+pub(crate) struct JudgmentArgs {
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
+    #[command(flatten)]
+    pub(crate) task: TaskArgs,
     #[command(flatten)]
     pub(crate) certainty: CertaintyArgs,
     #[command(flatten)]
@@ -140,19 +146,14 @@ pub(crate) struct ModelsArgs {
         long,
         required_unless_present_any = ["model", "models"],
         value_name = "[NAME=]ARRAY",
-        value_parser = NonEmptyStringValueParser::new()
+        value_parser = text()
     )]
     pub(crate) outputs: Vec<String>,
     /// A model as an ONNX file, which is run on the inputs; once per model
-    #[arg(
-        long,
-        help_heading = "Model",
-        value_name = "[NAME=]FILE",
-        value_parser = NonEmptyStringValueParser::new()
-    )]
+    #[arg(long, help_heading = "Model", value_name = "[NAME=]FILE", value_parser = text())]
     pub(crate) model: Vec<String>,
     /// More models, each as its outputs or as an ONNX file
-    #[arg(value_name = "[NAME=]MODEL", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_name = "[NAME=]MODEL", value_parser = text())]
     pub(crate) models: Vec<String>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -189,10 +190,10 @@ pub(crate) struct ReferenceArgs {
     )]
     pub(crate) reference: Option<PathBuf>,
     /// The inputs of RESULT, if they have moved
-    #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = text())]
     pub(crate) reference_inputs: Option<String>,
     /// The outputs of RESULT, if they have moved
-    #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", requires = "reference", value_parser = text())]
     pub(crate) reference_outputs: Option<String>,
 }
 

@@ -3,11 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_model::{Engine, Layout, Normalization, OutputPoint, RunOptions};
 
-use crate::args::{OutputArgs, ScoringArgs, TerminalArgs, threads};
+use crate::args::{OutputArgs, ScoringArgs, TerminalArgs, text, threads};
 use crate::args_report::PageArgs;
 
 /// A model file in place of outputs.
@@ -15,13 +14,7 @@ use crate::args_report::PageArgs;
 #[command(next_help_heading = "Model")]
 pub(crate) struct NetworkArgs {
     /// An ONNX file instead of --outputs; it is run on the inputs (--outputs also takes an .onnx file)
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_parser = NonEmptyStringValueParser::new(),
-        requires = "inputs",
-        conflicts_with = "outputs"
-    )]
+    #[arg(long, value_name = "FILE", value_parser = text(), requires = "inputs", conflicts_with = "outputs")]
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -32,7 +25,7 @@ pub(crate) struct NetworkArgs {
 #[command(next_help_heading = "Model")]
 pub(crate) struct RunArgs {
     /// The model's output to use, or a node or value inside the model [default: its first output]
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = text())]
     pub(crate) output_name: Option<String>,
     /// Use the values before the softmax at the end of the output
     #[arg(long)]
@@ -46,7 +39,7 @@ pub(crate) struct RunArgs {
 #[command(next_help_heading = "Model")]
 pub(crate) struct FeedArgs {
     /// The model's input for the rows, if it has several
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = text())]
     pub(crate) input_name: Option<String>,
     /// Order of the numbers of an image, if the shape of the array does not show it
     #[arg(long, value_enum, value_name = "LAYOUT")]
@@ -141,10 +134,10 @@ fn normalization(text: &str) -> Result<Normalization, String> {
 #[derive(Debug, Args)]
 pub(crate) struct PredictArgs {
     /// An ONNX file
-    #[arg(long, value_name = "FILE", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "FILE", help_heading = "Data", value_parser = text())]
     pub(crate) model: String,
     /// The inputs to run it on
-    #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = text())]
     pub(crate) inputs: String,
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -162,7 +155,7 @@ pub(crate) struct PredictArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DescribeArgs {
     /// An ONNX file
-    #[arg(value_name = "FILE", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_name = "FILE", value_parser = text())]
     pub(crate) file: String,
     /// Print one JSON object instead of text
     #[arg(long)]
@@ -179,10 +172,10 @@ const LAYERS_TABLES_HELP: &str =
 #[command(mut_arg("out", |arg| arg.help(LAYERS_OUT_HELP)), mut_arg("tables", |arg| arg.help(LAYERS_TABLES_HELP)))]
 pub(crate) struct LayersArgs {
     /// An ONNX file
-    #[arg(long, value_name = "FILE", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "FILE", help_heading = "Data", value_parser = text())]
     pub(crate) model: String,
     /// The inputs to run it on
-    #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", help_heading = "Data", value_parser = text())]
     pub(crate) inputs: String,
     /// Only the layers whose name or operator matches, e.g. fc1 or Relu,conv*: `*` is any text, `?` any character
     /// [default: all layers that change their numbers]

@@ -9,11 +9,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_probe::parse_radius;
 
-use crate::args::{TerminalArgs, threads};
+use crate::args::{TerminalArgs, text, threads};
 
 /// The size of a perturbation, as `--probe` reads it.
 fn radius(text: &str) -> Result<f32, String> {
@@ -42,10 +41,10 @@ pub(crate) struct JudgedArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) model: PathBuf,
     /// Samples, with values from 0 to 1
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", value_parser = text())]
     pub(crate) inputs: String,
     /// One integer per sample; data sets by name include them
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", value_parser = text())]
     pub(crate) labels: Option<String>,
 }
 
@@ -271,16 +270,16 @@ pub(crate) struct TrainArgs {
     #[arg(
         long,
         value_name = "ARRAY",
-        value_parser = NonEmptyStringValueParser::new(),
+        value_parser = text(),
         required_unless_present = "resume",
         help_heading = "Data"
     )]
     pub(crate) data: Option<String>,
     /// One integer per sample; data sets by name include them
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
+    #[arg(long, value_name = "ARRAY", value_parser = text(), help_heading = "Data")]
     pub(crate) labels: Option<String>,
     /// Samples to test on after each epoch
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), help_heading = "Data")]
+    #[arg(long, value_name = "ARRAY", value_parser = text(), help_heading = "Data")]
     pub(crate) test: Option<String>,
     /// Classes of the test samples, if the data have none
     #[arg(long, value_name = "ARRAY", requires = "test", help_heading = "Data")]

@@ -3,11 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use spadework_report::FigureFormat;
 
-use crate::args::{MessagesArgs, threads};
+use crate::args::{MessagesArgs, text, threads};
 
 /// A page and plots of a result.
 #[derive(Debug, Args)]
@@ -17,30 +16,23 @@ pub(crate) struct PageArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) pictures: PicturesArgs,
-    #[command(flatten)]
-    pub(crate) plots: PlotsArgs,
+    pub(crate) figures: FiguresArgs,
 }
 
 /// What the samples are called.
 #[derive(Debug, Args)]
 pub(crate) struct IdsArgs {
     /// Names of the samples, one per row, words or numbers: a text file, or a column as FILE:COLUMN. Tables and pages show them
-    #[arg(long, help_heading = "Data", value_name = "FILE", hide_short_help = true, value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, help_heading = "Data", value_name = "FILE", hide_short_help = true, value_parser = text())]
     pub(crate) ids: Option<String>,
 }
 
-/// How much of the samples a page shows.
+/// How many images a page shows, and figures for papers.
 #[derive(Debug, Args)]
-pub(crate) struct PicturesArgs {
+pub(crate) struct FiguresArgs {
     /// Maximum number of images on the page; by default those that its galleries show, and more if they fit
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub(crate) pictures: Option<NonZeroUsize>,
-}
-
-/// Figures for papers.
-#[derive(Debug, Args)]
-pub(crate) struct PlotsArgs {
     /// Write the figures of the page into this folder, one file each
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
@@ -79,17 +71,15 @@ pub(crate) struct ReportArgs {
     #[arg(long, alias = "out", value_name = "FILE", required_unless_present = "plots")]
     pub(crate) output: Option<PathBuf>,
     /// Title of the page
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "TEXT", value_parser = text())]
     pub(crate) title: Option<String>,
     #[command(flatten)]
-    pub(crate) pictures: PicturesArgs,
-    #[command(flatten)]
-    pub(crate) plots: PlotsArgs,
+    pub(crate) figures: FiguresArgs,
     /// The inputs of RESULT, if they have moved
-    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = text())]
     pub(crate) inputs: Option<String>,
     /// The outputs of RESULT, if they have moved; once per model, in the order of the result
-    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, help_heading = "Data", value_name = "ARRAY", value_parser = text())]
     pub(crate) outputs: Vec<String>,
     /// Threads to use; all cores by default. The page does not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]

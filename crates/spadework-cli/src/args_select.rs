@@ -2,10 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
-use crate::args::{ScoredArgs, one_or_more};
+use crate::args::{ScoredArgs, one_or_more, text};
 use crate::args_probe::{ProbeArgs, ScriptArgs};
 use crate::args_report::IdsArgs;
 use crate::args_task::TaskArgs;
@@ -30,7 +29,7 @@ pub(crate) struct SelectArgs {
     #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new(), requires = "moved")]
+    #[arg(long, value_name = "ARRAY", value_parser = text(), requires = "moved")]
     pub(crate) against: Option<String>,
     /// Print the numbers of each sample next to its index, as CSV with a header
     #[arg(long)]

@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
 
-use crate::args::{ModelArgs, SolvingArgs, TableFormat, TerminalArgs, threads};
+use crate::args::{ModelArgs, SolvingArgs, TablesArgs, TerminalArgs, text, threads};
 use crate::args_data::CorruptionArgs;
 use crate::args_graphs::SaveGraphsArgs;
 
@@ -25,9 +24,7 @@ pub(crate) struct GraphArgs {
     #[command(flatten)]
     pub(crate) graphs: SaveGraphsArgs,
     #[command(flatten)]
-    pub(crate) replace: ReplaceArgs,
-    #[command(flatten)]
-    pub(crate) terminal: TerminalArgs,
+    pub(crate) stage: StageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -47,9 +44,7 @@ pub(crate) struct EigenArgs {
     #[arg(long, help_heading = "Method", value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     #[command(flatten)]
-    pub(crate) replace: ReplaceArgs,
-    #[command(flatten)]
-    pub(crate) terminal: TerminalArgs,
+    pub(crate) stage: StageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -58,7 +53,7 @@ pub(crate) struct ScoresArgs {
     #[arg(value_name = "RESULT")]
     pub(crate) result: PathBuf,
     /// One integer or word per sample [default: those that came with the graphs]
-    #[arg(long, value_name = "ARRAY", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ARRAY", value_parser = text())]
     pub(crate) labels: Option<String>,
     /// How many of the most fragile samples and edges to show
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -66,27 +61,19 @@ pub(crate) struct ScoresArgs {
     /// Threads to use; all cores by default. The result does not depend on it
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Formats of the tables, separated by commas
-    #[arg(
-        long,
-        value_enum,
-        value_name = "FORMATS",
-        value_delimiter = ',',
-        default_value = "csv",
-        help_heading = "Output"
-    )]
-    pub(crate) tables: Vec<TableFormat>,
     #[command(flatten)]
-    pub(crate) replace: ReplaceArgs,
+    pub(crate) tables: TablesArgs,
     #[command(flatten)]
-    pub(crate) terminal: TerminalArgs,
+    pub(crate) stage: StageArgs,
 }
 
-/// What to do about a stage that was made from something else.
-#[derive(Debug, Clone, Copy, Args)]
+/// What every stage has: what to do if its file exists, and what goes to the terminal.
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct ReplaceArgs {
+pub(crate) struct StageArgs {
     /// Compute it again, even if the file exists
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) terminal: TerminalArgs,
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use spadework_app::{
     ArraySource, CorruptionRequest, Extras, FolderRequest, GraphFormat, GraphSource, InputSource,
-    LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeRequest, Probes, ScoreRequest,
-    ScriptRequest, TableFormat,
+    LabelSource, ModelData, ModelsData, OutputSource, PageRequest, ProbeBudget, ProbeRequest, Probes,
+    ScoreRequest, ScriptRequest, TableFormat,
 };
 use spadework_io::{arrays_in, default_name, names_array};
 use spadework_probe::Task;
@@ -17,7 +17,7 @@ use crate::args_graphs::SaveGraphsArgs;
 use crate::args_many::{CertaintyArgs, ModelsArgs};
 use crate::args_model::NetworkArgs;
 use crate::args_probe::{ProbeArgs, ScriptArgs};
-use crate::args_report::{PageArgs, PlotsArgs};
+use crate::args_report::{FiguresArgs, PageArgs};
 use crate::failure::Failure;
 
 impl InputsArgs {
@@ -170,13 +170,15 @@ impl CorruptionArgs {
 
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
-        let probes = self.probes.map(Into::into);
-        self.probe.map(|probe| ProbeRequest {
-            probe,
-            probes,
+        self.probe.map(|probe| ProbeRequest { probe, budget: self.budget() })
+    }
+
+    fn budget(&self) -> ProbeBudget {
+        ProbeBudget {
+            probes: self.probes.map(Into::into),
             samples: self.probe_samples.get(),
             precision: self.precision,
-        })
+        }
     }
 
     /// Probes of the model that is run for the outputs.
@@ -187,12 +189,7 @@ impl ProbeArgs {
     /// The same, or variants that a program of the user's makes.
     pub(crate) fn probes_or(&self, script: &ScriptArgs) -> Probes {
         let Some(program) = &script.probe_with else { return self.probes() };
-        Probes::With(ScriptRequest {
-            script: program.clone(),
-            variants: self.probes.map(Into::into),
-            samples: self.probe_samples.get(),
-            precision: self.precision,
-        })
+        Probes::With(ScriptRequest { script: program.clone(), budget: self.budget() })
     }
 }
 
@@ -204,17 +201,15 @@ impl CertaintyArgs {
 
 impl PageArgs {
     pub(crate) fn request(&self) -> PageRequest<'_> {
-        PageRequest {
-            pictures: self.pictures.pictures.map(Into::into),
-            ..self.plots.request(self.report.as_deref())
-        }
+        self.figures.request(self.report.as_deref())
     }
 }
 
-impl PlotsArgs {
+impl FiguresArgs {
     /// A page at this place, and the figures.
     pub(crate) fn request<'a>(&'a self, page: Option<&'a Path>) -> PageRequest<'a> {
-        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures: None }
+        let pictures = self.pictures.map(Into::into);
+        PageRequest { page, plots: self.plots.as_deref(), format: self.format.into(), pictures }
     }
 }
 
@@ -228,7 +223,7 @@ pub(crate) struct Formats {
 impl OutputArgs {
     pub(crate) fn formats(&self, graphs: Option<&SaveGraphsArgs>) -> Formats {
         Formats {
-            tables: self.tables.iter().map(|&format| format.into()).collect(),
+            tables: self.tables.formats.iter().map(|&format| format.into()).collect(),
             graphs: graphs
                 .map(|args| args.save_graphs.iter().map(|&format| format.into()).collect())
                 .unwrap_or_default(),

@@ -133,11 +133,11 @@ impl BorrowedEntries<'_> {
 pub(crate) struct LabelArrays<'py>(PyReadonlyArray1<'py, i64>, Option<Vec<String>>);
 
 impl LabelArrays<'_> {
-    pub(crate) fn labels(self) -> PyResult<Labels> {
+    pub(crate) fn labels(&self) -> PyResult<Labels> {
         let ids = self.0.as_slice()?.to_vec();
-        Ok(match self.1 {
+        Ok(match &self.1 {
             None => Labels::from_ids(ids),
-            Some(names) => Labels::with_names(ids, names),
+            Some(names) => Labels::with_names(ids, names.clone()),
         })
     }
 }

@@ -44,7 +44,7 @@ impl Failure {
         let suffix = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
         let message = format!("{}{suffix}", failure.message(Voice::Python));
         match (failure.core(), failure.cause()) {
-            (Some((error, model)), _) => match ill_posed(py, error, model, &message) {
+            (Some((error, model)), _) => match ill_posed(py, (failure.kind(), error, model), &message) {
                 Ok(Some(exception)) | Err(exception) => exception,
                 Ok(None) => PyValueError::new_err(message),
             },
@@ -91,8 +91,7 @@ pub(crate) fn without_panics<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<
 /// The exception of a problem that has no answer as posed; none where the call itself is wrong.
 fn ill_posed(
     py: Python<'_>,
-    error: &CoreError,
-    model: Option<&str>,
+    (kind, error, model): (Kind, &CoreError, Option<&str>),
     message: &str,
 ) -> PyResult<Option<PyErr>> {
     let facts = PyDict::new(py);
@@ -127,13 +126,8 @@ fn ill_posed(
             "ConvergenceError"
         }
         CoreError::MissedEigenvalue { .. } => "ConvergenceError",
-        CoreError::AllEqual { .. }
-        | CoreError::TooClose { .. }
-        | CoreError::WeightRange { .. }
-        | CoreError::NoRoom { .. }
-        | CoreError::CertificateTooLarge { .. }
-        | CoreError::NotCertified { .. }
-        | CoreError::Threads { .. } => "SpadeworkError",
+        CoreError::Threads { .. } => "SpadeworkError",
+        _ if kind == Kind::IllPosed => "SpadeworkError",
         _ => return Ok(None),
     };
     facts.set_item("model", model)?;

@@ -16,6 +16,7 @@ use spadework_app::{Observer, Voice};
 use spadework_document::Note;
 
 use crate::errors::{Failure, internal_error};
+use crate::settings::Settings;
 
 /// Between two looks at signals and progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -136,6 +137,22 @@ pub(crate) fn watched<T: Send>(
     match outcome {
         Ok(result) => result.map_err(|failure| failure.into_exception(py)),
         Err(panic) => Err(internal_error(&*panic)),
+    }
+}
+
+/// What every call that scores has: its parameters, and a function that is told of its progress.
+#[derive(FromPyObject)]
+pub(crate) struct Asked<'py>(pub(crate) Settings, Option<Bound<'py, PyAny>>);
+
+impl Asked<'_> {
+    /// Does the work as [`watched`] does, on the threads of the parameters.
+    pub(crate) fn watched<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Settings, &Watch) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let Self(settings, progress) = self;
+        watched(py, settings.threads, progress.as_ref(), |watch| work(settings, watch))
     }
 }
 

@@ -120,15 +120,16 @@ def test_progress_functions_see_every_stage_and_may_fail(digits):
     rng = np.random.default_rng(0)
     inputs, outputs = rng.normal(size=(5000, 100)), rng.normal(size=(5000, 10))
     extras = {"interval": False, "references": False, "indices": False}
+    model = ((inputs, [100]), (outputs, [10]), (None, None))
     told = []
-    _native.score((inputs, [100]), (outputs, [10]), (None, None), settings(), extras, lambda *state: told.append(state))
+    _native.score(model, extras, (settings(), lambda *state: told.append(state)))
     assert {stage for stage, _, _ in told} & {"input neighbors", "eigenpairs", "bounds", "scores"}
 
     def fail(*_):
         raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
-        _native.score((inputs, [100]), (outputs, [10]), (None, None), settings(), extras, fail)
+        _native.score(model, extras, (settings(), fail))
 
 
 def test_warnings_can_be_silenced(ring, recwarn):
@@ -161,7 +162,9 @@ def test_scoring_adds_no_copy_of_a_large_array():
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
             rows = as_rows(X, "inputs")
-            _native.score((rows, [4, 16, 16]), (Y, [2]), (None, None), settings(search="exact"), {"interval": False, "references": False, "indices": False}, stop)
+            model = ((rows, [4, 16, 16]), (Y, [2]), (None, None))
+            extras = {"interval": False, "references": False, "indices": False}
+            _native.score(model, extras, (settings(search="exact"), stop))
         except Enough:
             pass
         after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -13,19 +13,19 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let models = args.models.named()?;
     let mut request = CompareRequest {
         data: ModelsData {
-            ids: args.ids.ids.as_deref(),
+            ids: args.judged.ids.ids.as_deref(),
             ..args.models.data(&models, args.labels.as_deref(), &args.corruption)
         },
         params: args.scoring.params(),
         top: args.top,
         rank_by: args.rank_by.into(),
-        extras: args.certainty.extras(),
-        probe: args.probe.request(),
+        extras: args.judged.certainty.extras(),
+        probe: args.judged.probe.request(),
         folder: args.output.folder(&formats),
-        page: args.page.request(),
+        page: args.judged.page.request(),
         origin: this_call(),
     };
-    request.data.task = args.task.task.into();
+    request.data.task = args.judged.task.task.into();
     let compared = compare(&request, &Console::new(&args.output).monitor())?;
     let document = &compared.document;
     Console::data(&match args.table.table {

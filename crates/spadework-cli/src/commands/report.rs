@@ -1,6 +1,6 @@
 //! `spadework report`: a result that lies in a folder, as a page and as figures.
 
-use spadework_app::{PageRequest, ReportRequest, report};
+use spadework_app::{ReportRequest, report};
 
 use crate::args_report::ReportArgs;
 use crate::console::Console;
@@ -13,15 +13,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<(), Failure> {
         inputs: args.inputs.as_deref(),
         outputs: args.outputs.iter().map(String::as_str).collect(),
         threads: args.threads,
-        page: PageRequest {
-            pictures: args.pictures.pictures.map(Into::into),
-            ..args.plots.request(args.output.as_deref())
-        },
+        page: args.figures.request(args.output.as_deref()),
     };
     report(&request, &args.messages.console().monitor())?;
     if args.messages.quiet {
         return Ok(());
     }
-    let written = [args.output.as_deref(), args.plots.plots.as_deref()].into_iter().flatten();
+    let written = [args.output.as_deref(), args.figures.plots.as_deref()].into_iter().flatten();
     Console::data(&written.map(|path| format!("wrote {}\n", path.display())).collect::<String>())
 }

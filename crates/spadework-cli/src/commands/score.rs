@@ -14,13 +14,13 @@ pub(crate) fn run(args: &ScoreArgs) -> Result<(), Failure> {
     }
     let formats = args.scored.output.formats(Some(&args.scored.graphs));
     let mut request = ScoreRequest {
-        extras: args.certainty.extras(),
-        probes: args.probe.probes_or(&args.script),
-        page: args.page.request(),
+        extras: args.judged.certainty.extras(),
+        probes: args.judged.probe.probes_or(&args.script),
+        page: args.judged.page.request(),
         ..args.scored.model.score(&args.scored.corruption, args.scored.output.folder(&formats), args.top)
     }
-    .with_ids(args.ids.ids.as_deref());
-    request.data.task = args.task.task.into();
+    .with_ids(args.judged.ids.ids.as_deref());
+    request.data.task = args.judged.task.task.into();
     if args.plan {
         let document = plan(&request, &Console::new(&args.scored.output).monitor())?;
         return Console::data(&if args.scored.output.terminal.json {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::arrays::{Random, csv};
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene, assert_holds};
 
 fn check(scene: &Scene, outputs: &str, rules: &str) -> Outcome {
     scene.run(&format!("check --inputs x.npy --outputs {outputs} {rules}"))
@@ -123,15 +123,16 @@ fn a_drop_is_found_sample_by_sample() {
     assert!(failures.len() == 10 && failures.iter().all(|sample| sample % 8 == 3), "{failures:?}");
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2%");
     let text = fails(&outcome);
-    for part in [
-        "FAIL  change of accuracy",
-        "−12 points",
-        "the baseline's 95 %, at most −2 allowed",
-        "p < 0.001",
-        "not for this model",
-    ] {
-        assert!(text.contains(part), "expected `{part}` in {text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "FAIL  change of accuracy",
+            "−12 points",
+            "the baseline's 95 %, at most −2 allowed",
+            "p < 0.001",
+            "not for this model",
+        ],
+    );
     // The other way round nothing is lost, and a drop this large may be allowed.
     score_classifier(&scene, "lost", "--out low");
     let json = check_classifier(&scene, "y", "--baseline low/result.json --json").json();
@@ -350,10 +351,7 @@ fn a_worse_model_has_regressed() {
 fn a_failed_gate_still_writes_its_result() {
     let scene = Scene::with_model();
     fails(&check(&scene, "y.npy", "--max-score 0.001 --out result"));
-    assert_eq!(
-        listing(&scene.path().join("result")),
-        ["edges.csv", "embedding.npy", "nodes.csv", "result.json"]
-    );
+    assert_eq!(scene.listing("result"), ["edges.csv", "embedding.npy", "nodes.csv", "result.json"]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `spadework compare`: many models on one input graph.
 
+use serde_json::Value;
+
 use crate::support::arrays::{Random, floats, npz};
-use crate::support::{Outcome, Scene, listing, score_in_interval};
+use crate::support::{Outcome, Scene, assert_holds, score_in_interval};
 
 fn compare(scene: &Scene, options: &str) -> Outcome {
     scene.run(&format!("compare --inputs x.npy {options}"))
@@ -21,10 +23,15 @@ fn ranks_the_models_most_robust_first() {
     // Four labels and three outputs do not go together.
     assert!(models[0].get("accuracy").is_none());
     assert_eq!(json["agreement"][0]["top"], 100);
-    for (model, file) in models.iter().zip(["y.npy", "worse.npy"]) {
-        let alone =
-            scene.run(&format!("score --json --labels labels.npy --inputs x.npy --outputs {file}")).json();
-        for field in ["model_score", "eigenvalues", "enclosure", "label_scores", "top_nodes", "disparity"] {
+    assert_as_alone(&scene, &json, "--labels labels.npy", &["label_scores", "disparity"]);
+}
+
+/// Models of [`TWO`] have what each has by itself, scored with the same options.
+#[track_caller]
+fn assert_as_alone(scene: &Scene, json: &Value, options: &str, more: &[&str]) {
+    for (model, file) in json["models"].as_array().unwrap().iter().zip(["y.npy", "worse.npy"]) {
+        let alone = scene.run(&format!("score --json {options} --inputs x.npy --outputs {file}")).json();
+        for field in ["model_score", "eigenvalues", "enclosure", "top_nodes"].iter().chain(more) {
             assert_eq!(model[field], alone[field], "{file}: {field}");
         }
         assert_eq!(json["input_graph"], alone["graphs"]["input"]);
@@ -38,14 +45,7 @@ fn graphs_are_made_as_for_one_model() {
     let method = "--graph cknn:1.1 --weights gaussian --search exact --solver power --connectivity bridge";
     let json = compare(&scene, &format!("{TWO} --json {method}")).json();
     assert_eq!((&json["graph"], &json["weights"]), (&"cknn:1.1".into(), &"gaussian".into()));
-    for (model, file) in json["models"].as_array().unwrap().iter().zip(["y.npy", "worse.npy"]) {
-        let alone = scene.run(&format!("score --json {method} --inputs x.npy --outputs {file}")).json();
-        for field in ["model_score", "eigenvalues", "enclosure", "top_nodes"] {
-            assert_eq!(model[field], alone[field], "{file}: {field}");
-        }
-        assert_eq!(json["input_graph"], alone["graphs"]["input"]);
-        assert_eq!(model["output_graph"], alone["graphs"]["output"]);
-    }
+    assert_as_alone(&scene, &json, method, &[]);
     let text = compare(&scene, &format!("{TWO} {method}")).prints();
     assert!(text.contains("(10 neighbors; cknn:1.1 graphs, gaussian weights)"), "{text}");
 }
@@ -155,9 +155,7 @@ fn certainty_stands_beside_every_model() {
     let part = json["agreement"][0]["subsamples_in_order"].as_f64().unwrap();
     assert!((0.5..=1.0).contains(&part), "{part}");
     let text = compare(&scene, &format!("{TWO} --interval --references")).prints();
-    for word in ["95 % interval", "permuted", "in this order"] {
-        assert!(text.contains(word), "{word} in {text}");
-    }
+    assert_holds(&text, &["95 % interval", "permuted", "in this order"]);
 }
 
 #[test]
@@ -174,7 +172,7 @@ fn tables_are_written() {
         "nodes.parquet",
         "result.json",
     ];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     let models = scene.read("result/models.csv");
     assert!(
         models.starts_with("rank,name,model_score,enclosure_lower,enclosure_upper,accuracy,"),

@@ -1,7 +1,7 @@
 //! `spadework data`, `spadework corrupt`, `--corruption`, and data sets by name.
 
-use crate::support::Scene;
 use crate::support::arrays::{Random, floats, npy};
+use crate::support::{Scene, assert_holds};
 
 const SAMPLES: usize = 120;
 
@@ -18,18 +18,19 @@ fn scene() -> Scene {
 #[test]
 fn the_list_says_how_to_use_each_set_and_where_it_is() {
     let text = Scene::empty().run("data").prints();
-    for word in [
-        "--inputs digits",
-        "--inputs mnist:DIR:test",
-        "--inputs fashion-mnist:DIR:test",
-        "--inputs cifar10:DIR:test",
-        "--inputs cinic10:DIR:test",
-        "--inputs images:DIR",
-        "https://www.cs.toronto.edu/~kriz/cifar.html",
-        "CC BY 4.0",
-    ] {
-        assert!(text.contains(word), "{word}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "--inputs digits",
+            "--inputs mnist:DIR:test",
+            "--inputs fashion-mnist:DIR:test",
+            "--inputs cifar10:DIR:test",
+            "--inputs cinic10:DIR:test",
+            "--inputs images:DIR",
+            "https://www.cs.toronto.edu/~kriz/cifar.html",
+            "CC BY 4.0",
+        ],
+    );
     let json = Scene::empty().run("data --json").json();
     assert_eq!((&json["schema"], json["sets"].as_array().unwrap().len()), (&"spadework.data/1".into(), 5));
     assert_eq!(json["sets"][3]["files"][5]["name"], "test_batch.bin");
@@ -38,9 +39,9 @@ fn the_list_says_how_to_use_each_set_and_where_it_is() {
 #[test]
 fn a_check_names_what_is_missing_or_differs() {
     let scene = Scene::empty();
-    scene.run("data nowhere").refuses(2, &["nowhere", "no such folder"]);
+    scene.refuses("data nowhere", &["nowhere", "no such folder"]);
     scene.make_folder("some/cifar");
-    scene.run("data some").refuses(2, &["some", "CIFAR-10", "got none"]);
+    scene.refuses("data some", &["some", "CIFAR-10", "got none"]);
     scene.write("some/cifar/test_batch.bin", vec![1; 3073]);
     let outcome = scene.run("data some");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
@@ -114,9 +115,10 @@ fn a_reference_that_was_corrupted_is_corrupted_again() {
     let noisy = "--inputs x.npy --outputs y.npy --corruption gaussian-noise:2 --quiet";
     scene.run(&format!("score {noisy} --out reference")).prints();
     scene.run(&format!("score {noisy} --reference reference")).prints();
-    scene
-        .run("check --inputs x.npy --outputs y.npy --baseline reference/result.json")
-        .refuses(2, &["the same corruption (none), got gaussian-noise:2, seed 0"]);
+    scene.refuses(
+        "check --inputs x.npy --outputs y.npy --baseline reference/result.json",
+        &["the same corruption (none), got gaussian-noise:2, seed 0"],
+    );
     scene.run(&format!("check {noisy} --baseline reference/result.json")).prints();
 }
 
@@ -132,18 +134,21 @@ fn calls_that_make_no_sense_are_refused() {
     let score = |options: &str| scene.score(options);
     score("--corruption fog").misused(&["KIND:SEVERITY"]);
     score("--shape 8x8").misused(&["--corruption"]);
-    scene
-        .run("score --input-graph x.csv --outputs y.npy --corruption fog:1")
-        .refuses(2, &["--input-graph", "--corruption"]);
+    scene.refuses(
+        "score --input-graph x.csv --outputs y.npy --corruption fog:1",
+        &["--input-graph", "--corruption"],
+    );
     scene.write("table.npy", floats(10, &Random::new(1).points(10 * SAMPLES)));
-    scene
-        .run("score --inputs table.npy --outputs y.npy --corruption fog:1")
-        .refuses(2, &["table.npy", "expected images", "[120, 10]", "e.g. --shape 3x32x32"]);
+    scene.refuses(
+        "score --inputs table.npy --outputs y.npy --corruption fog:1",
+        &["table.npy", "expected images", "[120, 10]", "e.g. --shape 3x32x32"],
+    );
     let bright: Vec<f32> = (0..64 * 3).map(|i| i as f32).collect();
     scene.write("bytes.npy", floats(64, &bright));
-    scene
-        .run("corrupt --inputs bytes.npy --kind fog --severity 1 --shape 8x8 --out a.npy")
-        .refuses(2, &["bytes.npy", "from 0 to 1", "got 2 in sample 0", "hint: "]);
+    scene.refuses(
+        "corrupt --inputs bytes.npy --kind fog --severity 1 --shape 8x8 --out a.npy",
+        &["bytes.npy", "from 0 to 1", "got 2 in sample 0", "hint: "],
+    );
     assert!(!scene.path().join("a.npy").exists());
 }
 

@@ -1,6 +1,6 @@
 //! `spadework demo`.
 
-use crate::support::{Scene, listing};
+use crate::support::{Scene, assert_holds, listing};
 
 #[test]
 fn compares_two_models_without_any_file() {
@@ -32,9 +32,7 @@ fn draws_ten_pictures_and_tells_where_to_go_next() {
     assert_eq!(text.matches(", read").count(), 10, "{text}");
     let inked = text.lines().filter(|line| line.contains(['░', '▒', '▓', '█']));
     assert_eq!(inked.count(), 3 * 8, "{text}");
-    for next in ["spadework score ", "spadework select ", "spadework check ", "--help", "Data: "] {
-        assert!(text.contains(next), "{next}");
-    }
+    assert_holds(&text, &["spadework score ", "spadework select ", "spadework check ", "--help", "Data: "]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Margins, fragility and indices: what stands beside the scores.
 
-use crate::support::{Scene, listing};
+use crate::support::{Scene, assert_holds};
 
 const SAMPLES: usize = 80;
 
@@ -60,7 +60,7 @@ fn nodes_have_margins_and_a_fragility() {
     fragility.sort_unstable_by(f64::total_cmp);
     let expected = (0..SAMPLES).map(|rank| (rank as f64 + 0.5) / SAMPLES as f64);
     assert!(fragility.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12));
-    let files = listing(&scene.path().join("result"));
+    let files = scene.listing("result");
     assert!(
         ["fragility.npy", "margins.npy"].iter().all(|name| files.contains(&(*name).to_owned())),
         "{files:?}"
@@ -167,7 +167,7 @@ fn single_outputs_have_no_margin() {
     let table = scene.read("result/nodes.csv");
     let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
     assert_eq!((row.len(), row[4]), (7, ""));
-    assert!(!listing(&scene.path().join("result")).contains(&"margins.npy".to_owned()));
+    assert!(!scene.listing("result").contains(&"margins.npy".to_owned()));
     // The node score stands in.
     let [by_node, by_fragility] =
         ["node", "fragility"].map(|by| scene.run(&format!("select {call} -q --by {by}")).prints());
@@ -216,16 +216,17 @@ fn indices_come_where_they_are_asked_for() {
     }
     assert_eq!(json["model_score"], plain["model_score"]);
     let text = scene.run(&format!("score {DATA} --indices")).prints();
-    for part in [
-        "\nindices\n",
-        "mean eigenvalue ",
-        "trustworthiness ",
-        "random input edges\n",
-        "geodesic",
-        "resistance",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "\nindices\n",
+            "mean eigenvalue ",
+            "trustworthiness ",
+            "random input edges\n",
+            "geodesic",
+            "resistance",
+        ],
+    );
     let call = "compare --inputs x.csv a=y.csv b=x.csv -k 6 --indices";
     let text = scene.run(call).prints();
     assert!(text.contains("mean eigenvalue  hops  resistance  trustworthiness  continuity\n"), "{text}");

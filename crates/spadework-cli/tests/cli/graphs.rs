@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::support::Scene;
 use crate::support::arrays::floats;
-use crate::support::{Scene, listing};
 
 #[test]
 fn every_kind_is_recorded_with_what_it_kept() {
@@ -47,7 +47,7 @@ fn saved_graphs_can_be_given_in_place_of_the_samples() {
     let scene = Scene::with_model();
     let whole = scene.score("--json --weights gaussian --out r --save-graphs csv,npz,petsc").json();
     assert_eq!(
-        listing(&scene.path().join("r")),
+        scene.listing("r"),
         [
             "edges.csv",
             "embedding.npy",
@@ -155,7 +155,7 @@ fn the_table_has_every_construction() {
         assert_eq!(scene.score(&options).json()["model_score"], row["model_score"], "{options}");
         assert!((-1.0..=1.0).contains(&row["kendall_tau"].as_f64().unwrap()));
     }
-    assert_eq!(listing(&scene.path().join("g")), ["graphs.csv", "graphs.json"]);
+    assert_eq!(scene.listing("g"), ["graphs.csv", "graphs.json"]);
     let table = scene.read("g/graphs.csv");
     let cells = |line: &str| -> Vec<String> { line.split(',').map(str::to_owned).collect() };
     let lines: Vec<Vec<String>> = table.lines().map(cells).collect();
@@ -216,7 +216,7 @@ fn one_construction_that_fails_does_not_end_the_table() {
     let mut counts = table.lines().map(commas);
     let header = counts.next().unwrap();
     assert!(counts.all(|count| count == header), "{table}");
-    scene.run("graphs --inputs x.npy --outputs y.npy -k 300").refuses(2, &["neighbors", "got 300"]);
+    scene.refuses("graphs --inputs x.npy --outputs y.npy -k 300", &["neighbors", "got 300"]);
 }
 
 #[test]
@@ -254,7 +254,8 @@ fn hints_fit_what_was_asked_for() {
         .score("--graph cknn:0.001")
         .refuses(3, &["hint: try --connectivity bridge, or with cknn a larger DELTA"]);
     scene.score("-k 1 --connectivity error").refuses(3, &["hint: try --connectivity grow or bridge"]);
-    scene
-        .run("embed --inputs x.npy --outputs y.npy --dims 300")
-        .refuses(2, &["--dims must be smaller than the number of samples (300), got 300"]);
+    scene.refuses(
+        "embed --inputs x.npy --outputs y.npy --dims 300",
+        &["--dims must be smaller than the number of samples (300), got 300"],
+    );
 }

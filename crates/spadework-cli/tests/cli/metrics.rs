@@ -150,13 +150,15 @@ fn baselines_and_stages_of_other_distances_are_refused() {
     let scene = scene();
     let arrays = "-q --inputs x.npy --outputs y.npy";
     scene.run(&format!("score {arrays} --out base")).prints();
-    scene
-        .run(&format!("check {arrays} --input-metric cosine --baseline base/result.json"))
-        .refuses(2, &["base/result.json", "the same distances", "cosine", "euclidean"]);
+    scene.refuses(
+        &format!("check {arrays} --input-metric cosine --baseline base/result.json"),
+        &["base/result.json", "the same distances", "cosine", "euclidean"],
+    );
     scene.run(&format!("graph {arrays} --out staged")).prints();
-    scene
-        .run(&format!("graph {arrays} --input-metric cosine --out staged"))
-        .refuses(2, &["staged", "input metric euclidean, not cosine"]);
+    scene.refuses(
+        &format!("graph {arrays} --input-metric cosine --out staged"),
+        &["staged", "input metric euclidean, not cosine"],
+    );
 }
 
 #[test]
@@ -167,25 +169,30 @@ fn bad_input_is_named() {
     rows[30..33].fill(0.0);
     scene.write("zero.npy", floats(3, &rows));
     scene.write("out.npy", floats(2, &Random::new(3).points(80)));
-    scene
-        .run("score --inputs zero.npy --outputs out.npy --input-metric cosine")
-        .refuses(2, &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "with --input-metric"]);
-    scene
-        .run("score --inputs out.npy --outputs zero.npy --output-metric cosine")
-        .refuses(2, &["2 of the outputs", "row 3, 10"]);
+    scene.refuses(
+        "score --inputs zero.npy --outputs out.npy --input-metric cosine",
+        &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "with --input-metric"],
+    );
+    scene.refuses(
+        "score --inputs out.npy --outputs zero.npy --output-metric cosine",
+        &["2 of the outputs", "row 3, 10"],
+    );
     let mostly: Vec<f32> = (0..80).map(|at| if at % 2 == 0 { at as f32 } else { (at / 70) as f32 }).collect();
     scene.write("mostly.npy", floats(2, &mostly));
-    scene
-        .run("score --inputs mostly.npy --outputs out.npy --standardize robust")
-        .refuses(2, &["mostly.npy: ", "robust", "1 columns", "column 1", "hint: try --standardize standard"]);
+    scene.refuses(
+        "score --inputs mostly.npy --outputs out.npy --standardize robust",
+        &["mostly.npy: ", "robust", "1 columns", "column 1", "hint: try --standardize standard"],
+    );
     let models = "compare --inputs out.npy a=out.npy b=zero.npy --output-metric cosine";
     scene.run(models).refuses(2, &["zero.npy: ", "model `b`", "2 of the outputs"]);
-    scene
-        .run("select --inputs out.npy --outputs out.npy --against zero.npy --moved --output-metric cosine")
-        .refuses(2, &["zero.npy: ", "row 3, 10"]);
-    scene
-        .run("distortion --inputs zero.npy --outputs out.npy --input-metric cosine")
-        .refuses(2, &["zero.npy: ", "with --input-metric"]);
+    scene.refuses(
+        "select --inputs out.npy --outputs out.npy --against zero.npy --moved --output-metric cosine",
+        &["zero.npy: ", "row 3, 10"],
+    );
+    scene.refuses(
+        "distortion --inputs zero.npy --outputs out.npy --input-metric cosine",
+        &["zero.npy: ", "with --input-metric"],
+    );
     // A column that never changes says nothing, and takes nothing away.
     let constant: Vec<f32> = (0..120).map(|at| if at % 3 == 2 { 7.0 } else { rows[at] }).collect();
     scene.write("constant.npy", floats(3, &constant));
@@ -194,7 +201,8 @@ fn bad_input_is_named() {
     scene.score("--input-metric hamming").misused(&["hamming", "cosine", "chebyshev"]);
     scene.score("--standardize twice").misused(&["twice", "robust"]);
     scene.write("edges.csv", (0..39).map(|p| format!("{p},{}\n", p + 1)).collect::<String>());
-    scene
-        .run("score --input-graph edges.csv --outputs out.npy --input-metric cosine")
-        .refuses(2, &["--input-metric", "the distance between inputs", "graph is given"]);
+    scene.refuses(
+        "score --input-graph edges.csv --outputs out.npy --input-metric cosine",
+        &["--input-metric", "the distance between inputs", "graph is given"],
+    );
 }

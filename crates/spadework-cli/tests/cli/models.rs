@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::support::arrays::{Random, floats};
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene, assert_holds};
 
 /// A folder with `x.npy`, 200 rows of four numbers, and models of the fixtures.
 fn scene(models: &[&str]) -> Scene {
@@ -47,7 +47,7 @@ fn a_folder_is_no_model() {
     {
         scene.run(call).refuses(2, &["nets", "hint: a model is an ONNX file"]);
     }
-    scene.run("score --inputs nets --model mlp.onnx").refuses(2, &["nets", "hint: name a data set"]);
+    scene.refuses("score --inputs nets --model mlp.onnx", &["nets", "hint: name a data set"]);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn models_are_compared_by_option_by_ending_or_without_either() {
     assert_eq!(mixed[1].0, "softmax");
     let swept = scene.run("sweep --inputs x.npy -k 8,10 --json mlp.onnx").json();
     assert_eq!(swept["files"]["mlp"]["output"], "logits");
-    scene.run("compare --inputs x.npy a=mlp.onnx a=y.npy").refuses(2, &["got `a` twice"]);
+    scene.refuses("compare --inputs x.npy a=mlp.onnx a=y.npy", &["got `a` twice"]);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn layers_have_the_scores_of_their_activations() {
         assert_eq!(layer["model_score"], alone["model_score"], "{name}");
         assert_eq!(layer["eigenvalues"], alone["eigenvalues"], "{name}");
     }
-    assert_eq!(listing(&scene.path().join("result")), ["layers.csv", "nodes.csv", "result.json"]);
+    assert_eq!(scene.listing("result"), ["layers.csv", "nodes.csv", "result.json"]);
     assert_eq!(scene.read("plots/layers.svg").matches("<circle").count(), 5);
     assert_eq!(scene.read("page.html").matches("<circle").count(), 5);
     scene.run("report result --out again.html").prints();
@@ -179,24 +179,26 @@ fn layers_are_chosen_by_name_or_operator() {
     };
     assert_eq!(names("fc*"), ["fc1", "fc2", "fc3"]);
     assert_eq!(names("Relu,fc3"), ["relu1", "fc3"]);
-    scene
-        .run("layers --inputs x.npy --model mlp.onnx --layers conv*")
-        .refuses(2, &["mlp.onnx: no layer matches --layers conv*"]);
+    scene.refuses(
+        "layers --inputs x.npy --model mlp.onnx --layers conv*",
+        &["mlp.onnx: no layer matches --layers conv*"],
+    );
 }
 
 #[test]
 fn what_a_model_is() {
     let scene = scene(&["mlp", "fixed_5"]);
     let text = scene.run("model mlp.onnx").prints();
-    for line in [
-        "model       mlp.onnx",
-        "written by  make_onnx_fixtures, operator set 17",
-        "parameters  115",
-        "input       `x` float32 [n, 4], any batch",
-        "output      `logits` float32 [n, 3]",
-    ] {
-        assert!(text.contains(line), "{text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "model       mlp.onnx",
+            "written by  make_onnx_fixtures, operator set 17",
+            "parameters  115",
+            "input       `x` float32 [n, 4], any batch",
+            "output      `logits` float32 [n, 3]",
+        ],
+    );
     assert!(scene.run("model fixed_5.onnx").prints().contains("[5, 3, 6, 4], batch 5"));
     let json = scene.run("model mlp.onnx --json").json();
     assert_eq!(json["layers"][1]["operator"], "Relu");
@@ -217,9 +219,10 @@ fn new_samples_by_a_model_that_was_run() {
     let arrays = scene.run(&format!("{by_arrays} --json --quiet")).json();
     assert_eq!(scored["top_nodes"], arrays["top_nodes"]);
     scene.write("mlp.onnx", "another");
-    scene
-        .run("score --inputs new.npy --outputs new_y.npy --reference reference")
-        .refuses(2, &["mlp.onnx: must be the model that the result was made from", "--reference-outputs"]);
+    scene.refuses(
+        "score --inputs new.npy --outputs new_y.npy --reference reference",
+        &["mlp.onnx: must be the model that the result was made from", "--reference-outputs"],
+    );
 }
 
 #[test]
@@ -258,18 +261,15 @@ fn what_is_wrong_with_a_model_is_said_in_one_line() {
     refused("--model mlp.onnx --normalize 1,2,3,4,5,6", &["got 3 each for samples of shape [4]"]);
     predict(&scene, "--model mlp.onnx --out y.csv").refuses(2, &["--output must end in .npy, got y.csv"]);
     predict(&scene, "--model mlp.onnx --out x.npy/y.npy").refuses(2, &["x.npy"]);
-    scene
-        .run("compare --inputs x.npy a=mlp.onnx b=gone.onnx")
-        .refuses(2, &["model `b`: gone.onnx: no such file"]);
+    scene.refuses("compare --inputs x.npy a=mlp.onnx b=gone.onnx", &["model `b`: gone.onnx: no such file"]);
 }
 
 #[test]
 fn options_of_a_model_need_one() {
     let scene = Scene::with_model();
-    scene
-        .score("--before-softmax")
-        .refuses(2, &["--before-softmax says how a model is run, and needs --model"]);
-    scene.score("--engine builtin").refuses(2, &["--engine says how a model is run, and needs --model"]);
+    for (options, word) in [("--before-softmax", "--before-softmax"), ("--engine builtin", "--engine")] {
+        scene.score(options).refuses(2, &[&format!("{word} says how a model is run, and needs --model")]);
+    }
     let both = "predict --model net.onnx --inputs x.npy --out y.npy --engine builtin --onnxruntime lib.so";
     scene.run(both).misused(&["--engine", "--onnxruntime"]);
     scene.score("--model net.onnx").misused(&["--model", "--outputs"]);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::arrays::floats;
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene};
 
 /// A model with its result in `ref`.
 fn scored() -> Scene {
@@ -32,7 +32,7 @@ fn known_samples_get_their_own_scores() {
     }
     let table = scene.read("again/nodes.csv");
     assert!(table.starts_with("index,label,score,rank,quantile\n0,0,"), "{}", &table[..60]);
-    assert_eq!(listing(&scene.path().join("again")), ["nodes.csv", "result.json"]);
+    assert_eq!(scene.listing("again"), ["nodes.csv", "result.json"]);
     assert_eq!(scene.read_json("ref/result.json")["data"]["inputs"]["array"], "x.npy");
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::arrays::{Random, floats, integers, npy};
-use crate::support::{Scene, signal};
+use crate::support::{Scene, assert_holds, signal};
 
 const SAMPLES: usize = 200;
 const CALL: &str = "score --inputs x.npy --model mlp.onnx --quiet";
@@ -105,14 +105,15 @@ fn variants_are_run_counted_ranked_and_kept() {
     assert!(changed.contains(&chosen.trim().parse().unwrap()), "{chosen}");
 
     let text = scene.run(&format!("{CALL} --probe-with perturb --probes 6")).prints();
-    for line in [
-        "  kept  ",
-        "variants by perturb that keep the class (200 samples, 6 variants each)",
-        "of the same class on every variant",
-        "on a variant: ",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "  kept  ",
+            "variants by perturb that keep the class (200 samples, 6 variants each)",
+            "of the same class on every variant",
+            "on a variant: ",
+        ],
+    );
     assert!(!text.contains("No attack was tried"), "{text}");
 }
 
@@ -174,12 +175,14 @@ fn options_that_do_not_go_together_are_refused() {
     scene.run(&format!("{CALL} --probe-with perturb --probe linf:0.1")).misused(&["--probe-with", "--probe"]);
     scene.run(&format!("{CALL} --probes 3")).misused(&["--probe-with"]);
     scene.write("y.npy", floats(3, &Random::new(8).points(3 * SAMPLES)));
-    scene
-        .run("score --inputs x.npy --outputs y.npy --probe-with perturb")
-        .refuses(2, &["--probe-with", "needs --model"]);
-    scene
-        .run(&format!("{CALL} --probe-with perturb --task regression"))
-        .refuses(2, &["--probe-with counts how often samples change their class"]);
+    scene.refuses(
+        "score --inputs x.npy --outputs y.npy --probe-with perturb",
+        &["--probe-with", "needs --model"],
+    );
+    scene.refuses(
+        &format!("{CALL} --probe-with perturb --task regression"),
+        &["--probe-with counts how often samples change their class"],
+    );
 }
 
 #[test]

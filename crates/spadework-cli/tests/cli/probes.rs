@@ -3,8 +3,8 @@
 use serde_json::Value;
 use spadework_document::comparison::CompareDocument;
 
-use crate::support::Scene;
 use crate::support::arrays::{Random, floats};
+use crate::support::{Scene, assert_holds};
 
 const INPUTS: &str = "score --inputs x.npy --model mlp.onnx --quiet";
 
@@ -51,21 +51,22 @@ fn the_document_says_what_was_done_and_what_it_cost() {
     let text = scene
         .run("score --inputs x.npy --model mlp.onnx --probe linf:0.1 --probes 9 --probe-samples 20")
         .notes(&["up to 221 times: 20 of 200 samples with 9 probes each, 3 of them with 16 (--probes"]);
-    for line in [
-        "mlp.onnx on 200 samples, ",
-        "  robust accuracy    ",
-        "estimated: of the same class under attack, L∞ 0.1 (20 samples, ",
-        "  survived           ",
-        "an upper bound: of the same class on every probe\n",
-        "of the samples keep their class under attack by changes of at most 0.1 per number (L∞).\n",
-        "by margins, slopes and probes",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
+    assert_holds(
+        &text,
+        &[
+            "mlp.onnx on 200 samples, ",
+            "  robust accuracy    ",
+            "estimated: of the same class under attack, L∞ 0.1 (20 samples, ",
+            "  survived           ",
+            "an upper bound: of the same class on every probe\n",
+            "of the samples keep their class under attack by changes of at most 0.1 per number (L∞).\n",
+            "by margins, slopes and probes",
+        ],
+    );
     // Nobody has said what is right.
     assert!(!text.contains(": right") && !text.contains("No attack was tried"), "{text}");
     let unprobed = scene.run("score --inputs x.npy --model mlp.onnx").prints();
-    assert!(unprobed.contains("No attack was tried. Pass --probe linf:EPS"), "{unprobed}");
+    assert_holds(&unprobed, &["No attack was tried. Pass --probe linf:EPS"]);
 }
 
 /// Noise is no attack: the sentence says what survived it, and a search would be better evidence.
@@ -78,7 +79,7 @@ fn after_noise_a_search_is_the_next_step() {
         " survive random changes of at most 0.1 per number",
         "Only noise was tried. Pass --probe linf:EPS, without a kind of noise",
     ];
-    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    assert_holds(&text, &parts);
     let verdict = &scene.run(&format!("{call} --quiet --json")).json()["verdict"];
     assert!(verdict["next_step"].as_str().unwrap().starts_with("Only noise was tried."));
     assert!(!verdict["limits"].to_string().contains("estimate"), "{verdict}");
@@ -129,18 +130,19 @@ fn labels_say_what_is_right() {
         "{text}"
     );
     let page = scene.read("page.html");
-    for part in [
-        "estimated robust accuracy",
-        "An upper bound of what the strongest attack of this size leaves.",
-        &format!("{changed} samples that are classified correctly lose their class on one"),
-        // What broke the samples stands next to them.
-        "each next to the probe that broke it",
-        "\"variants\":{\"samples\":[",
-        "id=\"table-changed\"",
-        "docs/what-the-scores-mean.md",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    assert_holds(
+        &page,
+        &[
+            "estimated robust accuracy",
+            "An upper bound of what the strongest attack of this size leaves.",
+            &format!("{changed} samples that are classified correctly lose their class on one"),
+            // What broke the samples stands next to them.
+            "each next to the probe that broke it",
+            "\"variants\":{\"samples\":[",
+            "id=\"table-changed\"",
+            "docs/what-the-scores-mean.md",
+        ],
+    );
 }
 
 #[test]
@@ -184,9 +186,7 @@ fn samples_are_selected_by_probed_fragility() {
     assert_eq!(without_provenance(scene.read("now.html")), without_provenance(scene.read("later.html")));
     assert_eq!(data(scene.read("now.html")), data(scene.read("later.html")));
     assert_eq!(scene.run(&format!("select {call} {probe} --top 200")).prints(), expected);
-    scene
-        .run(&format!("select {call} {probe} --by node"))
-        .refuses(2, &["--probe", "`node`", "--by fragility"]);
+    scene.refuses(&format!("select {call} {probe} --by node"), &["--probe", "`node`", "--by fragility"]);
 }
 
 #[test]
@@ -226,9 +226,10 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
     // Not every model has an estimate: the overlap ranks them.
     assert!(text.contains("by neighborhood overlap") && text.contains("survived"), "{text}");
-    scene
-        .run(&format!("{call} --rank-by robust-accuracy"))
-        .refuses(2, &["model `b` is given by its outputs", "--rank-by overlap"]);
+    scene.refuses(
+        &format!("{call} --rank-by robust-accuracy"),
+        &["model `b` is given by its outputs", "--rank-by overlap"],
+    );
     let json = scene.read_json("result/result.json");
     let of = |name: &str| {
         let models = json["models"].as_array().unwrap();
@@ -284,9 +285,10 @@ fn another_order_by_probes_is_found() {
 fn what_cannot_be_probed_is_refused() {
     let scene = Scene::with_network();
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
-    scene
-        .run("score --inputs x.npy --outputs y.npy --probe linf:0.1")
-        .refuses(2, &["--probe gives perturbed inputs to a model", "needs --model"]);
+    scene.refuses(
+        "score --inputs x.npy --outputs y.npy --probe linf:0.1",
+        &["--probe gives perturbed inputs to a model", "needs --model"],
+    );
     for wrong in ["0.1", "linf:0", "l1:0.1", "linf:0.1:noise"] {
         scene
             .run(&format!("{INPUTS} --probe {wrong}"))

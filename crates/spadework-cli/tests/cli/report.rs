@@ -1,6 +1,6 @@
 //! `spadework report` and the options `--report` and `--plots`.
 
-use crate::support::{Scene, listing};
+use crate::support::{Scene, assert_holds};
 
 fn scored() -> Scene {
     let scene = Scene::with_model();
@@ -18,17 +18,18 @@ fn a_page_says_what_the_result_says() {
     let score = result["model_score"].as_f64().unwrap();
     let shown = format!("{score:.*}", 2_usize.saturating_sub(score.log10().floor() as usize));
     assert!(page.contains(&format!("<strong>{shown}</strong>")), "{shown}");
-    for part in [
-        // Without another title, the model's name is one.
-        "<h1>y</h1>",
-        "Not tested against attacks",
-        "Neighbors that the model pulls apart",
-        "The sparsest cut",
-        "digest blake3:",
-        "--labels labels.npy --out result",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    assert_holds(
+        &page,
+        &[
+            // Without another title, the model's name is one.
+            "<h1>y</h1>",
+            "Not tested against attacks",
+            "Neighbors that the model pulls apart",
+            "The sparsest cut",
+            "digest blake3:",
+            "--labels labels.npy --out result",
+        ],
+    );
     // The result may be named by its file, as elsewhere.
     scene.run("report result/result.json --out again.html").prints();
     assert_eq!(page, scene.read("again.html"));
@@ -104,7 +105,7 @@ fn figures_come_in_three_formats() {
     let scene = scored();
     for (format, begins) in [("svg", "<svg "), ("png", "\u{fffd}PNG"), ("pdf", "%PDF-")] {
         scene.run(&format!("report result --plots {format} --format {format}")).prints();
-        let files = listing(&scene.path().join(format));
+        let files = scene.listing(format);
         assert!(
             files.contains(&format!("labels.{format}")) && files.contains(&format!("embedding.{format}"))
         );
@@ -137,22 +138,20 @@ fn a_result_without_its_arrays_still_has_a_page() {
     assert!(scene.read("page.html").contains("y.npy: no such file"));
     scene.run("report result --outputs z.npy --out page.html").prints();
     assert!(!scene.read("page.html").contains("no such file"));
-    scene
-        .run("report result --outputs worse.npy --out page.html")
-        .refuses(2, &["worse.npy", "digest", "hint: "]);
+    scene.refuses("report result --outputs worse.npy --out page.html", &["worse.npy", "digest", "hint: "]);
 }
 
 #[test]
 fn what_is_no_result_is_refused() {
     let scene = scored();
-    scene.run("report none --out page.html").refuses(2, &["none/result.json"]);
+    scene.refuses("report none --out page.html", &["none/result.json"]);
     scene.run("report result").misused(&["--out"]);
-    scene.run("report result --out x.npy/page.html").refuses(2, &["x.npy"]);
+    scene.refuses("report result --out x.npy/page.html", &["x.npy"]);
     scene.make_folder("other");
     scene.write("other/result.json", b"{\"schema\": \"spadework.embed/2\"}");
-    scene.run("report other --out page.html").refuses(2, &["other/result.json", "spadework.embed/2"]);
+    scene.refuses("report other --out page.html", &["other/result.json", "spadework.embed/2"]);
     scene.write("other/result.json", b"[]");
-    scene.run("report other --out page.html").refuses(2, &["other/result.json", "schema"]);
+    scene.refuses("report other --out page.html", &["other/result.json", "schema"]);
     assert!(!scene.path().join("page.html").exists());
     scene.run("score --inputs x.npy --outputs y.npy --format png").misused(&["--plots"]);
 }
@@ -163,9 +162,7 @@ fn a_result_that_does_not_fit_its_arrays_is_refused() {
     let text = scene.read("result/result.json");
     let score = scene.read_json("result/result.json")["model_score"].to_string();
     scene.write("result/result.json", text.replacen(&score, "1.5", 1).into_bytes());
-    scene
-        .run("report result --out page.html")
-        .refuses(2, &["result/result.json", "has SPADE score 1.5", "again"]);
+    scene.refuses("report result --out page.html", &["result/result.json", "has SPADE score 1.5", "again"]);
 }
 
 /// What a result keeps is enough to make its page again: whatever was asked for, it is the same page.

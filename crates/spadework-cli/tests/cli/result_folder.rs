@@ -25,7 +25,7 @@ fn holds_the_object_and_both_tables() {
     let scene = Scene::with_model();
     scene.score("--out result").prints();
     let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json"];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     assert_eq!(listing(scene.path()), ["labels.npy", "result", "worse.npy", "x.npy", "y.npy"]);
 }
 
@@ -35,7 +35,7 @@ fn holds_the_object_and_both_tables() {
 fn tables_of_an_earlier_result_are_gone() {
     let scene = Scene::with_model();
     scene.score("--labels labels.npy --out result --tables csv,parquet,npy --save-graphs csv").prints();
-    let all = listing(&scene.path().join("result"));
+    let all = scene.listing("result");
     assert!(all.contains(&"labels.csv".to_owned()) && all.contains(&"nodes.parquet".to_owned()), "{all:?}");
     scene.write("result/mine.txt", "kept");
     scene.write("result/label_pairs.csv", "one,two\n");
@@ -50,7 +50,7 @@ fn tables_of_an_earlier_result_are_gone() {
         "output_graph.csv",
         "result.json",
     ];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     // Of a folder without a result, nothing is ours.
     scene.make_folder("other");
     scene.write("other/labels.csv", "label,score,samples\n");
@@ -58,7 +58,7 @@ fn tables_of_an_earlier_result_are_gone() {
     assert_eq!(scene.read("other/labels.csv"), "label,score,samples\n");
     // Another command writes other tables.
     scene.run("compare --inputs x.npy y.npy worse.npy --out result").prints();
-    let compared = listing(&scene.path().join("result"));
+    let compared = scene.listing("result");
     assert!(
         !compared.contains(&"edges.csv".to_owned()) && compared.contains(&"models.csv".to_owned()),
         "{compared:?}"
@@ -133,12 +133,9 @@ fn tables_come_in_three_formats() {
         "overlap.npy",
         "result.json",
     ];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     scene.score("--out other --tables parquet").prints();
-    assert_eq!(
-        listing(&scene.path().join("other")),
-        ["edges.parquet", "embedding.npy", "nodes.parquet", "result.json"]
-    );
+    assert_eq!(scene.listing("other"), ["edges.parquet", "embedding.npy", "nodes.parquet", "result.json"]);
 }
 
 #[test]
@@ -166,11 +163,11 @@ fn a_new_result_replaces_the_old_one_and_nothing_else() {
     scene.write("result/nodes.csv", "old");
     scene.score("--out result").prints();
     let expected = ["edges.csv", "embedding.npy", "nodes.csv", "notes.txt", "plots", "result.json"];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     assert_eq!(scene.read("result/notes.txt"), "mine");
     assert!(scene.read("result/nodes.csv").starts_with("index,label,"));
     scene.score("--out result/ --seed 1").prints();
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     assert_eq!(scene.read_json("result/result.json")["seed"], 1);
 }
 
@@ -178,7 +175,7 @@ fn a_new_result_replaces_the_old_one_and_nothing_else() {
 fn folders_above_it_are_made() {
     let scene = Scene::with_model();
     scene.score("--out runs/today/result").prints();
-    assert_eq!(listing(&scene.path().join("runs/today")), ["result"]);
+    assert_eq!(scene.listing("runs/today"), ["result"]);
 }
 
 #[test]
@@ -196,8 +193,8 @@ fn a_failure_leaves_nothing_behind() {
     scene.score("-k 300 --out result").refuses(2, &["neighbors"]);
     // Not after the search, whose graphs would stay.
     scene.score("-r 300 --out result").refuses(2, &["eigenpairs"]);
-    scene.run("score --inputs x.npy --outputs none.npy --out result").refuses(2, &["none.npy"]);
-    scene.run("score --inputs x.npy --outputs none.npy --out runs/today/result").refuses(2, &["none.npy"]);
+    scene.refuses("score --inputs x.npy --outputs none.npy --out result", &["none.npy"]);
+    scene.refuses("score --inputs x.npy --outputs none.npy --out runs/today/result", &["none.npy"]);
     assert_eq!(listing(scene.path()), before);
 }
 
@@ -209,7 +206,7 @@ fn a_failure_keeps_the_old_result() {
     scene.score("-k 300 --out result").refuses(2, &["neighbors"]);
     assert_eq!(scene.read("result/result.json"), before);
     let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json"];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
 }
 
 #[test]
@@ -224,9 +221,10 @@ fn a_file_is_no_folder() {
     let scene = Scene::with_model();
     let before = listing(scene.path());
     // Found out before the inputs are even looked at: a long run must not end like this.
-    scene
-        .run("score --inputs none.npy --outputs y.npy --out x.npy")
-        .refuses(2, &["x.npy: cannot be written: not a directory"]);
+    scene.refuses(
+        "score --inputs none.npy --outputs y.npy --out x.npy",
+        &["x.npy: cannot be written: not a directory"],
+    );
     scene.score("--out x.npy/result").refuses(2, &["x.npy/result", "cannot be written"]);
     assert_eq!(listing(scene.path()), before);
 }

@@ -1,7 +1,7 @@
 //! `spadework select`.
 
 use crate::support::arrays::{Random, floats};
-use crate::support::{Outcome, Scene, listing};
+use crate::support::{Outcome, Scene};
 
 fn select(scene: &Scene, options: &str) -> Outcome {
     scene.run(&format!("select --inputs x.npy --outputs y.npy {options}"))
@@ -109,7 +109,7 @@ fn the_folder_holds_the_selection() {
     let scene = Scene::with_model();
     let printed = select(&scene, "--top 5 --scores --out result").prints();
     let expected = ["edges.csv", "embedding.npy", "nodes.csv", "result.json", "selected.csv"];
-    assert_eq!(listing(&scene.path().join("result")), expected);
+    assert_eq!(scene.listing("result"), expected);
     assert_eq!(scene.read("result/selected.csv"), printed);
 }
 
@@ -193,7 +193,7 @@ fn items_that_an_upgrade_moved_are_found() {
     assert_eq!((&json["schema"], &json["samples"]), (&"spadework.moved/1".into(), &ITEMS.into()));
     assert!(json["nodes"][0]["overlap"].as_f64().unwrap() < 0.1, "{json}");
     assert!(json["overlap"]["estimate"].as_f64().unwrap() > 0.5, "{json}");
-    assert_eq!(listing(&scene.path().join("moved")), ["result.json", "selected.csv"]);
+    assert_eq!(scene.listing("moved"), ["result.json", "selected.csv"]);
     assert!(scene.read("moved/selected.csv").starts_with("index,label,overlap,rank\n"));
 }
 

@@ -46,6 +46,6 @@ fn a_package_gets_every_file_in_its_place() {
     // Again into the same folder, as a packager's script does.
     scene.run("share share").prints();
     scene.write("file", "");
-    scene.run("share file").refuses(2, &["file", "cannot be written"]);
+    scene.refuses("share file", &["file", "cannot be written"]);
     scene.run("completions tcsh").misused(&["tcsh", "bash"]);
 }

@@ -108,18 +108,19 @@ fn what_sparse_rows_cannot_do_is_said() {
     ] {
         scene.run(&format!("{score} {options}")).refuses(2, words);
     }
-    scene.run("sweep --inputs csr.npz --outputs y.npy -k 5..7").refuses(2, &["--neighbors needs dense rows"]);
+    scene.refuses("sweep --inputs csr.npz --outputs y.npy -k 5..7", &["--neighbors needs dense rows"]);
     let mut rows = rows();
     rows[3 * COLUMNS..4 * COLUMNS].fill(0.0);
     scene.write("zero.npz", matrix(&rows, false, COLUMNS));
-    scene
-        .run("score --inputs zero.npz --input-metric cosine --outputs y.npy")
-        .refuses(2, &["zero.npz", "row 3, counted from 0"]);
+    scene.refuses(
+        "score --inputs zero.npz --input-metric cosine --outputs y.npy",
+        &["zero.npz", "row 3, counted from 0"],
+    );
     rows[3 * COLUMNS + 1] = f64::NAN;
     scene.write("nan.npz", matrix(&rows, false, COLUMNS));
-    scene.run("score --inputs nan.npz --outputs y.npy").refuses(2, &["nan.npz", "row 3, column 1"]);
+    scene.refuses("score --inputs nan.npz --outputs y.npy", &["nan.npz", "row 3, column 1"]);
     scene.write("narrow.npz", matrix(&self::rows(), false, 7));
-    scene.run("score --inputs narrow.npz --outputs y.npy").refuses(2, &["narrow.npz", "within the matrix"]);
+    scene.refuses("score --inputs narrow.npz --outputs y.npy", &["narrow.npz", "within the matrix"]);
     // A file may claim any number of columns: none of them is made.
     scene.write("wide.npz", matrix(&self::rows(), false, u32::MAX as usize));
     scene.run("score --inputs wide.npz --input-metric cosine --outputs y.npy --quiet").prints();

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Scene, listing};
+use crate::support::Scene;
 
 /// What does not depend on how long it took and what was typed.
 fn comparable(mut document: Value) -> Value {
@@ -32,7 +32,7 @@ fn assert_stages_are_score(scene: &Scene, name: &str, options: &str, eigen: &str
     let graph =
         options.replace("--tables csv,npy", "").replace("-r 3", "").replace("--solver power --certify", "");
     stages(scene, &staged, &graph, eigen, scores);
-    let mut expected = listing(&scene.path().join(&whole));
+    let mut expected = scene.listing(&whole);
     let [document, by_stages] =
         [&whole, &staged].map(|folder| comparable(scene.read_json(&format!("{folder}/result.json"))));
     assert_eq!(document, by_stages, "{options}");
@@ -41,7 +41,7 @@ fn assert_stages_are_score(scene: &Scene, name: &str, options: &str, eigen: &str
         assert!(table == "result.json" || bytes[0] == bytes[1], "{options}: {table}");
     }
     expected.push("stages".to_owned());
-    assert_eq!(listing(&scene.path().join(&staged)), expected);
+    assert_eq!(scene.listing(&staged), expected);
     document
 }
 
@@ -103,7 +103,7 @@ fn samples_are_not_read_for_scores_that_are_there() {
     assert!(!without.contains("margins"), "{without}");
     scene.run("scores result").notes(&["the samples were not found", "the scores already exist"]);
     fs::rename(scene.path().join("z.npy"), scene.path().join("y.npy")).unwrap();
-    scene.run("scores result").refuses(2, &["result.json: was made", "samples none, not found", "--force"]);
+    scene.refuses("scores result", &["result.json: was made", "samples none, not found", "--force"]);
 }
 
 #[test]
@@ -112,20 +112,17 @@ fn a_stage_of_something_else_is_refused_unless_forced() {
     stages(&scene, "result", "", "", "");
     let graph = "graph --inputs x.npy --out result";
     let refused = "input_graph.npz: was made from something else: ";
-    scene
-        .run(&format!("{graph} --outputs y.npy -k 12"))
-        .refuses(2, &[refused, "neighbors 10, not 12", "--force"]);
+    scene.refuses(&format!("{graph} --outputs y.npy -k 12"), &[refused, "neighbors 10, not 12", "--force"]);
     scene.run(&format!("{graph} --outputs worse.npy")).refuses(2, &[refused, "outputs blake3:"]);
-    scene
-        .run("eigen result -r 3")
-        .refuses(2, &["eigenpairs.npz: was made", "eigenpairs 2, not 3", "--force"]);
-    scene
-        .run("scores result --labels labels.npy")
-        .refuses(2, &["result.json: was made", "labels none, not", "--force"]);
+    scene.refuses("eigen result -r 3", &["eigenpairs.npz: was made", "eigenpairs 2, not 3", "--force"]);
+    scene.refuses(
+        "scores result --labels labels.npy",
+        &["result.json: was made", "labels none, not", "--force"],
+    );
     // The eigenpairs of the old graphs are not taken for those of the new ones.
     scene.run(&format!("{graph} --outputs worse.npy --force")).prints();
-    scene.run("scores result").refuses(2, &["eigenpairs.npz: was computed for other graphs"]);
-    scene.run("eigen result").refuses(2, &["eigenpairs.npz: was made", "output graph"]);
+    scene.refuses("scores result", &["eigenpairs.npz: was computed for other graphs"]);
+    scene.refuses("eigen result", &["eigenpairs.npz: was made", "output graph"]);
     scene.run("eigen result --force").prints();
     scene.run("scores result --force").prints();
     scene.run("score --quiet --inputs x.npy --outputs worse.npy --out whole").prints();
@@ -193,12 +190,14 @@ fn one_graph_of_two_is_not_written_over() {
 #[test]
 fn what_is_missing_is_named() {
     let scene = Scene::with_model();
-    scene
-        .run("eigen result")
-        .refuses(2, &["result/stages/input_graph.npz", "expected two graphs", "spadework graph"]);
+    scene.refuses(
+        "eigen result",
+        &["result/stages/input_graph.npz", "expected two graphs", "spadework graph"],
+    );
     scene.run("graph --inputs x.npy --outputs y.npy --out result").prints();
-    scene.run("scores result").refuses(2, &["eigenpairs.npz: expected eigenpairs", "spadework eigen"]);
-    scene
-        .run("graph --inputs x.npy --outputs y.npy --out result -r 3")
-        .refuses(2, &["--eigenpairs is not an option"]);
+    scene.refuses("scores result", &["eigenpairs.npz: expected eigenpairs", "spadework eigen"]);
+    scene.refuses(
+        "graph --inputs x.npy --outputs y.npy --out result -r 3",
+        &["--eigenpairs is not an option"],
+    );
 }

@@ -76,9 +76,10 @@ fn embeddings_have_neither_margins_nor_probes() {
     let scene = scene();
     let json = score(&scene, "--outputs x.npy --task embedding");
     assert!(json.get("margins").is_none() && json["fragility_basis"] == "node scores");
-    scene
-        .run("score --inputs x.npy --model single.onnx --task embedding --probe linf:0.1")
-        .refuses(2, &["--task embedding"]);
+    scene.refuses(
+        "score --inputs x.npy --model single.onnx --task embedding --probe linf:0.1",
+        &["--task embedding"],
+    );
     scene.run("score --inputs x.npy --outputs z.npy --task words").misused(&["--task", "regression"]);
 }
 
@@ -150,15 +151,14 @@ fn changes_are_in_units_of_the_targets() {
         "{text}"
     );
     // Fractions are no classes.
-    scene
-        .run("score --inputs x.npy --outputs x.npy --labels targets.npy")
-        .refuses(2, &["targets.npy", "integers"]);
+    scene.refuses("score --inputs x.npy --outputs x.npy --labels targets.npy", &["targets.npy", "integers"]);
     scene.run("score --inputs x.npy --outputs z.npy --task regression --labels x.npy -k 5").prints();
     let few = floats(1, &targets[..50]);
     scene.write("few.npy", few);
-    scene
-        .run("score --inputs x.npy --outputs z.npy --task regression --labels few.npy")
-        .refuses(2, &["few.npy", "120", "50"]);
+    scene.refuses(
+        "score --inputs x.npy --outputs z.npy --task regression --labels few.npy",
+        &["few.npy", "120", "50"],
+    );
 }
 
 /// A regressor that was probed was attacked: page and comparison say how far it moved.
@@ -243,9 +243,10 @@ fn a_label_beyond_the_outputs_is_named() {
     assert_eq!(run("--labels bad.npy --json -q").json()["notes"][0]["code"], "label-beyond-outputs");
     run("--labels bad.npy --task classes").refuses(2, &["bad.npy", "got 7 at row 41", "hint: "]);
     run("--labels bad.npy --task embedding -q").prints();
-    scene
-        .run("compare --inputs x.npy y.npy x.npy --labels bad.npy --task classes")
-        .refuses(2, &["model `y`", "bad.npy", "row 41"]);
+    scene.refuses(
+        "compare --inputs x.npy y.npy x.npy --labels bad.npy --task classes",
+        &["model `y`", "bad.npy", "row 41"],
+    );
     // Labels from 1 on, as other programs count them.
     let from_one: Vec<i64> = (0..100).map(|at| at % 3 + 1).collect();
     scene.write("one.npy", integers(&from_one));

@@ -58,7 +58,7 @@ fn parse_table(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table> {
     let mut kinds = Vec::with_capacity(leaves.len());
     for leaf in leaves {
         let kind = file.numeric_kind(leaf)?;
-        columns.push(file.read_flat(leaf, columns.len(), |column: &mut Column<f64>, reader, limit| {
+        columns.push(file.read_flat(leaf, columns.len(), &|column: &mut Column<f64>, reader, limit| {
             column.extend_numbers(reader, kind, limit)
         })?);
         check_exact(columns.last().map_or(&[], Vec::as_slice), kind, name)?;
@@ -74,7 +74,7 @@ fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
     let leaf = file.only_leaf(root)?;
     match file.kind(leaf)? {
         Some(Kind::Text) => {
-            let words = file.read_flat(leaf, 0, |column: &mut Column<String>, reader, limit| {
+            let words = file.read_flat(leaf, 0, &|column: &mut Column<String>, reader, limit| {
                 column.extend_words(reader, limit)
             })?;
             Ok(Labels::from_words(&words))
@@ -83,7 +83,7 @@ fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
             Err(Error::LabelType { name: name.to_owned(), got: format!("{kind:?}") })
         }
         Some(kind) => {
-            let integers = file.read_flat(leaf, 0, |column: &mut Column<i128>, reader, limit| {
+            let integers = file.read_flat(leaf, 0, &|column: &mut Column<i128>, reader, limit| {
                 column.extend_integers(reader, kind, limit, |integer| integer)
             })?;
             Labels::from_wide(&integers, name)
@@ -91,6 +91,10 @@ fn parse_labels(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Labels> {
         None => Err(Error::LabelType { name: name.to_owned(), got: file.type_name(leaf)? }),
     }
 }
+
+/// Adds what a reader gives to a column, as many values as a limit allows.
+type Extend<'e, T> =
+    &'e dyn Fn(&mut Column<T>, ColumnReader, &dyn Fn(usize) -> ParquetResult<()>) -> ParquetResult<()>;
 
 /// A file in memory. The ranges that it is asked for come from the file itself, so they are checked here.
 struct Memory(Bytes);
@@ -213,12 +217,7 @@ impl<'a> File<'a> {
     }
 
     /// All row groups of a leaf. `before` columns have been read already and count against the limit.
-    fn read<T>(
-        &self,
-        leaf: usize,
-        before: usize,
-        extend: impl Fn(&mut Column<T>, ColumnReader, &dyn Fn(usize) -> ParquetResult<()>) -> ParquetResult<()>,
-    ) -> Result<Column<T>> {
+    fn read<T>(&self, leaf: usize, before: usize, extend: Extend<'_, T>) -> Result<Column<T>> {
         let limit = self.bytes.saturating_mul(MAX_EXPANSION).max(MIN_LIMIT);
         let allowed = limit / (size_of::<T>().max(8) as u64) / (before as u64 + 1);
         let too_many = Arc::new(AtomicBool::new(false));
@@ -252,12 +251,7 @@ impl<'a> File<'a> {
     }
 
     /// A column of plain values without nulls, one for each row of the file.
-    fn read_flat<T>(
-        &self,
-        leaf: usize,
-        before: usize,
-        extend: impl Fn(&mut Column<T>, ColumnReader, &dyn Fn(usize) -> ParquetResult<()>) -> ParquetResult<()>,
-    ) -> Result<Vec<T>> {
+    fn read_flat<T>(&self, leaf: usize, before: usize, extend: Extend<'_, T>) -> Result<Vec<T>> {
         let descriptor = self.leaf(leaf)?;
         let (name, column) = (self.name.to_owned(), self.column_name(leaf));
         if descriptor.max_rep_level() > 0 {
@@ -278,7 +272,7 @@ impl<'a> File<'a> {
     /// A column of equally long lists; each is a row.
     fn read_lists(&self, leaf: usize) -> Result<Table> {
         let kind = self.numeric_kind(leaf)?;
-        let read = self.read(leaf, 0, |column: &mut Column<f64>, reader, limit| {
+        let read = self.read(leaf, 0, &|column: &mut Column<f64>, reader, limit| {
             column.extend_numbers(reader, kind, limit)
         })?;
         check_exact(&read.values, kind, self.name)?;

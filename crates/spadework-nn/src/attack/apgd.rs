@@ -95,7 +95,7 @@ impl Apgd {
 
     /// All steps from one start.
     fn search(&self, start: usize, target: usize, round: &mut Round<'_>) -> Result<()> {
-        let Some(mut search) = Search::new(self, start, target, round) else { return Ok(()) };
+        let Some(mut search) = Ascent::new(self, start, target, round) else { return Ok(()) };
         let mut checkpoints = Checkpoints::new(self.steps);
         for step in 0..=self.steps {
             round.check_stop()?;
@@ -158,7 +158,7 @@ struct Walk {
 }
 
 /// The searches of all surviving samples, one row each.
-struct Search {
+struct Ascent {
     objective: Objective,
     rivals: Rivals,
     balls: Balls,
@@ -170,7 +170,7 @@ struct Search {
     walks: Vec<Walk>,
 }
 
-impl Search {
+impl Ascent {
     /// None where no sample survives.
     fn new(apgd: &Apgd, start: usize, target: usize, round: &Round<'_>) -> Option<Self> {
         let begin = round.start()?;

@@ -50,7 +50,7 @@ impl Square {
         let Some(start) = round.start() else { return Ok(()) };
         let model = round.model();
         let frame = Frame::of(model.input_shape());
-        let mut searches = Search::all(&start, round.standing(), round.seed(), frame.size());
+        let mut searches = SquareSearch::all(&start, round.standing(), round.seed(), frame.size());
         for query in 0..self.queries {
             round.check_stop()?;
             let share = share_at(query, self.queries);
@@ -84,7 +84,7 @@ impl Square {
 }
 
 /// The points that are tried, and their outputs.
-fn look(model: &Frozen, searches: &[Search]) -> (Tensor<2>, Vec<f32>) {
+fn look(model: &Frozen, searches: &[SquareSearch]) -> (Tensor<2>, Vec<f32>) {
     let tried: Vec<f32> = searches.iter().flat_map(|search| &search.tried).copied().collect();
     let points = model.rows(&tried);
     (points.clone(), to_host(model.forward(points)))
@@ -157,7 +157,7 @@ impl Frame {
 
 /// The search around one sample.
 #[derive(Debug)]
-struct Search {
+struct SquareSearch {
     label: usize,
     center: Vec<f32>,
     radius: f32,
@@ -167,7 +167,7 @@ struct Search {
     rng: ChaCha8Rng,
 }
 
-impl Default for Search {
+impl Default for SquareSearch {
     fn default() -> Self {
         Self {
             label: 0,
@@ -181,7 +181,7 @@ impl Default for Search {
     }
 }
 
-impl Search {
+impl SquareSearch {
     fn all(start: &Start, places: &[usize], seed: u64, size: usize) -> Vec<Self> {
         let centers = to_host(start.centers.clone());
         let rows = centers.chunks(size).zip(&start.radius).zip(&start.labels).zip(places);
@@ -366,7 +366,8 @@ mod tests {
         {
             let frame = Frame::of(shape);
             let center = vec![0.5; frame.size()];
-            let mut search = Search { best: center.clone(), center, radius: 0.1, ..Search::default() };
+            let mut search =
+                SquareSearch { best: center.clone(), center, radius: 0.1, ..SquareSearch::default() };
             search.tried = search.stripes(norm, frame);
             search.accept(1.0);
             for query in 1..200 {

@@ -177,7 +177,7 @@ class Spade:
         document = json.dumps(self.report_.document)
         fitted = (self._inputs, self._outputs, document, np.ascontiguousarray(self.embedding_).reshape(-1))
         with progress_bars(self.verbose) as progress:
-            found = _native.score_new_samples(fitted, inputs, outputs, chosen, progress)
+            found = _native.score_new_samples(fitted, inputs, outputs, (chosen, progress))
         _notes.told(json.loads(found["document"]), self.verbose)
         scores: npt.NDArray[np.float64] = found["node_scores"]
         return scores

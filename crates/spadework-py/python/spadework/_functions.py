@@ -166,7 +166,7 @@ def score(
     left = known_probes(probed, samples_of(one))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
-        found = _native.score(one, other, (given, left), chosen, extras, progress)
+        found = _native.score((one, other, (given, left)), extras, (chosen, progress))
     document = json.loads(found["document"])
     _notes.add_sparse(document, inputs, chosen)
     report = report_of(document, found, found, given, _notes.told(document, verbose))
@@ -338,7 +338,7 @@ sketch_error, tolerance, certify, references, indices, task, seed, threads, verb
     given = as_labels(labels, samples_of(one))
     extras = {"interval": bool(interval), "references": bool(references), "indices": bool(indices)}
     with progress_bars(verbose) as progress:
-        found = _native.compare(one, models, given, chosen, extras, progress)
+        found = _native.compare(one, models, given, extras, (chosen, progress))
     document = json.loads(found["document"])
     _notes.add_sparse(document, inputs, chosen)
     notes = _notes.told(document, verbose)
@@ -411,7 +411,7 @@ def sweep(
     several = hasattr(outputs, "items") and not hasattr(outputs, "columns")
     models = as_models(outputs) if several else [("model", as_rows(outputs, "outputs"))]
     with progress_bars(verbose) as progress:
-        document = json.loads(_native.sweep(one, models, numbers, chosen, progress))
+        document = json.loads(_native.sweep(one, models, numbers, (chosen, progress)))
     return Sweep(document=document, notes=_notes.told(document, verbose))
 
 
@@ -478,7 +478,8 @@ standardize, search, solver, sketch_error, tolerance, seed, threads, verbose
     one, other = side(inputs, input_graph, "input", chosen), side(outputs, output_graph, "output")
     given = as_labels(labels, samples_of(one))
     with progress_bars(verbose) as progress:
-        found = _native.distortion(one, other, (given, None), chosen, wanted, asked, bool(all_edges), progress)
+        model = (one, other, (given, None))
+        found = _native.distortion(model, wanted, asked, bool(all_edges), (chosen, progress))
     document = json.loads(found.pop("document"))
     _notes.add_sparse(document, inputs, chosen)
     return Distortion(document=document, notes=_notes.told(document, verbose), **found)
@@ -637,7 +638,7 @@ def knn_graph(
         return _sparse_graph(samples, chosen, "samples", verbose)
     rows = as_rows(samples, "samples")
     with progress_bars(verbose) as progress:
-        found = _native.knn_graph(rows, chosen, progress)
+        found = _native.knn_graph(rows, (chosen, progress))
     return matrix(len(rows), found["graph_edges"], found["graph_weights"])
 
 
@@ -649,5 +650,5 @@ def _sparse_graph(samples: Any, chosen: Settings, argument: str, verbose: bool |
             raise ValueError(f"`{name}` needs dense rows, but {argument} are sparse: use .toarray(), or leave it out")
     entries = as_sparse_rows(samples, argument)
     with progress_bars(verbose) as progress:
-        found = _native.sparse_knn_graph(entries, chosen, progress)
+        found = _native.sparse_knn_graph(entries, (chosen, progress))
     return matrix(entries.rows, found["graph_edges"], found["graph_weights"])

@@ -143,7 +143,7 @@ def check(
     given = as_labels(labels, samples_of(one))
     known = (given, known_probes(probed, samples_of(one)))
     with progress_bars(verbose) as progress:
-        found = _native.check_gates(one, other, known, chosen, gates, progress)
+        found = _native.check_gates((one, other, known), gates, (chosen, progress))
     scored = json.loads(found["document"])
     report = report_of(scored, found, found, given, _notes.told(scored, verbose))
     document = json.loads(found["gates"])

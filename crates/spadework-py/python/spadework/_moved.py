@@ -89,7 +89,7 @@ def moved(
     )
     one, other = rows_and_shape(outputs, "outputs"), rows_and_shape(against, "against")
     with progress_bars(verbose) as progress:
-        document = json.loads(_native.moved(one, other, wanted, chosen, progress))
+        document = json.loads(_native.moved(one, other, wanted, (chosen, progress)))
     nodes = document["nodes"]
     return Moved(
         indices=np.array(document["indices"], dtype=np.int64),

@@ -30,115 +30,63 @@ __all__ = [
 
 VERSION: Final[str]
 
-#: Labels with their words, and probes: their samples, margins and document, of a regressor the document alone.
-_KnownOfSamples: TypeAlias = tuple[
-    tuple[npt.NDArray[np.int64], list[str] | None] | None,
-    tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], str] | str | None,
-]
+_Rows: TypeAlias = npt.NDArray[Any]
+_Floats: TypeAlias = npt.NDArray[np.float64]
+_Integers: TypeAlias = npt.NDArray[np.int64]
+
+#: Labels with their words.
+_Labels: TypeAlias = tuple[_Integers, list[str] | None]
+#: Probes: their samples, margins and document; of a regressor the document alone.
+_Probes: TypeAlias = tuple[_Integers, _Floats, str] | str
+#: Inputs, outputs, and what is known of the samples.
+_Model: TypeAlias = tuple[Any, Any, tuple[_Labels | None, _Probes | None]]
+_Models: TypeAlias = Sequence[tuple[str, _Rows]]
+
+#: Is told a stage, how much of it is done, and how much there is.
+_Progress: TypeAlias = Callable[[str, int, int], None] | None
+_Asked: TypeAlias = tuple[Settings, _Progress]
 
 def describe_model(path: str) -> dict[str, Any]: ...
 def run_model(
-    path: str,
-    inputs: npt.NDArray[Any],
-    shape: Sequence[int],
-    feed: dict[str, Any],
-    threads: int | None,
-    progress: Callable[[str, int, int], None] | None,
+    path: str, inputs: _Rows, shape: Sequence[int], feed: dict[str, Any], threads: int | None, progress: _Progress
 ) -> tuple[list[npt.NDArray[np.float32]], str]: ...
 def run_command(arguments: Sequence[str]) -> int: ...
 def probe_model(
     model: Any,
-    inputs: npt.NDArray[Any],
+    inputs: _Rows,
     shape: Sequence[int],
-    truth: tuple[npt.NDArray[np.int64] | None, float | None],
+    truth: tuple[_Integers | None, float | None],
     chosen: dict[str, Any],
-    progress: Callable[[str, int, int], None] | None,
+    progress: _Progress,
 ) -> dict[str, Any]: ...
-def score(
-    input: Any,
-    output: Any,
-    known: _KnownOfSamples,
-    settings: Settings,
-    extras: dict[str, bool],
-    progress: Callable[[str, int, int], None] | None,
-) -> dict[str, Any]: ...
-def check_gates(
-    input: Any,
-    output: Any,
-    known: _KnownOfSamples,
-    settings: Settings,
-    gates: dict[str, Any],
-    progress: Callable[[str, int, int], None] | None,
-) -> dict[str, Any]: ...
-def moved(
-    before: Any,
-    after: Any,
-    top: int | None,
-    settings: Settings,
-    progress: Callable[[str, int, int], None] | None,
-) -> str: ...
+def score(model: _Model, extras: dict[str, bool], asked: _Asked) -> dict[str, Any]: ...
+def check_gates(model: _Model, gates: dict[str, Any], asked: _Asked) -> dict[str, Any]: ...
+def moved(before: Any, after: Any, top: int | None, asked: _Asked) -> str: ...
 def compare(
-    inputs: Any,
-    models: Sequence[tuple[str, npt.NDArray[Any]]],
-    labels: tuple[npt.NDArray[np.int64], list[str] | None] | None,
-    settings: Settings,
-    extras: dict[str, bool],
-    progress: Callable[[str, int, int], None] | None,
+    inputs: Any, models: _Models, labels: _Labels | None, extras: dict[str, bool], asked: _Asked
 ) -> dict[str, Any]: ...
 def distortion(
-    input: Any,
-    output: Any,
-    known: tuple[tuple[npt.NDArray[np.int64], list[str] | None] | None, None],
-    settings: Settings,
-    top: int | None,
-    pairs: Sequence[tuple[int, int]],
-    all_edges: bool,
-    progress: Callable[[str, int, int], None] | None,
+    model: _Model, top: int | None, pairs: Sequence[tuple[int, int]], all_edges: bool, asked: _Asked
 ) -> dict[str, Any]: ...
-def sweep(
-    inputs: Any,
-    models: Sequence[tuple[str, npt.NDArray[Any]]],
-    neighbors: Sequence[int],
-    settings: Settings,
-    progress: Callable[[str, int, int], None] | None,
-) -> str: ...
-def knn_graph(
-    samples: npt.NDArray[Any],
-    settings: Settings,
-    progress: Callable[[str, int, int], None] | None,
-) -> dict[str, Any]: ...
+def sweep(inputs: Any, models: _Models, neighbors: Sequence[int], asked: _Asked) -> str: ...
+def knn_graph(samples: _Rows, asked: _Asked) -> dict[str, Any]: ...
 def sparse_knn_graph(
-    samples: tuple[int, int, npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.float64]],
-    settings: Settings,
-    progress: Callable[[str, int, int], None] | None,
+    samples: tuple[int, int, npt.NDArray[np.uint32], npt.NDArray[np.uint32], _Floats], asked: _Asked
 ) -> dict[str, Any]: ...
 def sparse_note(shape: tuple[int, int, int], settings: Settings) -> str: ...
 def nearest_between(
-    queries: npt.NDArray[Any],
-    base: npt.NDArray[Any],
-    shift: int,
-    neighbors: int,
-    metric: str,
-    threads: int | None,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]: ...
+    queries: _Rows, base: _Rows, shift: int, neighbors: int, metric: str, threads: int | None
+) -> tuple[_Floats, _Integers]: ...
 def score_new_samples(
-    model: tuple[npt.NDArray[Any], npt.NDArray[Any], str, npt.NDArray[np.float64]],
-    inputs: npt.NDArray[Any],
-    outputs: npt.NDArray[Any],
-    settings: Settings,
-    progress: Callable[[str, int, int], None] | None,
+    model: tuple[_Rows, _Rows, str, _Floats], inputs: _Rows, outputs: _Rows, asked: _Asked
 ) -> dict[str, Any]: ...
 def page_of_document(document: str, title: str | None) -> str: ...
 def page_of_score(
     document: str,
     title: str | None,
-    arrays: tuple[npt.NDArray[Any], Sequence[int], npt.NDArray[Any]],
-    known: tuple[
-        tuple[npt.NDArray[np.int64], list[str] | None] | None,
-        npt.NDArray[np.float64] | None,
-        npt.NDArray[np.float64] | None,
-    ],
+    arrays: tuple[_Rows, Sequence[int], _Rows],
+    known: tuple[_Labels | None, _Floats | None, _Floats | None],
     threads: int | None,
-    progress: Callable[[str, int, int], None] | None,
+    progress: _Progress,
 ) -> str: ...
 def panic_on_purpose(in_worker: bool) -> None: ...

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SCHEMA = "spadework.score/3"
+
+#: Arrays that every report has, and those that it may have.
+_ARRAYS = ("node_scores", "edges", "edge_scores", "embedding", "output_edges")
+_MORE_ARRAYS = ("margins", "fragility", "overlap", "labels", "input_weights", "output_weights")
 #: Samples and edges that a document names unless told otherwise.
 TOP = 10
 
@@ -433,27 +437,17 @@ class Report:
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | None]:
         """The arrays by name, as `save` stores them."""
-        names = ["node_scores", "margins", "fragility", "overlap", "edges", "edge_scores", "embedding", "labels"]
-        names += ["input_weights", "output_edges", "output_weights"]
-        return {**{name: getattr(self, name) for name in names}, "notes": np.array(self.notes, dtype=np.str_)}
+        arrays = {name: getattr(self, name) for name in _ARRAYS + _MORE_ARRAYS}
+        return {**arrays, "notes": np.array(self.notes, dtype=np.str_)}
 
     @classmethod
     def from_arrays(cls, document: dict[str, Any], arrays: Mapping[str, Any]) -> Report:
         """Make a report from its document and its arrays."""
         return cls(
             document=document,
-            node_scores=arrays["node_scores"],
-            edges=arrays["edges"],
-            edge_scores=arrays["edge_scores"],
-            embedding=arrays["embedding"],
-            labels=arrays.get("labels"),
-            input_weights=arrays.get("input_weights"),
-            output_edges=arrays["output_edges"],
-            output_weights=arrays.get("output_weights"),
             notes=tuple(str(note) for note in arrays.get("notes", ())),
-            margins=arrays.get("margins"),
-            fragility=arrays.get("fragility"),
-            overlap=arrays.get("overlap"),
+            **{name: arrays[name] for name in _ARRAYS},
+            **{name: arrays.get(name) for name in _MORE_ARRAYS},
         )
 
     def plot_embedding(self, ax: Axes | None = None, **options: Any) -> Axes:

@@ -11,12 +11,11 @@ use spadework_model::RunOptions;
 use spadework_probe::Task;
 use spadework_report::Origin;
 
-use super::TOP;
 use super::score::{Extras, SideArgument, SideData, set_facts, set_scores, source};
+use super::{Found, TOP};
 use crate::arrays::{BorrowedRows, LabelArrays, Rows, set_graph};
 use crate::errors::Failure;
-use crate::settings::Settings;
-use crate::watch::watched;
+use crate::watch::Asked;
 
 /// Models by name, borrowed from their arrays.
 pub(super) struct NamedRows<'a>(Vec<NamedModel<'a>>);
@@ -69,13 +68,12 @@ pub(crate) fn compare<'py>(
     inputs: SideArgument<'py>,
     models: Vec<(String, Rows<'py>)>,
     labels: Option<LabelArrays<'py>>,
-    settings: Settings,
     extras: Extras,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let labels = labels.map(LabelArrays::labels).transpose()?;
+    asked: Asked<'py>,
+) -> Found<'py> {
+    let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
     let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
-    let compared = watched(py, settings.threads, progress.as_ref(), |watch| {
+    let compared = asked.watched(py, |settings, watch| {
         let request = CompareRequest {
             data: named.on(&inputs, labels.as_ref(), settings.task()?)?,
             params: settings.params()?,

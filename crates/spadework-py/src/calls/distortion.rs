@@ -7,31 +7,27 @@ use spadework::pipeline::{DistortionParams, EdgeDistances, MeasuredDistortion, M
 use spadework::scores::Distortion;
 use spadework_app::{DistortionRequest, distortion as measure};
 
-use super::score::{KnownOfSamples, Model, SideArgument};
+use super::Found;
+use super::score::{Model, ModelArgument};
 use crate::arrays::pairs as pair_rows;
-use crate::settings::Settings;
-use crate::watch::watched;
+use crate::watch::Asked;
 
 /// Scores a model and measures its distortions; gives the document as JSON, and the tables.
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "the Python half names every one of them")]
 pub(crate) fn distortion<'py>(
     py: Python<'py>,
-    input: SideArgument<'py>,
-    output: SideArgument<'py>,
-    known: KnownOfSamples<'py>,
-    settings: Settings,
+    model: ModelArgument<'py>,
     top: Option<usize>,
     pairs: Vec<(u32, u32)>,
     all_edges: bool,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let model = Model::new(&input, &output, known)?;
+    asked: Asked<'py>,
+) -> Found<'py> {
+    let model = Model::new(&model)?;
     let wanted = DistortionParams::default()
         .with_top(top)
         .with_pairs(pairs)
-        .with_all_edges(all_edges.then_some(settings.sketch_error));
-    let found = watched(py, settings.threads, progress.as_ref(), |watch| {
+        .with_all_edges(all_edges.then_some(asked.0.sketch_error));
+    let found = asked.watched(py, |settings, watch| {
         let request = DistortionRequest {
             data: model.data(settings.task()?)?,
             params: settings.params()?,
@@ -77,7 +73,7 @@ fn set_pairs(result: &Bound<'_, PyDict>, measured: &MeasuredDistortion) -> PyRes
 }
 
 /// The table of all edges, in the order of the input graph's.
-fn edge_table<'py>(py: Python<'py>, edges: &EdgeDistances) -> PyResult<Bound<'py, PyDict>> {
+fn edge_table<'py>(py: Python<'py>, edges: &EdgeDistances) -> Found<'py> {
     let table = PyDict::new(py);
     let of = |distances: &mut dyn Iterator<Item = f64>| PyArray1::from_iter(py, distances);
     table.set_item("pairs", pair_rows(py, edges.resistances.iter().map(|edge| (edge.p, edge.q)))?)?;

@@ -11,20 +11,16 @@ use spadework::samples::Side;
 use spadework::{Error as CoreError, Graph, Monitor, Samples, SpadeParams};
 use spadework_app::{Voice, sparse_inputs};
 
+use super::Found;
 use crate::arrays::{Rows, SparseEntries, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
-use crate::watch::{Watch, watched};
+use crate::watch::{Asked, Watch};
 
 /// The graph of some samples, connected or not: its edges and their weights.
 #[pyfunction]
-pub(crate) fn knn_graph<'py>(
-    py: Python<'py>,
-    samples: Rows<'py>,
-    settings: Settings,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let params = settings.params()?;
+pub(crate) fn knn_graph<'py>(py: Python<'py>, samples: Rows<'py>, asked: Asked<'py>) -> Found<'py> {
+    let params = asked.0.params()?;
     if matches!(params.graph, GraphKind::Continuous { delta } if delta > 1.0) {
         // Its edges may lie beyond the k nearest, which are all that is searched here.
         return Err(PyValueError::new_err(format!(
@@ -33,14 +29,12 @@ pub(crate) fn knn_graph<'py>(
         )));
     }
     let rows = samples.borrowed()?;
-    let graph = watched(py, settings.threads, progress.as_ref(), |watch| {
+    let graph = asked.watched(py, |_, watch| {
         let samples = rows.several_samples("samples")?;
         params.check_for(samples.len())?;
         made(&samples, &params, watch)
     })?;
-    let result = PyDict::new(py);
-    set_graph(&result, "graph", &graph)?;
-    Ok(result)
+    edges_of(py, &graph)
 }
 
 /// The graph of sparse rows (rows, columns, and the row, the column and the value of every entry), as `spadework score` makes it of a file.
@@ -48,19 +42,23 @@ pub(crate) fn knn_graph<'py>(
 pub(crate) fn sparse_knn_graph<'py>(
     py: Python<'py>,
     samples: SparseEntries<'py>,
-    settings: Settings,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let params = settings.params()?;
+    asked: Asked<'py>,
+) -> Found<'py> {
+    let params = asked.0.params()?;
     let entries = samples.borrowed()?;
-    let graph = watched(py, settings.threads, progress.as_ref(), |watch| {
+    let graph = asked.watched(py, |_, watch| {
         let rows = entries.rows("samples")?;
         watch.begin(Stage::NeighborsInput);
         let lists = rows.neighbors(Side::Input, params.input_metric, params.neighbors, watch)?;
         Ok(Graph::from_neighbors(&lists, params.neighbors))
     })?;
+    edges_of(py, &graph)
+}
+
+/// The edges of a graph and their weights.
+fn edges_of<'py>(py: Python<'py>, graph: &Graph) -> Found<'py> {
     let result = PyDict::new(py);
-    set_graph(&result, "graph", &graph)?;
+    set_graph(&result, "graph", graph)?;
     Ok(result)
 }
 

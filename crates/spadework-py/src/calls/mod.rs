@@ -19,5 +19,8 @@ pub(crate) mod probe;
 pub(crate) mod score;
 pub(crate) mod sweep;
 
+/// What a call gives: a dictionary of a document and arrays, or an exception.
+type Found<'py> = pyo3::PyResult<pyo3::Bound<'py, pyo3::types::PyDict>>;
+
 /// Samples and edges of largest score that a document names; `to_json` replaces them where more are asked for.
 const TOP: usize = 10;

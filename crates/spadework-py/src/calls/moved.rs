@@ -5,8 +5,7 @@ use spadework_app::{InputSource, ModelData, MovedRequest, OutputSource, json, mo
 
 use super::score::{SideArgument, SideData};
 use crate::errors::Failure;
-use crate::settings::Settings;
-use crate::watch::watched;
+use crate::watch::Asked;
 
 /// Compares the neighborhoods of two outputs of the same samples; gives the document as JSON.
 #[pyfunction]
@@ -15,11 +14,10 @@ pub(crate) fn moved<'py>(
     before: SideArgument<'py>,
     after: SideArgument<'py>,
     top: Option<usize>,
-    settings: Settings,
-    progress: Option<Bound<'py, PyAny>>,
+    asked: Asked<'py>,
 ) -> PyResult<String> {
     let (before, after) = (before.data("outputs")?, after.data("against")?);
-    watched(py, settings.threads, progress.as_ref(), |watch| {
+    asked.watched(py, |settings, watch| {
         // The inputs only say which samples these are: the outputs do as well.
         let request = MovedRequest {
             data: ModelData::new(InputSource::Array(rows(&before, "outputs")?), outputs(&before, "outputs")?),

@@ -10,11 +10,10 @@ use spadework_app::{
 };
 use spadework_document::score::ScoreDocument;
 
-use super::TOP;
+use super::{Found, TOP};
 use crate::arrays::{BorrowedRows, Rows, column, rows};
 use crate::errors::Failure;
-use crate::settings::Settings;
-use crate::watch::watched;
+use crate::watch::Asked;
 
 /// A scored model: inputs, outputs, its document as JSON, and the embedding row after row.
 #[derive(FromPyObject)]
@@ -27,16 +26,15 @@ pub(crate) fn score_new_samples<'py>(
     model: ScoredModel<'py>,
     inputs: Rows<'py>,
     outputs: Rows<'py>,
-    settings: Settings,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+    asked: Asked<'py>,
+) -> Found<'py> {
     let ScoredModel(known_inputs, known_outputs, document, embedding) = &model;
     let document: ScoreDocument = serde_json::from_str(document)
         .map_err(|error| PyValueError::new_err(format!("not a document: {error}")))?;
     let (known_inputs, known_outputs) = (known_inputs.borrowed()?, known_outputs.borrowed()?);
     let embedding = embedding.as_slice()?;
     let (inputs, outputs) = (inputs.borrowed()?, outputs.borrowed()?);
-    let found = watched(py, settings.threads, progress.as_ref(), |watch| {
+    let found = asked.watched(py, |settings, watch| {
         let request = NewSamplesRequest {
             data: ModelData::new(
                 InputSource::Array(ArraySource::Rows(few_rows("inputs", inputs)?)),

@@ -45,7 +45,7 @@ pub(crate) fn page_of_score<'py>(
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<String> {
     let KnownOfSamples(labels, margins, fragility) = known;
-    let labels = labels.map(LabelArrays::labels).transpose()?;
+    let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
     let margins = margins.as_ref().map(|column| column.as_slice()).transpose()?;
     let fragility = fragility.as_ref().map(|column| column.as_slice()).transpose()?;
     let Arrays(inputs, shape, outputs) = &arrays;

@@ -9,8 +9,8 @@ use pyo3::types::PyDict;
 use spadework::samples::Values;
 use spadework::{Error as CoreError, Samples};
 use spadework_app::{
-    Failure as AppFailure, ModelProbes, ProbeModelRequest, ProbeRequest, ProbedAlone, ProbedModel, json,
-    probe,
+    Failure as AppFailure, ModelProbes, ProbeBudget, ProbeModelRequest, ProbeRequest, ProbedAlone,
+    ProbedModel, json, probe,
 };
 use spadework_document::facts::FactsDocument;
 use spadework_probe::{Probed, ProbedOutputs, ProbedSample, Task};
@@ -55,7 +55,8 @@ impl Chosen {
             .probe
             .parse()
             .map_err(|error| PyValueError::new_err(format!("`probe`: {error}, got {:?}", self.probe)))?;
-        Ok(ProbeRequest { probe, probes: self.probes, samples: self.samples, precision: self.precision })
+        let Self { probes, samples, precision, .. } = *self;
+        Ok(ProbeRequest { probe, budget: ProbeBudget { probes, samples, precision } })
     }
 
     fn task(&self) -> PyResult<Task> {

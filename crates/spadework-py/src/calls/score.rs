@@ -17,11 +17,11 @@ use spadework_io::LoadedGraph;
 use spadework_probe::SampleFacts;
 use spadework_report::Origin;
 
-use super::TOP;
+use super::{Found, TOP};
 use crate::arrays::{BorrowedRows, Entries, LabelArrays, Rows, column, rows, set_graph};
 use crate::errors::Failure;
 use crate::settings::Settings;
-use crate::watch::watched;
+use crate::watch::Asked;
 
 /// One side of a model: samples with the shape of one of them, or a graph in their place.
 #[derive(FromPyObject)]
@@ -161,6 +161,10 @@ impl ProbedMargins<'_> {
     }
 }
 
+/// One model: its inputs, its outputs, and what is known of the samples.
+#[derive(FromPyObject)]
+pub(crate) struct ModelArgument<'py>(SideArgument<'py>, SideArgument<'py>, KnownOfSamples<'py>);
+
 /// Everything about one model that a worker needs.
 pub(super) struct Model<'a> {
     input: SideData<'a>,
@@ -170,14 +174,11 @@ pub(super) struct Model<'a> {
 }
 
 impl<'a> Model<'a> {
-    pub(super) fn new(
-        input: &'a SideArgument<'_>,
-        output: &'a SideArgument<'_>,
-        KnownOfSamples(labels, probed): KnownOfSamples<'_>,
-    ) -> PyResult<Self> {
+    pub(super) fn new(ModelArgument(input, output, known): &'a ModelArgument<'_>) -> PyResult<Self> {
         let (input, output) = (input.data("input_graph")?, output.data("output_graph")?);
-        let probes = probed.map(|probed| probed.probes(input.len())).transpose()?;
-        let labels = labels.map(LabelArrays::labels).transpose()?;
+        let KnownOfSamples(labels, probed) = known;
+        let probes = probed.as_ref().map(|probed| probed.probes(input.len())).transpose()?;
+        let labels = labels.as_ref().map(LabelArrays::labels).transpose()?;
         Ok(Self { input, output, labels, probes: probes.unwrap_or_default() })
     }
 
@@ -208,22 +209,18 @@ impl<'a> Model<'a> {
 #[pyfunction]
 pub(crate) fn score<'py>(
     py: Python<'py>,
-    input: SideArgument<'py>,
-    output: SideArgument<'py>,
-    known: KnownOfSamples<'py>,
-    settings: Settings,
+    model: ModelArgument<'py>,
     extras: Extras,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let model = Model::new(&input, &output, known)?;
-    let scored = watched(py, settings.threads, progress.as_ref(), |watch| {
-        Ok(score_model(&model.request(&settings, extras.into())?, watch)?)
-    })?;
+    asked: Asked<'py>,
+) -> Found<'py> {
+    let model = Model::new(&model)?;
+    let scored = asked
+        .watched(py, |settings, watch| Ok(score_model(&model.request(settings, extras.into())?, watch)?))?;
     arrays_of(py, &scored)
 }
 
 /// The document of a scored model as JSON, and its arrays.
-fn arrays_of<'py>(py: Python<'py>, scored: &Scored) -> PyResult<Bound<'py, PyDict>> {
+fn arrays_of<'py>(py: Python<'py>, scored: &Scored) -> Found<'py> {
     let result = PyDict::new(py);
     result.set_item("document", scored.document.to_json())?;
     set_graph(&result, "input", scored.report.graphs.input())?;
@@ -263,17 +260,14 @@ impl Gates {
 #[pyfunction]
 pub(crate) fn check_gates<'py>(
     py: Python<'py>,
-    input: SideArgument<'py>,
-    output: SideArgument<'py>,
-    known: KnownOfSamples<'py>,
-    settings: Settings,
+    model: ModelArgument<'py>,
     gates: Gates,
-    progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
-    let model = Model::new(&input, &output, known)?;
-    let checked = watched(py, settings.threads, progress.as_ref(), |watch| {
+    asked: Asked<'py>,
+) -> Found<'py> {
+    let model = Model::new(&model)?;
+    let checked = asked.watched(py, |settings, watch| {
         let request = CheckRequest {
-            score: model.request(&settings, AppExtras::default())?,
+            score: model.request(settings, AppExtras::default())?,
             limits: gates.limits(),
             baseline: gates.baseline(),
             undecided_fails: gates.undecided_fails,

@@ -9,8 +9,7 @@ use spadework_report::Origin;
 use super::compare::NamedRows;
 use super::score::SideArgument;
 use crate::arrays::Rows;
-use crate::settings::Settings;
-use crate::watch::watched;
+use crate::watch::Asked;
 
 /// Scores models for every k of `neighbors`; gives the document as JSON.
 #[pyfunction]
@@ -19,11 +18,10 @@ pub(crate) fn sweep<'py>(
     inputs: SideArgument<'py>,
     models: Vec<(String, Rows<'py>)>,
     neighbors: Vec<usize>,
-    settings: Settings,
-    progress: Option<Bound<'py, PyAny>>,
+    asked: Asked<'py>,
 ) -> PyResult<String> {
     let (inputs, named) = (inputs.data("input_graph")?, NamedRows::new(&models)?);
-    watched(py, settings.threads, progress.as_ref(), |watch| {
+    asked.watched(py, |settings, watch| {
         let request = SweepRequest {
             data: named.on(&inputs, None, Task::Auto)?,
             neighbors,

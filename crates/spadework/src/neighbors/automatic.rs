@@ -1,5 +1,6 @@
 //! Exact wherever that is affordable.
 
+use super::exact::Wanted;
 use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch};
 use crate::error::Result;
 use crate::monitor::Monitor;
@@ -37,8 +38,8 @@ impl Default for AutomaticSearch {
 
 impl NeighborSearch for AutomaticSearch {
     fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
-        let within = self.most_core_seconds;
-        if let Some(lists) = ExactSearch::search_within(samples, neighbors, within, monitor)? {
+        let wanted = Wanted { samples, neighbors, most_core_seconds: self.most_core_seconds, monitor };
+        if let Some(lists) = ExactSearch::search_within(wanted)? {
             return Ok(lists);
         }
         let approximate = ApproximateSearch { seed: self.seed, ..Default::default() };

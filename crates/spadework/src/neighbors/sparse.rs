@@ -220,7 +220,7 @@ fn nearest_rows(rows: &SparseRows, neighbors: usize, monitor: &dyn Monitor) -> R
         (0..rows.len()).map(|p| rows.row(p).1.iter().map(|value| value * value).sum()).collect();
     // Sums of at most so many products err by at most this part of ‖x_p‖‖x_q‖ and of the squares; three of them and their sum.
     let error = 8.0 * (rows.widest() + 8) as f64 * f64::EPSILON;
-    let search = Search { rows, by_column, squares, error, neighbors };
+    let search = SparseSearch { rows, by_column, squares, error, neighbors };
     let room = || (vec![0.0; rows.len()], Vec::with_capacity(rows.len()));
     let found = (0..rows.len()).into_par_iter().map_init(room, |(products, bounds), p| {
         check_cancelled(monitor)?;
@@ -230,7 +230,7 @@ fn nearest_rows(rows: &SparseRows, neighbors: usize, monitor: &dyn Monitor) -> R
     Ok(NeighborLists::from_rows(neighbors, &found.collect::<Result<Vec<_>>>()?))
 }
 
-struct Search<'a> {
+struct SparseSearch<'a> {
     rows: &'a SparseRows,
     by_column: ByColumn,
     /// ‖x_p‖² of every row.
@@ -240,7 +240,7 @@ struct Search<'a> {
     neighbors: usize,
 }
 
-impl Search<'_> {
+impl SparseSearch<'_> {
     /// The nearest of one row; the two others are room to work in, the first filled with zeros.
     fn nearest(&self, p: usize, products: &mut [f64], bounds: &mut Vec<f64>) -> Vec<(f64, u32)> {
         self.by_column.products(self.rows, p, products);

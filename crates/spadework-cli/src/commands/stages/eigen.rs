@@ -20,9 +20,9 @@ pub(crate) fn run(args: &EigenArgs) -> Result<(), Failure> {
             .with_seed(seed)
             .with_threads(args.threads)
     };
-    let request = EigenStageRequest { result: &args.result, change: &change, force: args.replace.force };
-    let staged = find_eigenpairs(&request, &args.terminal.console().monitor())?;
-    Console::data(&if args.terminal.json { json(&staged.document) } else { to_text(&staged) })
+    let request = EigenStageRequest { result: &args.result, change: &change, force: args.stage.force };
+    let staged = find_eigenpairs(&request, &args.stage.terminal.console().monitor())?;
+    Console::data(&if args.stage.terminal.json { json(&staged.document) } else { to_text(&staged) })
 }
 
 fn to_text(staged: &StagedEigenpairs) -> String {

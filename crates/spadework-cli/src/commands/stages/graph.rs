@@ -14,11 +14,11 @@ pub(crate) fn run(args: &GraphArgs) -> Result<(), Failure> {
         params: args.model.scoring.params(),
         result: &args.out,
         formats: &formats,
-        force: args.replace.force,
+        force: args.stage.force,
     };
-    let staged = make_graphs(&request, &args.terminal.console().monitor())?;
+    let staged = make_graphs(&request, &args.stage.terminal.console().monitor())?;
     match &staged.document {
-        Some(document) if args.terminal.json => Console::data(&json(document)),
+        Some(document) if args.stage.terminal.json => Console::data(&json(document)),
         _ => Console::data(&to_text(&staged)),
     }
 }

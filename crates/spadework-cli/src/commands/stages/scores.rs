@@ -9,7 +9,7 @@ use crate::render_score;
 use crate::requests::command_line;
 
 pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
-    let tables: Vec<TableFormat> = args.tables.iter().map(|&format| format.into()).collect();
+    let tables: Vec<TableFormat> = args.tables.formats.iter().map(|&format| format.into()).collect();
     let request = ScoresStageRequest {
         result: &args.result,
         labels: args.labels.as_deref().map(LabelSource::Named),
@@ -17,13 +17,13 @@ pub(crate) fn run(args: &ScoresArgs) -> Result<(), Failure> {
         tables: &tables,
         threads: args.threads,
         command: Some(command_line()),
-        force: args.replace.force,
+        force: args.stage.force,
     };
-    let staged = make_scores(&request, &args.terminal.console().monitor())?;
+    let staged = make_scores(&request, &args.stage.terminal.console().monitor())?;
     Console::data(&match &staged {
-        StagedScores::Kept(document) if args.terminal.json => json(document),
+        StagedScores::Kept(document) if args.stage.terminal.json => json(document),
         StagedScores::Kept(document) => render_score::answer(document),
-        StagedScores::Made(scored) if args.terminal.json => json(&scored.document),
+        StagedScores::Made(scored) if args.stage.terminal.json => json(&scored.document),
         StagedScores::Made(scored) => {
             render_score::score(&scored.document, scored.report.node_scores.scores())
         }

@@ -4,7 +4,7 @@ pub(crate) mod arrays;
 mod outcome;
 mod scene;
 
-pub(crate) use outcome::Outcome;
+pub(crate) use outcome::{Outcome, assert_holds};
 pub(crate) use scene::{Scene, listing};
 
 /// The score of a result or of a model, which lies in its interval.

@@ -71,7 +71,7 @@ pub(crate) fn parse(text: &str) -> Value {
 }
 
 #[track_caller]
-fn assert_holds(text: &str, words: &[&str]) {
+pub(crate) fn assert_holds(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "expected `{word}` in: {text}");
     }

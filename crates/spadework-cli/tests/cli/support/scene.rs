@@ -122,6 +122,17 @@ impl Scene {
         Outcome::new(self.command(arguments).output().unwrap())
     }
 
+    /// Calls the command, which says that the call or its files are wrong.
+    #[track_caller]
+    pub(crate) fn refuses(&self, arguments: &str, words: &[&str]) {
+        self.run(arguments).refuses(2, words);
+    }
+
+    /// Every name in a folder of the scene, hidden ones too.
+    pub(crate) fn listing(&self, name: &str) -> Vec<String> {
+        listing(&self.path().join(name))
+    }
+
     /// Scores the arrays of [`Scene::with_model`].
     pub(crate) fn score(&self, options: &str) -> Outcome {
         self.run(&format!("score --inputs x.npy --outputs y.npy {options}"))

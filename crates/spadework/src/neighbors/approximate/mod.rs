@@ -29,6 +29,7 @@ use std::mem;
 
 use rayon::prelude::*;
 
+use super::exact::Wanted;
 use super::lanes::{Lanes, LanesTask, dispatch};
 use super::{
     Element, ExactSearch, NeighborLists, NeighborSearch, Recall, RowSource, ordered, squared_distance,
@@ -95,9 +96,9 @@ impl NeighborSearch for ApproximateSearch {
             return Ok(lists);
         }
         // Many equal samples, or distances of very different sizes: where it is affordable, better exact than poor.
-        let exact =
-            ExactSearch::search_within(samples, neighbors, ExactSearch::AFFORDABLE_CORE_SECONDS, monitor)?;
-        Ok(exact.unwrap_or(lists))
+        let most_core_seconds = ExactSearch::AFFORDABLE_CORE_SECONDS;
+        let wanted = Wanted { samples, neighbors, most_core_seconds, monitor };
+        Ok(ExactSearch::search_within(wanted)?.unwrap_or(lists))
     }
 }
 

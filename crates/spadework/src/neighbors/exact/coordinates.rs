@@ -66,7 +66,7 @@ impl Coordinates {
             .enumerate()
             .flat_map_iter(|(at, target)| {
                 let block = rows.block(block_range(at, rows.len()));
-                arch().dispatch(RoundToSteps { frame, rows: &block, target })
+                arch().dispatch(Round { frame, rows: &block, target })
             })
             .map(|error| error + moved)
             .collect();
@@ -341,14 +341,15 @@ impl<T: Element> WithSimd for Extent<'_, T> {
     }
 }
 
-/// Rounds rows one after the other, compiled for each instruction set; returns their norms.
-struct RoundRows<'a, T> {
+/// Rounds rows one after the other, compiled for each instruction set: to single precision, or to whole steps in 16 bits.
+struct Round<'a, T, N> {
     frame: &'a Frame,
     rows: &'a [T],
-    target: &'a mut [f32],
+    target: &'a mut [N],
 }
 
-impl<T: Element> WithSimd for RoundRows<'_, T> {
+/// Gives their norms.
+impl<T: Element> WithSimd for Round<'_, T, f32> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -362,14 +363,8 @@ impl<T: Element> WithSimd for RoundRows<'_, T> {
     }
 }
 
-/// Rounds rows to whole steps, compiled for each instruction set; returns ε of each.
-struct RoundToSteps<'a, T> {
-    frame: &'a Frame,
-    rows: &'a [T],
-    target: &'a mut [i16],
-}
-
-impl<T: Element> WithSimd for RoundToSteps<'_, T> {
+/// Gives ε of each.
+impl<T: Element> WithSimd for Round<'_, T, i16> {
     type Output = Vec<f64>;
 
     #[inline(always)]
@@ -461,7 +456,7 @@ fn project<T: Element>(
 ) -> (Vec<f32>, Vec<f64>) {
     let (rows, count) = (block.len() / dim, axes.ncols());
     let mut rounded = vec![0.0_f32; block.len()];
-    let norms = arch().dispatch(RoundRows { frame, rows: block, target: &mut rounded });
+    let norms = arch().dispatch(Round { frame, rows: block, target: &mut rounded[..] });
     let rounded = MatRef::from_row_major_slice(&rounded, rows, dim);
     let mut projected = vec![0.0_f32; rows * count];
     let mut target = MatMut::from_row_major_slice_mut(&mut projected, rows, count);

@@ -80,7 +80,23 @@ pub struct ExactSearch;
 
 impl NeighborSearch for ExactSearch {
     fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
-        Ok(found(Self::search_within(samples, neighbors, f64::INFINITY, monitor)?))
+        Wanted { samples, neighbors, most_core_seconds: f64::INFINITY, monitor }.found_by(Self::search_within)
+    }
+}
+
+/// What is searched for, and what that may cost in seconds of one core of a usual machine.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) samples: &'a Samples<'a>,
+    pub(super) neighbors: usize,
+    pub(super) most_core_seconds: f64,
+    pub(super) monitor: &'a dyn Monitor,
+}
+
+impl Wanted<'_> {
+    /// The lists of a search that may cost what it likes.
+    fn found_by(self, search: impl FnOnce(Self) -> Result<Option<NeighborLists>>) -> Result<NeighborLists> {
+        Ok(search(self)?.unwrap_or_else(|| unreachable!("no cost is too high")))
     }
 }
 
@@ -88,21 +104,13 @@ impl ExactSearch {
     /// What a search may cost where another way would do, in seconds of one core: five minutes on two cores.
     pub(super) const AFFORDABLE_CORE_SECONDS: f64 = 600.0;
 
-    /// The same search, or `None` where it would take more than so many seconds of one core of a usual machine. That is
-    /// estimated from the samples, so it says the same whenever it is asked.
-    pub(super) fn search_within(
-        samples: &Samples<'_>,
-        neighbors: usize,
-        most_core_seconds: f64,
-        monitor: &dyn Monitor,
-    ) -> Result<Option<NeighborLists>> {
-        check_neighbors(neighbors, samples.len())?;
-        if samples.norm() != Norm::Euclidean {
-            return search_every_pair(samples, neighbors, monitor).map(Some);
-        }
-        match low_dimensional::search_where_it_pays(samples, neighbors, most_core_seconds, monitor)? {
+    /// The same search, or `None` where it would cost more than allowed. That is estimated from the samples, so it says the
+    /// same whenever it is asked.
+    pub(super) fn search_within(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
+        check_neighbors(wanted.neighbors, wanted.samples.len())?;
+        match low_dimensional::search_where_it_pays(wanted)? {
             Some(lists) => Ok(Some(lists)),
-            None => ProductSearch::search_within(samples, neighbors, most_core_seconds, monitor),
+            None => search_products(wanted),
         }
     }
 }
@@ -124,11 +132,6 @@ pub fn most_search_bytes(samples: &Samples<'_>, neighbors: usize) -> usize {
     samples.len() * (coordinates + neighbors.min(samples.len()) * LIST.0 + LIST.1)
 }
 
-/// The lists of a search that may cost what it likes.
-fn found(lists: Option<NeighborLists>) -> NeighborLists {
-    lists.unwrap_or_else(|| unreachable!("no cost is too high"))
-}
-
 /// Exact search for any dimension, with most pairs ruled out by a few coordinates.
 ///
 /// # Complexity
@@ -140,27 +143,20 @@ pub struct ProductSearch;
 
 impl NeighborSearch for ProductSearch {
     fn find(&self, samples: &Samples<'_>, neighbors: usize, monitor: &dyn Monitor) -> Result<NeighborLists> {
-        Ok(found(Self::search_within(samples, neighbors, f64::INFINITY, monitor)?))
+        Wanted { samples, neighbors, most_core_seconds: f64::INFINITY, monitor }.found_by(search_products)
     }
 }
 
-impl ProductSearch {
-    /// As [`ExactSearch::search_within`]; the estimate is made when near leaves have been compared.
-    fn search_within(
-        samples: &Samples<'_>,
-        neighbors: usize,
-        most_core_seconds: f64,
-        monitor: &dyn Monitor,
-    ) -> Result<Option<NeighborLists>> {
-        check_neighbors(neighbors, samples.len())?;
-        if samples.norm() != Norm::Euclidean {
-            return search_every_pair(samples, neighbors, monitor).map(Some);
-        }
-        if samples.dim() > MOST_DIMENSIONS {
-            return BruteForce.search(samples, neighbors, monitor).map(Some);
-        }
-        with_rows!(samples, rows => search(samples, rows, neighbors, most_core_seconds, monitor))
+/// As [`ExactSearch::search_within`]; the estimate is made when near leaves have been compared.
+fn search_products(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
+    let Wanted { samples, neighbors, monitor, .. } = wanted;
+    if samples.norm() != Norm::Euclidean {
+        return search_every_pair(samples, neighbors, monitor).map(Some);
     }
+    if samples.dim() > MOST_DIMENSIONS {
+        return BruteForce.search(samples, neighbors, monitor).map(Some);
+    }
+    with_rows!(samples, rows => search(wanted, rows))
 }
 
 /// The sums over blocks of rows that are settled in slices.
@@ -186,13 +182,8 @@ fn plan_of<R: RowSource>(rows: R, neighbors: usize) -> Option<(Plan, Option<Bloc
     Some((plan, sums))
 }
 
-fn search<R: RowSource>(
-    samples: &Samples<'_>,
-    rows: R,
-    neighbors: usize,
-    most_core_seconds: f64,
-    monitor: &dyn Monitor,
-) -> Result<Option<NeighborLists>> {
+fn search<R: RowSource>(wanted: Wanted<'_>, rows: R) -> Result<Option<NeighborLists>> {
+    let Wanted { samples, neighbors, most_core_seconds, monitor } = wanted;
     let Some((plan, sums)) = plan_of(rows, neighbors) else {
         // So large that squares do not fit.
         return BruteForce.search(samples, neighbors, monitor).map(Some);

@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
+use super::Wanted;
 use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::error::Result;
 use crate::kernels::arch;
@@ -69,13 +70,9 @@ impl NeighborSearch for TreeSearch {
 }
 
 /// The neighbors of all samples, or `None` where the search by products should be faster.
-pub(super) fn search_where_it_pays(
-    samples: &Samples<'_>,
-    neighbors: usize,
-    most_core_seconds: f64,
-    monitor: &dyn Monitor,
-) -> Result<Option<NeighborLists>> {
-    if samples.dim() > MOST_DIMENSIONS {
+pub(super) fn search_where_it_pays(wanted: Wanted<'_>) -> Result<Option<NeighborLists>> {
+    let Wanted { samples, neighbors, most_core_seconds, monitor } = wanted;
+    if samples.norm() != Norm::Euclidean || samples.dim() > MOST_DIMENSIONS {
         return Ok(None);
     }
     let tree = Tree::of(samples);
