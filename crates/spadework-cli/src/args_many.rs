@@ -165,7 +165,7 @@ pub(crate) struct CertaintyArgs {
     /// 95 % confidence interval for the SPADE score, from 100 half-samples
     #[arg(long)]
     pub(crate) interval: bool,
-    /// The scores of the identity (always 1) and of the permuted baseline (the outputs, randomly permuted)
+    /// Also compute SPADE scores to compare with: of the identity (always 1) and of the permuted baseline (the outputs, randomly permuted)
     #[arg(long)]
     pub(crate) references: bool,
     /// More numbers about the model: mean eigenvalue, distortion of random edges, trustworthiness and continuity
