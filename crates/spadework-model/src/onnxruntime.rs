@@ -158,7 +158,7 @@ fn environment(library: &Path) -> Result<Environment, String> {
     });
     if *path != library {
         return Err(format!(
-            "{} is loaded already, and {} cannot be beside it",
+            "a process can load only one onnxruntime: {} is loaded already, so {} cannot be used",
             path.display(),
             library.display()
         ));

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// The operators that are understood.
 const OPERATORS: &str = "Conv, Gemm, MatMul, BatchNormalization, Relu, Tanh, MaxPool, AveragePool, GlobalAveragePool, \
                          Flatten, Reshape to rows, Add, Sub, Mul, Div, Slice and Pad of a shortcut, Identity, Dropout, Constant, and Softmax \
-                         at the end, which is left away";
+                         at the end, which is left out";
 
 /// Reads a network from the bytes of an ONNX file. `path` is for messages.
 ///
