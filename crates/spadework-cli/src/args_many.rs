@@ -158,7 +158,7 @@ pub(crate) struct ModelsArgs {
     pub(crate) run: RunArgs,
 }
 
-/// What to put beside the score.
+/// What to compute in addition to the score.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certainty")]
 pub(crate) struct CertaintyArgs {

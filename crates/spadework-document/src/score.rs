@@ -298,7 +298,7 @@ pub struct TimingsDocument {
 /// The name of the layout of a document, such as [`SCHEMA`].
 ///
 /// # Errors
-/// When the file cannot be read or is no document of ours.
+/// When the file cannot be read or is not a document of ours.
 pub fn schema_of(path: &Path) -> Result<String, Error> {
     schema_in(&read_json(path, SCHEMA)?, path, SCHEMA)
 }

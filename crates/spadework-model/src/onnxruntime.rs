@@ -13,7 +13,7 @@ use spadework_io::panics;
 
 use super::runner::{Runner, Worker};
 
-/// The library that this process has loaded; a second one cannot be loaded beside it.
+/// The library that this process has loaded; a second one cannot be loaded.
 static LOADED: OnceLock<(PathBuf, Result<Environment, String>)> = OnceLock::new();
 
 /// A model as the library takes it.
