@@ -361,7 +361,7 @@ class Bench:
     def score_of_a_million(self, x, y):
         best = self.score(x, y, CACHE / "score")
         search = best["document"]["graphs"]["input"]["search"]["method"]
-        note = f"inputs searched {search}ly; model score {best['document']['model_score']:.6g}"
+        note = f"inputs searched {search}ly; SPADE score {best['document']['model_score']:.6g}"
         self.row("clusters, 1,000,000 × 128", "Spadework score", best, note)
         measured = f"{best['wall_s'] / 60:.1f} min, {best['peak_mib'] / 1024:.1f} GiB"
         met = best["wall_s"] < 15 * 60 and best["peak_mib"] < 6 * 1024

@@ -1,4 +1,4 @@
-"""Exact neighbors on a GPU: `spadework.torch.knn_graph` beside the loop that people write in PyTorch, on the same tensors.
+"""Exact neighbors on a GPU: `spadework.torch.knn_graph` compared with the loop that people write in PyTorch, on the same tensors.
 
     python bench/torch_neighbors.py [--quick] [--out FILE]
 

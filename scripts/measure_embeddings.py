@@ -6,7 +6,7 @@ on both sides, k = 10.
 
 usage: python scripts/measure_embeddings.py PATH-OF-SPADEWORK clusters [TOPICS ITEMS DIMENSIONS]     grow and bridge, 200 × 250 × 384
        python scripts/measure_embeddings.py PATH-OF-SPADEWORK speed [DIMENSIONS …]                  50,000 items of overlapping topics
-       python scripts/measure_embeddings.py PATH-OF-SPADEWORK pairs                                 manhattan and chebyshev beside SciPy
+       python scripts/measure_embeddings.py PATH-OF-SPADEWORK pairs                                 manhattan and chebyshev compared with SciPy
 
 Prints a table in Markdown; times are CPU seconds of the whole command, and by the clock. Needs NumPy; `pairs` also SciPy.
 """

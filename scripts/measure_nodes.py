@@ -31,7 +31,7 @@ def smoothed(graph: GraphData) -> scipy.sparse.csr_array:
 
 
 def tenths(order: np.ndarray, flips: np.ndarray) -> str:
-    """How often the first tenth of a ranking changes class, beside the last."""
+    """How often the first tenth of a ranking changes class, compared with the last."""
     tenth = len(order) // 10
     first, last = flips[order[:tenth]].mean(), flips[order[-tenth:]].mean()
     return f"{first:.3f} : {last:.4f}"

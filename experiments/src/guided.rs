@@ -1,4 +1,4 @@
-//! Training that is harder on some samples (§ 4.1), beside training that is not: the same epochs, seeds, warm-up, scorer and
+//! Training that is harder on some samples (§ 4.1), compared with training that is not: the same epochs, seeds, warm-up, scorer and
 //! treatment of misclassified samples for every arm. The MNIST and CIFAR-10 tables are plans for this.
 
 use serde::{Deserialize, Serialize};

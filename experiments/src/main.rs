@@ -1,6 +1,6 @@
 //! `experiments`: the paper's tables and figures, one runnable each.
 //!
-//! An experiment takes a data folder and an output folder and writes NAME.json, NAME.md with the paper's numbers beside
+//! An experiment takes a data folder and an output folder and writes NAME.json, NAME.md with the paper's numbers next to
 //! ours, and NAME.svg. What it has finished, networks and rows, lies in the output folder too; a later call with the same
 //! settings takes it up and goes on.
 //!

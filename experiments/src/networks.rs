@@ -30,7 +30,7 @@ pub(crate) struct Recipe<'a> {
     pub(crate) guided_by: Option<String>,
 }
 
-/// What training left beside the weights.
+/// What training left in addition to the weights.
 #[derive(Debug, Serialize, Deserialize)]
 struct Training {
     settings: Value,

@@ -34,7 +34,7 @@ const DISK: f32 = 2.0;
 /// A hole, and the smaller disk in it.
 const HOLE: f32 = 0.4;
 const INNER: f32 = 0.28;
-/// A ring, how far its center lies beside that of its pair, and how thick it is.
+/// A ring, how far its center lies from that of its pair, and how thick it is.
 const RING: f32 = 0.28;
 const BESIDE: f32 = 0.14;
 const TUBE: f32 = 0.05;

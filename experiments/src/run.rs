@@ -16,7 +16,7 @@ use spadework_nn::Compute;
 
 use crate::failure::Failure;
 
-/// What every experiment can be told. What is left out has a value for full runs and one for quick ones, which the result
+/// The options of every experiment. What is left out has a value for full runs and one for quick ones, which the result
 /// records.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {

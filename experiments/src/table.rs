@@ -5,7 +5,7 @@ use serde_json::Value;
 use spadework::scores::MeanInterval;
 use spadework_report::figures::number;
 
-/// A table. A cell is a number, a word, or null where there is nothing to say.
+/// A table. A cell is a number, a word, or null where nothing is known.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Table {
     pub(crate) caption: String,
@@ -56,7 +56,7 @@ pub(crate) fn spread(of: MeanInterval) -> Spread {
     [of.mean, of.lower, of.upper]
 }
 
-/// The cell beside a mean.
+/// The cell next to a mean.
 pub(crate) fn range([_, low, high]: Spread) -> Value {
     format!("{} to {}", number(low), number(high)).into()
 }

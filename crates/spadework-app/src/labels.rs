@@ -24,7 +24,7 @@ struct Truth {
 }
 
 impl Truth {
-    /// The labels that a request names, or those that come with the inputs: one per sample. Numbers that are no classes are targets,
+    /// The labels that a request names, or those that come with the inputs: one per sample. Numbers that are not classes are targets,
     /// where `predicts_numbers` says that the outputs are predicted numbers; `inputs` is the name of the inputs.
     fn load(
         source: Option<&LabelSource<'_>>,
@@ -145,7 +145,7 @@ pub(crate) fn check_count(labels: usize, samples: usize, source: Option<&str>) -
     })
 }
 
-/// A label that is no position of an output takes the accuracy away, and margins by labels with it: a note, and an error where the user
+/// A label that is not a position of an output takes the accuracy away, and margins by labels with it: a note, and an error where the user
 /// said that the outputs are classes. `whose` goes in front, where there are several models.
 pub(crate) fn check_classes(
     labels: Option<&Labels>,

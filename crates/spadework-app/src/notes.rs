@@ -241,7 +241,7 @@ fn is_distribution(row: impl Iterator<Item = f64> + Clone) -> bool {
     row.clone().all(|value| value >= LEAST_PROBABILITY) && (row.sum::<f64>() - 1.0).abs() <= SUM_SLACK
 }
 
-/// Number of different rows. Rows are told apart by a hash of 64 bits, so that none has to be kept: enough for a note.
+/// Number of different rows. Rows are distinguished by a hash of 64 bits, so that none has to be kept: enough for a note.
 fn distinct_rows(samples: &Samples<'_>) -> usize {
     let hash = |p: usize| {
         let mut hasher = DefaultHasher::new();

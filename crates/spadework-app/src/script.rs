@@ -80,7 +80,7 @@ impl ScriptRequest {
     }
 }
 
-/// What a run of a script is told besides the samples.
+/// What a run of a script gets in addition to the samples.
 pub(crate) struct RunFacts<'a> {
     pub(crate) labels: Option<&'a Labels>,
     pub(crate) top: usize,

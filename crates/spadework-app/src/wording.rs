@@ -197,6 +197,7 @@ pub enum Hint {
     ZeroRows,
     NoSpread,
     FolderOfArrays,
+    NamesOfData,
     FolderAsModel,
     Pixels,
     IndexColumn,
@@ -253,6 +254,9 @@ impl Hint {
             Hint::NoSpread => "try --standardize standard",
             Hint::FolderAsModel => {
                 "a model is an ONNX file, e.g. DIR/model.onnx; `spadework compare` takes several of them"
+            }
+            Hint::NamesOfData => {
+                "data sets by name: mnist:DIR:test, fashion-mnist:DIR:test, cifar10:DIR:test, cinic10:DIR:test, images:DIR, digits"
             }
             Hint::FolderOfArrays => {
                 "name a data set with its folder, e.g. mnist:DIR:test, or images by class as images:DIR"
@@ -339,6 +343,7 @@ impl Hint {
     pub(crate) fn of_file(error: &FileError) -> Option<Self> {
         Some(match error {
             FileError::Folder { .. } => Hint::FolderOfArrays,
+            FileError::NotFound { path } if could_name_data(path) => Hint::NamesOfData,
             FileError::Pixel { .. } => Hint::Pixels,
             FileError::IndexColumn { .. } => Hint::IndexColumn,
             _ => return None,
@@ -359,4 +364,12 @@ impl Hint {
             _ => return None,
         })
     }
+}
+
+/// Whether the name looks like that of a data set with its folder, mistyped: `mnsit:DIR:test`.
+fn could_name_data(name: &str) -> bool {
+    name.split_once(':').is_some_and(|(word, _)| {
+        // A drive of Windows is one letter, and a file has an ending.
+        word.len() > 1 && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    })
 }

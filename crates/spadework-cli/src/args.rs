@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Predict(PredictArgs),
     /// Describe a model file: inputs, outputs, layers, parameters
     Model(DescribeArgs),
-    /// Print the indices of the weakest samples, or of those whose neighbors a new model changed
+    /// Print the indices of the weakest samples, or of those whose neighbors changed most
     #[command(after_long_help = ARRAYS_HELP)]
     Select(SelectArgs),
     /// Gate a model: exit code 1 if it breaks its limits or drops below its baseline
@@ -166,7 +166,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) script: ScriptArgs,
     #[command(flatten)]
     pub(crate) reference: ReferenceArgs,
-    /// Print what the run would take (time by stage, memory, search, whether k may grow), from a trial on some of the samples
+    /// Only print what the run would take (time by stage, memory, search, whether k may grow), from a trial on some of the samples
     #[arg(long, help_heading = "Output", conflicts_with = "reference")]
     pub(crate) plan: bool,
 }

@@ -23,7 +23,7 @@ pub(crate) struct DistortionArgs {
     /// Also measure this pair of samples; may be given several times
     #[arg(long = "pair", value_name = "P,Q", value_parser = pair, help_heading = "Method")]
     pub(crate) pairs: Vec<(u32, u32)>,
-    /// Also measure every edge of the input graph, resistances by a sketch (see --sketch-error)
+    /// Also measure every edge of the input graph; resistances by a random projection (see --sketch-error)
     #[arg(long, requires = "out", help_heading = "Method")]
     pub(crate) all_edges: bool,
     /// Write distortion.json, pairs.csv and cut.csv (with --all-edges also edge_distances.csv) into this folder
@@ -39,7 +39,7 @@ pub(crate) struct DistortionArgs {
 pub(crate) struct EmbedArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Coordinates of each embedding
+    /// Number of coordinates of each embedding
     #[arg(long, value_name = "N", default_value = "2", help_heading = "Method")]
     pub(crate) dims: NonZeroUsize,
     /// Write the coordinates into this file, .csv or .npy, instead of printing them as CSV

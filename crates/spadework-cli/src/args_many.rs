@@ -159,14 +159,14 @@ pub(crate) struct ModelsArgs {
     pub(crate) run: RunArgs,
 }
 
-/// What to put beside the score.
+/// What to compute in addition to the score.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Certainty")]
 pub(crate) struct CertaintyArgs {
     /// 95 % confidence interval for the SPADE score, from 100 half-samples
     #[arg(long)]
     pub(crate) interval: bool,
-    /// The scores of the identity (always 1) and of the permuted baseline (the outputs, randomly permuted)
+    /// Also compute SPADE scores to compare with: of the identity (always 1) and of the permuted baseline (the outputs, randomly permuted)
     #[arg(long)]
     pub(crate) references: bool,
     /// More numbers about the model: mean eigenvalue, distortion of random edges, trustworthiness and continuity

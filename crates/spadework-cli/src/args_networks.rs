@@ -23,7 +23,7 @@ fn radius(text: &str) -> Result<f32, String> {
 /// What networks run on, and what is said meanwhile.
 #[derive(Debug, Args)]
 pub(crate) struct MachineArgs {
-    /// What to compute on: cpu, or in a build with the feature `libtorch` torch, cuda and cuda:N
+    /// What to compute on: cpu; in a build with the feature `libtorch` also torch, cuda or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Machine")]
     pub(crate) device: String,
     /// Threads to use; all cores by default. The result does not depend on it
@@ -174,7 +174,7 @@ pub(crate) struct CleverArgs {
         help_heading = "Which samples"
     )]
     pub(crate) top: NonZeroUsize,
-    /// Score N random samples; the default, without scores and --only, is 10
+    /// Score N random samples [default: 10 without --node-scores and --only]
     #[arg(long, value_name = "N", help_heading = "Which samples", conflicts_with = "only")]
     pub(crate) random: Option<NonZeroUsize>,
     /// Score these samples, counted from 0, separated by commas

@@ -27,9 +27,9 @@ pub(crate) struct ProbeArgs {
     /// With --probe: number of samples to probe, drawn by the seed if there are more
     #[arg(long, value_name = "N", requires = "probing", default_value_t = SAMPLES, value_parser = one_or_more)]
     pub(crate) probe_samples: NonZeroUsize,
-    /// With --probe: end the search early if what it leaves open about the estimated robust accuracy is at most FRACTION, e.g. 2%
+    /// With --probe: end the search as soon as the error of its extrapolation to a stronger attack is at most FRACTION, e.g. 2%
     ///
-    /// This does not include the uncertainty from the number of samples: more samples (--probe-samples) make the interval narrower.
+    /// The error from the number of samples is not included: more samples (--probe-samples) make the interval narrower.
     #[arg(long, value_name = "FRACTION", requires = "probing", value_parser = precision)]
     pub(crate) precision: Option<f64>,
 }
@@ -41,9 +41,9 @@ pub(crate) struct ScriptArgs {
     /// Also run the model on variants of the samples that SCRIPT makes; for words, categories and sequences
     ///
     /// An executable file. `SCRIPT VARIANT SEED` reads the samples as one .npy array from its standard input and writes an array of the
-    /// same shape to its standard output: variant VARIANT, counted from 0, by the random numbers of SEED. It is started up to 100
-    /// times (--probes), with up to 1000 samples each (--probe-samples), and less often if more variants would change the share of
-    /// samples that keep their class by at most 0.5 % (--precision). Needs --model.
+    /// same shape to its standard output: variant VARIANT, counted from 0, with random numbers from SEED. It is started up to 100
+    /// times (--probes), with up to 1000 samples each (--probe-samples). It is started less often if further variants would change
+    /// the share of samples that keep their class by at most 0.5 % (--precision). Needs --model.
     #[arg(long, value_name = "SCRIPT", group = "probing")]
     pub(crate) probe_with: Option<PathBuf>,
 }

@@ -24,8 +24,8 @@ pub(crate) struct SelectArgs {
     pub(crate) by: Option<By>,
     /// Select the samples whose neighbors changed most from --outputs to --against
     ///
-    /// The share of a sample's k nearest neighbors that stay, smallest first. The inputs only identify the samples, and are
-    /// needed to run models that are given as files.
+    /// They are ordered by the share of their k nearest neighbors that stay, smallest first. The inputs only identify the samples, and
+    /// are needed to run models that are given as files.
     #[arg(long, requires = "against", conflicts_with_all = ["by", "probing", "save_graphs", "output_graph", "task"])]
     pub(crate) moved: bool,
     /// With --moved: the outputs of another model for the same samples, or its ONNX file
@@ -54,13 +54,13 @@ const SELECT_PROBE_HELP: &str = "With --by fragility: also probe the model with 
 /// By what samples are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
-    /// Margin, slope of the outputs and --probe: what an attack breaks first; the node score without classes
+    /// By margins, slopes of the outputs and, with --probe, probes: what an attack breaks first; the node score if outputs are not classes
     Fragility,
     /// The output of the label (without labels, the largest output) minus the largest other output; smallest first
     Margin,
-    /// The share of its input neighbors that are its output neighbors too: the smallest come first
+    /// The share of a sample's input neighbors that are its output neighbors too; smallest first
     Overlap,
-    /// The node score
+    /// The node score; largest first
     Node,
 }
 

@@ -50,7 +50,7 @@ impl Console {
 
     /// Prints data.
     ///
-    /// A reader that closes the pipe (`| head`) has what it wanted; that is no failure. A full disk is one.
+    /// A reader that closes the pipe (`| head`) has what it wanted; that is not a failure. A full disk is one.
     pub(crate) fn data(text: &str) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

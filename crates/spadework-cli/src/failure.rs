@@ -44,8 +44,9 @@ impl Failure {
     /// A command of networks in a build without them.
     #[cfg(any(test, not(feature = "networks")))]
     pub(crate) fn without_networks() -> Self {
-        Self::usage("train, attack and clever are not in this build of spadework")
-            .with_hint("get them with `cargo install --path crates/spadework-cli --features networks`")
+        Self::usage("train, attack and clever are not in this build of spadework").with_hint(
+            "get them with `cargo install --locked --path crates/spadework-cli --features networks`",
+        )
     }
 
     /// Puts the file that is concerned before the message.

@@ -68,7 +68,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
-        // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is no failure.
+        // A wrong call, or --help and --version: clap has the text and the code, and a closed pipe is not a failure.
         Err(error) => {
             #[cfg(not(feature = "networks"))]
             if error.use_stderr()

@@ -74,7 +74,7 @@ const EXAMPLES: [(&str, &[&str]); 22] = [
     (
         "check",
         &[
-            "spadework check --inputs mnist:DIR:test --model net.onnx --probe linf:0.1 --min-robust-accuracy 60%",
+            "spadework check --inputs X.npy --model net.onnx --probe linf:0.1 --min-robust-accuracy 60%",
             "spadework check --inputs X.npy --outputs Y.npy --baseline results --max-drop 2%",
         ],
     ),
@@ -99,18 +99,20 @@ const EXAMPLES: [(&str, &[&str]); 22] = [
     ("clever", &["spadework clever --inputs mnist:DIR:test --model net.onnx --top 10"]),
 ];
 
+/// What a command does, how it is called, examples, and only then its options.
+const ORDER: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
+
 /// The command with its commands in groups, a short `-h` and examples.
 pub(crate) fn with_examples(command: Command) -> Command {
     let command = command.mut_subcommands(|command| {
         let name = command.get_name().to_owned();
-        let examples = format!("Examples:\n  {}", calls_of(&name).join("\n  "));
-        let long = command.get_after_long_help().map(ToString::to_string);
-        let long = long.map_or_else(|| examples.clone(), |rest| format!("{examples}\n\n{rest}"));
         let has_many = command.get_arguments().count() >= MANY;
-        let more = if has_many { format!("\n\nAll options: spadework {name} --help") } else { String::new() };
-        let command = command.after_help(format!("{examples}{more}")).after_long_help(long);
+        let long = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        let more = if has_many { format!("All options: spadework {name} --help") } else { String::new() };
+        let command = command.before_help(examples_of(&name)).after_help(more).after_long_help(long);
         let command = if has_many { command.mut_args(everyday_only) } else { command };
-        if lacks(&name) { command.before_help(NOT_IN_THIS_BUILD) } else { command }
+        let missing = if lacks(&name) { format!("{NOT_IN_THIS_BUILD}\n\n") } else { String::new() };
+        command.help_template(missing + ORDER)
     });
     let list = grouped_commands(&command);
     command
@@ -118,6 +120,19 @@ pub(crate) fn with_examples(command: Command) -> Command {
             "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}",
         )
         .before_help(list)
+}
+
+/// The command for man pages, which have no place for examples before the options: they come after them.
+pub(crate) fn with_examples_last(command: Command) -> Command {
+    with_examples(command).mut_subcommands(|command| {
+        let rest = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+        let examples = examples_of(command.get_name());
+        command.after_long_help(format!("{examples}\n\n{rest}").trim_end().to_owned())
+    })
+}
+
+fn examples_of(command: &str) -> String {
+    format!("Examples:\n  {}", calls_of(command).join("\n  "))
 }
 
 /// Calls of a command, as a newcomer would type them.

@@ -14,6 +14,8 @@ pub(crate) fn with_similar_value(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidValue) else { return error };
     let expected = error.source().map(ToString::to_string).unwrap_or_default();
     let expected = expected.strip_prefix("expected ").unwrap_or_default();
+    // What follows is the word that was typed.
+    let expected = expected.split(", got ").next().unwrap_or_default();
     if error.kind() == ErrorKind::ValueValidation
         && let Some(meant) = similar(typed, expected)
     {

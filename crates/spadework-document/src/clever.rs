@@ -8,7 +8,7 @@ pub const SCHEMA: &str = "spadework.clever/2";
 /// CLEVER scores of some samples. Parameters are written as the estimator has them (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CleverDocument<'a, CleverParams: Serialize> {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: &'static str,
     /// The network.
     pub model: String,

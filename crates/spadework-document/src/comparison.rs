@@ -46,7 +46,7 @@ pub struct CompareDocument {
     pub corruption: Option<CorruptionDocument>,
     /// G_X, which all models share.
     pub input_graph: GraphDocument,
-    /// What was compared, in a result that was written to a folder.
+    /// What was compared; only in results that were written to a folder.
     pub data: Option<CompareData>,
     /// Request, notes and version, as fields of the document itself.
     #[serde(flatten)]
@@ -150,7 +150,7 @@ fn by_model_score() -> String {
 pub struct CompareTimings {
     /// Neighbors among the inputs.
     pub neighbors_input_s: f64,
-    /// All of it, from the call until the document was made, and in what is printed until the page was written.
+    /// Everything from the call until the document was made; in printed JSON, until the page was written.
     pub total_s: f64,
 }
 

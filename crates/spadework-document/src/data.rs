@@ -11,7 +11,7 @@ pub const CHECK_SCHEMA: &str = "spadework.data-check/1";
 /// The data sets that can be named.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DataListDocument {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: &'static str,
     /// Every data set.
     pub sets: &'static [KnownSet],

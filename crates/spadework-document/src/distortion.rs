@@ -178,7 +178,7 @@ pub struct RiemannianDocument {
     pub distance: f64,
     /// Eigenvalues used.
     pub eigenvalues: usize,
-    /// Whether these are all.
+    /// Whether these are all eigenvalues.
     pub all: bool,
 }
 

@@ -11,7 +11,7 @@ pub const SCHEMA: &str = "spadework.embed/2";
 /// Coordinates of the samples from both graphs and from the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EmbedDocument {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// Number of samples.
     pub samples: usize,

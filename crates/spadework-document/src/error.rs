@@ -12,7 +12,7 @@ pub enum Error {
     /// The file itself.
     #[error(transparent)]
     File(#[from] spadework_io::Error),
-    /// A file that is no document of the layout requested.
+    /// A file that is not a document of the layout requested.
     #[error("{path}: expected a result.json with schema `{schema}`, but {reason}", path = path.display())]
     Result {
         /// The file.
@@ -22,7 +22,7 @@ pub enum Error {
         /// What it is instead.
         reason: String,
     },
-    /// A file that is no stage of a score.
+    /// A file that is not a stage of a score.
     #[error("{path}: {reason}", path = path.display())]
     Stage {
         /// The file.

@@ -1,4 +1,4 @@
-//! What is known of a model beside its score, as a part of documents.
+//! What is known of a model in addition to its score, as a part of documents.
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -34,7 +34,7 @@ pub struct Layer {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LayersDocument {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// The model that was run.
     pub model: ModelFileDocument,

@@ -8,7 +8,7 @@ pub const SCHEMA: &str = "spadework.model/1";
 /// A model file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelDescription<'a> {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: &'static str,
     /// The file, as the user named it.
     pub file: &'a str,

@@ -29,7 +29,7 @@ pub struct MovedDocument {
     pub selection: SelectionDocument,
     /// The same samples with their numbers.
     pub nodes: Vec<MovedNodeDocument>,
-    /// Seed of a search that is approximate.
+    /// Seed of an approximate search.
     pub seed: u64,
     /// Notes and version, as fields of the document itself.
     #[serde(flatten)]

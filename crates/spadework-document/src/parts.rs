@@ -71,7 +71,7 @@ pub struct SelectionDocument {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct SourcesDocument {
-    /// The arrays, in a result that was written to a folder and whose sides are both arrays.
+    /// The arrays that were scored; only in results that were written to a folder, and only if both sides are arrays.
     pub data: Option<DataDocument>,
     /// The model that was run, if the outputs were not given as an array.
     pub model: Option<ModelFileDocument>,
@@ -83,7 +83,7 @@ pub struct SourcesDocument {
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MadeDocument {
-    /// The command that made a result that was written to a folder.
+    /// The command that made the result; only in results that were written to a folder.
     pub command: Option<String>,
     /// The requested parameters, from which the result can be computed again.
     pub request: RequestDocument,

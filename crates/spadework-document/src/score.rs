@@ -173,7 +173,7 @@ pub struct LabelDocument {
     pub name: Option<String>,
     /// Mean node score.
     pub score: f64,
-    /// Samples that carry it.
+    /// Samples with this label.
     pub samples: usize,
     /// Those of them that are right, if that is known.
     pub right: Option<usize>,
@@ -241,7 +241,7 @@ pub struct ArrayDocument {
     pub array: String,
     /// The folder in which it was typed, which a relative path starts from; unknown in documents of older versions.
     pub folder: Option<String>,
-    /// Digest of its numbers (see [`digest`](spadework_io::digest)).
+    /// Digest of its numbers.
     pub digest: String,
 }
 
@@ -291,14 +291,14 @@ pub struct TimingsDocument {
     /// Writing the page and its figures; 0 in the `result.json` that is written before them.
     #[serde(default)]
     pub page_s: f64,
-    /// All of it, from the call until the document was made, and in what is printed until the page was written.
+    /// Everything from the call until the document was made; in printed JSON, until the page was written.
     pub total_s: f64,
 }
 
 /// The name of the layout of a document, such as [`SCHEMA`].
 ///
 /// # Errors
-/// When the file cannot be read or is no document of ours.
+/// When the file cannot be read or is not a document of ours.
 pub fn schema_of(path: &Path) -> Result<String, Error> {
     schema_in(&read_json(path, SCHEMA)?, path, SCHEMA)
 }

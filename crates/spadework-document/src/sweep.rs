@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "spadework.sweep/2";
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepDocument {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// Names of the models, in the order given.
     pub models: Vec<String>,

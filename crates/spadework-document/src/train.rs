@@ -13,7 +13,7 @@ pub const RUN_SCHEMA: &str = "spadework.run/1";
 /// A finished training run. Parameters and epochs are those of the trainer (`spadework-nn`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: &'static str,
     /// What it was started with; also in a separate file.
     pub run: &'a RunDocument,
@@ -28,7 +28,7 @@ pub struct TrainDocument<'a, Params: Serialize, Epoch: Serialize> {
 /// What a run was started with, so that it can resume: everything except the content of the checkpoint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunDocument {
-    /// [`RUN_SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// The command.
     pub command: String,

@@ -27,7 +27,7 @@ pub struct VariantsDocument {
     pub accuracy: Option<f64>,
     /// Share of the variants that keep the class of their sample.
     pub kept: ShareDocument,
-    /// Share of the probed samples that survived: right (of any class, if there is no accuracy) on every variant.
+    /// Share of the probed samples that survived: right (of any class, without labels) on every variant.
     pub survived: ShareDocument,
     /// Samples that have another class on some variant.
     pub changed: usize,

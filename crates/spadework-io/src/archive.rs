@@ -1,4 +1,4 @@
-//! NumPy archives that are read member by member: numbers, graphs, and a text beside them.
+//! NumPy archives that are read member by member: numbers, graphs, and a text.
 
 use std::path::Path;
 

@@ -12,9 +12,9 @@ const FREE_NODES: u64 = 1 << 20;
 pub struct LoadedGraph {
     /// The graph.
     pub graph: Graph,
-    /// Entries on the diagonal, which are no edges.
+    /// Entries on the diagonal, which are not edges.
     pub loops: usize,
-    /// Entries of weight 0, which are no edges.
+    /// Entries of weight 0, which are not edges.
     pub zeros: usize,
 }
 

@@ -124,7 +124,7 @@ pub enum Error {
     /// A line with more or fewer cells than the first.
     #[error("{name}: every line must have {expected} cells like the first, got {got} at line {line}")]
     RaggedLine { name: String, line: u64, expected: usize, got: usize },
-    /// A column without a name that is no index.
+    /// A column without a name that is not an index.
     #[error(
         "{name}: a first column without a name must count the samples from 0, expected {expected} at line {line}, got `{got}`"
     )]
@@ -201,7 +201,7 @@ pub enum Error {
     /// Parts of a data set that do not fit each other.
     #[error("{name}: the images of {file} must have shape [n, {height}, {width}], got {shape:?}")]
     ImageShape { name: String, file: String, height: usize, width: usize, shape: Vec<usize> },
-    /// Files that are no parts of one array.
+    /// Files that are not parts of one array.
     #[error(
         "{name}: every file must hold samples of shape {expected:?}, as the first one does, got an array of shape {got:?} in {file}"
     )]
@@ -215,15 +215,15 @@ pub enum Error {
     #[error("{name}: expected one label for each of {samples} samples, got {labels} labels")]
     LabelCount { name: String, samples: usize, labels: usize },
 
-    /// Samples that are no images, as far as their shape tells.
+    /// Samples that are not images, as far as their shape tells.
     #[error(
         "{name}: expected images ([n, h, w], [n, c, h, w] or [n, h, w, c] with 1 or 3 channels, or rows of 64, 784, 1024 or 3072 numbers), got shape {shape:?}"
     )]
     NoImageShape { name: String, shape: Vec<usize> },
-    /// Samples that are no images of the shape given.
+    /// Samples that are not images of the shape given.
     #[error("{name}: images of {shape} must have as many numbers, got {dim} per sample")]
     ImageNumbers { name: String, shape: String, dim: usize },
-    /// A value that is no pixel.
+    /// A value that is not a pixel.
     #[error("{name}: the pixels of an image must be from 0 to 1, got {value} in sample {sample}")]
     Pixel { name: String, sample: usize, value: f32 },
 
@@ -254,7 +254,7 @@ pub enum Error {
     /// An edge that no graph of samples has.
     #[error("{name}: {place}: {expected}, got {got}")]
     GraphEntry { name: String, place: String, expected: &'static str, got: String },
-    /// A matrix that is no adjacency matrix of a graph over the samples.
+    /// A matrix that is not an adjacency matrix of a graph over the samples.
     #[error("{name}: {expected}, got {got}")]
     GraphShape { name: String, expected: String, got: String },
     /// A graph without edges.

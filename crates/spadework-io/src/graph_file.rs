@@ -11,7 +11,7 @@ use crate::mapping::{FileBytes, MAP_FROM};
 /// (`.npz`, as `scipy.sparse.save_npz` writes it, csr or csc), a Matrix Market file (`.mtx`) or a PETSc matrix (`.petsc`), text
 /// packed with gzip or not.
 ///
-/// Node i is sample i. Weights are strengths, not distances. Whichever way an edge is told, from one end or from both, it is
+/// Node i is sample i. Weights are strengths, not distances. Whether an edge is given from one end or from both, it is
 /// one edge; of several weights the largest counts. Diagonal entries and zeros are left out and counted. `nodes`, where it is
 /// known, is the number of samples; otherwise it is the matrix that says it, or the largest node of the list.
 ///

@@ -127,7 +127,7 @@ pub fn default_name(argument: &str) -> String {
         Ok(Source::Parts { .. }) => {
             stem(Path::new(argument)).replace('*', "").trim_end_matches(['-', '_', '.']).to_owned()
         }
-        // A file that is not there is told by its own error, under the name it would have.
+        // A missing file has its own error, under the name it would have.
         Ok(Source::File { path, .. }) => stem(&path),
         Err(_) => stem(Path::new(argument)),
     }

@@ -84,7 +84,7 @@ fn what_is_refused_is_named() {
         ),
         ("refused_null_list.parquet", "got a null at row 1 of column `a`"),
         ("refused_date.parquet", "column `when` must hold numbers, got INT64"),
-        ("fixed_f4.parquet", "column `embedding` must hold numbers, got lists beside other columns"),
+        ("fixed_f4.parquet", "column `embedding` must hold numbers, got lists and other columns together"),
         ("stored.npz", "with a key of `x`, `y`"),
         ("stored.npz:z", "there is no `z` in the file; it holds `x`, `y`"),
         ("all.safetensors", "with a key of `b1`, `f2`"),

@@ -13,7 +13,7 @@ use spadework_io::panics;
 
 use super::runner::{Runner, Worker};
 
-/// The library that this process has loaded; a second one cannot be loaded beside it.
+/// The library that this process has loaded; a second one cannot be loaded.
 static LOADED: OnceLock<(PathBuf, Result<Environment, String>)> = OnceLock::new();
 
 /// A model as the library takes it.
@@ -158,7 +158,7 @@ fn environment(library: &Path) -> Result<Environment, String> {
     });
     if *path != library {
         return Err(format!(
-            "{} is loaded already, and {} cannot be beside it",
+            "a process can load only one onnxruntime: {} is loaded already, so {} cannot be used",
             path.display(),
             library.display()
         ));

@@ -84,7 +84,7 @@ pub struct Node {
     pub inputs: Vec<String>,
     /// Names of the values it makes.
     pub outputs: Vec<String>,
-    /// Shape of its first output, where it can be told without running the model.
+    /// Shape of its first output, where it is known without running the model.
     pub shape: Option<Vec<Extent>>,
     /// Numbers of floating point that it is the first to read from the file.
     pub parameters: u64,

@@ -10,7 +10,7 @@ use super::error::ModelError;
 const MOST_NESTED: usize = 48;
 /// Nodes of all graphs together, and so for tensors. The largest networks in use have some tens of thousands.
 const MOST_PARTS: usize = 1 << 16;
-/// Bytes that messages may take in memory, beside the numbers in them.
+/// Bytes that messages may take in memory, in addition to the numbers in them.
 const MOST_MEMORY: usize = 1 << 29;
 
 /// Kinds of message, as far as they hold others.

@@ -1,4 +1,4 @@
-//! Steps a second of training, to be laid beside `bench/torch_training.py`, which does the same in PyTorch.
+//! Training steps per second, to be compared with `bench/torch_training.py`, which does the same in PyTorch.
 //!
 //! `cargo run --release -p spadework-nn --example speed -- [DEVICE] [SECONDS] [THREADS] [MODEL…]`: by default on the `cpu` for 10
 //! seconds each with one thread, LeNet-5 on images of 28 x 28 and ResNet-18 on colored ones of 32 x 32. Batches of 128 random

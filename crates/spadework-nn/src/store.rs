@@ -1,4 +1,4 @@
-//! Networks as files: weights as safetensors with a description in JSON beside them, or one ONNX file.
+//! Networks as files: weights as safetensors with a description in JSON next to them, or one ONNX file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::{Compute, Error, Result, onnx};
 /// What stands in a description, so that a later version can tell what it reads.
 const SCHEMA: &str = "spadework.network/1";
 
-/// The JSON file beside the weights.
+/// The JSON file next to the weights.
 #[derive(Debug, Serialize, Deserialize)]
 struct Description {
     schema: String,
@@ -31,7 +31,7 @@ struct LayerDescription {
 }
 
 impl Network {
-    /// Reads a network: an ONNX file (`.onnx`), or weights (`.safetensors`) with their description (`.json`) beside them, or
+    /// Reads a network: an ONNX file (`.onnx`), or weights (`.safetensors`) with their description (`.json`) next to them, or
     /// a folder with `model.safetensors` in it.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Network {
         network_of(path, &beside, &read(&beside)?, &Arrays::parse(path, &bytes)?)
     }
 
-    /// Writes `path` (`.safetensors`) and the description beside it (`.json`), each complete or not at all.
+    /// Writes `path` (`.safetensors`) and the description next to it (`.json`), each complete or not at all.
     ///
     /// # Errors
     /// When they cannot be written.

@@ -7,8 +7,8 @@ use spadework::samples::{Samples, Values};
 
 /// The part of the samples whose largest output is that of their label; the first of equal outputs counts.
 ///
-/// `None` where labels and outputs do not go together: a single output, a label that is no index of an output, or outputs that
-/// are no classes. Outputs count as classes where every one of them is some sample's label, or else where the samples of
+/// `None` where labels and outputs do not go together: a single output, a label that is not an index of an output, or outputs that
+/// are not classes. Outputs count as classes where every one of them is some sample's label, or else where the samples of
 /// most labels have their largest output there more often than anywhere else: an embedding has more numbers than there are
 /// labels, and its largest number is not the label.
 ///

@@ -2,7 +2,7 @@
 //!
 //! Probes are a fixed sequence of questions to the model, each made from the answers before it. So the answers are all that has to be
 //! kept: asked again, a question is answered from the journal, and everything else follows as it did. Answers about samples that are
-//! done are replaced by what was found of these. A question is told by the numbers of its rows, so answers to others are never used.
+//! done are replaced by what was found of these. A question is identified by the numbers of its rows, so answers to others are never used.
 
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 //! Neighborhood overlap with its confidence interval: the share of input neighbors that are output neighbors too.
 //!
-//! It is a mean over samples, each weighted by its number of neighbors, so its standard error costs nothing beside the graphs, and
+//! It is a mean over samples, each weighted by its number of neighbors, so its standard error costs nothing compared with the graphs, and
 //! the same samples under two models make a paired difference. [`EdgeMean`] says how the dependence between neighbors counts;
 //! `tests/overlap_coverage.rs` measures how often the intervals hold.
 

@@ -107,7 +107,7 @@ impl SampleFacts {
     }
 }
 
-/// How smooth the outputs are over the input graph, unless labels show that they are no classes.
+/// How smooth the outputs are over the input graph, unless labels show that they are not classes.
 fn smoothness(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Option<Smoothness>> {
     match (signals.outputs, signals.labels) {
         (Some(outputs), Some(labels)) if !are_classes(outputs, labels)? => Ok(None),

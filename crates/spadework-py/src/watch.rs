@@ -64,7 +64,7 @@ impl Observer for Watch {
 }
 
 impl Watch {
-    /// A worker that panicked while it told its progress has left nothing half-done here.
+    /// A worker that panicked while it reported its progress has left nothing half-done here.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

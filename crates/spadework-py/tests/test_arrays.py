@@ -105,7 +105,7 @@ class OnAGpu:
 
 
 def test_an_array_on_a_gpu_is_refused_with_advice():
-    with pytest.raises(ValueError, match=r"outputs: .* CUDA device 1: bring it over first, e.g. with .cpu\(\)"):
+    with pytest.raises(ValueError, match=r"outputs: .* CUDA device 1: copy it first, e.g. with .cpu\(\)"):
         spadework.score(INPUTS, OnAGpu())
 
 

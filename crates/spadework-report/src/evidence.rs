@@ -164,7 +164,7 @@ pub(crate) struct Answer {
 pub(crate) const ANSWERS: [Answer; 6] = [
     Answer {
         question: "Did training against attacks of growing size make this architecture more robust?",
-        answer: "The SPADE score is a hint at most. Within one architecture it falls as the paper says in some series and not in others.",
+        answer: "The SPADE score is a hint at most. Within one architecture it falls with ε, as the paper says, in some series and not in others.",
     },
     Answer {
         question: "Which of these different networks is most robust?",

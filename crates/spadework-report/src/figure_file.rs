@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::charts::bars;
 
-    /// A figure whose text has been drawn has dark pixels beside its bar; without a font there would be none.
+    /// A figure whose text has been drawn has dark pixels next to its bar; without a font there would be none.
     #[test]
     fn text_is_drawn_without_fonts_of_the_machine() {
         let chart = bars("bars", "Bars", &[("wide words".to_owned(), 0.0)]);
@@ -102,7 +102,7 @@ mod tests {
         assert!(pixels.chunks_exact(4).any(|pixel| pixel[0] < 80));
     }
 
-    /// Names of bars are whole and lie within the figure, however long they are, until there is no room for a bar beside them.
+    /// Names of bars are whole and lie within the figure, however long they are, until there is no room for a bar next to them.
     #[test]
     fn names_of_bars_have_their_room() {
         for name in ["r", "mean distortion of edges, resistance", "resnet18 standard corrupted, 20PGD-100"] {

@@ -503,7 +503,7 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
         (
             "seconds",
             format!(
-                "{:.3} in all: neighbors {:.3} and {:.3}, graphs {:.3}, eigenpairs {:.3}, enclosure {:.3}, scores {:.3}",
+                "{:.3} in all: neighbors {:.3} and {:.3}, graphs {:.3}, eigenpairs {:.3}, numerical bounds {:.3}, scores {:.3}",
                 timings.total_s,
                 timings.neighbors_input_s,
                 timings.neighbors_output_s,

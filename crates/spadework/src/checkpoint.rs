@@ -41,7 +41,7 @@ pub trait Checkpoints: Sync {
     /// What an earlier run kept of this work, whole and unchanged; none where there is nothing, or nothing that can be used.
     fn stored(&self, work: &Work<'_>) -> Option<Vec<u8>>;
 
-    /// Whether it is time to keep something again. Asked often, from many threads; one of them is told so.
+    /// Whether it is time to keep something again. Asked often, from many threads; one of them gets yes.
     fn is_due(&self) -> bool;
 
     /// Whether work that took so long is kept when it is done, for as long as later work may be interrupted.

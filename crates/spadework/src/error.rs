@@ -99,7 +99,7 @@ pub enum Error {
         /// Number of labels.
         labels: usize,
     },
-    /// All rows of one side are the same point, so it has no neighbors to speak of.
+    /// All rows of one side are the same point, so neighbors are not defined.
     #[error("the {side}s must differ between samples, but all {samples} rows are equal")]
     AllEqual {
         /// The side.
@@ -119,7 +119,7 @@ pub enum Error {
         /// The first of them, counted from 0.
         rows: String,
     },
-    /// A metric that is not there for sparse rows.
+    /// A metric that sparse rows do not support.
     #[error(
         "sparse rows are compared by the euclidean or the cosine distance, got {metric}; other metrics need dense rows"
     )]
@@ -174,7 +174,7 @@ pub enum Error {
     TooFewEigenvalues {
         /// Eigenpairs asked for.
         eigenpairs: usize,
-        /// Nodes less components of the input graph.
+        /// Number of nodes minus number of components of the input graph.
         positive: usize,
     },
     /// Stored eigenpairs with too many or too few numbers.
@@ -225,7 +225,7 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
-    /// A node that is not there.
+    /// A node that does not exist.
     #[error("a node must be below {nodes}, got {node}")]
     BadNode {
         /// The node.
@@ -233,7 +233,7 @@ pub enum Error {
         /// Number of nodes of the graph.
         nodes: usize,
     },
-    /// A pair of nodes that is none.
+    /// A pair whose nodes are equal or do not exist.
     #[error("pair {index} must name two different nodes below {nodes}, got {p} and {q}")]
     BadPair {
         /// Position of the pair in the list given.
@@ -267,7 +267,7 @@ pub enum Error {
         /// Number of nodes.
         nodes: usize,
     },
-    /// A random projection cannot be as accurate as that.
+    /// An error that a random projection cannot have.
     #[error(
         "the relative error of a sketch must lie between {least} and {most} and fail with a probability between 0 and 1, got {got} and {failure}"
     )]
@@ -362,7 +362,7 @@ pub enum Error {
         samples: usize,
         /// Numbers per sample.
         dim: usize,
-        /// Most of the smaller of the two.
+        /// Largest value allowed for the smaller of the two.
         limit: usize,
     },
     /// An iteration did not reach its tolerance.
@@ -405,7 +405,7 @@ pub enum Error {
         /// Largest bound tried.
         tried: f64,
     },
-    /// Something about one model among several.
+    /// An error about one of several models.
     #[error("model `{model}`: {cause}")]
     InModel {
         /// The model's name.
@@ -519,7 +519,7 @@ impl std::fmt::Display for Readable {
     }
 }
 
-/// A residual that is no number says that the arithmetic failed, not how far it came; and so does one that is small enough and yet
+/// A residual that is NaN says that the arithmetic failed, not how far it came; and so does one that is small enough and yet
 /// was not accepted.
 fn not_converged(
     what: &str,
@@ -544,7 +544,7 @@ fn not_converged(
 }
 
 impl Error {
-    /// The same error, said to be one model's. Being stopped is nobody's fault.
+    /// The same error with the name of the model. Cancellation is not about a model.
     #[must_use]
     pub fn in_model(self, model: &str) -> Self {
         match self {

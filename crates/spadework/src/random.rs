@@ -2,7 +2,7 @@
 //!
 //! [`Purpose`] lists every use of random numbers in the workspace with its streams, so that no two can share one by accident: a test
 //! proves that all of them are disjoint. Tests, benchmarks and the package `experiments` are not in the list. The experiments draw
-//! resamplings and point clouds from stream 0 of seeds of their own, since their recorded results come from these numbers. A purpose that draws for many things (a tree, a subsample, a copy of a sample) has a range
+//! resamplings and point clouds from stream 0 of seeds of their own, since their recorded results come from these numbers. A purpose that draws for many things (a tree, a subsample, a probe of a sample) has a range
 //! of streams, one for each. Purposes of training draw in rounds, by a seed that is mixed with the purpose.
 
 use rand::{RngExt, SeedableRng};
@@ -85,7 +85,7 @@ purposes! {
     Trees: many(42),
     /// Corruptions of images, one stream per image.
     Corruption: many(43),
-    /// Seeds of variants that somebody else makes, one stream per variant.
+    /// Seeds of variants that a program of the user makes, one stream per variant.
     Variants: many(44),
     /// Samples that are probed.
     ProbedSamples: one(1 << 61),

@@ -1,4 +1,4 @@
-//! Table 2: mean geodesic distortion of the 100 edges of highest score, beside 100 random edges.
+//! Table 2: mean geodesic distortion of the 100 edges of highest score, compared with 100 random edges.
 
 use serde_json::json;
 use spadework::scores::{Contrast, DistanceKind, Distances, draw_others};

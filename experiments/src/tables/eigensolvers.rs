@@ -1,4 +1,4 @@
-//! The table of A.5: power iteration beside an eigensolver that goes to the end.
+//! The table of A.5: power iteration compared with an eigensolver that goes to the end.
 
 use std::time::Instant;
 
@@ -73,7 +73,7 @@ fn run(run: &Run) -> Result<Findings, Failure> {
             };
             for (at, one) in solved.iter().enumerate() {
                 let error = (one.value / solved[0].value - 1.0).abs();
-                // The paper's `eigs` stands beside our reference, its power iteration beside the coarse one.
+                // The paper's `eigs` is in the row of our reference, its power iteration in that of the coarse one.
                 let paper = (at <= 1).then(|| paper(which, neighbors)[at]);
                 if at == 1 {
                     worst = worst.max(error);

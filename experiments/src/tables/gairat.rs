@@ -1,4 +1,4 @@
-//! The figure of A.11: GAIRAT's weights of the samples that node scores call the most robust, beside random ones.
+//! The figure of A.11: GAIRAT's weights of the samples that node scores call the most robust, compared with random ones.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Table 5: CLEVER scores of the samples with the highest node scores, beside those of random samples.
+//! Table 5: CLEVER scores of the samples with the highest node scores, compared with those of random samples.
 
 use serde_json::{Value, json};
 use spadework::SpadeParams;

@@ -97,7 +97,7 @@ pub(super) struct Activations<'a> {
     pub(super) samples: &'a Samples<'a>,
     pub(super) options: &'a RunOptions,
     pub(super) monitor: &'a dyn Monitor,
-    /// Those that were made beside one that was asked for.
+    /// Those that were made together with one that was requested.
     pub(super) held: BTreeMap<usize, Dataset>,
 }
 
@@ -112,7 +112,7 @@ impl Activations<'_> {
         Ok(made.into_samples()?)
     }
 
-    /// Makes a layer and those after it that fit beside it, in one run.
+    /// Makes a layer and those after it that also fit, in one run.
     fn make(&mut self, first: usize) -> Result<(), Failure> {
         let bytes =
             |layer: &Layer| self.samples.len().saturating_mul(layer.dim).saturating_mul(size_of::<f32>());

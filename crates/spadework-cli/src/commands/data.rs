@@ -86,7 +86,7 @@ fn check_to_text(document: &DataCheckDocument) -> String {
             }
             (0, 0) => format!("complete, {} files verified", set.files.len()),
             (differ, missing) => {
-                format!("{differ} of {} files differ, {missing} are missing", set.files.len())
+                format!("{differ} of {} files differ, {missing} missing", set.files.len())
             }
         };
         text.push_str(&format!("{} in {}: {verdict}\n", set.name, set.folder));

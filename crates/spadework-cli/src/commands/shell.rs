@@ -57,7 +57,7 @@ fn shared() -> Result<Vec<(PathBuf, String)>, Failure> {
 
 /// The command as `--help` shows it.
 fn definition() -> Command {
-    let mut command = short_help::with_examples(Cli::command()).disable_help_subcommand(true);
+    let mut command = short_help::with_examples_last(Cli::command()).disable_help_subcommand(true);
     command.build();
     command
 }
@@ -87,6 +87,7 @@ mod tests {
         for command in definition().get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = format!("man/man1/spadework-{}.1", command.get_name());
             let (_, text) = files.iter().find(|(place, _)| *place == Path::new(&name)).expect(&name);
+            assert!(text.contains("Examples:"), "{name}");
             for option in command.get_arguments().filter(|option| !option.is_hide_set()) {
                 let Some(long) = option.get_long() else { continue };
                 let written = format!("\\-\\-{}", long.replace('-', "\\-"));

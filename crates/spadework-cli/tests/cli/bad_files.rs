@@ -116,6 +116,8 @@ fn text_tables() {
 fn files_that_are_not_there() {
     let scene = Scene::with_model();
     score(&scene, "none.npy", "y.npy").refuses(2, &["none.npy", "no such file"]);
+    score(&scene, "mnsit:data:test", "y.npy")
+        .refuses(2, &["no such file", "hint: data sets by name: mnist:DIR:test"]);
     score(&scene, "x.npy", "none.npz:key").refuses(2, &["none.npz", "no such file"]);
     scene.make_folder("folder.npy");
     score(&scene, "folder.npy", "y.npy").refuses(2, &["folder.npy", "a folder"]);

@@ -46,7 +46,7 @@ fn a_check_names_what_is_missing_or_differs() {
     let outcome = scene.run("data some");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
     assert!(
-        outcome.stdout.starts_with("cifar10 in some/cifar: 1 of 6 files differ, 5 are missing\n"),
+        outcome.stdout.starts_with("cifar10 in some/cifar: 1 of 6 files differ, 5 missing\n"),
         "{outcome:?}"
     );
     assert!(outcome.stdout.contains("differs   test_batch.bin: it holds 3073 bytes, expected 30730000\n"));

@@ -184,6 +184,30 @@ fn help_is_no_wider_than_the_terminal() {
     }
 }
 
+/// The commands of the list that `spadework -h` prints.
+fn commands() -> Vec<String> {
+    let list = Scene::empty().run("-h").prints();
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = lines.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+    names.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn help_begins_with_examples_and_in_short_fits_a_screen() {
+    let commands = commands();
+    assert!(commands.len() > 20, "{commands:?}");
+    for command in commands {
+        for option in ["-h", "--help"] {
+            let text = Scene::empty().run(&format!("{command} {option}")).prints();
+            let examples = text.find("Examples:\n").unwrap_or_else(|| panic!("{command}: {text}"));
+            let options = text.find("\nOptions:").unwrap_or_else(|| panic!("{command}: {text}"));
+            assert!(examples < options, "{command} {option}: {text}");
+        }
+        let lines = Scene::empty().run(&format!("{command} -h")).prints().lines().count();
+        assert!(lines <= 45, "{command} -h: {lines} lines");
+    }
+}
+
 #[test]
 fn train() {
     matches_snapshot("train", "train --help");
@@ -227,6 +251,10 @@ fn a_mistyped_value_gets_a_suggestion() {
     scene
         .run("score --inputs x.npy --model m.onnx --probe lnif:0.1")
         .misused(&["a similar value exists: 'linf:0.1'"]);
+    for (typed, meant) in [("gausian-noise:3", "gaussian-noise:3"), ("fogg:1", "fog:1")] {
+        let call = format!("score --inputs x.npy --outputs y.npy --corruption {typed}");
+        scene.run(&call).misused(&[&similar(meant)]);
+    }
     scene
         .run("score --inputs x.npy --outputs y.npy --solver davidsn")
         .misused(&["a similar value exists: 'davidson'"]);

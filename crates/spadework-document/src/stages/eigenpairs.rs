@@ -14,7 +14,7 @@ const STAGE: &str = "eigen";
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EigenStage {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// `eigen`.
     pub stage: String,

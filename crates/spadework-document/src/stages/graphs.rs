@@ -18,7 +18,7 @@ const STAGE: &str = "graph";
 #[skip_serializing_none]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphStage {
-    /// [`SCHEMA`].
+    /// Name and version of the layout.
     pub schema: String,
     /// `graph`.
     pub stage: String,

@@ -89,7 +89,7 @@ pub trait StageDocument: Serialize + DeserializeOwned {
     /// Reads the document of the file at `path`.
     ///
     /// # Errors
-    /// When it is no document of this stage and version.
+    /// When it is not a document of this stage and version.
     fn of_text(text: &str, path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Head {

@@ -236,7 +236,7 @@ mod tests {
 
     /// libjpeg's transforms in fixed point and its rounding of colors leave a level or two. Where a coefficient lies half way
     /// between two multiples, it may go the other way, which changes the pixels of its block by at most a quarter of the
-    /// table's entry: six levels for the entries up to 24 that matter here. On the mean that is little beside what JPEG does.
+    /// table's entry: six levels for the entries up to 24 that matter here. On the mean that is little compared with what JPEG does.
     #[test]
     fn is_what_pillow_saves_and_opens() {
         assert_within(6.01 / 255.0, "jpeg", apply);

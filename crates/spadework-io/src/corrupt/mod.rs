@@ -6,7 +6,7 @@
 //! are not rounded to bytes, JPEG excepted, which works on bytes.
 //!
 //! What is random is drawn by the seed and the index of the sample: the same seed gives the same images for any number of
-//! threads, and a sample's noise does not depend on the samples beside it. One file a corruption, which begins with its
+//! threads, and a sample's noise does not depend on the other samples. There is one file per corruption, which begins with its
 //! formula.
 
 mod brightness;

@@ -1,6 +1,6 @@
 //! Text tables: one line per sample, cells separated by commas, semicolons or tabs, with or without a header line.
 //!
-//! What is a header, and which column is an index, is told in `csv_header`. A file of words, one a line, is ambiguous: there
+//! What is a header, and which column is an index, is decided in `csv_header`. A file of words, one per line, is ambiguous: there
 //! the first line is a header unless the same word occurs again below it, as a class does.
 
 use std::borrow::Cow;
@@ -30,7 +30,7 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<Table
     Ok(Table { shape: vec![count, rows.columns.len()], numbers: Numbers::F64(values), columns })
 }
 
-/// What a header calls the columns; numbers that only count them are no names.
+/// What a header calls the columns; numbers that only count them are not names.
 fn names(header: &csv::ByteRecord, columns: &Range<usize>) -> Option<Vec<String>> {
     let cells = header.iter().skip(columns.start).take(columns.len());
     let names: Vec<String> = cells.map(|cell| String::from_utf8_lossy(cell).into_owned()).collect();

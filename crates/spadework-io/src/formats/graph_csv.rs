@@ -1,6 +1,6 @@
 //! Graphs as text: one line per edge, `p,q` or `p,q,weight`, with or without a header line.
 //!
-//! A first line in which p or q is no number is a header, and then a third column must be called `weight`: the tables of
+//! A first line in which p or q is not a number is a header, and then a third column must be called `weight`: the tables of
 //! scores have the same two columns before it.
 
 use csv::ByteRecord;

@@ -57,7 +57,7 @@ fn weights_of(banner: &str) -> Option<bool> {
     let banner = banner.to_ascii_lowercase();
     let [first, object, format, field, symmetry] = cells(&banner)?;
     let known = first.as_bytes().eq_ignore_ascii_case(MAGIC) && object == "matrix" && format == "coordinate";
-    // An edge is one whichever way it is told, so both symmetries are read alike.
+    // An edge is one edge, whichever end it is given from, so both symmetries are read alike.
     match (known && matches!(symmetry, "general" | "symmetric"), field) {
         (true, "real" | "integer") => Some(true),
         (true, "pattern") => Some(false),

@@ -255,7 +255,11 @@ impl<'a> File<'a> {
         let descriptor = self.leaf(leaf)?;
         let (name, column) = (self.name.to_owned(), self.column_name(leaf));
         if descriptor.max_rep_level() > 0 {
-            return Err(Error::ColumnType { name, column, got: "lists beside other columns".to_owned() });
+            return Err(Error::ColumnType {
+                name,
+                column,
+                got: "lists and other columns together".to_owned(),
+            });
         }
         let read = self.read(leaf, before, extend)?;
         if let Some(row) = read.definition.iter().position(|&level| level < descriptor.max_def_level()) {

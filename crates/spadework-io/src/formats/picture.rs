@@ -1,6 +1,6 @@
 //! One image, PNG or JPEG, as bytes of pixels.
 //!
-//! The `image` crate decodes. It is told the largest size, and a panic of it would be an error like any other.
+//! The `image` crate decodes. It gets the largest size, and a panic of it would be an error like any other.
 
 use std::io::Cursor;
 
@@ -10,9 +10,9 @@ use crate::error::{Error, Result, begins};
 use crate::image_size::ImageSize;
 use crate::panics;
 
-/// Pixels of a side; a larger picture is no sample among thousands.
+/// Pixels of a side; a larger picture is not a sample among thousands.
 const MOST_PIXELS_A_SIDE: u32 = 4096;
-/// Bytes that a decoder may take, beside the file: the largest picture with four channels of 16 bits, twice.
+/// Bytes that a decoder may take in addition to the file: the largest picture with four channels of 16 bits, twice.
 const MOST_BYTES: u64 = 2 * 8 * 4096 * 4096;
 
 /// What the beginning of an image says.

@@ -1,7 +1,7 @@
 //! One run at a time in a folder of results.
 //!
 //! The lock is a hidden file, locked by the system: it holds for as long as its process lives, so one that a killed run left
-//! behind is no obstacle. It lies in the folder, or, where that is still to be made, in the nearest folder above it.
+//! behind is not an obstacle. It lies in the folder, or, where that is still to be made, in the nearest folder above it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -193,7 +193,7 @@ mod tests {
             other.lock().unwrap();
             let error = FolderLock::acquire(&folder).unwrap_err();
             assert!(matches!(error, Error::Locked { holder: Some(4711), .. }), "{error}");
-            // What a process that is gone left behind is no obstacle.
+            // What a process that is gone left behind is not an obstacle.
             drop(other);
             drop(FolderLock::acquire(&folder).unwrap());
             assert!(!path.exists());

@@ -104,7 +104,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Moves all files of one folder into another. Documents come last, and what they replace goes first: whoever finds a
+/// Moves all files of one folder into another. Documents come last, and what they replace goes first: a reader that finds a
 /// document finds the tables that belong to it, even where this was cut off.
 fn move_files(from: &Path, to: &Path) -> io::Result<()> {
     let names = fs::read_dir(from)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
@@ -236,7 +236,7 @@ impl OutputFile {
     }
 }
 
-/// Writes into something that is there and is no regular file.
+/// Writes into something that is there and is not a regular file.
 fn write_into(target: &Path, bytes: &[u8]) -> Result<()> {
     let written = OpenOptions::new().write(true).open(target).and_then(|mut file| file.write_all(bytes));
     written.map_err(|cause| Error::Write { path: target.to_owned(), cause })
@@ -280,7 +280,7 @@ impl OutputDir {
     /// so that files can be renamed into place, and nothing else to remove when the work fails.
     ///
     /// # Errors
-    /// [`Error::Locked`] where another run writes to it; when it cannot be made, or `path` leads through something that is no folder.
+    /// [`Error::Locked`] where another run writes to it; when it cannot be made, or `path` leads through something that is not a folder.
     pub fn create(path: &Path) -> Result<Self> {
         let wrap = |cause| Error::Write { path: path.to_owned(), cause };
         let folder = nearest_folder(path).map_err(wrap)?;

@@ -60,7 +60,7 @@ impl Default for CleverParams {
 
 impl CleverParams {
     /// # Errors
-    /// When a value is outside its range, or the target is no output of the network.
+    /// When a value is outside its range, or the target is not an output of the network.
     pub fn check_for(&self, classes: usize) -> Result<()> {
         if !(self.radius > 0.0 && self.radius.is_finite()) {
             return Err(Error::parameter("the radius", "positive", self.radius));

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// The operators that are understood.
 const OPERATORS: &str = "Conv, Gemm, MatMul, BatchNormalization, Relu, Tanh, MaxPool, AveragePool, GlobalAveragePool, \
                          Flatten, Reshape to rows, Add, Sub, Mul, Div, Slice and Pad of a shortcut, Identity, Dropout, Constant, and Softmax \
-                         at the end, which is left away";
+                         at the end, which is left out";
 
 /// Reads a network from the bytes of an ONNX file. `path` is for messages.
 ///
@@ -20,7 +20,7 @@ const OPERATORS: &str = "Conv, Gemm, MatMul, BatchNormalization, Relu, Tanh, Max
 /// away: the outputs of a network are the values before it.
 ///
 /// # Errors
-/// When the file is no ONNX file, or its graph holds something else.
+/// When the file is not an ONNX file, or its graph holds something else.
 pub fn read(path: &Path, bytes: &[u8]) -> Result<Network> {
     let refuse = |reason: String| Error::Model { path: path.to_owned(), reason };
     let model = Model::parse(bytes)

@@ -20,7 +20,7 @@ pub struct Augmentation {
 
 impl Augmentation {
     /// # Errors
-    /// When samples that are no images are to be changed.
+    /// When samples that are not images are to be changed.
     pub fn check(&self, shape: &[usize]) -> Result<()> {
         if *self == Self::default() || shape.len() == 3 {
             return Ok(());

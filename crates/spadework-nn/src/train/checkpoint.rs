@@ -32,7 +32,7 @@ pub struct Checkpoint {
     data: String,
 }
 
-/// What stands beside the arrays.
+/// What is stored with the arrays.
 #[derive(Debug, Serialize, Deserialize)]
 struct State {
     params: TrainParams,

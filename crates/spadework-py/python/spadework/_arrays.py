@@ -83,7 +83,7 @@ def _refuse_other_devices(values: Any, argument: str) -> None:
     if int(kind) not in _CPU_DEVICES:
         device = _DEVICE_NAMES.get(int(kind), f"DLPack kind {int(kind)}")
         raise ValueError(
-            f"{argument}: the array must be in the memory of the CPU, got one on {device} device {number}: bring it over "
+            f"{argument}: the array must be in the memory of the CPU, got one on {device} device {number}: copy it "
             "first, e.g. with .cpu() (PyTorch) or jax.device_get (JAX)"
         )
 

@@ -175,15 +175,14 @@ def probe(
         The samples; uint8 counts as pixels and becomes x/255. Probes stay between 0 and 1 if all inputs do, and otherwise between
         the smallest and the largest number of the inputs.
     probe : str
-        A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind: ``search`` (the
-        default), in which every probe learns from the previous ones (in L∞ by the signs of smaller and smaller blocks of
-        numbers, in L2 by an estimate of the gradient), or noise from the highest to the lowest frequencies: ``pixel``,
-        ``block:4``, ``smooth:2``.
+        A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind. In a ``search`` (the
+        default) every probe learns from the previous ones: in L∞ by the signs of smaller and smaller blocks of numbers, in L2 by
+        an estimate of the gradient. ``pixel``, ``block:4`` and ``smooth:2`` are noise, from the highest to the lowest frequencies.
     perturb : callable, optional
-        Instead of ``probe``: a function of a batch of inputs, the number of the variant and a NumPy generator that is seeded
-        for it, which returns the batch, perturbed. `spadework.perturb` has some for tables, texts and graphs. Inputs may then
-        be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model also an estimator with ``predict_proba`` or
-        ``predict``.
+        Instead of ``probe``: a function that gets a batch of inputs, the number of the variant and a NumPy generator that is
+        seeded for this variant, and returns the perturbed batch. `spadework.perturb` has such functions for tables, texts and
+        graphs. Inputs may then be a DataFrame, a list, a sparse matrix or a `GraphData`, and the model may also be an estimator
+        with ``predict_proba`` or ``predict``.
     labels : array-like of shape (n,), optional
         The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a
         regressor, these are the targets: their standard deviation is the unit of the changes. Without them it is that of the
@@ -194,15 +193,15 @@ def probe(
     samples : int, default=1000
         Number of samples to probe, drawn by the seed if there are more.
     precision : float, optional
-        End the search early if what it leaves open about ``robust_accuracy`` is at most this much, e.g. 0.02. This does not include
-        the uncertainty from the number of samples. With ``perturb``: end, after at least 10 variants, if more variants of the same
-        samples would change the share that keeps its class by at most this much, with 95 % confidence; 0.005 by default, and 0 to
-        disable.
+        End the search as soon as the error of its extrapolation to a stronger attack is at most this much, e.g. 0.02. The error
+        from the number of samples is not included. With ``perturb``: end (after at least 10 variants) as soon as further variants
+        of the same samples would change the share that keeps its class by at most this much, with 95 % confidence; 0.005 by
+        default, and 0 to disable.
     tolerance : float, optional
         With ``perturb`` and a model of one number per sample: a change beyond it counts as a change of class.
     task : {"auto", "classes", "regression"}, default="auto"
-        What the outputs are. By default several numbers per sample are classes, a single one is two classes where ``labels`` have
-        two values, and a predicted number otherwise. Not with ``perturb``.
+        What the outputs are. By default several numbers per sample are classes. A single number stands for two classes if ``labels``
+        has two values, and is a prediction otherwise. Not with ``perturb``.
     onnx : mapping, optional
         How a model file is run: arguments of `spadework.onnx.predict` such as ``{"before_softmax": True}``.
     seed, threads, verbose

@@ -141,8 +141,8 @@ def predict(
     batch_size : int, optional
         Samples per run of the model, if the model allows a choice.
     engine : {"auto", "builtin", "onnxruntime"}, default="auto"
-        What runs the model: the built-in engine, the onnxruntime that is installed, or the built-in engine and, for models
-        that it refuses, onnxruntime.
+        What runs the model: "builtin" is the built-in engine, "onnxruntime" an onnxruntime that is installed, and "auto" the
+        built-in engine and, for models that it refuses, onnxruntime.
     onnxruntime : path, optional
         An onnxruntime library, or a folder that contains one (``onnxruntime.__path__[0]``), to run the model.
     threads, verbose

@@ -241,7 +241,7 @@ def pgd(
 ) -> Any:
     """Projected gradient descent in the maximum norm, with one size for all samples or for each.
 
-    The mode of the model does not change, as training against attacks needs; its parameters get no gradients.
+    The model stays in its mode (training or inference), and its parameters get no gradients.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def pgd(
     steps : int, default=10
         Steps.
     step_size : float, optional
-        Size of a step as a fraction of ``eps``; by default 2.5/steps, which can reach every corner.
+        Size of a step as a fraction of ``eps``; by default 2.5/steps, so that every point within ``eps`` can be reached.
     random_start : bool, default=True
         Whether to start at a random point of the box, or at ``x``.
     lower, upper : float, default=0 and 1

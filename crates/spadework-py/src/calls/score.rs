@@ -93,7 +93,7 @@ pub(super) fn rows_of<'a>(name: &'a str, samples: Samples<'a>, shape: &'a [usize
     AppRows { name, samples, shape: shape.into() }
 }
 
-/// What is asked for beside the scores.
+/// What is requested in addition to the scores.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Extras {
@@ -282,7 +282,7 @@ pub(crate) fn check_gates<'py>(
     Ok(result)
 }
 
-/// Puts margins and fragility beside the scores.
+/// Adds margins and fragility to the scores.
 pub(super) fn set_facts(result: &Bound<'_, PyDict>, facts: &SampleFacts) -> PyResult<()> {
     let py = result.py();
     let margins = facts.margins.as_ref().map(|margins| column(py, margins.values()));

@@ -9,7 +9,7 @@ const BARS: f64 = 360.0;
 const VALUES: f64 = 80.0;
 /// Room for names: as much as the longest needs, between these.
 const NAMES: (f64, f64) = (120.0, 420.0);
-/// Of the room, what stays free beside a name.
+/// The part of the room that stays free next to a name.
 const GAP: f64 = 8.0;
 /// A letter of a name, a little more than the mean of DejaVu Sans.
 const LETTER: f64 = 7.5;

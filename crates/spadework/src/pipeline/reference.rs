@@ -143,7 +143,7 @@ impl<'a> Reference<'a> {
         self.samples.len()
     }
 
-    /// Scores new samples, each by itself: they are no neighbors of each other.
+    /// Scores new samples, each by itself: they are not neighbors of each other.
     ///
     /// # Errors
     /// When the numbers per sample are not those of the reference, numbers of rows differ, or the monitor stops the run.

@@ -1,12 +1,12 @@
-//! Cut mapping distortion (the paper's Definition 5): which boundary of the data is thin at the output.
+//! Cut mapping distortion (the paper's Definition 5): which boundary of the data is crossed by the fewest output edges for its input edges.
 //!
 //! ζ(S) = cut_Y(S)/cut_X(S), the weight of the edges that leave S at the output over the same at the input. A small ζ says
-//! that many pairs across the boundary of S are neighbors at the input and few are at the output: there the model tears
+//! that many pairs across the boundary of S are neighbors at the input and few are at the output: there the model pulls
 //! the data apart. Theorem 2: ζ(S) ≥ 1/λ_1 for every S.
 //!
 //! Finding the smallest ζ is a hard problem; sweep cuts of the dominant eigenvectors are the usual relaxation (Fiedler 1973;
 //! Spielman and Teng 1996). v_1 minimises vᵀL_Yv/vᵀL_Xv over all vectors, and an S is a vector of two values; so the
-//! samples are sorted by an eigenvector and every beginning of that order is tried. O(m + n log n) an eigenvector.
+//! samples are sorted by an eigenvector and every beginning of that order is tried. O(m + n log n) per eigenvector.
 
 use crate::eigen::GeneralizedEigenpairs;
 use crate::error::{Error, Result};

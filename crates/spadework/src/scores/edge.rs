@@ -17,9 +17,9 @@ pub struct EdgeScores {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EdgeScore {
-    /// Lower end.
+    /// The sample with the lower index.
     pub p: u32,
-    /// Upper end.
+    /// The sample with the higher index.
     pub q: u32,
     /// Its score.
     pub score: f64,

@@ -1,4 +1,4 @@
-//! What every number is worth: indices of networks beside their robust accuracy, and scores of samples beside what breaks
+//! How well every number follows attacks: indices of networks next to their robust accuracy, and scores of samples next to what breaks
 //! under attack. The networks come from a file; a line more is a network more.
 
 mod areas;
@@ -52,7 +52,7 @@ struct NetLine {
 
 /// A size of attacks.
 struct Size {
-    /// As it is written, and as probes are told it.
+    /// As it is written, and as probes get it.
     name: &'static str,
     epsilon: f32,
     /// The column of the file that has somebody else's accuracies.

@@ -24,7 +24,7 @@ pub(super) struct MeasuredOn<'a> {
     pub(super) test: &'a Images,
     /// The first of these, which are attacked and probed.
     pub(super) attacked: Images,
-    /// The sizes of attacks, as probes are told them.
+    /// The sizes of attacks, as probes get them.
     pub(super) sizes: Vec<&'static str>,
     /// An attack a size.
     pub(super) attacks: Vec<AttackPlan>,

@@ -79,7 +79,7 @@ impl Plan {
         })
     }
 
-    /// What the result depends on, beside the network and the images.
+    /// What the result depends on, in addition to the network and the images.
     pub(super) fn settings(&self) -> Value {
         let ProbeParams { probe, probes, seed, .. } = &self.params;
         json!({ "probe": probe.to_string(), "copies": probes, "seed": seed })

@@ -114,7 +114,7 @@ pub(super) fn correlations(run: &Run, which: Which, nets: &[Net], findings: &mut
     findings.charts.push(bars(name, &title, &chart));
 }
 
-/// An index beside robust accuracy, over the networks that have it.
+/// An index next to robust accuracy, over the networks that have it.
 struct Followed<'a> {
     sources: Vec<&'a str>,
     values: Vec<f64>,

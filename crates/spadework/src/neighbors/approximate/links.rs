@@ -34,7 +34,7 @@ pub(super) struct Link(u32);
 impl Link {
     /// One bit of the word, so that there is no number for more than [`MOST_SAMPLES`].
     const FRESH: u32 = 1 << 31;
-    /// The last number with that bit, which is no sample's.
+    /// The last number with that bit, which is not a sample's.
     const NONE: Self = Self(u32::MAX);
 
     #[inline(always)]

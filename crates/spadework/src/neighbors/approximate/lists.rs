@@ -28,7 +28,7 @@ impl Candidate {
     /// Its distance; of a place that is not filled infinity.
     #[inline(always)]
     pub(super) fn distance(self) -> f32 {
-        // What stands for no candidate is no number, and the other operand is taken.
+        // What stands for no candidate is not a number, and the other operand is taken.
         f32::from_bits((self.0 >> 32) as u32).min(f32::INFINITY)
     }
 
