@@ -24,7 +24,7 @@ from pathlib import Path
 # Who made it, when and how long it took; what was asked for is the same call.
 LEFT_OUT = re.compile(r"(_s|seconds|/version|/command|/schema|/iterations)$|^/(notes|warnings|timings|request)/")
 # What a document's lists are matched by, where their items have it.
-KEYS = ("name", "label", "index", "neighbors")
+KEYS = ("name", "index", "label", "neighbors")
 TOLERANCE = 1e-6
 # Words that differ, of which this many are listed.
 MOST_WORDS = 20
@@ -41,7 +41,8 @@ CALLS = {
     "compare, MNIST": f"compare --inputs mnist:{{data}}/mnist:test {MODELS}",
     "sweep, MNIST": f"sweep --inputs mnist:{{data}}/mnist:test {MODELS} -k 10,20",
     "layers, MNIST": "layers --model {data}/models/lenet5_eps0.0.onnx --inputs mnist:{data}/mnist:test",
-    "select, MNIST": f"select {MNIST} --top 100",
+    "select, MNIST": f"select {MNIST} --top 100 --by fragility",
+    "select by node, MNIST": f"select {MNIST} --top 100 --by node",
     "check, MNIST": f"check {MNIST} --max-score 1e6",
 }
 
@@ -81,7 +82,7 @@ def leaves(value, place=""):
             yield from leaves(item, f"{place}/{key}")
     elif isinstance(value, list):
         for at, item in enumerate(value):
-            named = [f"{key}={item[key]}" for key in KEYS if isinstance(item, dict) and key in item]
+            named = [f"{key}={str(item[key]).replace('/', ':')}" for key in KEYS if isinstance(item, dict) and key in item]
             yield from leaves(item, f"{place}/{named[0] if named else at}")
     elif value is not None and not LEFT_OUT.search(place):
         yield place, value

@@ -443,12 +443,9 @@ class Report:
     @classmethod
     def from_arrays(cls, document: dict[str, Any], arrays: Mapping[str, Any]) -> Report:
         """Make a report from its document and its arrays."""
-        return cls(
-            document=document,
-            notes=tuple(str(note) for note in arrays.get("notes", ())),
-            **{name: arrays[name] for name in _ARRAYS},
-            **{name: arrays.get(name) for name in _MORE_ARRAYS},
-        )
+        own: dict[str, Any] = {name: arrays[name] for name in _ARRAYS}
+        own.update((name, arrays.get(name)) for name in _MORE_ARRAYS)
+        return cls(document=document, notes=tuple(str(note) for note in arrays.get("notes", ())), **own)
 
     def plot_embedding(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Draw the samples by the first two coordinates of the embedding, colored by score.
