@@ -122,11 +122,12 @@ pub(crate) fn with_examples(command: Command) -> Command {
         .before_help(list)
 }
 
-/// The command for man pages, which have no place for examples before the options: they come after them.
-pub(crate) fn with_examples_last(command: Command) -> Command {
+/// The command for man pages, which describe every option and have no place for examples before the options: they come last.
+pub(crate) fn for_man_pages(command: Command) -> Command {
     with_examples(command).mut_subcommands(|command| {
         let rest = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
         let examples = examples_of(command.get_name());
+        let command = command.mut_args(|option| option.hide_short_help(false));
         command.after_long_help(format!("{examples}\n\n{rest}").trim_end().to_owned())
     })
 }

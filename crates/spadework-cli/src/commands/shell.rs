@@ -57,7 +57,7 @@ fn shared() -> Result<Vec<(PathBuf, String)>, Failure> {
 
 /// The command as `--help` shows it.
 fn definition() -> Command {
-    let mut command = short_help::with_examples_last(Cli::command()).disable_help_subcommand(true);
+    let mut command = short_help::for_man_pages(Cli::command()).disable_help_subcommand(true);
     command.build();
     command
 }
@@ -92,6 +92,11 @@ mod tests {
                 let Some(long) = option.get_long() else { continue };
                 let written = format!("\\-\\-{}", long.replace('-', "\\-"));
                 assert!(text.contains(&written), "{name}: --{long}");
+                let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+                let beginning =
+                    help.split(|c: char| !c.is_alphanumeric() && c != ' ').next().unwrap_or_default();
+                let described = text.split(&written).skip(1).any(|rest| rest.contains(beginning.trim()));
+                assert!(!beginning.is_empty() && described, "{name}: the description of --{long}");
             }
         }
         let hidden = files.iter().any(|(place, _)| place.to_string_lossy().contains("spadework-share"));
