@@ -332,6 +332,7 @@ def engines():
     flag = numpy_helper.from_array(np.array(True), "flag")
     branch = helper.make_node("If", ["flag"], ["y"], "branch", then_branch=outer("Tanh"), else_branch=outer("Relu"))
     write("branch", model([branch], [info("x", ["n", 4])], [info("y", ["n", 4])], [flag]))
+    write("sign", model([helper.make_node("Sign", ["x"], ["y"], "sign")], [info("x", ["n", 4])], [info("y", ["n", 4])], []))
 
 
 def budgets():

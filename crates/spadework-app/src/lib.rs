@@ -79,7 +79,6 @@ pub use probing::{ModelProbes, ProbeBudget, ProbeRequest, grid_of};
 pub use ranking::{Evidence, Known, RankBy, Ranking};
 pub use report::{ReportRequest, ScorePageRequest, page_of_document, page_of_score, report};
 pub use result_folder::{FolderRequest, GraphFormat};
-pub use room::size;
 pub use score::{Extras, Probes, ScoreRequest, Scored, score};
 pub use script::{ScriptProbes, ScriptRequest};
 pub use select::{By, SelectRequest, Selected, select};

@@ -7,8 +7,8 @@ use std::path::Path;
 use spadework::pipeline::SpadeReport;
 use spadework::scores::LabelPairScore;
 use spadework_document::score::{LabelDocument, ScoreDocument};
-use spadework_io::Labels;
 use spadework_io::output::{Column, OutputDir, write_bytes, write_graph, write_npy, write_parquet};
+use spadework_io::{Labels, read_regular};
 use spadework_probe::{Probed, SampleFacts, Varied};
 
 use crate::failure::Failure;
@@ -245,16 +245,20 @@ const ARRAYS: [&str; 8] = [
 /// Tables and arrays of an earlier result in a folder, by their names. Where there is no result of ours, nothing is taken for a part of
 /// one; nor is a table of other columns, which somebody else has put there. Graphs and eigenpairs stay: stages take them up.
 fn earlier_tables(folder: &Path) -> Vec<String> {
-    let result = fs::read_to_string(folder.join("result.json")).unwrap_or_default();
-    let schema = serde_json::from_str::<serde_json::Value>(&result).ok();
+    let result = read_regular(&folder.join("result.json")).unwrap_or_default();
+    let schema = serde_json::from_slice::<serde_json::Value>(&result).ok();
     let schema = schema.as_ref().and_then(|result| result.get("schema")?.as_str());
     if !schema.is_some_and(|schema| schema.starts_with("spadework.")) {
         return Vec::new();
     }
     let is_ours = |name: &str, begins: &str| {
+        let path = folder.join(name);
+        // A pipe would be waited for.
+        if !fs::metadata(&path).is_ok_and(|there| there.is_file()) {
+            return false;
+        }
         let mut line = String::new();
-        let read =
-            fs::File::open(folder.join(name)).and_then(|file| BufReader::new(file).read_line(&mut line));
+        let read = fs::File::open(&path).and_then(|file| BufReader::new(file).read_line(&mut line));
         read.is_ok() && line.starts_with(begins)
     };
     let csv = TABLES.iter().map(|(name, begins)| (format!("{name}.csv"), begins));

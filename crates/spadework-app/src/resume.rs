@@ -3,7 +3,6 @@
 //! A part is a file whose name has a digest of everything that its content depends on, and whose content begins with a digest of the
 //! rest. So a part of other data or other parameters is not found, and one that is not whole is not used.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use spadework::Monitor;
 use spadework::checkpoint::{Checkpoints, Work};
 use spadework::monitor::Stage;
 use spadework_io::output::write_bytes;
-use spadework_io::{digest_bytes, digest_pieces};
+use spadework_io::{digest_bytes, digest_pieces, read_regular};
 
 use crate::observer::Session;
 use crate::parts::Parts;
@@ -71,7 +70,7 @@ impl Checkpoints for Resuming<'_> {
             return None;
         }
         let file = self.file(parts, work);
-        let mut bytes = fs::read(&file).ok()?;
+        let mut bytes = read_regular(&file).ok()?;
         let length = digest_bytes(&[]).len();
         let (digest, state) = bytes.split_at_checked(length)?;
         if digest_bytes(state).as_bytes() != digest {
@@ -110,6 +109,8 @@ impl Checkpoints for Resuming<'_> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::fs;
+
     use spadework::Samples;
     use spadework_document::Note;
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use spadework::error::size_in_words;
 use spadework::neighbors::most_search_bytes;
 use spadework::pipeline::bytes_after_search;
 use spadework::{Samples, SpadeParams};
@@ -73,16 +74,9 @@ fn shortage(needs: &Needs, missing: u64, available: u64, is_mapped: bool) -> Str
     format!(
         "this run needs about {} of memory, and {} are available: {what}; use fewer samples, numbers of a narrower type \
          (uint8, float16), or a machine with more memory",
-        size(missing),
-        size(available)
+        size_in_words(missing),
+        size_in_words(available)
     )
-}
-
-/// `7.5 GiB`, `120 MiB`.
-pub fn size(bytes: u64) -> String {
-    const MIB: f64 = 1024.0 * 1024.0;
-    let mib = bytes as f64 / MIB;
-    if mib < 1024.0 { format!("{:.0} MiB", mib.max(1.0)) } else { format!("{:.1} GiB", mib / 1024.0) }
 }
 
 /// What the machine can still give, or what is left of a container's limit where that is less; `None` where the system does not
@@ -132,6 +126,5 @@ mod tests {
         assert!(text.contains("about 41.0 GiB") && text.contains("8.0 GiB are available"), "{text}");
         assert!(text.contains("from the disk"), "{text}");
         assert!(shortage(&needs, 41 << 30, 1 << 29, true).contains("stopped by the system"));
-        assert_eq!((size(3 << 20), size(0)), ("3 MiB".to_owned(), "1 MiB".to_owned()));
     }
 }

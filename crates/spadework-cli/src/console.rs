@@ -53,7 +53,8 @@ impl Console {
     /// A reader that closes the pipe (`| head`) has what it wanted; that is not a failure. A full disk is one.
     pub(crate) fn data(text: &str) -> Result<(), Failure> {
         let mut stdout = std::io::stdout().lock();
-        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        match stdout.write_all(without_controls(text, &['\n', '\t']).as_bytes()).and_then(|()| stdout.flush())
+        {
             Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                 Err(Failure::usage(format!("stdout: cannot be written: {error}")))
             }
@@ -69,11 +70,19 @@ impl Console {
 
 /// A message without the control characters that a name in it may have: a terminal would obey them.
 pub(crate) fn printable(message: &str) -> String {
-    let mut text = String::with_capacity(message.len());
-    for letter in message.chars() {
-        if letter.is_control() { text.extend(letter.escape_default()) } else { text.push(letter) }
+    without_controls(message, &[])
+}
+
+fn without_controls(text: &str, allowed: &[char]) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() && !allowed.contains(&letter) {
+            printable.extend(letter.escape_default());
+        } else {
+            printable.push(letter);
+        }
     }
-    text
+    printable
 }
 
 /// Nothing is left to do about a message that cannot be delivered.

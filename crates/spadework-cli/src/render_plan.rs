@@ -1,6 +1,6 @@
 //! What a score would take, as text for people.
 
-use spadework_app::size;
+use spadework::error::size_in_words;
 use spadework_document::plan::{PlanDocument, PlannedMemory};
 use spadework_document::words::grouped;
 
@@ -55,7 +55,8 @@ fn memory(memory: &PlannedMemory) -> String {
         ("all at one time".to_owned(), memory.total),
     ];
     rows.extend(memory.available.map(|bytes| ("available now".to_owned(), bytes)));
-    let mut text = table(&["memory", "about"], rows.into_iter().map(|(what, bytes)| vec![what, size(bytes)]));
+    let mut text =
+        table(&["memory", "about"], rows.into_iter().map(|(what, bytes)| vec![what, size_in_words(bytes)]));
     if memory.available.is_some_and(|available| available < memory.total) {
         text.push_str(
             "  more than is available: use fewer samples, or numbers of a narrower type (uint8, float16)\n",

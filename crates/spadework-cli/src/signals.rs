@@ -12,6 +12,7 @@ mod unix {
     use std::io::Write;
     use std::mem::zeroed;
     use std::ptr::null_mut;
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use libc::{SIG_DFL, SIG_IGN, SIGABRT, SIGBUS, SIGHUP, SIGINT, SIGTERM, c_int, c_void, siginfo_t};
@@ -20,6 +21,16 @@ mod unix {
 
     /// Whether a panic has been reported: an abort that follows it is not one of memory.
     static PANICKED: AtomicBool = AtomicBool::new(false);
+
+    /// Whether a failed allocation is being reported.
+    static ABORTING: AtomicBool = AtomicBool::new(false);
+
+    /// Memory for the removal of unfinished files when there is no more.
+    static RESERVE: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+    const RESERVED: usize = 1 << 20;
+
+    const NO_MEMORY: &[u8] =
+        b"error: there is not enough memory for this call; take fewer samples, or allow the process more memory\n";
 
     /// The signals that this process was started to ignore.
     pub(crate) fn ignored() -> Vec<c_int> {
@@ -49,6 +60,10 @@ mod unix {
 
     /// Turns faults in mapped files and failed allocations into a message and an exit code.
     pub(crate) fn report_faults() {
+        // Without it the message still appears.
+        if let Ok(mut reserve) = RESERVE.lock() {
+            let _ = reserve.try_reserve_exact(RESERVED);
+        }
         // SAFETY: both handlers are functions of the type that SA_SIGINFO asks for. What they do is said there.
         unsafe {
             let mut action: libc::sigaction = zeroed();
@@ -77,15 +92,23 @@ mod unix {
         }
     }
 
-    /// The standard library aborts where an allocation fails, after a line with the number of bytes.
+    /// The standard library aborts where an allocation fails, after a line with the number of bytes. Until the reserve is given back,
+    /// nothing here may allocate: it would fail and abort again, without end.
     extern "C" fn on_abort(signal: c_int, _: *mut siginfo_t, _: *mut c_void) {
         if PANICKED.load(Ordering::Relaxed) {
             return by_default(signal);
         }
-        end(
-            ILL_POSED,
-            "there is not enough memory for this call; take fewer samples, or allow the process more memory",
-        );
+        if ABORTING.swap(true, Ordering::SeqCst) {
+            // Again in spite of the reserve, or in another thread: the message is out.
+            exit(ILL_POSED);
+        }
+        // SAFETY: the bytes are valid for their length. The standard library's stderr may be in use by this very thread.
+        unsafe { libc::write(libc::STDERR_FILENO, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len()) };
+        if let Ok(mut reserve) = RESERVE.try_lock() {
+            drop(std::mem::take(&mut *reserve));
+        }
+        spadework_io::output::try_remove_unfinished();
+        exit(ILL_POSED);
     }
 
     /// What happens without a handler, when the handler returns and the signal comes again.
@@ -98,6 +121,10 @@ mod unix {
         spadework_io::output::remove_unfinished();
         let line = format!("error: {}\n", crate::console::printable(message));
         let _ = std::io::stderr().write_all(line.as_bytes());
+        exit(code)
+    }
+
+    fn exit(code: u8) -> ! {
         // SAFETY: ends the process without running anything of it.
         unsafe { libc::_exit(i32::from(code)) }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use spadework_io::Error as FileError;
+use spadework_io::read_regular;
 
 use crate::Error;
 
@@ -62,8 +62,7 @@ pub(crate) fn schema_in(
 }
 
 pub(crate) fn read_json(path: &Path, schema: &'static str) -> Result<serde_json::Value, Error> {
-    let bytes = std::fs::read(path).map_err(|cause| FileError::Read { path: path.to_owned(), cause })?;
-    serde_json::from_slice(&bytes).map_err(|source| {
+    serde_json::from_slice(&read_regular(path)?).map_err(|source| {
         let reason = format!("it is not a JSON document: {source}");
         Error::Result { path: path.to_owned(), schema, reason }
     })

@@ -40,6 +40,9 @@ pub enum Error {
     /// A device, which may never end.
     #[error("{path}: expected a file, got a device", path = path.display())]
     Device { path: PathBuf },
+    /// Something else than a file under the name of a file that a run has written.
+    #[error("{path}: expected a regular file, got a pipe or a device", path = path.display())]
+    NotRegular { path: PathBuf },
     /// Something else than a file under the name of an image.
     #[error("{name}: expected image files, got a pipe or a device: {file}", file = file.display())]
     ImageNotFile { name: String, file: PathBuf },

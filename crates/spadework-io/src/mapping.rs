@@ -2,7 +2,7 @@
 //!
 //! This is the only file of the crate with `unsafe` in it.
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -91,6 +91,20 @@ pub fn mapped_file_at(address: usize) -> Option<PathBuf> {
 /// When it cannot be read, or is a folder.
 pub fn read_file(path: &Path) -> Result<FileBytes> {
     FileBytes::open(path, MAP_FROM)
+}
+
+/// The bytes of a file that a run has written, such as a result or a part of one. A pipe or a device under its name is refused: a pipe
+/// would be waited for, and a device may never end.
+///
+/// # Errors
+/// When it cannot be read, or is not a regular file.
+pub fn read_regular(path: &Path) -> Result<Vec<u8>> {
+    let wrap = |cause| Error::Read { path: path.to_owned(), cause };
+    match fs::metadata(path).map_err(wrap)? {
+        there if there.is_file() => fs::read(path).map_err(wrap),
+        there if there.is_dir() => Err(Error::Folder { path: path.to_owned() }),
+        _ => Err(Error::NotRegular { path: path.to_owned() }),
+    }
 }
 
 impl Deref for FileBytes {
@@ -194,6 +208,16 @@ mod tests {
         drop(bytes);
         check_mapped_files().unwrap();
         assert_eq!(mapped_file_at(address), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_of_results_are_regular() {
+        let (folder, path) = scratch_file("x", [7; 3]);
+        assert_eq!(read_regular(&path).unwrap(), [7; 3]);
+        assert!(matches!(read_regular(folder.path()), Err(Error::Folder { .. })));
+        assert!(matches!(read_regular(&folder.path().join("gone")), Err(Error::Read { .. })));
+        assert!(matches!(read_regular(Path::new("/dev/null")), Err(Error::NotRegular { .. })));
     }
 
     #[cfg(unix)]

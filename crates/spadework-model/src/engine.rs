@@ -5,7 +5,7 @@
 //! anything is computed, since a node of a few bytes can ask for a tensor of terabytes. What panics all the same is caught.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::built_in::BuiltIn;
 use super::error::ModelError;
@@ -38,6 +38,7 @@ pub(super) fn decode(bytes: &[u8], folder: &Path) -> Result<Decoded, ModelError>
     if graph.initializers.iter().all(|tensor| tensor.external.is_none()) {
         return Ok(decoded);
     }
+    check_shared_files(graph, folder)?;
     let bytes = write::with_weights(&decoded.model, graph, bytes, |tensor| external_numbers(tensor, folder))?;
     Ok(Decoded { model: Model::read(&bytes)?, bytes })
 }
@@ -305,6 +306,29 @@ fn external_place(tensor: &Tensor, name: &str, folder: &Path) -> Result<(u64, u6
         Some(length) if length <= left => Ok((offset, length)),
         Some(length) => Err(failed(format!("expected {length} bytes from byte {offset} on, got {left}"))),
     }
+}
+
+/// Weights may lie in the same place, as those that two layers share. A small file must not stand for much more memory, though.
+fn check_shared_files(graph: &Graph, folder: &Path) -> Result<(), ModelError> {
+    /// Bytes of weights at most, for each byte of their file.
+    const TIMES: u64 = 4;
+    let mut taken: HashMap<PathBuf, u64> = HashMap::new();
+    for tensor in &graph.initializers {
+        let Some(external) = &tensor.external else { continue };
+        let path: PathBuf = folder.join(&external.location).components().collect();
+        let (_, length) = external_place(tensor, &tensor.name, folder)?;
+        let size = std::fs::metadata(&path).map_or(0, |facts| facts.len());
+        let total = taken.entry(path).or_default();
+        *total = total.saturating_add(length);
+        if *total > size.saturating_mul(TIMES) {
+            return Err(ModelError::ExternalData {
+                tensor: tensor.name.clone(),
+                file: external.location.clone(),
+                reason: format!("the tensors in it take more than {TIMES} times its {size} bytes"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The numbers of a tensor in a file of their own.

@@ -18,11 +18,12 @@ pub(super) fn allowed(node: &Node) -> Option<Allowed> {
     let of = |attributes: &'static [&'static str], inputs: usize, outputs: usize| {
         Some(Allowed { attributes, inputs, outputs })
     };
+    // Not Sign, which is 1 at 0 in the engine; it is 0.
     match node.operator.as_str() {
         "Abs" | "Acos" | "Acosh" | "Asin" | "Asinh" | "Atan" | "Atanh" | "Ceil" | "Cos" | "Cosh" | "Erf"
         | "Exp" | "Floor" | "GlobalAveragePool" | "GlobalMaxPool" | "HardSwish" | "Identity" | "IsNaN"
-        | "Log" | "Neg" | "Not" | "Reciprocal" | "Relu" | "Round" | "Sigmoid" | "Sign" | "Sin" | "Sinh"
-        | "Size" | "Softplus" | "Softsign" | "Sqrt" | "Tan" | "Tanh" => of(&[], 1, 1),
+        | "Log" | "Neg" | "Not" | "Reciprocal" | "Relu" | "Round" | "Sigmoid" | "Sin" | "Sinh" | "Size"
+        | "Softplus" | "Softsign" | "Sqrt" | "Tan" | "Tanh" => of(&[], 1, 1),
         "Elu" | "LeakyRelu" => of(&["alpha"], 1, 1),
         "HardSigmoid" => of(&["alpha", "beta"], 1, 1),
         "Gelu" => of(&["approximate"], 1, 1),

@@ -106,6 +106,7 @@ fn operators_that_engines_get_wrong_are_right_or_refused() {
         ),
         ("cast_to_integers", vec![6, 4], "cannot run Cast of node `cast`: from float32 to int64"),
         ("resize_cubic", vec![6, 2, 4, 5], "cannot run Resize of node `resize`: in cubic mode"),
+        ("sign", vec![6, 4], "does not know the operator Sign of node `sign`"),
         ("branch", vec![6, 4], "does not know the operator If of node `branch`"),
     ];
     for (name, shape, what) in cases {
@@ -491,14 +492,41 @@ fn chain(nodes: usize) -> Vec<u8> {
         let [input, output] = [value(at), value(at + 1)];
         field(1, &[field(1, input.as_bytes()), field(2, output.as_bytes()), field(4, b"Relu")].concat())
     };
-    // Floats of shape [n, 4].
+    model_of((0..nodes).flat_map(node).collect())
+}
+
+/// A model from `x` to `y`, both floats of shape [n, 4], with these nodes and weights.
+fn model_of(mut graph: Vec<u8>) -> Vec<u8> {
     let shape = [field(1, &field(2, b"n")), field(1, &[1 << 3, 4])].concat();
     let of_tensor = field(2, &field(1, &[vec![1 << 3, 1], field(2, &shape)].concat()));
     let port = |number: u8, name: &[u8]| field(number, &[field(1, name), of_tensor.clone()].concat());
-    let mut graph: Vec<u8> = (0..nodes).flat_map(node).collect();
     graph.extend([field(2, b"chain"), port(11, b"x"), port(12, b"y")].concat());
     // ir_version 8, opset 17.
     [vec![1 << 3, 8], field(7, &graph), field(8, &[2 << 3, 17])].concat()
+}
+
+/// Many weights that lie in the same small file are many times its size in memory.
+#[test]
+fn weights_that_share_a_file_take_no_more_than_a_few_times_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    // Holes on the disk: nothing is written.
+    let bytes = 1_u32 << 25;
+    std::fs::File::create(folder.path().join("w.bin")).unwrap().set_len(u64::from(bytes)).unwrap();
+    let weight = |at: usize| {
+        let place = field(13, &[field(1, b"location"), field(2, b"w.bin")].concat());
+        // dims: [2^23], as a number of seven bits per byte; floats; data in a file of their own.
+        let facts = vec![1 << 3, 0x80, 0x80, 0x80, 4, 2 << 3, 1, 14 << 3, 1];
+        field(5, &[facts, field(8, format!("w{at}").as_bytes()), place].concat())
+    };
+    let open = |weights: usize| {
+        let relu = field(1, &[field(1, b"x"), field(2, b"y"), field(4, b"Relu")].concat());
+        let graph = [relu, (0..weights).flat_map(weight).collect()].concat();
+        OnnxModel::from_bytes("m.onnx", &model_of(graph), folder.path()).map_err(|error| error.to_string())
+    };
+    assert_eq!(open(2).unwrap().outline().parameters, 2 << 23);
+    let refused = open(5).unwrap_err();
+    assert!(refused.contains("`w4` is kept in the file `w.bin`"), "{refused}");
+    assert!(refused.ends_with("the tensors in it take more than 4 times its 33554432 bytes"), "{refused}");
 }
 
 /// Long chains do not overflow the stack of the engine: they are run or refused.

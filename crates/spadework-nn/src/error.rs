@@ -52,6 +52,9 @@ pub enum Error {
     /// Data for another network.
     #[error("the network takes {expected} values per sample (shape {shape:?}), got {got}")]
     InputSize { expected: usize, shape: Vec<usize>, got: usize },
+    /// Outputs that no bound follows from.
+    #[error("the outputs {of} must be finite, got {got} for class {class}")]
+    Output { of: &'static str, class: usize, got: f32 },
     /// A label that the network has no output for.
     #[error(
         "labels must be from 0 to {largest}, one for each output of the network, got {got} at sample {sample}"

@@ -1,12 +1,12 @@
 //! Networks as files: weights as safetensors with a description in JSON next to them, or one ONNX file.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 use spadework_io::output::write_bytes;
+use spadework_io::{FileBytes, read_file};
 
 use crate::network::{Frozen, Layer, Network, NetworkBuilder, Operation, Source};
 use crate::{Compute, Error, Result, onnx};
@@ -213,12 +213,9 @@ pub(crate) fn refuse(path: &Path, reason: &str) -> Error {
     Error::Model { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|cause| {
-        if cause.kind() == std::io::ErrorKind::NotFound {
-            spadework_io::Error::NotFound { path: path.display().to_string() }.into()
-        } else {
-            spadework_io::Error::Read { path: path.to_owned(), cause }.into()
-        }
-    })
+pub(crate) fn read(path: &Path) -> Result<FileBytes> {
+    if !path.exists() {
+        return Err(spadework_io::Error::NotFound { path: path.display().to_string() }.into());
+    }
+    Ok(read_file(path)?)
 }

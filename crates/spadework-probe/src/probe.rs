@@ -244,7 +244,7 @@ impl Probed {
         self.inputs
     }
 
-    /// The smallest margin of every input over its copies; `None` where it was not probed.
+    /// The smallest margin of every input over its probes; `None` where it was not probed.
     pub fn lowest_margins(&self) -> Vec<Option<f64>> {
         let mut margins = vec![None; self.inputs];
         for sample in &self.samples {
@@ -253,7 +253,7 @@ impl Probed {
         margins
     }
 
-    /// The samples that are right (of any class, without labels) and lose their class on a copy, those of the largest margin
+    /// The samples that are right (of any class, without labels) and lose their class on a probe, those of the largest margin
     /// first; `labels` are those of all inputs.
     ///
     /// # Errors

@@ -482,7 +482,7 @@ pub enum Error {
     )]
     TooSmallReference,
     /// A step that needs more memory than there is.
-    #[error("{what} would need {} GiB of memory, more than this process can get", bytes.div_ceil(1 << 30))]
+    #[error("{what} would need {} of memory, more than this process can get", size_in_words(*bytes as u64))]
     NoRoom {
         /// The step.
         what: &'static str,
@@ -506,6 +506,13 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Cancelled,
+}
+
+/// A number of bytes for a message: `7.5 GiB`, `120 MiB`.
+pub fn size_in_words(bytes: u64) -> String {
+    const MIB: f64 = 1024.0 * 1024.0;
+    let mib = bytes as f64 / MIB;
+    if mib < 1024.0 { format!("{:.0} MiB", mib.max(1.0)) } else { format!("{:.1} GiB", mib / 1024.0) }
 }
 
 /// A number for a message: without hundreds of zeros.

@@ -61,6 +61,23 @@ fn a_file_of_a_result_replaces_no_pipe() {
     assert!(fs::metadata(scene.path().join("result/nodes.csv")).unwrap().file_type().is_fifo());
 }
 
+/// Nobody writes into the pipe: a call that read it would never end.
+#[test]
+fn a_pipe_under_the_name_of_a_result_is_not_read() {
+    let scene = Scene::with_model();
+    scene.make_folder("result");
+    pipe(&scene, "result/result.json");
+    let gate = "check --inputs x.npy --outputs y.npy --baseline result --max-drop 1%";
+    for call in ["report result --output page.html", gate] {
+        scene.run(call).refuses(2, &["result.json", "expected a regular file, got a pipe or a device"]);
+    }
+    scene.score("--quiet --out result").refuses(2, &["result.json", "a pipe"]);
+    fs::remove_file(scene.path().join("result/result.json")).unwrap();
+    // As an endless one would be.
+    symlink("/dev/null", scene.path().join("result/result.json")).unwrap();
+    scene.run("report result --output page.html").refuses(2, &["result.json", "a device"]);
+}
+
 /// Long enough to be looked at while it runs.
 fn long_work() -> Scene {
     let scene = Scene::empty();
@@ -197,7 +214,37 @@ fn small_files_take_little_memory() {
 fn what_does_not_fit_into_memory_is_refused() {
     let scene = Scene::with_many_samples();
     let call = "ulimit -v 500000; RAYON_NUM_THREADS=1 \"$SW\" score -k 4400 --inputs x.npy --outputs y.npy";
-    shell(&scene, call).refuses(3, &["neighbor lists would need 1 GiB of memory"]);
+    shell(&scene, call).refuses(3, &["neighbor lists would need", "MiB of memory"]);
+}
+
+/// Wherever an allocation fails, the call ends with one of the codes that mean something, and says why.
+#[test]
+fn allocations_that_fail_end_with_a_message() {
+    let scene = Scene::with_many_samples();
+    scene.write("x.csv", "0.25,0.5,0.75,1\n".repeat(30_000));
+    let mut failed = 0;
+    for call in ["score --inputs x.npy --outputs y.npy --out result", "score --inputs x.csv --outputs x.csv"]
+    {
+        for kibibytes in (60_000..200_000).step_by(10_000) {
+            let script = format!("ulimit -v {kibibytes}; RAYON_NUM_THREADS=1 exec \"$SW\" {call}");
+            let output = Command::new("sh")
+                .args(["-c", &script])
+                .envs([("SW", env!("CARGO_BIN_EXE_spadework")), ("RUST_BACKTRACE", "0")])
+                .current_dir(scene.path())
+                .output()
+                .unwrap();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let code = output.status.code();
+            assert!(matches!(code, Some(0 | 2 | 3)), "{code:?} with {kibibytes} KiB: {stderr}");
+            if code == Some(0) {
+                break;
+            }
+            failed += 1;
+            assert!(stderr.lines().any(|line| line.starts_with("error: ")), "{stderr}");
+            assert!(stderr.lines().count() < 8, "{stderr}");
+        }
+    }
+    assert!(failed > 2, "memory was short {failed} times");
 }
 
 #[test]
@@ -259,6 +306,10 @@ fn control_characters_of_a_name_are_not_printed() {
     let output = command.arg("gone\u{1b}[31m\nx.npy").output().unwrap();
     // The outcome checks that there is no escape character.
     Outcome::new(output).refuses(2, &["gone\\u{1b}[31m\\nx.npy: no such file"]);
+    let scene = Scene::with_model();
+    scene.score("--quiet --out result").prints();
+    let output = scene.command("report result --output").arg("page\u{1b}[31m.html").output().unwrap();
+    assert_eq!(Outcome::new(output).prints(), "wrote page\\u{1b}[31m.html\n");
 }
 
 #[test]

@@ -27,6 +27,13 @@ pub fn remove_unfinished() {
     }
 }
 
+/// The same for handlers of faults, which may have come while a writer of the same thread changed the list: then nothing is removed.
+pub fn try_remove_unfinished() {
+    if let Ok(mut unfinished) = UNFINISHED.try_lock() {
+        unfinished.drain(..).for_each(|path| remove(&path));
+    }
+}
+
 /// Adds a path to those that an interrupt removes.
 pub(super) fn register_unfinished(path: PathBuf) {
     unfinished().push(path);

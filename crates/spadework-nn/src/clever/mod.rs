@@ -156,6 +156,7 @@ pub fn clever(
     let began = Instant::now();
     monitor.begin(Stage::Named("clever"));
     let outputs = model.outputs(sample)?;
+    check_finite(&outputs, model.classes(), "of the sample")?;
     let class = predicted(&outputs);
     let targets: Vec<usize> = match params.target {
         Some(target) if target == class => {
@@ -213,7 +214,8 @@ fn gradient_norms(
             let output = |class: usize| outputs.clone().narrow(1, class, 1).sum();
             output(class) - output(target)
         };
-        let (_, gradient) = model.input_gradient(model.rows(chunk), margin);
+        let (outputs, gradient) = model.input_gradient(model.rows(chunk), margin);
+        check_finite(&to_host(outputs), model.classes(), "of a random point near the sample")?;
         let lengths = match norm {
             Norm::L1 => gradient.abs().max_dim(1),
             Norm::L2 => gradient.square().sum_dim(1).sqrt(),
@@ -222,6 +224,14 @@ fn gradient_norms(
         norms.extend(to_host(lengths).into_iter().map(f64::from));
     }
     Ok(norms)
+}
+
+/// Refuses outputs that are no numbers: their gradients would be taken for 0, and the sample for one that no change moves.
+fn check_finite(outputs: &[f32], classes: usize, of: &'static str) -> Result<()> {
+    match outputs.iter().position(|output| !output.is_finite()) {
+        Some(at) => Err(Error::Output { of, class: at % classes, got: outputs[at] }),
+        None => Ok(()),
+    }
 }
 
 /// The largest norm of each batch.

@@ -58,7 +58,7 @@ fn begin(args: &TrainArgs, folder: &Path, compute: &Compute) -> Result<(), Failu
 
 fn resume(folder: &Path, machine: &MachineArgs, compute: &Compute) -> Result<(), Failure> {
     let path = folder.join(RUN_FILE);
-    let text = fs::read(&path).map_err(|cause| spadework_io::Error::Read { path: path.clone(), cause })?;
+    let text = spadework_io::read_regular(&path)?;
     let run: RunDocument = serde_json::from_slice(&text).map_err(|cause| {
         Failure::usage(format!("{}: expected a training run, got {cause}", path.display()))
     })?;

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::Frozen;
+use crate::clever::{CleverParams, clever};
 use crate::onnx::made::{file, floats, list, node, number, numbers};
 use crate::onnx::wire::{BOOL, FLOAT32, INT64, NodeProto, TensorProto};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use spadework::Silent;
 
 fn graph(input: &[i64], nodes: Vec<NodeProto>, constants: Vec<TensorProto>) -> Result<Graph> {
     Graph::read(Path::new("net.onnx"), &file(input, nodes, constants), &Compute::cpu())
@@ -294,6 +296,20 @@ fn gradients_that_are_not_finite_become_zero() {
     let (outputs, gradient) = model.input_gradient(model.rows(&[-1.0, 4.0]), Tensor::sum);
     assert!(to_host(outputs)[0].is_nan());
     assert_eq!(to_host(gradient), [0.0, 0.25]);
+}
+
+/// Such gradients would say that nothing moves the outputs: CLEVER's bound would be the largest there is.
+#[test]
+fn outputs_that_are_not_finite_have_no_clever_score() {
+    let model = frozen(&[0, 2], vec![node("Sqrt", "x", "y", vec![])], vec![]);
+    let params = CleverParams { radius: 0.5, batches: 5, samples: 16, pool: 2, ..CleverParams::default() };
+    let message = |sample| clever(&model, &sample, 0, &params, &Silent).unwrap_err().to_string();
+    assert_eq!(message([-1.0, 4.0]), "the outputs of the sample must be finite, got NaN for class 0");
+    assert_eq!(
+        message([4.0, 0.1]),
+        "the outputs of a random point near the sample must be finite, got NaN for class 1"
+    );
+    assert!(clever(&model, &[4.0, 1.0], 0, &params, &Silent).unwrap().score() > 0.0);
 }
 
 #[test]
