@@ -1,7 +1,5 @@
 //! The labels of the samples, or the targets of a regressor.
 
-use std::collections::BTreeSet;
-
 use spadework::{Error as CoreError, Samples};
 use spadework_io::{Labels, load as load_array, load_ids, load_labels};
 use spadework_probe::{OutputKind, Task, spread};
@@ -146,7 +144,7 @@ pub(crate) fn check_count(labels: usize, samples: usize, source: Option<&str>) -
 }
 
 /// A label that is not a position of an output takes the accuracy away, and margins by labels with it: a note, and an error where the user
-/// said that the outputs are classes. `whose` goes in front, where there are several models.
+/// said that the outputs are classes. A note, too, where labels show that these are none. `whose` goes in front, where there are several models.
 pub(crate) fn check_classes(
     labels: Option<&Labels>,
     kind: OutputKind,
@@ -154,8 +152,18 @@ pub(crate) fn check_classes(
     (task, whose): (Task, &str),
     session: &Session<'_>,
 ) -> Result<(), Failure> {
-    /// One in so many samples with a wrong label is a mistake in the labels.
-    const FEW: usize = 10;
+    // More labels than outputs need no word: nobody expects an accuracy.
+    let fits = |labels: &Labels| labels.ids().iter().all(|label| (0..columns as i64).contains(label));
+    if kind == OutputKind::Embedding && task == Task::Auto && labels.is_some_and(fits) {
+        session.note(
+            NoteCode::NoClasses,
+            format!(
+                "{whose}the labels are not classes of the {columns} outputs, so the outputs count as an embedding: there are no margins, \
+                 and samples are ranked by node scores. If the outputs are classes, pass {}",
+                session.voice().argument("task", "classes")
+            ),
+        );
+    }
     let (Some(labels), OutputKind::Classes | OutputKind::TwoClasses { .. }) = (labels, kind) else {
         return Ok(());
     };
@@ -167,12 +175,7 @@ pub(crate) fn check_classes(
     if task == Task::Classes {
         return Err(Usage::LabelBeyondOutputs { row, label, classes }.into());
     }
-    let distinct: BTreeSet<i64> = ids.iter().copied().collect();
     let outside = ids.iter().filter(|label| is_outside(label)).count();
-    // More labels than outputs, and not for a few samples: an embedding, of which nobody expects an accuracy.
-    if distinct.len() > classes && outside * FEW > ids.len() {
-        return Ok(());
-    }
     let more = match outside {
         1 => String::new(),
         _ => format!(", nor are those of {} other samples", outside - 1),

@@ -195,8 +195,10 @@ impl Usage {
                 )
             }
             Usage::ProbedEmbedding => format!(
-                "probes need classes or predicted numbers, and {} has neither; compare two embeddings by their overlap",
-                voice.argument("task", "embedding")
+                "probes need classes or predicted numbers, and an embedding has neither: outputs count as one by {}, or because the labels \
+                 are not classes of the outputs ({} says that they are). Compare two embeddings by their overlap",
+                voice.argument("task", "embedding"),
+                voice.argument("task", "classes")
             ),
             Usage::FractionsAsClasses => format!(
                 "labels must be integers or words, because the outputs of the model are classes, got fractions; {} probes a model that \

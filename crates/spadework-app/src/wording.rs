@@ -98,6 +98,8 @@ note_codes! {
     Probabilities = "probabilities",
     /// A label is not the position of an output, so that there is no accuracy.
     LabelBeyondOutputs = "label-beyond-outputs",
+    /// The labels show that the outputs are not classes.
+    NoClasses = "no-classes",
     /// Samples share a name.
     RepeatedIds = "repeated-ids",
     /// Samples are ranked by node scores, because there is no fragility.

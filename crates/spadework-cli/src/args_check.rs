@@ -6,12 +6,15 @@ use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::args::ScoredArgs;
 use crate::args_probe::ProbeArgs;
+use crate::args_report::IdsArgs;
 use crate::args_task::TaskArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) scored: ScoredArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdsArgs,
     #[command(flatten)]
     pub(crate) task: TaskArgs,
     #[command(flatten)]

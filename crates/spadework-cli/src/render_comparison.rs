@@ -7,7 +7,7 @@ use spadework_document::comparison::{
 };
 use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::probe::{ProbeDocument, SpreadOf};
-use spadework_document::words::grouped;
+use spadework_document::words::{attack_name, grouped};
 use spadework_report::attacks_tried;
 
 use crate::render::{corruption, number, number_short, printable, table};
@@ -23,6 +23,7 @@ pub(crate) fn comparison(document: &CompareDocument) -> String {
     text.push('\n');
     text.push_str(&model_table(document));
     text.push_str(&shared_ranks(document));
+    text.push_str(&alike_across_ranks(document));
     text.extend(document.disagreement.iter().map(disagreement));
     text.push_str(&next_step(document));
     text.push_str(&indices_of(models));
@@ -70,7 +71,8 @@ fn probed(models: &[ModelDocument]) -> String {
     let probed: u64 = all().map(|probe| probe.samples as u64).sum();
     let ProbeDocument { probe, samples, .. } = first;
     format!(
-        "{probe}: {} samples, {} queries each on average, paired",
+        "{}: {} samples, {} queries each on average, paired",
+        attack_name(probe),
         grouped(*samples),
         evaluations / probed.max(1)
     )
@@ -197,6 +199,21 @@ fn shared_ranks(document: &CompareDocument) -> String {
         format!("  Rank {} is shared: {listed} cannot be distinguished{how_far}.\n", group[0].rank)
     };
     groups.map(told).collect()
+}
+
+/// Pairs whose ranks differ and that cannot be distinguished either.
+fn alike_across_ranks(document: &CompareDocument) -> String {
+    /// Pairs that are named.
+    const NAMED: usize = 3;
+    let pairs: Vec<&AgreementDocument> = document.alike_across_ranks().collect();
+    let named = pairs.iter().take(NAMED).map(|pair| {
+        let how_far = pair.difference.as_ref().map(|found| format!(" (difference {})", difference(found)));
+        let (a, b, how_far) = (printable(&pair.a), printable(&pair.b), how_far.unwrap_or_default());
+        format!("  {a} and {b} cannot be distinguished either{how_far}.\n")
+    });
+    let more = pairs.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("  The same is true of {more} more pairs of different rank.\n"));
+    named.chain(more).collect()
 }
 
 fn disagreement(found: &DisagreementDocument) -> String {

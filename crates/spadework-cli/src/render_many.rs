@@ -1,6 +1,7 @@
 //! Sweeps as text for people.
 
 use spadework_document::sweep::{PointDocument, SweepDocument};
+use spadework_document::words::FOLLOW_POORLY;
 
 use crate::render::{number, printable, table};
 use crate::render_comparison::graphs_made;
@@ -19,6 +20,9 @@ pub(crate) fn sweep(document: &SweepDocument) -> String {
     text.push_str(&table(&header, rows));
     text.push_str(&stability(document));
     text.push_str(&disconnected(document));
+    if several {
+        text.push_str(&format!("{FOLLOW_POORLY}\n"));
+    }
     let timings = document.timings;
     text.push_str(&format!(
         "\nseconds: neighbors {:.3}; total {:.3}\n",

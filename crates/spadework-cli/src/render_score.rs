@@ -54,7 +54,6 @@ pub(crate) fn answer(document: &ScoreDocument) -> String {
     text.push_str(&weakest_samples(document));
     text.push('\n');
     text.push_str(&spade(document));
-    text.push('\n');
     text.push_str(&next_step(document));
     text
 }
@@ -231,7 +230,7 @@ fn full_spectrum(scores: &SketchInfo) -> String {
 /// What would give better evidence.
 fn next_step(document: &ScoreDocument) -> String {
     let step = document.verdict.as_ref().and_then(|verdict| verdict.next_step.as_deref());
-    step.map_or_else(String::new, |step| format!("  {step}\n"))
+    step.map_or_else(String::new, |step| format!("\n  {step}\n"))
 }
 
 /// How unevenly fragility is spread, and which two labels are torn apart.

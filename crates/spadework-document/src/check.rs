@@ -27,6 +27,12 @@ pub struct CheckDocument {
     /// models were probed), the most fragile ones; none without a baseline that has the same samples.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_failures: Vec<usize>,
+    /// The names of these samples, if samples have names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_failure_ids: Vec<String>,
+    /// What these samples lost: `survived` or `accuracy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_failures_by: Option<GatedNumber>,
     /// Notes about the gates; notes about the result are in `result`.
     #[serde(default)]
     pub notes: Vec<Note>,

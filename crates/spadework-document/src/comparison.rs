@@ -127,6 +127,14 @@ pub struct AgreementDocument {
     pub subsamples_in_order: Option<f64>,
 }
 
+impl CompareDocument {
+    /// Pairs that cannot be distinguished although their ranks differ: one of them is behind a third model and the other is not.
+    pub fn alike_across_ranks(&self) -> impl Iterator<Item = &AgreementDocument> {
+        let rank = |name: &str| self.models.iter().find(|model| model.name == name).map(|model| model.rank);
+        self.agreement.iter().filter(move |pair| !pair.apart && rank(&pair.a) != rank(&pair.b))
+    }
+}
+
 /// A number that orders the models differently from the one that ranks them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisagreementDocument {

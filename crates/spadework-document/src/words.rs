@@ -47,6 +47,10 @@ const MOST_DECIMALS: usize = 6;
 /// Below this width of an interval, a share deserves a decimal.
 pub const NARROW: f64 = 0.02;
 
+/// What results of SPADE scores alone say of them.
+pub const FOLLOW_POORLY: &str =
+    "SPADE scores follow attacks poorly: compare with --probe where models can be run.";
+
 /// A share with its interval, in no more digits than that leaves sure: `43 % (38 – 48)`.
 pub fn share_with_range(share: &ShareDocument) -> String {
     format!("{} {}", share_alone(share), share_range(share))

@@ -51,6 +51,22 @@ pub(crate) fn are_classes(outputs: &Samples<'_>, labels: &[i64]) -> Result<bool>
     Ok(name_classes(labels, outputs.dim(), || labels.iter().copied().zip(predictions(outputs))))
 }
 
+/// Whether labels show that outputs are no classes: there are more labels than outputs, and not for a few samples by mistake, or some
+/// outputs are no sample's label and most labels are not found where they would be.
+pub(crate) fn deny_classes(outputs: &Samples<'_>, labels: &[i64]) -> bool {
+    /// One in so many samples with a wrong label is a mistake in the labels.
+    const FEW: usize = 10;
+    let classes = 0..outputs.dim() as i64;
+    if labels.len() != outputs.len() {
+        return false;
+    }
+    let named: BTreeSet<i64> = labels.iter().copied().collect();
+    match labels.iter().filter(|label| !classes.contains(label)).count() {
+        0 => !name_classes(labels, outputs.dim(), || labels.iter().copied().zip(predictions(outputs))),
+        outside => named.len() > outputs.dim() && FEW * outside > labels.len(),
+    }
+}
+
 /// Whether labels name the classes of so many outputs; `predicted` are labels of samples with the positions of their largest
 /// outputs.
 pub(crate) fn name_classes<P: Iterator<Item = (i64, usize)>>(

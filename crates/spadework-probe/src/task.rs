@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use spadework::error::Result;
 use spadework::samples::{Samples, Values};
 
-use crate::accuracy::{are_classes, predictions};
+use crate::accuracy::{are_classes, deny_classes, predictions};
 
 /// What a caller says about the outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Task {
-    /// Several numbers per sample are taken for classes; a single one for the two classes of labels with two values, and for a
-    /// predicted number otherwise.
+    /// Several numbers per sample are taken for classes, or for an embedding where the labels show that they are none; a single one
+    /// for the two classes of labels with two values, and for a predicted number otherwise.
     #[default]
     Auto,
     /// One number per class, or one for two classes.
@@ -65,6 +65,9 @@ impl OutputKind {
     pub fn of(task: Task, outputs: &Samples<'_>, labels: Option<&[i64]>) -> Self {
         match (task, outputs.dim()) {
             (Task::Embedding, _) => Self::Embedding,
+            (Task::Auto, 2..) if labels.is_some_and(|labels| deny_classes(outputs, labels)) => {
+                Self::Embedding
+            }
             (Task::Auto | Task::Classes, 2..) => Self::Classes,
             (Task::Classes, _) => Self::two_classes(outputs),
             (Task::Auto, _) if labels.is_some_and(|labels| two_values(labels).is_some()) => {
@@ -197,6 +200,26 @@ mod tests {
         let probabilities = column(&[0.1, 0.9, 0.6, 0.4]);
         let kind = OutputKind::of(Task::Classes, &probabilities, None);
         assert_eq!(predictions(&kind.classes(&probabilities).unwrap().unwrap()), [0, 1, 1, 0]);
+    }
+
+    /// Four numbers and two labels, found at the other ends: an embedding. A classifier of more classes finds those there are.
+    #[test]
+    fn labels_show_what_is_an_embedding() {
+        let rows = |largest: [usize; 4]| {
+            let row = |at: usize| (0..4).map(move |column| f64::from(u8::from(column == at)));
+            Samples::from_f64(4, 4, largest.into_iter().flat_map(row).collect::<Vec<f64>>()).unwrap()
+        };
+        let kind =
+            |outputs: &Samples<'_>, labels: [i64; 4]| OutputKind::of(Task::Auto, outputs, Some(&labels));
+        assert_eq!(kind(&rows([2, 3, 3, 2]), [0, 1, 0, 1]), OutputKind::Embedding);
+        assert_eq!(kind(&rows([0, 1, 0, 2]), [0, 1, 0, 1]), OutputKind::Classes);
+        // Every output is a label: a classifier that is always wrong.
+        assert_eq!(kind(&rows([1, 2, 3, 0]), [0, 1, 2, 3]), OutputKind::Classes);
+        // Labels from 1 on are a mistake; more labels than outputs are not.
+        assert_eq!(kind(&rows([0, 1, 2, 3]), [1, 2, 3, 4]), OutputKind::Classes);
+        let two = Samples::from_f64(4, 2, vec![0.0; 8]).unwrap();
+        assert_eq!(kind(&two, [0, 1, 2, 3]), OutputKind::Embedding);
+        assert_eq!(OutputKind::of(Task::Classes, &two, Some(&[0, 1, 2, 3])), OutputKind::Classes);
     }
 
     #[test]

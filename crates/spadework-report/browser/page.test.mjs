@@ -52,11 +52,11 @@ const theBrowser = (dark) => {
 };
 const spadework = (...args) => execFileSync(SPADEWORK, [...args, '--quiet'], { cwd: WORK, stdio: 'pipe' });
 
-/** Points of three rings; outputs tear one of them. */
+/** Points of three rings; outputs tear one of them. As many outputs as labels: a classifier. */
 const writeArrays = () => {
   const rows = Array.from({ length: 360 }, (_, at) => {
     const [ring, angle] = [at % 3, (Math.floor(at / 3) / 120) * 2 * Math.PI];
-    return { ring, x: [ring * 3 + Math.cos(angle), Math.sin(angle)], y: [ring * 2 + (ring === 1 ? angle : Math.cos(angle)), Math.sin(angle)] };
+    return { ring, x: [ring * 3 + Math.cos(angle), Math.sin(angle)], y: [ring * 2 + (ring === 1 ? angle : Math.cos(angle)), Math.sin(angle), 0.01 * angle] };
   });
   const csv = (pick) => rows.map((row) => pick(row).join(',')).join('\n') + '\n';
   writeFileSync(file('x.csv'), csv((row) => row.x));
@@ -312,7 +312,7 @@ test('samples have the names that the user gave them', async () => {
 });
 
 test('on a phone nothing is wider than the screen, and tables are cards', async () => {
-  for (const name of ['score.html', 'demo.html', 'ids.html']) {
+  for (const name of ['score.html', 'demo.html', 'ids.html', 'sweep.html']) {
     const page = await open(name, { viewport: { width: 390, height: 800 } });
     for (const details of await page.$$('details')) await details.evaluate((element) => { element.open = true; });
     const wide = await page.evaluate(() => Array.from(document.querySelectorAll('main *'))
@@ -321,6 +321,11 @@ test('on a phone nothing is wider than the screen, and tables are cards', async 
     assert.deepEqual(wide.slice(0, 5), [], name);
     const scrolls = await page.$$eval('.scroll', (boxes) => boxes.filter((box) => box.querySelector('table.cards') && box.scrollWidth > box.clientWidth + 1).length);
     assert.equal(scrolls, 0, `${name}: tables that scroll`);
+    // The name of a column breaks into lines rather than run into its value.
+    const unbroken = await page.$$eval('table.cards td', (cells) => cells.filter((cell) => getComputedStyle(cell, '::before').whiteSpace === 'nowrap').length);
+    assert.equal(unbroken, 0, `${name}: names of columns that do not break`);
+    const letters = await page.$$eval('.charts svg', (charts) => charts.map((chart) => 12 * chart.getBoundingClientRect().width / chart.viewBox.baseVal.width));
+    assert.ok(letters.length > 0 && Math.min(...letters) > 8.9, `${name}: letters of ${letters} pixels`);
     await page.close();
   }
 });

@@ -7,7 +7,7 @@ use spadework::pipeline::Comparison;
 use spadework_document::SpectrumDocument;
 use spadework_document::comparison::{AgreementDocument, CompareDocument, ModelDocument};
 use spadework_document::estimates::ShareDocument;
-use spadework_document::words::{attack, counted, grouped, percent, percent_range, short};
+use spadework_document::words::{attack, counted, grouped, percent, percent_range, points, short};
 
 use crate::charts::{CATEGORIES, Chart, Estimate, intervals};
 use crate::error::Result;
@@ -171,6 +171,7 @@ struct ComparisonPage {
     verdict: String,
     limits: Vec<String>,
     models: Table,
+    differences: Table,
     evidence: Table,
     answers: &'static [Answer],
     probes: Vec<String>,
@@ -209,6 +210,7 @@ fn page(
         verdict: verdict(document),
         limits: limits(document),
         models: models_table(document).without_empty_columns(),
+        differences: differences_table(document).without_empty_columns(),
         evidence: evidence_table(&document.models.iter().map(|model| &model.facts).collect::<Vec<_>>()),
         answers: &ANSWERS,
         probes: probe_lines(document),
@@ -267,7 +269,15 @@ fn verdict(document: &CompareDocument) -> String {
     let ranked_by = RankedBy::of(document);
     let models = &document.models;
     let (Some(best), Some(worst)) = (models.first(), models.last()) else { return String::new() };
-    let alike = models.iter().enumerate().skip(1).filter(|&(at, model)| rank(at, model) == rank(0, best));
+    let across: Vec<&str> = document
+        .alike_across_ranks()
+        .filter(|pair| pair.a == best.name)
+        .map(|pair| pair.b.as_str())
+        .collect();
+    let is_alike = |&(at, model): &(usize, &ModelDocument)| {
+        rank(at, model) == rank(0, best) || across.contains(&model.name.as_str())
+    };
+    let alike = models.iter().enumerate().skip(1).filter(is_alike);
     let alike: Vec<String> = alike.map(|(_, model)| format!("“{}”", model.name)).collect();
     let first = format!("“{}” is the most robust of {} models", best.name, models.len());
     let first = match alike.as_slice() {
@@ -291,7 +301,8 @@ fn limits(document: &CompareDocument) -> Vec<String> {
         RankedBy::RobustAccuracy => limits.extend(document.models.iter().find_map(|model| {
             let probe = model.facts.probe.as_ref()?;
             Some(format!(
-                "Estimated from {} with {}: {}. Ranges are 95 % intervals for the choice of samples.",
+                "Estimated from {} with {}: {}. Ranges are 95 % intervals: they cover the choice of samples and what a longer search \
+                 would find.",
                 counted(probe.samples, "sample"),
                 probe.probes_each(),
                 attack(&probe.probe)
@@ -365,6 +376,46 @@ fn models_table(document: &CompareDocument) -> Table {
             .chain(["SPADE score", "95 % interval", "permuted baseline"])
             .collect(),
         rows: document.models.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// By how much models differ, pair by pair, in the number that ranks them.
+fn differences_table(document: &CompareDocument) -> Table {
+    let signed = |part: f64| format!("{}{}", if part > 0.0 { "+" } else { "" }, points(part, 1));
+    let row = |pair: &AgreementDocument| {
+        let found = pair.difference.as_ref();
+        let difference = found.map(|found| TableCell {
+            text: format!("{} points", signed(found.difference)),
+            exact: Some(found.difference),
+        });
+        let interval = found.map(|found| format!("{} to {}", signed(found.lower), signed(found.upper)));
+        let samples = found.map(|found| found.n.into());
+        vec![
+            pair.a.as_str().into(),
+            pair.b.as_str().into(),
+            difference.unwrap_or_default(),
+            interval.unwrap_or_default().into(),
+            found.and_then(|found| found.p).map(TableCell::number).unwrap_or_default(),
+            samples.unwrap_or_default(),
+            if pair.apart { "yes" } else { "no" }.into(),
+        ]
+    };
+    Table {
+        name: "differences",
+        caption: format!(
+            "The first minus the second, by {}, on the same samples",
+            RankedBy::of(document).name()
+        ),
+        header: vec![
+            "model",
+            "model",
+            "difference",
+            "95 % interval",
+            "p (McNemar)",
+            "samples",
+            "distinguishable",
+        ],
+        rows: document.agreement.iter().map(row).collect(),
     }
 }
 

@@ -3,11 +3,12 @@
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
 use spadework::scores::Spread;
-use spadework_document::estimates::ShareDocument;
+use spadework_document::estimates::{EstimatesDocument, ShareDocument};
 use spadework_document::facts::FactsDocument;
 use spadework_document::probe::{MovedDocument, OutputChangeDocument, ProbeDocument};
+use spadework_document::score::{IntervalDocument, ScoreDocument};
 use spadework_document::variants::{FlippedDocument, VariantsDocument};
-use spadework_document::words::{attack, counted, grouped, percent, short};
+use spadework_document::words::{attack, counted, grouped, percent, share_with_range, short};
 
 use crate::page::{Table, TableCell};
 
@@ -19,6 +20,19 @@ struct Number {
     evidence: &'static str,
     /// Whether models are ranked by it, or could be.
     ranks: bool,
+}
+
+impl Number {
+    /// The same with its interval, where it is a share of samples.
+    fn share(&self, known: &EstimatesDocument) -> Option<ShareDocument> {
+        match self.name {
+            "accuracy" => known.accuracy,
+            "estimated robust accuracy" => known.robust_accuracy,
+            "survived" => known.survived,
+            "neighborhood overlap" => known.overlap,
+            _ => None,
+        }
+    }
 }
 
 const NUMBERS: [Number; 14] = [
@@ -116,15 +130,42 @@ const NUMBERS: [Number; 14] = [
     },
 ];
 
+/// How well the SPADE score follows attacks; it is no part of the facts.
+const OF_THE_SCORE: &str =
+    "Smaller is more robust: ranks networks worse than the neighborhood overlap, at every size of attack.";
+
 /// What is known of one model: number, value, how well it follows attacks.
-pub(crate) fn numbers_table(facts: &FactsDocument) -> Table {
-    let row = |known: &Number| Some(vec![known.name.into(), (known.of)(facts)?, known.evidence.into()]);
+pub(crate) fn numbers_table(document: &ScoreDocument) -> Table {
+    let score = TableCell::number(document.spectrum.model_score);
+    let score = match document.facts.interval {
+        Some(IntervalDocument { lower, upper, .. }) => {
+            TableCell { text: format!("{} ({} – {})", score.text, short(lower), short(upper)), ..score }
+        }
+        None => score,
+    };
     Table {
         name: "numbers",
         caption: "All numbers of this model".to_owned(),
         header: vec!["number", "value", "how well it follows attacks"],
-        rows: NUMBERS.iter().filter_map(row).collect(),
+        rows: [facts_table(&document.facts), vec![vec!["SPADE score".into(), score, OF_THE_SCORE.into()]]]
+            .concat(),
     }
+}
+
+/// The rows of the numbers that are known.
+fn facts_table(facts: &FactsDocument) -> Vec<Vec<TableCell>> {
+    let row = |known: &Number| {
+        let value = (known.of)(facts)?;
+        let value = known.share(&facts.estimates).map_or(value, |share| with_interval(&share));
+        Some(vec![known.name.into(), value, known.evidence.into()])
+    };
+    NUMBERS.iter().filter_map(row).collect()
+}
+
+/// A share with its interval and the samples that it was estimated from.
+fn with_interval(share: &ShareDocument) -> TableCell {
+    let text = format!("{}, {}", share_with_range(share), counted(share.n, "sample"));
+    TableCell { text, exact: Some(share.estimate) }
 }
 
 /// The numbers that models are ranked by.
@@ -336,6 +377,7 @@ mod tests {
         for Number { name, evidence, .. } in &NUMBERS {
             assert!(documentation.contains(&format!("{name} {evidence}")), "{name}: {evidence}");
         }
+        assert!(documentation.contains(&format!("SPADE score {OF_THE_SCORE}")), "{OF_THE_SCORE}");
         for Answer { question, answer } in &ANSWERS {
             assert!(documentation.contains(question), "{question}");
             // An answer leaves out what stands between its sentences.
@@ -348,9 +390,14 @@ mod tests {
     #[test]
     fn only_what_is_known_is_told() {
         let facts = FactsDocument { overlap: Some(0.25), ..FactsDocument::default() };
-        let table = numbers_table(&facts);
-        assert_eq!(table.rows.len(), 1);
-        assert_eq!([&table.rows[0][0].text, &table.rows[0][1].text], ["neighborhood overlap", "25.0 %"]);
+        let known: Vec<_> = facts_table(&facts);
+        assert_eq!(known.len(), 1);
+        assert_eq!([&known[0][0].text, &known[0][1].text], ["neighborhood overlap", "25.0 %"]);
+        // With its interval and its samples, where they are known.
+        let share = ShareDocument { estimate: 0.25, lower: 0.21, upper: 0.29, n: 1200, queries: None };
+        let estimates = EstimatesDocument { overlap: Some(share), ..EstimatesDocument::default() };
+        let known = facts_table(&FactsDocument { estimates, ..facts.clone() });
+        assert_eq!(known[0][1].text, "25 % (21 – 29), 1,200 samples");
         assert_eq!(evidence_table(&[&FactsDocument::default(), &facts]).rows.len(), 1);
         assert_eq!(row(&facts).filter(|cell| !cell.text.is_empty()).count(), 1);
         assert_eq!(row(&facts).count(), columns().count());

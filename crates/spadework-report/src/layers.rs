@@ -1,7 +1,8 @@
 //! The page of the scores over the depth of a network.
 
 use spadework_document::layers::{LayerDocument, LayersDocument};
-use spadework_document::words::short;
+use spadework_document::words::{FOLLOW_POORLY, grouped, short};
+use spadework_io::default_name;
 
 use crate::charts::{Chart, Step, steps};
 use crate::error::Result;
@@ -13,12 +14,13 @@ use crate::provenance::{Fact, Origin, facts, graphs_made};
 /// # Errors
 /// When the page cannot be filled, which would be our mistake.
 pub fn layers_page(document: &LayersDocument, origin: &Origin) -> Result<String> {
-    let title = origin.title.clone().unwrap_or_else(|| format!("Layers of {}", document.model.file));
+    let title =
+        origin.title.clone().unwrap_or_else(|| format!("Layers of {}", default_name(&document.model.file)));
     let frame = Frame::new(title, provenance(document, origin), &document.made.version);
     filled(&CurvePage {
         frame: frame.with_notes(&document.made.notes),
         verdict: verdict(document),
-        limits: Vec::new(),
+        limits: limits(document),
         charts: layers_charts(document).iter().map(Figure::new).collect(),
         values: layers_table(document),
     })
@@ -31,34 +33,40 @@ pub fn layers_charts(document: &LayersDocument) -> Vec<Chart> {
     vec![steps("layers", "SPADE score over the depth of the network", "SPADE score", &scores)]
 }
 
+/// How the score grows from the first to the last layer.
 fn verdict(document: &LayersDocument) -> String {
     let scored = || document.layers.iter().filter_map(|layer| Some((&layer.layer.name, layer.model_score?)));
-    let depth = match (scored().next(), scored().next_back()) {
-        (Some((first, from)), Some((last, to))) => format!(
-            " The score is {} after the first layer (`{first}`) and {} after the last (`{last}`).",
-            short(from),
-            short(to)
+    let (Some((first, from)), Some((last, to))) = (scored().next(), scored().next_back()) else {
+        return "No layer has a SPADE score.".to_owned();
+    };
+    let depth = format!(
+        "The SPADE score is {} after the first layer (“{first}”) and {} after the last (“{last}”).",
+        short(from),
+        short(to)
+    );
+    match scored().max_by(|one, other| one.1.total_cmp(&other.1)) {
+        Some((name, highest)) if highest > to => {
+            format!("{depth} It is highest after “{name}”, with {}.", short(highest))
+        }
+        _ => depth,
+    }
+}
+
+fn limits(document: &LayersDocument) -> Vec<String> {
+    let mut limits = vec![
+        format!(
+            "The activations of every layer are scored against the inputs: {} samples, k = {} for all layers.",
+            grouped(document.settings.samples),
+            document.settings.neighbors.used
         ),
-        _ => String::new(),
-    };
-    let highest =
-        scored().max_by(|one, other| one.1.total_cmp(&other.1)).map_or_else(String::new, |(name, score)| {
-            format!(
-                " It is highest after `{name}`, with {}: what reaches that layer is stretched most.",
-                short(score)
-            )
-        });
-    let without = document.layers.iter().filter(|layer| layer.model_score.is_none()).count();
-    let without = match without {
-        0 => String::new(),
-        1 => " One layer has no score; the table says why.".to_owned(),
-        some => format!(" {some} layers have no score; the table says why."),
-    };
-    format!(
-        "{} samples, k = {} for all layers. Every layer's activations are scored against the inputs: the score bounds how \
-         much the network has stretched the inputs by then.{depth}{highest}{without}",
-        document.settings.samples, document.settings.neighbors.used
-    )
+        FOLLOW_POORLY.to_owned(),
+    ];
+    match document.layers.iter().filter(|layer| layer.model_score.is_none()).count() {
+        0 => (),
+        1 => limits.push("One layer has no score; the table says why.".to_owned()),
+        some => limits.push(format!("{some} layers have no score; the table says why.")),
+    }
+    limits
 }
 
 fn layers_table(document: &LayersDocument) -> Table {

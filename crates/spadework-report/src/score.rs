@@ -140,7 +140,7 @@ impl ScorePage {
             same_label: Vec::new(),
             other_label: Vec::new(),
             has_labels: !document.label_scores.is_empty(),
-            numbers: numbers_table(&document.facts),
+            numbers: numbers_table(document),
             answers: &ANSWERS,
             probes: ProbeStory::of_facts(&document.facts, &name),
             cut: None,
@@ -503,8 +503,11 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
         (
             "seconds",
             format!(
-                "{:.3} in all: neighbors {:.3} and {:.3}, graphs {:.3}, eigenpairs {:.3}, numerical bounds {:.3}, scores {:.3}",
+                "{:.3} in all: model {:.3}, probes {:.3}, neighbors {:.3} and {:.3}, graphs {:.3}, eigenpairs {:.3}, numerical bounds {:.3}, \
+                 scores {:.3}",
                 timings.total_s,
+                timings.model_s,
+                timings.probes_s,
                 timings.neighbors_input_s,
                 timings.neighbors_output_s,
                 timings.graphs_s,

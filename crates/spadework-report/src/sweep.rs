@@ -1,7 +1,7 @@
 //! The page of a score over k.
 
 use spadework_document::sweep::SweepDocument;
-use spadework_document::words::{grouped, short};
+use spadework_document::words::{FOLLOW_POORLY, grouped, short};
 
 use crate::charts::{Band, Chart, Series, lines};
 use crate::error::Result;
@@ -97,9 +97,7 @@ fn limits(document: &SweepDocument) -> Vec<String> {
             let pairs = pairs.iter().map(|(a, b)| format!("“{a}” before “{b}”"));
             format!("Holds at every k: {}.", joined(pairs))
         });
-        limits.push(
-            "SPADE scores follow attacks poorly: compare with --probe where models can be run.".to_owned(),
-        );
+        limits.push(FOLLOW_POORLY.to_owned());
     }
     if !document.disconnected.is_empty() {
         let ks = joined(document.disconnected.iter().map(ToString::to_string));

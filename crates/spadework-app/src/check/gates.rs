@@ -32,8 +32,16 @@ pub(super) struct Gates<'a> {
 pub(super) struct Judged {
     pub(super) gates: Vec<GateDocument>,
     /// Samples that the baseline has and this model has not.
-    pub(super) new_failures: Vec<usize>,
+    pub(super) lost: Option<Lost>,
     pub(super) notes: Vec<Note>,
+}
+
+/// Samples that a model lost.
+pub(super) struct Lost {
+    /// What they had under the baseline: they survived, or were right.
+    pub(super) by: GatedNumber,
+    /// The most fragile ones.
+    pub(super) samples: Vec<usize>,
 }
 
 /// Shares that have gates, best evidence first.
@@ -43,7 +51,7 @@ const SHARES: [GatedNumber; 4] =
 impl Gates<'_> {
     /// Judges the model.
     pub(super) fn judge(&self) -> Result<Judged, Failure> {
-        let mut judged = Judged { gates: Vec::new(), new_failures: Vec::new(), notes: Vec::new() };
+        let mut judged = Judged { gates: Vec::new(), lost: None, notes: Vec::new() };
         for number in SHARES {
             judged.gates.extend(self.smallest(number)?);
         }
@@ -55,7 +63,7 @@ impl Gates<'_> {
             judged.gates.extend(drops.gate(number)?);
         }
         judged.gates.extend(drops.regression()?);
-        judged.new_failures = drops.new_failures()?;
+        judged.lost = drops.new_failures()?;
         judged.notes.extend(drops.unequal_probes(self.voice));
         judged.notes.extend(drops.missing_accuracy(self.voice));
         Ok(judged)
@@ -193,15 +201,19 @@ impl Drops<'_> {
         Ok(Some(GateDocument { gate, number, outcome, limit, found }))
     }
 
-    /// Samples that survived under the baseline (are right, where not both were probed) and do not any more, most fragile first.
-    fn new_failures(&self) -> Result<Vec<usize>, Failure> {
-        let pairs = match self.same_samples("survived")? {
-            Some(pairs) => Some(pairs),
-            None => self.same_samples("correct")?,
-        };
-        let Some((before, now)) = pairs else { return Ok(Vec::new()) };
-        let is_new = |&index: &usize| before[index] == 1.0 && now[index] == 0.0;
-        Ok(self.scored.facts.fragility.ranking().into_iter().filter(is_new).take(NAMED).collect())
+    /// Samples that survived under the baseline and do not any more; without any, those that were right and are not. Most fragile
+    /// first.
+    fn new_failures(&self) -> Result<Option<Lost>, Failure> {
+        for by in [GatedNumber::Survived, GatedNumber::Accuracy] {
+            let Some((before, now)) = self.same_samples(column_of(by))? else { continue };
+            let is_new = |&index: &usize| before[index] == 1.0 && now[index] == 0.0;
+            let samples = self.scored.facts.fragility.ranking().into_iter().filter(is_new).take(NAMED);
+            let samples: Vec<usize> = samples.collect();
+            if !samples.is_empty() {
+                return Ok(Some(Lost { by, samples }));
+            }
+        }
+        Ok(None)
     }
 
     /// What could be compared if both models were probed.

@@ -101,7 +101,11 @@ pub fn check(request: &CheckRequest<'_>, observer: &dyn Observer) -> Result<Chec
 }
 
 fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged, voice: Voice) -> CheckDocument {
-    let Judged { gates, new_failures, mut notes } = judged;
+    let Judged { gates, lost, mut notes } = judged;
+    let (by, new_failures) = lost.map(|lost| (lost.by, lost.samples)).unzip();
+    let new_failures: Vec<usize> = new_failures.unwrap_or_default();
+    let ids = scored.samples().ids.unwrap_or_default();
+    let new_failure_ids = new_failures.iter().filter_map(|&index| ids.get(index).cloned()).collect();
     let outcome = Outcome::of_all(gates.iter().map(|gate| gate.outcome));
     if gates.iter().all(|gate| gate.number == GatedNumber::ModelScore) {
         notes.push(score_alone(voice));
@@ -113,6 +117,8 @@ fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged, voice: 
         undecided: if request.undecided_fails { Outcome::Fail } else { Outcome::Pass },
         gates,
         new_failures,
+        new_failure_ids,
+        new_failures_by: by,
         notes,
         model_score: scored.document.spectrum.model_score,
         result: scored.document.clone(),

@@ -4,6 +4,7 @@ use spadework_document::check::{CheckDocument, GateDocument, GatedNumber, Outcom
 use spadework_document::estimates::{DifferenceDocument, ShareDocument};
 use spadework_document::words::grouped;
 
+use crate::printable;
 use crate::wording::Voice;
 
 /// All gates as lines of text, and below them what they come to.
@@ -49,8 +50,15 @@ pub(super) fn new_failures(document: &CheckDocument) -> Option<String> {
     if document.new_failures.is_empty() {
         return None;
     }
-    let names: Vec<String> = document.new_failures.iter().map(|index| format!("#{index}")).collect();
-    Some(format!("Correct for the baseline and not for this model, most fragile first: {}", names.join(" ")))
+    let names: Vec<String> = match document.new_failure_ids.as_slice() {
+        [] => document.new_failures.iter().map(|index| format!("#{index}")).collect(),
+        ids => ids.iter().map(|id| printable(id)).collect(),
+    };
+    let had = match document.new_failures_by {
+        Some(GatedNumber::Survived) => "Survived every probe with the baseline",
+        _ => "Correct with the baseline",
+    };
+    Some(format!("{had} and not with this model, most fragile first: {}", names.join(" ")))
 }
 
 /// What a gate is about.

@@ -13,7 +13,7 @@ const TOP: usize = 10;
 pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let ScoredArgs { model, corruption, output, graphs } = &args.scored;
     let formats = output.formats(Some(graphs));
-    let mut score = model.score(corruption, output.folder(&formats), TOP);
+    let mut score = model.score(corruption, output.folder(&formats), TOP).with_ids(args.ids.ids.as_deref());
     score.data.task = args.task.task.into();
     let rules = &args.rules;
     let request = CheckRequest {

@@ -2,6 +2,7 @@
 
 use spadework_app::{LayersRequest, json, layers, printable};
 use spadework_document::layers::LayersDocument;
+use spadework_document::words::FOLLOW_POORLY;
 
 use crate::args_model::LayersArgs;
 use crate::console::Console;
@@ -42,7 +43,7 @@ fn to_text(document: &LayersDocument) -> String {
         ]
     });
     format!(
-        "model       {}\nsamples     {}, {} numbers in\nneighbors   {} for all layers\n{}\n{}",
+        "model       {}\nsamples     {}, {} numbers in\nneighbors   {} for all layers\n{}\n{}\n{FOLLOW_POORLY}\n",
         document.model.file,
         document.settings.samples,
         document.settings.input_dim,

@@ -121,6 +121,12 @@ fn a_drop_is_found_sample_by_sample() {
     assert!((ends[0] - center + half).abs() < 1e-12 && (ends[1] - center - half).abs() < 1e-12, "{drop}");
     let failures: Vec<usize> = serde_json::from_value(json["new_failures"].clone()).unwrap();
     assert!(failures.len() == 10 && failures.iter().all(|sample| sample % 8 == 3), "{failures:?}");
+    assert_eq!((&json["new_failures_by"], json.get("new_failure_ids")), (&"accuracy".into(), None));
+    scene.write("ids.txt", (0..SAMPLES).map(|at| format!("img_{at}\n")).collect::<String>());
+    let named = check_classifier(&scene, "lost", "--baseline base --ids ids.txt --json");
+    assert_eq!(fails_with(&named)["new_failure_ids"][9], format!("img_{}", failures[9]));
+    let named = check_classifier(&scene, "lost", "--baseline base --ids ids.txt");
+    assert!(fails(&named).contains(&format!("most fragile first: img_{} ", failures[0])), "{named:?}");
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2%");
     let text = fails(&outcome);
     assert_holds(
@@ -130,7 +136,7 @@ fn a_drop_is_found_sample_by_sample() {
             "−12 points",
             "the baseline's 95 %, at most −2 allowed",
             "p < 0.001",
-            "not for this model",
+            "\nCorrect with the baseline and not with this model, most fragile first: #",
         ],
     );
     // The other way round nothing is lost, and a drop this large may be allowed.
@@ -263,6 +269,33 @@ fn what_probes_leave_is_gated() {
     assert!(text.contains("This model was probed and the baseline was not"), "{text}");
     let text = scene.run("check --inputs x.npy --model mlp.onnx -q --baseline base").prints();
     assert!(text.contains("pass --model and --probe linf:0.000001:search"), "{text}");
+}
+
+/// Where both models were probed, new failures are the samples that survived before, right or not.
+#[test]
+fn new_failures_say_what_was_lost() {
+    let scene = Scene::with_network();
+    // Far out, the model has another answer for some.
+    let far: Vec<f32> = Random::new(3).points(800).iter().map(|number| 60.0 * number - 30.0).collect();
+    scene.write("x.csv", csv(4, &far));
+    let call = format!("{} --probe linf:10", PROBED.replace("npy", "csv"));
+    scene.run(&format!("score {call} --out base")).prints();
+    let table = scene.read("base/nodes.csv");
+    let at = table.lines().next().unwrap().split(',').position(|name| name == "survived").unwrap();
+    // A baseline that lost nothing.
+    let survived = |line: &str| -> String {
+        let mut fields: Vec<&str> = line.split(',').collect();
+        fields[at] = if fields[at] == "0" { "1" } else { fields[at] };
+        fields.join(",") + "\n"
+    };
+    scene.write("base/nodes.csv", table.lines().map(survived).collect::<String>());
+    let json = fails_with(&scene.run(&format!("check {call} --baseline base --json")));
+    assert_eq!(json["new_failures_by"], "survived", "{json}");
+    let text = scene.run(&format!("check {call} --baseline base"));
+    assert!(
+        fails(&text).contains("\nSurvived every probe with the baseline and not with this model"),
+        "{text:?}"
+    );
 }
 
 #[test]

@@ -161,7 +161,8 @@ fn certainty_stands_beside_every_model() {
 #[test]
 fn tables_are_written() {
     let scene = Scene::with_model();
-    compare(&scene, &format!("{TWO} --out result --labels labels.npy --tables csv,npy,parquet")).prints();
+    let options = "--labels labels.npy --tables csv,npy,parquet";
+    compare(&scene, &format!("{TWO} --out result {options}")).prints();
     let expected = [
         "agreement.csv",
         "agreement.parquet",
@@ -180,7 +181,8 @@ fn tables_are_written() {
     );
     assert!(models.lines().nth(1).unwrap().starts_with("1,good,"), "{models}");
     let nodes = scene.read("result/nodes.csv");
-    let header = "index,label,score_good,score_bad,margin_good,fragility_good,overlap_good,margin_bad,fragility_bad,overlap_bad\n";
+    // Four labels and three outputs: an embedding has no margins.
+    let header = "index,label,score_good,score_bad,fragility_good,overlap_good,fragility_bad,overlap_bad\n";
     assert!(nodes.starts_with(&format!("{header}0,0,")), "{}", &nodes[..80]);
     assert_eq!(nodes.lines().count(), Scene::SAMPLES + 1);
     assert!(
@@ -190,6 +192,44 @@ fn tables_are_written() {
     );
     let json = scene.read_json("result/result.json");
     assert_eq!(json["schema"], "spadework.compare/3");
+}
+
+/// Twelve models, each torn a little more than the one before: some are told from a third model by what does not tell them apart.
+#[test]
+fn pairs_alike_across_ranks_are_named() {
+    let scene = Scene::with_model();
+    let outputs: Vec<f32> = Random::new(1).points(Scene::SAMPLES * Scene::INPUT_DIM);
+    let model = |part: usize| -> Vec<f32> {
+        let torn = |(sample, row): (usize, &[f32])| {
+            let shift = if sample % 60 < part { 0.7 } else { 0.0 };
+            [row[0] + shift, row[1] + shift, row[2] * row[3]]
+        };
+        outputs.chunks(Scene::INPUT_DIM).enumerate().flat_map(torn).collect()
+    };
+    let mut call = String::new();
+    for part in 0..12 {
+        scene.write(&format!("m{part}.npy"), floats(3, &model(part)));
+        call.push_str(&format!("m{part}.npy "));
+    }
+    let json = compare(&scene, &format!("{call} --json -q")).json();
+    let rank = |name: &Value| {
+        let models = json["models"].as_array().unwrap();
+        models.iter().find(|model| &model["name"] == name).unwrap()["rank"].clone()
+    };
+    let alike = |pair: &&Value| pair["apart"] == false && rank(&pair["a"]) != rank(&pair["b"]);
+    let pairs: Vec<&Value> = json["agreement"].as_array().unwrap().iter().filter(alike).collect();
+    assert!(pairs.len() > 3, "{json}");
+    let text = compare(&scene, &format!("{call} -q --report page.html")).prints();
+    let first = format!(
+        "  {} and {} cannot be distinguished either (difference ",
+        pairs[0]["a"].as_str().unwrap(),
+        pairs[0]["b"].as_str().unwrap()
+    );
+    assert!(text.contains(&first) && text.matches("either (difference").count() == 3, "{text}");
+    assert!(text.contains(&format!("The same is true of {} more pairs", pairs.len() - 3)), "{text}");
+    // The page has all pairs, with their differences.
+    let page = scene.read("page.html");
+    assert!(page.contains("id=\"table-differences\"") && page.contains("distinguishable"));
 }
 
 /// Names of the models, most robust first.

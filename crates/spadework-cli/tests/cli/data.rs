@@ -60,7 +60,7 @@ fn a_check_names_what_is_missing_or_differs() {
 fn the_embedded_digits_bring_their_labels() {
     let scene = Scene::empty();
     scene.run("corrupt --inputs digits --kind contrast --severity 1 --out c.npy").notes(&["--labels digits"]);
-    let json = scene.run("score --inputs digits --outputs c.npy --json").json();
+    let json = scene.run("score --inputs digits --outputs c.npy --json -q").json();
     assert_eq!((&json["samples"], &json["input_dim"]), (&1797.into(), &64.into()));
     assert_eq!(json["label_scores"][7]["name"], "7");
 }

@@ -137,7 +137,7 @@ fn a_data_set_by_name_brings_its_labels() {
     scene.write("data/t10k-images-idx3-ubyte", idx(&[SAMPLES as u32, 28, 28], &images));
     scene.write("data/t10k-labels-idx1-ubyte", idx(&[SAMPLES as u32], &labels));
     scene.write("y.npy", npy("|u1", false, &[SAMPLES, 784], &images));
-    let json = scene.run("score --json --inputs fashion-mnist:data:test --outputs y.npy -k 5").json();
+    let json = scene.run("score -q --json --inputs fashion-mnist:data:test --outputs y.npy -k 5").json();
     assert_eq!(json["label_scores"][9]["name"], "Ankle boot");
     assert_eq!(json["input_dim"], 784);
     let score = json["model_score"].as_f64().unwrap();

@@ -156,7 +156,12 @@ fn layers_have_the_scores_of_their_activations() {
     }
     assert_eq!(scene.listing("result"), ["layers.csv", "nodes.csv", "result.json"]);
     assert_eq!(scene.read("plots/layers.svg").matches("<circle").count(), 5);
-    assert_eq!(scene.read("page.html").matches("<circle").count(), 5);
+    let page = scene.read("page.html");
+    assert_eq!(page.matches("<circle").count(), 5);
+    assert!(
+        page.contains("<h1>Layers of mlp</h1>") && page.contains("SPADE scores follow attacks poorly"),
+        "{page}"
+    );
     scene.run("report result --out again.html").prints();
     assert_eq!(scene.read("again.html").matches("<circle").count(), 5);
     assert!(

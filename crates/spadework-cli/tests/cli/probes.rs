@@ -254,9 +254,7 @@ fn another_order_by_probes_is_found() {
     let call = "compare --inputs x.npy --model a=mlp.onnx --model b=mlp.onnx --quiet --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).prints();
     assert!(
-        text.starts_with(
-            "2 models on 200 samples, most robust first by estimated robust accuracy (linf:0.1:search: "
-        ),
+        text.starts_with("2 models on 200 samples, most robust first by estimated robust accuracy (L∞ 0.1: "),
         "{text}"
     );
     assert!(text.contains("Rank 1 is shared: a and b cannot be distinguished"), "{text}");

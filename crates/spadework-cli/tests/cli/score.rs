@@ -285,3 +285,14 @@ fn a_k_that_grew_is_told_and_the_overlap_does_not_mind() {
     scene.run(&format!("{call} --out result")).notes(&["--connectivity bridge"]);
     assert_eq!(scene.read_json("result/result.json")["notes"], grown["notes"]);
 }
+
+/// A blank line separates parts; two would leave a hole where there is nothing to advise.
+#[test]
+fn parts_are_one_blank_line_apart() {
+    let scene = Scene::with_network();
+    let call = "score --inputs x.npy --model mlp.onnx -q";
+    for options in ["", "--probe linf:0.1 --probes 9 --probe-samples 20"] {
+        let text = scene.run(&format!("{call} {options}")).prints();
+        assert!(!text.contains("\n\n\n"), "{text}");
+    }
+}

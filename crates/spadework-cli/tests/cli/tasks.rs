@@ -83,6 +83,25 @@ fn embeddings_have_neither_margins_nor_probes() {
     scene.run("score --inputs x.npy --outputs z.npy --task words").misused(&["--task", "regression"]);
 }
 
+/// Labels show that four numbers are no classes: said once, with no margins, and probes are refused until the user says otherwise.
+#[test]
+fn labels_tell_an_embedding_from_a_classifier() {
+    let scene = scene();
+    let two: Vec<i64> = (0..120).map(|at| at % 2).collect();
+    scene.write("two.npy", integers(&two));
+    // The largest number is never at the label.
+    let row = |at: usize| [0.0, 0.1, 1.0, 0.9].map(|value| value + 0.001 * at as f32);
+    scene.write("e.npy", floats(4, &(0..120).flat_map(row).collect::<Vec<f32>>()));
+    let call = "--outputs e.npy --labels two.npy --connectivity bridge";
+    let json = score(&scene, call);
+    assert!(json.get("margins").is_none() && json["fragility_basis"] == "node scores", "{json}");
+    assert_eq!(json["notes"][0]["code"], "no-classes", "{}", json["notes"]);
+    scene.run(&format!("score --inputs x.npy {call}")).notes(&["the 4 outputs", "--task classes"]);
+    assert_eq!(score(&scene, &format!("{call} --task classes"))["margins"]["kind"], "predicted");
+    let told = score(&scene, &format!("{call} --task embedding"));
+    assert!(told["notes"].as_array().unwrap().iter().all(|note| note["code"] != "no-classes"), "{told}");
+}
+
 /// The probes of a regressor measure how far it moves; those of a classifier of two classes whether it changes its mind.
 #[test]
 fn a_single_output_is_probed_for_what_it_is() {

@@ -3,8 +3,8 @@
 use super::axis::{self, Scale};
 use super::{Chart, number, text};
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 240.0;
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 56.0;
 const TOP: f64 = 26.0;
 const BOTTOM: f64 = HEIGHT - 44.0;

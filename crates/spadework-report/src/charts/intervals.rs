@@ -5,7 +5,8 @@ use spadework_document::words::short;
 use super::axis::{self, Scale};
 use super::{CATEGORIES, Chart, escape, shortened, text};
 
-const WIDTH: f64 = 560.0;
+/// Narrow enough for a phone, where a chart is as wide as the screen and its letters shrink with it.
+const WIDTH: f64 = 440.0;
 const ROW: f64 = 28.0;
 const TOP: f64 = 8.0;
 /// Room for names: as much as the longest needs, between these.

@@ -49,7 +49,9 @@ pub struct Chart {
 impl Chart {
     /// The figure as part of a page.
     pub(crate) fn inline(&self) -> String {
-        self.wrapped("", &format!(" role=\"img\" aria-label=\"{}\"", escape(&self.alternative())))
+        // Where a screen is much narrower, the style lets the chart scroll rather than shrink its letters.
+        let width = format!(" style=\"--width:{}\"", self.width.ceil());
+        self.wrapped("", &format!("{width} role=\"img\" aria-label=\"{}\"", escape(&self.alternative())))
     }
 
     /// The figure as a file of its own.
