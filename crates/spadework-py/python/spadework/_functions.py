@@ -551,7 +551,7 @@ def select(
 def perturbation_budget(node_scores: Any, *, top: int, large: float, small: float) -> npt.NDArray[np.float64]:
     """A perturbation size for every sample: a large one for the most fragile, a small one for the others.
 
-    The paper trains this way: 45,000 of the 50,000 samples of MNIST with 0.4 and the others with 0.2.
+    The paper trains this way: 45,000 of the 55,000 samples of MNIST with 0.4 and the others with 0.2.
 
     Parameters
     ----------
