@@ -158,8 +158,10 @@ def check_files(binary, source, until, folder):
     while time.monotonic() < until:
         path = source.choice(arrays + graphs)
         (folder / path.name).write_bytes(mutated(source, path.read_bytes()))
-        option = "--input-graph" if path in graphs else "--inputs"
-        done = call(binary, ["score", "--json", option, path.name, "--outputs", "y.npy"], folder, preexec_fn=limited)
+        inputs, outputs = ("--input-graph", "--output-graph") if path in graphs else ("--inputs", "--outputs")
+        # With itself as its outputs, what is still readable is scored too.
+        other = source.choice([["--outputs", "y.npy"], [outputs, path.name]])
+        done = call(binary, ["score", "--json", "-k", "2", inputs, path.name, *other], folder, preexec_fn=limited)
         counts["files"] += 1
         lines = done.stderr.decode(errors="replace").splitlines() if done else []
         messages = [line for line in lines if not line.startswith(("note: ", "hint: "))]
