@@ -187,10 +187,13 @@ def test_embeddings_are_no_classes(digits):
     generator = np.random.default_rng(1)
     # The same logits seen by 32 random directions: ten labels name ten of the columns, and nothing is right by them.
     embedding = digits["standard"].astype(np.float64) @ generator.normal(size=(10, 32))
-    report = spadework.score(inputs, embedding, labels=labels)
-    assert report.accuracy is None and report.document["margins"]["kind"] == "predicted"
+    with pytest.warns(spadework.SpadeworkWarning, match="the labels are not classes of the 32 outputs"):
+        report = spadework.score(inputs, embedding, labels=labels)
+    assert report.accuracy is None and report.margins is None and report.fragility_basis == "node scores"
+    told = spadework.score(inputs, embedding, labels=labels, task="classes")
+    assert told.accuracy is None and told.document["margins"]["kind"] == "predicted"
     two = np.sort(embedding, axis=1)[:, -2:]
-    assert np.array_equal(report.margins, two[:, 1] - two[:, 0])
+    assert np.array_equal(told.margins, two[:, 1] - two[:, 0])
     classifier = spadework.score(inputs, digits["standard"], labels=labels)
     assert classifier.accuracy == np.mean(digits["standard"].argmax(axis=1) == labels)
     # Some classes only: the predictions of most of them tell.
