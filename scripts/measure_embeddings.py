@@ -6,9 +6,11 @@ on both sides, k = 10.
 
 usage: python scripts/measure_embeddings.py PATH-OF-SPADEWORK clusters [TOPICS ITEMS DIMENSIONS]     grow and bridge, 200 × 250 × 384
        python scripts/measure_embeddings.py PATH-OF-SPADEWORK speed [DIMENSIONS …]                  50,000 items of overlapping topics
-       python scripts/measure_embeddings.py PATH-OF-SPADEWORK pairs                                 manhattan and chebyshev compared with SciPy
+       python scripts/measure_embeddings.py PATH-OF-SPADEWORK pairs                                 manhattan and chebyshev compared with brute force
+       python scripts/measure_embeddings.py PATH-OF-SPADEWORK policies                              grow and bridge over 39 pairs of embedders
 
-Prints a table in Markdown; times are CPU seconds of the whole command, and by the clock. Needs NumPy; `pairs` also SciPy.
+Prints a table in Markdown; times are CPU seconds of the whole command, and by the clock. Needs NumPy; `pairs` also SciPy and
+scikit-learn, `policies` SciPy.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 NEIGHBORS, MOVED = 10, 40
+Embedder = Callable[[np.ndarray], np.ndarray]
 COSINE = ["--input-metric", "cosine", "--output-metric", "cosine", "-k", str(NEIGHBORS)]
 
 
@@ -117,10 +121,20 @@ def brute_force(rows: np.ndarray, metric: str) -> float:
     return time.process_time() - began
 
 
+def scikit_learn(rows: np.ndarray, metric: str) -> float:
+    """CPU seconds of scikit-learn's brute force."""
+    from sklearn.neighbors import NearestNeighbors
+
+    began = time.process_time()
+    NearestNeighbors(n_neighbors=NEIGHBORS, metric=metric, algorithm="brute").fit(rows).kneighbors()
+    return time.process_time() - began
+
+
 def pairs(spadework: str, folder: Path) -> None:
     """The metrics that have no products."""
-    print("| metric | data | Spadework, CPU s | SciPy, CPU s | ratio |\n| --- | --- | ---: | ---: | ---: |")
-    for items, dimensions in ((3000, 96), (10_000, 32), (10_000, 768)):
+    print("| metric | data | Spadework, CPU s | scikit-learn brute, CPU s | SciPy, CPU s | of the faster |")
+    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    for items, dimensions in ((3000, 96), (10_000, 32), (4000, 768)):
         rows = overlapping(items, dimensions, np.random.default_rng(0))
         for kind in (np.float32, np.float64):
             np.save(folder / "x.npy", rows.astype(kind))
@@ -133,9 +147,81 @@ def pairs(spadework: str, folder: Path) -> None:
                     with tempfile.TemporaryDirectory(dir=folder) as out:
                         chosen = metric if inputs == "x.npy" else "euclidean"
                         ours.append(timed([*call, "--inputs", str(folder / inputs), "--input-metric", chosen, "--out", f"{out}/g"])[1])
-                own, theirs = ours[0] - ours[1], brute_force(rows.astype(np.float64), metric)
-                name = np.dtype(kind).name
-                print(f"| {metric} | {items:,} × {dimensions}, {name} | {own:.2f} | {theirs:.2f} | {own / theirs:.2f} |", flush=True)
+                own = ours[0] - ours[1]
+                theirs = [scikit_learn(rows.astype(kind), metric), brute_force(rows.astype(np.float64), metric)]
+                data = f"{items:,} × {dimensions}, {np.dtype(kind).name}"
+                times = f"{own:.2f} | {theirs[0]:.2f} | {theirs[1]:.2f} | {own / min(theirs):.2f}×"
+                print(f"| {metric} | {data} | {times} |", flush=True)
+
+
+def altered(old: np.ndarray, rng: np.random.Generator) -> dict[str, Embedder]:
+    """Embedders that are made from another one: each a function of rows."""
+    dimensions = old.shape[1]
+    found: dict[str, Embedder] = {}
+    for kept in (64, 32, 16, 8):
+        directions = rng.normal(size=(dimensions, kept))
+        found[f"projected to {kept}"] = lambda rows, directions=directions: rows @ directions
+    for part in (0.05, 0.1, 0.2, 0.4):
+        found[f"noise of {part}"] = lambda rows, part=part: rows + part * rng.normal(size=rows.shape)
+    for steps in (3, 1):
+        found[f"{steps} steps per unit"] = lambda rows, steps=steps: np.round(rows * steps) + 1e-6
+    found["one bit"] = np.sign
+    found["truncated"] = lambda rows: rows[:, : dimensions // 4]
+    scales = np.exp(rng.normal(size=dimensions))
+    found["columns scaled"] = lambda rows: rows * scales
+    return found
+
+
+def nearest(queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The items nearest to every query by their cosine."""
+    units = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (queries, rows)]
+    return np.argsort(-units[0] @ units[1].T, axis=1)[:, :NEIGHBORS]
+
+
+def policies(spadework: str, folder: Path) -> None:
+    """How well scores follow recall, and what ranks moved items first, where every cluster is a component."""
+    from scipy.stats import spearmanr
+
+    print("| clusters | connectivity | ρ of SPADE score and recall | ρ of overlap and recall | by node score | by overlap | by both |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    moved_count = 30
+    for topics, items, spread in ((20, 60, 0.3), (30, 100, 0.3), (40, 50, 0.6)):
+        rng = np.random.default_rng(1)
+        centers = rng.normal(size=(topics, 96))
+        old = np.repeat(centers, items, axis=0) + spread * rng.normal(size=(topics * items, 96))
+        queries = centers[rng.integers(topics, size=200)] + spread * rng.normal(size=(200, 96))
+        wanted = nearest(queries, old)
+        rows: dict[str, list[list[float]]] = {"grow": [], "bridge": []}
+        for embedder in altered(old, rng).values():
+            new = embedder(old)
+            moved = rng.choice(len(new), moved_count, replace=False)
+            new[moved] = new[(moved + items * rng.integers(1, topics, size=moved_count)) % len(new)]
+            found = nearest(embedder(queries), new)
+            recall = np.mean([len(set(a) & set(b)) / NEIGHBORS for a, b in zip(wanted, found)])
+            np.save(folder / "old.npy", old.astype(np.float32))
+            np.save(folder / "new.npy", new.astype(np.float32))
+            for policy, measured in rows.items():
+                measured.append([float(recall), *ranked(spadework, folder, policy, moved)])
+        for policy, measured in rows.items():
+            recalls, scores, overlaps, *hits = np.array(measured).T
+            by = " | ".join(f"{np.mean(each):.1f}" for each in hits)
+            rho = f"{spearmanr(scores, recalls)[0]:.2f} | {spearmanr(overlaps, recalls)[0]:.2f}"
+            print(f"| {topics} of {items} items | `{policy}` | {rho} | {by} |", flush=True)
+
+
+def ranked(spadework: str, folder: Path, policy: str, moved: np.ndarray) -> list[float]:
+    """The SPADE score, the overlap, and how many moved items are among as many first ones: by node score, by overlap, by both."""
+    call = [spadework, "score", "--inputs", str(folder / "old.npy"), "--outputs", str(folder / "new.npy"), *COSINE]
+    with tempfile.TemporaryDirectory(dir=folder) as out:
+        options = ["--connectivity", policy, "--task", "embedding", "--out", f"{out}/r", "--json", "-q"]
+        result = json.loads(timed([*call, *options])[0])
+        with open(f"{out}/r/nodes.csv", newline="") as lines:
+            nodes = list(csv.DictReader(lines))
+    scores = np.array([float(node["score"]) for node in nodes])
+    overlaps = np.array([float(node["overlap"]) for node in nodes])
+    orders = [np.argsort(-scores), np.argsort(overlaps, kind="stable"), np.lexsort((-scores, overlaps))]
+    hits = [float(len(set(order[: len(moved)]) & set(moved))) for order in orders]
+    return [result["model_score"], result["overlap"], *hits]
 
 
 def main() -> None:
@@ -146,6 +232,8 @@ def main() -> None:
             clusters(spadework, folder, *(rest or [200, 250, 384]))
         elif what == "speed":
             speed(spadework, folder, rest or [384, 768, 4096])
+        elif what == "policies":
+            policies(spadework, folder)
         else:
             pairs(spadework, folder)
 

@@ -52,7 +52,9 @@ pub fn graphs(
     let plain = request.params.clone().with_graph(GraphKind::Knn).with_weights(Weights::Unit);
     plain.check()?;
     let mut document = with_sides(&request.data, &plain, &session, |sides| {
-        let Some(pair) = sides.paired()? else { return Err(Usage::UnknownArrays.into()) };
+        let Some(pair) = sides.paired()? else {
+            return Err(Usage::RowsNeeded { by: "making graphs in several ways" }.into());
+        };
         plain.check_for(pair.len())?;
         Ok(ConstructionsDocument {
             schema: SCHEMA.to_owned(),

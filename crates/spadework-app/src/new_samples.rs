@@ -101,7 +101,7 @@ pub fn score_new_samples(
         notes::about_corruption(inputs.corruption(), &session);
     }
     let (InputView::Array(input), output) = (given, outputs.view()?) else {
-        return Err(Usage::UnknownArrays.into());
+        return Err(Usage::RowsNeeded { by: "scoring new samples" }.into());
     };
     let labels = labels::load(data.labels.as_ref(), input.labels())?;
 
@@ -250,12 +250,16 @@ fn read_embedding(folder: &Path, document: &ScoreDocument) -> Result<SpectralEmb
 }
 
 fn samples_of<'s>(side: &'s SideView<'_>) -> Result<&'s Samples<'s>, Failure> {
-    side.samples().ok_or_else(|| Usage::UnknownArrays.into())
+    side.samples().ok_or_else(|| Usage::RowsNeeded { by: "scoring new samples" }.into())
 }
 
 /// A mismatch with the reference concerns one file or both. Arrays in memory are named by the error itself.
 fn with_files(error: CoreError, inputs: &SideView<'_>, outputs: &SideView<'_>) -> Failure {
     let place = match &error {
+        CoreError::ZeroRows { .. } => {
+            let failure = Failure::from(error).with_hint(Hint::ZeroRowsOfReference);
+            return failure.naming_array(inputs.file_name(), |_| outputs.file_name());
+        }
         _ if !(inputs.is_file() && outputs.is_file()) => return error.into(),
         CoreError::ReferenceDim { side: Side::Input, .. } => inputs.name().to_owned(),
         CoreError::ReferenceDim { side: Side::Output, .. } => outputs.name().to_owned(),

@@ -279,7 +279,7 @@ pub(crate) struct ScoredSamples<'a> {
 }
 
 impl ScoredSamples<'_> {
-    /// The rank of every sample, from 1 for the most fragile: by fragility for classifiers, which is the order of the node scores
+    /// The rank of every sample, from 1 for the most fragile: by fragility for classifiers and embeddings, which is the order of the node scores
     /// for everything else.
     fn ranks(&self) -> Vec<usize> {
         let ranking = self.facts.fragility.ranking();

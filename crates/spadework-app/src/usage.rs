@@ -38,7 +38,9 @@ pub enum Usage {
     ProjectionOfGraph,
     /// An option that would make sparse inputs dense, or that is not there for them.
     SparseInputs { option: &'static str },
-    /// A model that would be run on a graph.
+    /// Work with the numbers of both sides, one of which is a graph, or sparse.
+    RowsNeeded { by: &'static str },
+    /// A model that would be run on a graph, or on sparse rows.
     ModelOnGraph { file: String },
     /// A model whose output for a sample depends on what it is run with.
     MixedBatch { file: String, sample: usize },
@@ -223,9 +225,13 @@ impl Usage {
                 "{} needs dense rows, but these are sparse; save them as an array (.toarray()), or leave it out",
                 voice.name(option)
             ),
-            Usage::ModelOnGraph { file } => {
-                format!("{file}: a model is run on the inputs, but a graph is given instead")
+            Usage::RowsNeeded { by } => {
+                format!("{by} needs dense rows of numbers on both sides, but a graph or sparse rows are given")
             }
+            Usage::ModelOnGraph { file } => format!(
+                "{file}: a model is run on dense rows of numbers, but a graph or sparse rows are given; run it elsewhere and pass its \
+                 outputs"
+            ),
             Usage::MixedBatch { file, sample } => format!(
                 "{file}: the output for a sample must depend on that sample alone, but sample {sample} (counted from 0) has another output when it is run by itself: the model mixes the samples of a batch, or draws random numbers"
             ),

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use spadework::Error as CoreError;
+use spadework::samples::Side;
 use spadework_io::Error as FileError;
 use spadework_model::ModelError;
 
@@ -196,7 +197,9 @@ pub enum Hint {
     TooFewModels,
     SmallSubsample,
     TooManyEigenpairs,
-    ZeroRows,
+    ZeroInputs,
+    ZeroOutputs,
+    ZeroRowsOfReference,
     NoSpread,
     FolderOfArrays,
     NamesOfData,
@@ -252,7 +255,11 @@ impl Hint {
             }
             Hint::SmallSubsample => "try a smaller --neighbors, or no --interval",
             Hint::TooManyEigenpairs => "try a smaller --eigenpairs",
-            Hint::ZeroRows => "choose another distance with --input-metric or --output-metric",
+            Hint::ZeroInputs => "choose another distance with --input-metric",
+            Hint::ZeroOutputs => "choose another distance with --output-metric",
+            Hint::ZeroRowsOfReference => {
+                "the metric is that of the reference; score the reference again with another metric, or remove these rows"
+            }
             Hint::NoSpread => "try --standardize standard",
             Hint::FolderAsModel => {
                 "a model is an ONNX file, e.g. DIR/model.onnx; `spadework compare` takes several of them"
@@ -308,7 +315,11 @@ impl Hint {
                 "try connectivity=\"grow\" or \"bridge\", or more neighbors"
             }
             Hint::GrownTooFar => "try connectivity=\"bridge\"",
-            Hint::ZeroRows => "choose another distance with `input_metric` or `output_metric`",
+            Hint::ZeroInputs => "choose another distance with `input_metric`",
+            Hint::ZeroOutputs => "choose another distance with `output_metric`",
+            Hint::ZeroRowsOfReference => {
+                "the metric is that of `fit`; fit again with another metric, or remove these rows"
+            }
             Hint::NoSpread => "try standardize=True",
             Hint::GivenDisconnected => {
                 "pass outputs instead of the graph; `connectivity` can then connect them"
@@ -336,7 +347,8 @@ impl Hint {
             CoreError::TooFewModels { .. } => Hint::TooFewModels,
             CoreError::SmallSubsample { .. } => Hint::SmallSubsample,
             CoreError::TooManyEigenpairs { .. } => Hint::TooManyEigenpairs,
-            CoreError::ZeroRows { .. } => Hint::ZeroRows,
+            CoreError::ZeroRows { side: Side::Input, .. } => Hint::ZeroInputs,
+            CoreError::ZeroRows { side: Side::Output, .. } => Hint::ZeroOutputs,
             CoreError::NoSpread { .. } => Hint::NoSpread,
             _ => return None,
         })

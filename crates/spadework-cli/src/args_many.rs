@@ -178,13 +178,13 @@ pub(crate) struct CertaintyArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "New samples")]
 pub(crate) struct ReferenceArgs {
-    /// Score new samples against the model in this folder (or its result.json), made with `score --out`; k, eigenpairs and graphs are those of the result
+    /// Score new samples against the model in this folder (or its result.json), made with `score --out`; k, eigenpairs, graphs and distances are those of the result
     #[arg(
         long,
         value_name = "RESULT",
         conflicts_with_all = [
             "input_graph", "output_graph", "neighbors", "eigenpairs", "sketch_error", "solver", "graph", "weights",
-            "connectivity", "tolerance", "certify", "seed", "interval", "references", "indices", "probe",
+            "connectivity", "input_metric", "output_metric", "standardize", "tolerance", "certify", "seed", "interval", "references", "indices", "probe", "probe_with",
             "save_graphs", "report", "plots", "table"
         ]
     )]

@@ -71,7 +71,7 @@ pub struct ScoreDocument {
     pub label_pairs: Vec<LabelPairScore>,
     /// The worst label, if there are labels.
     pub disparity: Option<Disparity>,
-    /// Most fragile samples: by fragility for classifiers, by node score otherwise (`fragility_basis`).
+    /// Most fragile samples: by fragility for classifiers and embeddings, by node score otherwise (`fragility_basis`).
     pub top_nodes: Vec<NodeDocument>,
     /// Most fragile edges of the input graph.
     pub top_edges: Vec<EdgeScore>,

@@ -83,6 +83,11 @@ pub enum Error {
     /// Several arrays and no key.
     #[error("{name}: the file holds several arrays, name one as `FILE:KEY` with a key of {}", Listed(keys))]
     ManyKeys { name: String, keys: Vec<String> },
+    /// A sparse matrix where rows of numbers are needed.
+    #[error(
+        "{name}: expected an array, got a sparse matrix of SciPy: only inputs may be sparse; save it as an array: numpy.save(\"FILE.npy\", matrix.toarray())"
+    )]
+    SparseMatrix { name: String },
     /// An archive without arrays.
     #[error("{name}: expected at least one array in the {format} file, got none")]
     NoArrays { name: String, format: Format },

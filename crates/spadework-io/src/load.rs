@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::array::RawArray;
 use crate::dataset::Dataset;
 use crate::error::{Error, Format, Result, begins};
+use crate::formats::scipy_matrix::is_matrix;
 use crate::formats::{cifar, csv, idx, npy, npz, parquet, safetensors};
 use crate::image_folder::ImageFolder;
 use crate::labels::Labels;
@@ -65,7 +66,11 @@ pub fn arrays_in(argument: &str) -> Result<Vec<String>> {
         return Ok(alone());
     }
     let keys = npz::keys(&FileBytes::open(&path, MAP_FROM)?, argument)?;
-    Ok(if keys.len() < 2 { alone() } else { keys.iter().map(|key| format!("{argument}:{key}")).collect() })
+    Ok(if keys.len() < 2 || is_matrix(&keys) {
+        alone()
+    } else {
+        keys.iter().map(|key| format!("{argument}:{key}")).collect()
+    })
 }
 
 /// Loads the names of the samples: words or numbers, one per row, of a file or of a column in a file.
@@ -89,16 +94,21 @@ pub fn load_ids(argument: &str, samples: usize) -> Result<Vec<String>> {
 
 fn ids_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Vec<String>> {
     let file = FileBytes::open(path, MAP_FROM)?;
-    // Names of samples are often kept as plain text.
-    let is_text = || std::str::from_utf8(&file).is_ok();
-    let words = match detect(path, &file, name) {
-        Ok(Format::Csv) => csv::words(&file, key, name)?,
-        Err(_) if is_text() => csv::words(&file, key, name)?,
-        Err(error) => return Err(error),
-        Ok(_) => return labels_of_file(path, key, name).map(|labels| words_of(&labels)),
-    };
+    if detect_words(path, &file, name)? != Format::Csv {
+        return labels_of_file(path, key, name).map(|labels| words_of(&labels));
+    }
+    let words = csv::words(&file, key, name)?;
     file.check_unchanged()?;
     Ok(words)
+}
+
+/// The format of a file of labels or ids, which are often kept as plain text, one per line.
+fn detect_words(path: &Path, bytes: &[u8], name: &str) -> Result<Format> {
+    let is_text = || std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'));
+    match detect(path, bytes, name) {
+        Err(Error::UnknownFormat { .. }) if is_text() => Ok(Format::Csv),
+        found => found,
+    }
 }
 
 fn words_of(labels: &Labels) -> Vec<String> {
@@ -147,7 +157,7 @@ fn load_file(file: FileBytes, path: &Path, key: Option<&str>, name: &str) -> Res
 
 fn labels_of_file(path: &Path, key: Option<&str>, name: &str) -> Result<Labels> {
     let file = FileBytes::open(path, MAP_FROM)?;
-    let format = detect(path, &file, name)?;
+    let format = detect_words(path, &file, name)?;
     refuse_key(format, key, name)?;
     let labels = match format {
         Format::Csv => csv::labels(&file, key, name)?,

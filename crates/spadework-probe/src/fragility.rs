@@ -13,7 +13,8 @@
 //! reach would be a distance at the input, but edges between samples show less of a slope than that claims: an attacker leaves
 //! their directions. The exponents were chosen once, over networks of several sources, and are the same for all; so were the
 //! signals: node scores and the labels of neighbors did not add to these. `docs/what-the-scores-mean.md` has the figures. Where
-//! there are no leads, the node score stands in for the reach.
+//! there are no leads, the node score stands in for the reach. Of embeddings, the samples that keep the fewest neighbors come first, and
+//! node scores order those that keep equally many (`docs/how-to/embeddings.md` has the figures).
 //!
 //! Where samples were probed, the reach is multiplied by the part of the lead that the worst probe left; where some were not,
 //! by the median of these parts.
@@ -26,7 +27,7 @@ use spadework::neighbors::squared_distances_between;
 use spadework::pipeline::SpadeReport;
 use spadework::samples::{Samples, Side};
 use spadework::scores::agreement::mean_ranks;
-use spadework::scores::{NodeScores, Spread, largest};
+use spadework::scores::{NodeScores, SampleOverlaps, Spread, largest};
 use spadework::threads::with_threads;
 
 use crate::accuracy::{are_classes, predictions};
@@ -68,6 +69,8 @@ pub struct SampleSignals<'a> {
 pub enum FragilityBasis {
     /// Node scores, since there were no leads.
     NodeScores,
+    /// The share of its neighbors that a sample keeps, and among equal shares node scores: for embeddings.
+    Neighborhoods,
     /// The reach.
     Reach,
     /// The reach and probes.
@@ -76,6 +79,7 @@ pub enum FragilityBasis {
 
 spadework::words! { written FragilityBasis {
     NodeScores = "node scores",
+    Neighborhoods = "neighborhood overlap and node scores",
     Reach = "margins and slopes",
     ProbedReach = "margins, slopes and probes",
 } }
@@ -152,6 +156,36 @@ impl Fragility {
             let signals = SampleSignals { inputs: inputs.as_ref(), ..*signals };
             Self::of(report.graphs.input(), &report.node_scores, &signals)
         })
+    }
+
+    /// Ranks the samples of an embedding: those that keep the smallest share of their neighbors first, and among equal shares by node
+    /// score. A sample without neighbors comes last.
+    ///
+    /// # Panics
+    /// When there is not one share per sample.
+    ///
+    /// ```
+    /// use spadework::graph::Graph;
+    /// use spadework::scores::{NodeScores, SampleOverlaps};
+    /// use spadework_probe::Fragility;
+    /// let line = Graph::from_edges(4, &[(0, 1), (1, 2), (2, 3)])?;
+    /// let other = Graph::from_edges(4, &[(0, 1), (0, 2), (2, 3)])?;
+    /// // Shares 1, 1/2, 1/2 and 1.
+    /// let overlaps = SampleOverlaps::between(&line, &other);
+    /// let fragility = Fragility::of_neighborhoods(&overlaps, &NodeScores::from_scores(vec![0.1, 0.2, 0.3, 0.4]));
+    /// assert_eq!(fragility.ranking(), [2, 1, 3, 0]);
+    /// # Ok::<(), spadework::Error>(())
+    /// ```
+    pub fn of_neighborhoods(overlaps: &SampleOverlaps, node_scores: &NodeScores) -> Self {
+        let (shares, scores) = (overlaps.shares(), node_scores.scores());
+        assert_eq!(shares.len(), scores.len(), "one share per sample");
+        let lost: Vec<f64> =
+            shares.iter().map(|&share| if share.is_nan() { f64::NEG_INFINITY } else { -share }).collect();
+        // Ranks of different shares are at least 1 apart, and those of node scores stay below that.
+        let within = mean_ranks(scores).into_iter().map(|rank| rank / (2.0 * scores.len() as f64));
+        let both: Vec<f64> =
+            mean_ranks(&lost).into_iter().zip(within).map(|(rank, part)| rank + part).collect();
+        Self::ranked(FragilityBasis::Neighborhoods, &both)
     }
 
     /// Larger numbers are more fragile.

@@ -75,7 +75,12 @@ impl SampleFacts {
         };
         let margins = signals.outputs.map(|outputs| Margins::of(outputs, signals.labels)).transpose()?;
         let accuracy = correct.as_deref().map(share_of);
-        let fragility = Fragility::of_report(report, &signals)?;
+        let fragility = match kind {
+            Some(OutputKind::Embedding) => {
+                Fragility::of_neighborhoods(overlap.samples(), &report.node_scores)
+            }
+            _ => Fragility::of_report(report, &signals)?,
+        };
         let smoothness = smoothness(report, &signals)?;
         Ok(Self { accuracy, correct, predicted, margins: margins.flatten(), overlap, smoothness, fragility })
     }

@@ -291,7 +291,7 @@ def test_one_output_with_two_labels_is_a_classifier():
 
 def test_embeddings_have_no_margins(digits):
     report = spadework.score(digits["inputs"], digits["standard"], task="embedding", verbose=False)
-    assert report.margins is None and report.document["fragility_basis"] == "node scores"
+    assert report.margins is None and report.document["fragility_basis"] == "neighborhood overlap and node scores"
     assert report.document["request"]["task"] == "embedding"
 
 

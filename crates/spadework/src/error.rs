@@ -109,7 +109,8 @@ pub enum Error {
     },
     /// Rows without a direction, under the cosine metric.
     #[error(
-        "cosine distances need rows that are not zero, but {count} of the {side}s are (row {rows}, counted from 0); remove them or choose another metric"
+        "cosine distances need rows that are not zero, but {count} of the {side}s {} (row {rows}, counted from 0); remove them or choose another metric",
+        if *count == 1 { "is" } else { "are" }
     )]
     ZeroRows {
         /// The side.
@@ -129,7 +130,12 @@ pub enum Error {
     },
     /// Columns that cannot be divided by their interquartile range.
     #[error(
-        "robust standardization divides by the range of the middle half, which is 0 in {count} columns of the {side}s though they are not constant (column {columns}, counted from 0); use `standard`, or remove them"
+        "robust standardization divides by the range of the middle half, which is 0 in {count} {} (column {columns}, counted from 0); use `standard`, or remove such columns",
+        if *count == 1 {
+            format!("column of the {side}s though it is not constant")
+        } else {
+            format!("columns of the {side}s though they are not constant")
+        }
     )]
     NoSpread {
         /// The side.

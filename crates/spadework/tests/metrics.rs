@@ -298,7 +298,7 @@ fn bad_input_is_named() {
         of(Samples::from_f64(50, 4, values).unwrap(), &params.clone().with_input_metric(Metric::Cosine));
     assert_eq!(
         zero.to_string(),
-        "cosine distances need rows that are not zero, but 1 of the inputs are (row 10, counted from 0); remove them or choose \
+        "cosine distances need rows that are not zero, but 1 of the inputs is (row 10, counted from 0); remove them or choose \
          another metric"
     );
     let mostly =

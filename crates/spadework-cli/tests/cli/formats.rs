@@ -143,3 +143,23 @@ fn a_data_set_by_name_brings_its_labels() {
     let score = json["model_score"].as_f64().unwrap();
     assert!((score - 1.0).abs() < 1e-9, "a model that changes nothing scores 1, got {score}");
 }
+
+/// Labels are often kept as plain text, one per line, as ids are.
+#[test]
+fn labels_may_be_lines_of_text() {
+    let scene = scene();
+    let topics: Vec<&str> = (0..SAMPLES).map(|at| if at % 3 == 0 { "politics" } else { "sports" }).collect();
+    scene.write("topics.txt", topics.join("\n"));
+    scene.write("topics.csv", format!("topic\n{}\n", topics.join("\n")));
+    let score = |labels: &str| {
+        let call =
+            format!("score --inputs x.npy --outputs y.npy --task embedding --labels {labels} --json -q");
+        scene.run(&call).json()["label_scores"].clone()
+    };
+    assert_eq!(score("topics.txt"), score("topics.csv"));
+    assert_eq!(score("topics.txt").as_array().unwrap().len(), 2);
+    // A pickle is no text, and an array needs a format with numbers.
+    scene.write("topics", b"\x80\x04picked");
+    scene.run("score --inputs x.npy --outputs y.npy --labels topics").refuses(2, &["topics", "pickle"]);
+    scene.run("score --inputs topics.txt --outputs y.npy").refuses(2, &["topics.txt", "expected .npy"]);
+}

@@ -143,6 +143,20 @@ fn new_samples_are_measured_by_the_distances_of_the_reference() {
     let (new, old) = (json["top_nodes"][0]["score"].as_f64().unwrap(), score_of(top));
     assert_eq!(json["top_nodes"][0]["index"].to_string(), top.split(',').next().unwrap());
     assert!((new / old - 1.0).abs() < 1e-3, "{new} and {old}");
+    // They are those of the reference, whatever the call says.
+    for option in ["--input-metric euclidean", "--output-metric cosine", "--standardize robust"] {
+        let call = format!("score --reference ref --inputs x.npy --outputs y.npy {option}");
+        scene.run(&call).misused(&["cannot be used with", option.split(' ').next().unwrap()]);
+    }
+    scene.score("-q --output-metric cosine --out by_angle").prints();
+    let mut zero = Random::new(8).points(15);
+    zero[6..9].fill(0.0);
+    scene.write("zero.npy", floats(3, &zero));
+    scene.write("new.npy", floats(5, &Random::new(9).points(25)));
+    scene.run("score --reference by_angle --inputs new.npy --outputs zero.npy").refuses(
+        2,
+        &["zero.npy: ", "1 of the outputs is", "row 2", "hint: the metric is that of the reference"],
+    );
 }
 
 #[test]
@@ -171,17 +185,17 @@ fn bad_input_is_named() {
     scene.write("out.npy", floats(2, &Random::new(3).points(80)));
     scene.refuses(
         "score --inputs zero.npy --outputs out.npy --input-metric cosine",
-        &["zero.npy: ", "2 of the inputs", "row 3, 10", "counted from 0", "with --input-metric"],
+        &["zero.npy: ", "2 of the inputs are", "row 3, 10", "counted from 0", "with --input-metric\n"],
     );
     scene.refuses(
         "score --inputs out.npy --outputs zero.npy --output-metric cosine",
-        &["2 of the outputs", "row 3, 10"],
+        &["zero.npy: ", "2 of the outputs", "row 3, 10", "distance with --output-metric\n"],
     );
     let mostly: Vec<f32> = (0..80).map(|at| if at % 2 == 0 { at as f32 } else { (at / 70) as f32 }).collect();
     scene.write("mostly.npy", floats(2, &mostly));
     scene.refuses(
         "score --inputs mostly.npy --outputs out.npy --standardize robust",
-        &["mostly.npy: ", "robust", "1 columns", "column 1", "hint: try --standardize standard"],
+        &["mostly.npy: ", "robust", "1 column of", "column 1", "hint: try --standardize standard"],
     );
     let models = "compare --inputs out.npy a=out.npy b=zero.npy --output-metric cosine";
     scene.run(models).refuses(2, &["zero.npy: ", "model `b`", "2 of the outputs"]);

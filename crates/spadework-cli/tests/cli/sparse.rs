@@ -109,6 +109,19 @@ fn what_sparse_rows_cannot_do_is_said() {
         scene.run(&format!("{score} {options}")).refuses(2, words);
     }
     scene.refuses("sweep --inputs csr.npz --outputs y.npy -k 5..7", &["--neighbors needs dense rows"]);
+    scene.run("score --outputs y.npy --inputs dense.npy --out ref -q").prints();
+    for (call, words) in [
+        ("graphs --inputs csr.npz --outputs y.npy", "making graphs in several ways needs dense rows"),
+        ("score --reference ref --inputs csr.npz --outputs y.npy", "scoring new samples needs dense rows"),
+        ("score --inputs dense.npy --outputs csr.npz", "csr.npz: expected an array, got a sparse matrix"),
+        (
+            "score --inputs dense.npy --outputs y.npy --labels csr.npz",
+            "csr.npz: expected an array, got a sparse",
+        ),
+        ("compare --inputs dense.npy a=y.npy b=csr.npz", "csr.npz: expected an array, got a sparse matrix"),
+    ] {
+        scene.refuses(&format!("{call} --quiet"), &[words]);
+    }
     let mut rows = rows();
     rows[3 * COLUMNS..4 * COLUMNS].fill(0.0);
     scene.write("zero.npz", matrix(&rows, false, COLUMNS));

@@ -75,7 +75,9 @@ fn pages_show_what_one_output_predicts() {
 fn embeddings_have_neither_margins_nor_probes() {
     let scene = scene();
     let json = score(&scene, "--outputs x.npy --task embedding");
-    assert!(json.get("margins").is_none() && json["fragility_basis"] == "node scores");
+    assert!(
+        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and node scores"
+    );
     scene.refuses(
         "score --inputs x.npy --model single.onnx --task embedding --probe linf:0.1",
         &["--task embedding"],
@@ -94,12 +96,42 @@ fn labels_tell_an_embedding_from_a_classifier() {
     scene.write("e.npy", floats(4, &(0..120).flat_map(row).collect::<Vec<f32>>()));
     let call = "--outputs e.npy --labels two.npy --connectivity bridge";
     let json = score(&scene, call);
-    assert!(json.get("margins").is_none() && json["fragility_basis"] == "node scores", "{json}");
+    assert!(
+        json.get("margins").is_none() && json["fragility_basis"] == "neighborhood overlap and node scores",
+        "{json}"
+    );
     assert_eq!(json["notes"][0]["code"], "no-classes", "{}", json["notes"]);
     scene.run(&format!("score --inputs x.npy {call}")).notes(&["the 4 outputs", "--task classes"]);
     assert_eq!(score(&scene, &format!("{call} --task classes"))["margins"]["kind"], "predicted");
     let told = score(&scene, &format!("{call} --task embedding"));
     assert!(told["notes"].as_array().unwrap().iter().all(|note| note["code"] != "no-classes"), "{told}");
+}
+
+/// Items that were moved keep none of their neighbors, which puts them first; node scores alone miss some of them.
+#[test]
+fn items_that_moved_are_the_weakest_of_an_embedding() {
+    const COLUMNS: usize = 4;
+    let scene = scene();
+    let rows = Random::new(21).points(COLUMNS * 300);
+    let mut moved_rows = rows.clone();
+    let moved = [11, 57, 140, 201, 266];
+    for (place, &at) in moved.iter().enumerate() {
+        let from = (at + 97 + place) % 300;
+        moved_rows.copy_within(from * COLUMNS..(from + 1) * COLUMNS, at * COLUMNS);
+    }
+    scene.write("old.npy", floats(COLUMNS, &rows));
+    scene.write("new.npy", floats(COLUMNS, &moved_rows));
+    let call = "--inputs old.npy --outputs new.npy --task embedding -q";
+    let mut first: Vec<usize> = scene
+        .run(&format!("select {call} --top 5"))
+        .prints()
+        .lines()
+        .map(|line| line.parse().unwrap())
+        .collect();
+    first.sort_unstable();
+    assert_eq!(first, moved);
+    let text = scene.run(&format!("score {call}")).prints();
+    assert!(text.contains("(by neighborhood overlap and node scores)"), "{text}");
 }
 
 /// The probes of a regressor measure how far it moves; those of a classifier of two classes whether it changes its mind.

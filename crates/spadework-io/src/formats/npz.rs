@@ -7,6 +7,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::npy;
+use super::scipy_matrix::is_matrix;
 use crate::array::RawArray;
 use crate::error::{Error, Format, Result};
 use crate::keys::pick;
@@ -19,6 +20,9 @@ pub(crate) fn parse(bytes: &[u8], key: Option<&str>, name: &str) -> Result<RawAr
     check_names(bytes, &archive, name)?;
     let members = members(&archive, name)?;
     let keys: Vec<String> = members.iter().map(|(key, _)| key.clone()).collect();
+    if key.is_none() && is_matrix(&keys) {
+        return Err(Error::SparseMatrix { name: name.to_owned() });
+    }
     let chosen = pick(&keys, key, Format::Npz, name)?;
     let (_, index) = members.get(chosen).ok_or_else(|| no_arrays(name))?;
     let member = archive.by_index(*index).map_err(|e| decoder(&e, name))?;

@@ -81,8 +81,8 @@ class Report:
         of the outputs, the largest output minus the second. None if the outputs are single numbers or a graph.
     fragility : ndarray of shape (n,) or None
         From 0 to 1: the share of the samples that are less fragile, by the margin and the slope of the outputs, and by probes if
-        ``probed`` was given; by node scores if the outputs are single numbers or a graph (`fragility_basis`). None in reports that
-        an older version saved.
+        ``probed`` was given; by neighborhood overlap and node scores with ``task="embedding"``; by node scores if the outputs are
+        single numbers or a graph (`fragility_basis`). None in reports that an older version saved.
     overlap : ndarray of shape (n,) or None
         From 0 to 1: the share of a sample's input neighbors that are its output neighbors too; NaN for a sample without neighbors.
         None in reports that an older version saved.
@@ -185,7 +185,8 @@ class Report:
 
     @property
     def fragility_basis(self) -> str | None:
-        """What `fragility` was made of: ``"node scores"``, ``"margins and slopes"`` or ``"margins, slopes and probes"``."""
+        """What `fragility` was made of: ``"node scores"``, ``"neighborhood overlap and node scores"`` (embeddings), ``"margins and
+        slopes"`` or ``"margins, slopes and probes"``."""
         return self.document.get("fragility_basis")
 
     @property
@@ -229,7 +230,7 @@ class Report:
 
     def top_nodes(self, count: int = TOP) -> npt.NDArray[np.int64]:
         """Indices of the most fragile samples, most fragile first: by `fragility`, which is the order of the node scores if the
-        outputs are not classes (`fragility_basis`).
+        outputs are neither classes nor an embedding (`fragility_basis`).
 
         Parameters
         ----------

@@ -250,7 +250,12 @@ impl<R: RowSource> WithSimd for QueryGroup<R> {
                 if R::Item::least_squared_by(norm, simd, row, &other) > farthest {
                     continue;
                 }
-                let candidate = (squared_by(norm, row, &other), q as u32);
+                let squared = squared_by(norm, row, &other);
+                // Most pairs end here, without a search for their place.
+                if squared > farthest {
+                    continue;
+                }
+                let candidate = (squared, q as u32);
                 let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
                 if at < neighbors {
                     nearest.insert(at, candidate);

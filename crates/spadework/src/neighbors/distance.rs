@@ -281,7 +281,10 @@ fn folded_moduli<T: Element>(a: &[T], b: &[T], fold: impl Fn(f64, f64) -> f64 + 
     for (a, b) in a_chunks.iter().zip(b_chunks) {
         add_moduli(&mut lanes, a.map(T::to_f64), b.map(T::to_f64), fold);
     }
-    add_moduli(&mut lanes, padded(a_rest), padded(b_rest), fold);
+    // Moduli of zero change nothing.
+    if !a_rest.is_empty() {
+        add_moduli(&mut lanes, padded(a_rest), padded(b_rest), fold);
+    }
     let [s0, s1, s2, s3, s4, s5, s6, s7] = std::hint::black_box(lanes);
     fold(fold(fold(s0, s4), fold(s2, s6)), fold(fold(s1, s5), fold(s3, s7)))
 }
