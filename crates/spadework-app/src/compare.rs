@@ -489,6 +489,9 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         .numbers("robust_accuracy_upper", |model| {
             model.facts.estimates.robust_accuracy.map(|share| share.upper)
         })
+        .numbers("unevenness", |model| model.facts.unevenness)
+        .numbers("unevenness_lower", |model| model.facts.estimates.unevenness.map(|found| found.lower))
+        .numbers("unevenness_upper", |model| model.facts.estimates.unevenness.map(|found| found.upper))
         .numbers("overlap_lower", |model| model.facts.estimates.overlap.map(|share| share.lower))
         .numbers("overlap_upper", |model| model.facts.estimates.overlap.map(|share| share.upper))
         .write(path, "models", formats)

@@ -13,7 +13,7 @@ use spadework_report::attacks_tried;
 use crate::render::{corruption, number, number_short, printable, table};
 use crate::render_graphs::is_plain;
 use crate::render_indices::indices_of;
-use crate::render_shares::{difference, share_alone, share_with_range};
+use crate::render_shares::{difference, share_alone, share_with_range, unevenness_with_range};
 
 /// The whole result of `compare`.
 pub(crate) fn comparison(document: &CompareDocument) -> String {
@@ -56,6 +56,7 @@ fn headline(document: &CompareDocument) -> String {
 fn words(by: &str) -> &str {
     match by {
         "robust-accuracy" => "estimated robust accuracy",
+        "unevenness" => "unevenness, smallest first",
         "overlap" => "neighborhood overlap",
         _ => "SPADE score",
     }
@@ -97,10 +98,11 @@ type Cell<'a> = Box<dyn Fn(&ModelDocument) -> Option<String> + 'a>;
 fn model_table(document: &CompareDocument) -> String {
     let by = document.ranked_by.as_str();
     // The number that decides has its interval, and comes first.
-    let shares: [Column<'_>; 4] = [
+    let shares: [Column<'_>; 5] = [
         ("robust accuracy", share_column(by == "robust-accuracy", |known| known.robust_accuracy)),
         ("survived", share_column(false, |known| known.survived)),
         ("accuracy", share_column(false, |known| known.accuracy)),
+        ("unevenness", Box::new(move |model| unevenness(by == "unevenness", model))),
         ("overlap", share_column(by == "overlap", |known| known.overlap)),
     ];
     let by_score = by == "model-score";
@@ -151,6 +153,7 @@ fn heading_of_change(document: &CompareDocument) -> &'static str {
 fn heading_of(by: &str) -> &str {
     match by {
         "robust-accuracy" => "robust accuracy",
+        "unevenness" => "unevenness",
         "overlap" => "overlap",
         _ => "SPADE score",
     }
@@ -159,6 +162,12 @@ fn heading_of(by: &str) -> &str {
 fn share_column<'a>(decides: bool, of: fn(&EstimatesDocument) -> Option<ShareDocument>) -> Cell<'a> {
     let shown = if decides { share_with_range } else { share_alone };
     Box::new(move |model| of(&model.facts.estimates).map(|share| shown(&share)))
+}
+
+/// No share: a number, with its interval where it decides.
+fn unevenness(decides: bool, model: &ModelDocument) -> Option<String> {
+    let found = model.facts.estimates.unevenness?;
+    Some(if decides { unevenness_with_range(&found) } else { format!("{:.3}", found.estimate) })
 }
 
 fn score_interval(model: &ModelDocument) -> Option<String> {
@@ -189,6 +198,9 @@ fn shared_ranks(document: &CompareDocument) -> String {
         let between = |pair: &&AgreementDocument| pair.a == group[0].name && pair.b == group[1].name;
         let pair = document.agreement.iter().find(between).filter(|_| group.len() == 2);
         let how_far = match pair.map(|pair| (&pair.difference, pair.subsamples_in_order)) {
+            Some((Some(found), _)) if document.ranked_by == "unevenness" => {
+                format!(" (difference {:.3} ± {:.3})", found.difference, (found.upper - found.lower) / 2.0)
+            }
             Some((Some(found), _)) => format!(" (difference {})", difference(found)),
             Some((None, Some(part))) => {
                 format!(" (in this order in {:.0} % of the half-samples)", 100.0 * part)
@@ -220,6 +232,7 @@ fn disagreement(found: &DisagreementDocument) -> String {
     let DisagreementDocument { by, pairs, of, first: [a, b] } = found;
     let number = match by.as_str() {
         "robust-accuracy" => "Estimated robust accuracy",
+        "unevenness" => "Unevenness",
         "overlap" => "Neighborhood overlap",
         _ => "The SPADE score",
     };

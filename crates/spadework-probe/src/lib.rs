@@ -27,6 +27,7 @@ mod sample_facts;
 mod search;
 mod smoothness;
 mod task;
+mod unevenness;
 mod variants;
 
 pub use accuracy::{accuracy, predictions};
@@ -44,6 +45,7 @@ pub use probe::{
 };
 pub use radius::parse_radius;
 pub use sample_facts::SampleFacts;
-pub use smoothness::{Smoothness, smoothness_ranks};
+pub use smoothness::Smoothness;
 pub use task::{OutputKind, Task};
+pub use unevenness::Unevenness;
 pub use variants::{VariantParams, Varied, VariedSample, VariedSummary, probe_variants};

@@ -224,8 +224,8 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     let call = "compare --inputs x.npy --model a=mlp.onnx --outputs b=y.npy --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
-    // Not every model has an estimate: the overlap ranks them.
-    assert!(text.contains("by neighborhood overlap") && text.contains("survived"), "{text}");
+    // Not every model has an estimate: the unevenness ranks them.
+    assert!(text.contains("by unevenness") && text.contains("survived"), "{text}");
     scene.refuses(
         &format!("{call} --rank-by robust-accuracy"),
         &["model `b` is given by its outputs", "--rank-by overlap"],
