@@ -27,7 +27,7 @@ pub(crate) struct ProbeArgs {
     /// For tables, whose columns have units of their own. 0 leaves a column alone. A column that holds whole numbers only moves in whole steps, so 1
     /// turns a flag of 0 and 1 over. Every column stays between its own smallest and largest number. Without a file, --probe linf:0.1sd moves every
     /// column by at most 0.1 of its own standard deviation, and leaves columns of whole numbers alone.
-    #[arg(long, value_name = "FILE", requires = "probe", value_parser = radii)]
+    #[arg(long, value_name = "FILE", requires = "probe", value_parser = radii, hide_short_help = true)]
     pub(crate) probe_radii: Option<Radii>,
     /// With --probe: probes per sample, at most; pilots of a search have 8 times as many [default: 256 for search, 8 for noise]
     #[arg(long, value_name = "N", requires = "probing", value_parser = one_or_more)]

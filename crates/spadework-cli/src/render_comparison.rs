@@ -5,7 +5,7 @@ use spadework_document::SettingsDocument;
 use spadework_document::comparison::{
     AgreementDocument, CompareDocument, DisagreementDocument, ModelDocument,
 };
-use spadework_document::estimates::{EstimatesDocument, ShareDocument};
+use spadework_document::estimates::{DifferenceDocument, EstimatesDocument, ShareDocument};
 use spadework_document::probe::{ProbeDocument, SpreadOf};
 use spadework_document::words::{attack_name, grouped};
 use spadework_report::attacks_tried;
@@ -197,20 +197,26 @@ fn shared_ranks(document: &CompareDocument) -> String {
         let names: Vec<String> = group.iter().map(|model| printable(&model.name)).collect();
         let between = |pair: &&AgreementDocument| pair.a == group[0].name && pair.b == group[1].name;
         let pair = document.agreement.iter().find(between).filter(|_| group.len() == 2);
-        let how_far = match pair.map(|pair| (&pair.difference, pair.subsamples_in_order)) {
-            Some((Some(found), _)) if document.ranked_by == "unevenness" => {
-                format!(" (difference {:.3} ± {:.3})", found.difference, (found.upper - found.lower) / 2.0)
-            }
-            Some((Some(found), _)) => format!(" (difference {})", difference(found)),
+        let difference = match pair.map(|pair| (&pair.difference, pair.subsamples_in_order)) {
+            Some((Some(found), _)) => how_far(document, found),
             Some((None, Some(part))) => {
                 format!(" (in this order in {:.0} % of the half-samples)", 100.0 * part)
             }
             _ => String::new(),
         };
         let listed = names.join(if group.len() == 2 { " and " } else { ", " });
-        format!("  Rank {} is shared: {listed} cannot be distinguished{how_far}.\n", group[0].rank)
+        format!("  Rank {} is shared: {listed} cannot be distinguished{difference}.\n", group[0].rank)
     };
     groups.map(told).collect()
+}
+
+/// The difference of two models in parentheses: points of a share, and a plain number of unevenness.
+fn how_far(document: &CompareDocument, found: &DifferenceDocument) -> String {
+    if document.ranked_by == "unevenness" {
+        format!(" (difference {:.3} ± {:.3})", found.difference, (found.upper - found.lower) / 2.0)
+    } else {
+        format!(" (difference {})", difference(found))
+    }
 }
 
 /// Pairs whose ranks differ and that cannot be distinguished either.
@@ -219,9 +225,9 @@ fn alike_across_ranks(document: &CompareDocument) -> String {
     const NAMED: usize = 3;
     let pairs: Vec<&AgreementDocument> = document.alike_across_ranks().collect();
     let named = pairs.iter().take(NAMED).map(|pair| {
-        let how_far = pair.difference.as_ref().map(|found| format!(" (difference {})", difference(found)));
-        let (a, b, how_far) = (printable(&pair.a), printable(&pair.b), how_far.unwrap_or_default());
-        format!("  {a} and {b} cannot be distinguished either{how_far}.\n")
+        let difference = pair.difference.as_ref().map(|found| how_far(document, found)).unwrap_or_default();
+        let (a, b) = (printable(&pair.a), printable(&pair.b));
+        format!("  {a} and {b} cannot be distinguished either{difference}.\n")
     });
     let more = pairs.len().saturating_sub(NAMED);
     let more = (more > 0).then(|| format!("  The same is true of {more} more pairs of different rank.\n"));

@@ -130,7 +130,7 @@ fn a_drop_is_found_sample_by_sample() {
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2%");
     let text = fails(&outcome);
     assert_holds(
-        &text,
+        text,
         &[
             "FAIL  change of accuracy",
             "−12 points",

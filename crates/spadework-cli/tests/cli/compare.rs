@@ -211,6 +211,7 @@ fn pairs_alike_across_ranks_are_named() {
         scene.write(&format!("m{part}.npy"), floats(3, &model(part)));
         call.push_str(&format!("m{part}.npy "));
     }
+    call.push_str("--rank-by overlap");
     let json = compare(&scene, &format!("{call} --json -q")).json();
     let rank = |name: &Value| {
         let models = json["models"].as_array().unwrap();
