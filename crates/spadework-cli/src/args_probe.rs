@@ -13,7 +13,7 @@ use crate::args::one_or_more;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Probes")]
 pub(crate) struct ProbeArgs {
-    /// Also probe the model with perturbed samples and estimate its accuracy under attack, e.g. linf:0.1, linf:8/255, linf:0.1sd, l2:0.5
+    /// Also probe the model with perturbed samples and estimate its accuracy under attack, e.g. linf:0.1, linf:8/255, l2:0.5
     ///
     /// A norm, a radius and, after another colon, a kind. search (the default) lets every probe learn from the previous ones: in linf by the signs of
     /// smaller and smaller blocks of numbers, in l2 by an estimate of the gradient. pixel, block:SIDE and smooth:CYCLES are noise, from the highest to the
