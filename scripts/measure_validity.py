@@ -31,6 +31,7 @@ NUMBERS = {
     "neighborhood overlap": lambda model: model["overlap"],
     "agreement": lambda model: model["agreement"],
     "roughness": lambda model: -model["roughness"],
+    "unevenness": lambda model: -model["unevenness"],
     "accuracy": lambda model: model["accuracy"],
     "robust accuracy, estimated": lambda model: model["probe"]["robust_accuracy"],
     "survived": lambda model: model["probe"]["survived"],

@@ -221,14 +221,15 @@ impl CompareRequest<'_> {
 
     /// Probes of the models that are files, where asked for.
     fn prober<'a>(&'a self, sides: &'a ModelSides<'_>, session: &'a Session<'a>) -> Option<Prober<'a>> {
-        self.probe.and_then(|probe| Prober::new(probe, &sides.input, &self.data.run, &self.params, session))
+        let probe = self.probe.as_ref();
+        probe.and_then(|probe| Prober::new(probe, &sides.input, &self.data.run, &self.params, session))
     }
 
     /// Refuses outputs that do not fit their labels, or cannot be probed, before the work begins.
     fn check_outputs(&self, sides: &ModelSides<'_>, session: &Session<'_>) -> Result<(), Failure> {
         sides.check_labels(self.data.task, session)?;
         let Some(probe) = &self.probe else { return Ok(()) };
-        suspicions::check_radius(probe.probe, sides.input.samples())?;
+        suspicions::check_radius(probe, sides.input.samples())?;
         for (at, model) in sides.set.models().iter().enumerate() {
             if let Some(file) = sides.file(at) {
                 let checked = probing::check_outputs(&file.file, sides.output_kind(at));
@@ -489,6 +490,9 @@ fn write_models(path: &Path, formats: &[TableFormat], document: &CompareDocument
         .numbers("robust_accuracy_upper", |model| {
             model.facts.estimates.robust_accuracy.map(|share| share.upper)
         })
+        .numbers("unevenness", |model| model.facts.unevenness)
+        .numbers("unevenness_lower", |model| model.facts.estimates.unevenness.map(|found| found.lower))
+        .numbers("unevenness_upper", |model| model.facts.estimates.unevenness.map(|found| found.upper))
         .numbers("overlap_lower", |model| model.facts.estimates.overlap.map(|share| share.lower))
         .numbers("overlap_upper", |model| model.facts.estimates.overlap.map(|share| share.upper))
         .write(path, "models", formats)

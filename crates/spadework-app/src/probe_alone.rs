@@ -83,7 +83,7 @@ pub fn probe(
 ) -> Result<(ProbedAlone, Vec<Note>), Failure> {
     let session = Session::new(observer);
     let ProbeModelRequest { model, inputs, labels, target_spread, task, probe, top, seed, threads } = request;
-    suspicions::check_radius(probe.probe, Some(&inputs.samples))?;
+    suspicions::check_radius(&probe, Some(&inputs.samples))?;
     let sample = inputs.shape.get(1..).filter(|sample| !sample.is_empty()).unwrap_or(&[1]);
     let grid = ImageShape::of_extents(sample).map(grid_of);
     let params = probe.params().with_grid(grid).with_seed(seed);

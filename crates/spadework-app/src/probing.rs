@@ -1,5 +1,7 @@
 //! Probes of models: what perturbed copies of the samples show.
 
+use std::sync::Arc;
+
 use spadework::threads::with_threads;
 use spadework::{Error as CoreError, Monitor, Samples, SpadeParams};
 use spadework_document::probe::{OutputChangeDocument, ProbeDocument, SpreadOf};
@@ -20,10 +22,12 @@ use crate::usage::Usage;
 use crate::wording::NoteCode;
 
 /// How a model is probed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct ProbeRequest {
     /// Size and kind of the perturbations.
     pub probe: Probe,
+    /// How many times the radius every column of the inputs may move; all alike where `None`.
+    pub radii: Option<Arc<[f64]>>,
     /// How many of them. A search ends early where more copies could change the estimate by at most the precision.
     pub budget: ProbeBudget,
 }
@@ -52,7 +56,10 @@ impl ProbeRequest {
 
     pub(crate) fn params(&self) -> ProbeParams {
         let ProbeBudget { probes, samples, precision } = self.budget;
-        let usual = ProbeParams::new(self.probe).with_samples(samples).with_precision(precision);
+        let usual = ProbeParams::new(self.probe)
+            .with_radii(self.radii.clone())
+            .with_samples(samples)
+            .with_precision(precision);
         match probes {
             Some(probes) => usual.with_probes(probes),
             None => usual,
@@ -87,7 +94,7 @@ pub(crate) struct Prober<'a> {
 impl<'a> Prober<'a> {
     /// None where a graph is given instead of the inputs.
     pub(crate) fn new(
-        request: ProbeRequest,
+        request: &ProbeRequest,
         inputs: &'a SideView<'a>,
         options: &'a RunOptions,
         params: &SpadeParams,

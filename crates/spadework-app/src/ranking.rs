@@ -1,7 +1,7 @@
 //! By what models are ranked: the best number that a call allows, with what it can and cannot tell apart.
 //!
 //! The order of the evidence is that of `docs/what-the-scores-mean.md`: the robust accuracy that probes estimate, then the best index
-//! of arrays alone ([`best_of_arrays`]), then the SPADE score. Models are compared pair by pair on the same samples; two whose
+//! of arrays alone that all models have ([`best_of_arrays`]), then the SPADE score. Models are compared pair by pair on the same samples; two whose
 //! difference may be chance (its 95 % interval covers 0) share a rank.
 
 use std::fmt;
@@ -32,6 +32,8 @@ pub enum RankBy {
 pub enum Evidence {
     /// The robust accuracy that probes estimate; larger is more robust.
     RobustAccuracy,
+    /// How much outputs change between neighboring inputs; smaller is more robust.
+    Unevenness,
     /// The share of input neighbors that stay neighbors; larger is more robust.
     Overlap,
     /// λ_1; smaller is more robust.
@@ -42,6 +44,7 @@ impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Evidence::RobustAccuracy => "robust-accuracy",
+            Evidence::Unevenness => "unevenness",
             Evidence::Overlap => "overlap",
             Evidence::ModelScore => "model-score",
         })
@@ -49,9 +52,10 @@ impl fmt::Display for Evidence {
 }
 
 impl RankBy {
-    const WORDS: [(&'static str, Self); 4] = [
+    const WORDS: [(&'static str, Self); 5] = [
         ("auto", Self::Auto),
         ("robust-accuracy", Self::Evidence(Evidence::RobustAccuracy)),
+        ("unevenness", Self::Evidence(Evidence::Unevenness)),
         ("overlap", Self::Evidence(Evidence::Overlap)),
         ("model-score", Self::Evidence(Evidence::ModelScore)),
     ];
@@ -62,13 +66,20 @@ impl FromStr for RankBy {
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
         let found = Self::WORDS.into_iter().find(|(known, _)| *known == word);
-        found.map(|(_, by)| by).ok_or(UnknownWord::new("auto, robust-accuracy, overlap or model-score"))
+        found
+            .map(|(_, by)| by)
+            .ok_or(UnknownWord::new("auto, robust-accuracy, unevenness, overlap or model-score"))
     }
 }
 
-/// The index that follows robustness best where no model can be run. One place, so that a better one can take over.
-pub(crate) fn best_of_arrays() -> Evidence {
-    Evidence::Overlap
+/// The index that follows robustness best where no model can be run, of those that all models have: outputs that are no classes have a
+/// neighborhood overlap only. One place, so that a better one can take over.
+fn best_of_arrays(facts: &[SampleFacts]) -> Evidence {
+    if facts.iter().all(|facts| facts.unevenness.is_some()) {
+        Evidence::Unevenness
+    } else {
+        Evidence::Overlap
+    }
 }
 
 /// What is known of compared models, in the order of the comparison.
@@ -106,14 +117,15 @@ impl<'a> Known<'a> {
     /// Ranks the models.
     ///
     /// # Errors
-    /// When they are to be ranked by robust accuracy, and it was not estimated for all of them.
+    /// When they are to be ranked by robust accuracy or unevenness, and some of them have none.
     pub fn ranked(&self, by: RankBy) -> Result<Ranking, Failure> {
         let by = match by {
             RankBy::Auto if self.robust.is_some() => Evidence::RobustAccuracy,
-            RankBy::Auto => best_of_arrays(),
+            RankBy::Auto => best_of_arrays(self.facts),
             RankBy::Evidence(Evidence::RobustAccuracy) if self.robust.is_none() => {
                 return Err(Usage::RankedWithoutProbes.into());
             }
+            RankBy::Evidence(Evidence::Unevenness) => self.all_uneven()?,
             RankBy::Evidence(evidence) => evidence,
         };
         let values = self.values(by);
@@ -126,13 +138,26 @@ impl<'a> Known<'a> {
         Ok(Ranking { by, order, ranks, pairs, disagreement })
     }
 
-    /// The number of every model, with a sign that makes larger more robust.
+    /// Refuses a ranking by unevenness of models that have none.
+    fn all_uneven(&self) -> Result<Evidence, Failure> {
+        let mut models = self.comparison.models.iter().zip(self.facts);
+        match models.find(|(_, facts)| facts.unevenness.is_none()) {
+            Some((model, _)) => Err(Usage::RankedWithoutClasses { model: model.name.clone() }.into()),
+            None => Ok(Evidence::Unevenness),
+        }
+    }
+
+    /// The number of every model, with a sign that makes larger more robust; empty where some have none.
     fn values(&self, by: Evidence) -> Vec<f64> {
         match (by, &self.robust) {
             (Evidence::RobustAccuracy, Some(models)) => {
                 models.iter().map(|samples| samples.iter().filter(|&&holds| holds).count() as f64).collect()
             }
             (Evidence::RobustAccuracy, None) => Vec::new(),
+            (Evidence::Unevenness, _) => {
+                let value = |facts: &SampleFacts| Some(-facts.unevenness.as_ref()?.estimate().estimate);
+                self.facts.iter().map(value).collect::<Option<Vec<f64>>>().unwrap_or_default()
+            }
             (Evidence::Overlap, _) => {
                 self.facts.iter().map(|facts| facts.overlap.estimate().estimate).collect()
             }
@@ -156,10 +181,14 @@ impl<'a> Known<'a> {
         positions.map(pair).collect()
     }
 
-    /// One model less another, paired on the same samples; none of SPADE scores, which are not means of samples.
+    /// How much more robust one model is than another, paired on the same samples; none of SPADE scores, which are not means of samples.
     fn difference(&self, by: Evidence, model: usize, other: usize) -> Option<Difference> {
         match (by, &self.robust) {
             (Evidence::RobustAccuracy, Some(robust)) => Some(paired_shares(&robust[other], &robust[model])),
+            (Evidence::Unevenness, _) => {
+                let [one, other] = [model, other].map(|at| self.facts[at].unevenness.as_ref());
+                Some(one?.advantage_over(other?))
+            }
             (Evidence::Overlap, _) => Some(self.facts[model].overlap.less(&self.facts[other].overlap)),
             _ => None,
         }
@@ -180,7 +209,8 @@ impl<'a> Known<'a> {
 
     /// Which of the other numbers put pairs that are apart the other way around.
     fn disagreement(&self, by: Evidence, order: &[usize], pairs: &[RankedPair]) -> Vec<Disagreement> {
-        let others = [Evidence::RobustAccuracy, Evidence::Overlap, Evidence::ModelScore];
+        let others =
+            [Evidence::RobustAccuracy, Evidence::Unevenness, Evidence::Overlap, Evidence::ModelScore];
         let others = others.into_iter().filter(|&other| other != by);
         let apart: Vec<&RankedPair> = pairs.iter().filter(|pair| pair.apart).collect();
         let found = others.filter_map(|other| {

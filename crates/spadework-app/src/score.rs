@@ -285,7 +285,7 @@ impl<'w> Walk<'w> {
         sides.check_labels(request.data.task, session)?;
         match (&request.probes, sides.model, sides.output_kind) {
             (Probes::Run(probe), Some(model), Some(kind)) => {
-                suspicions::check_radius(probe.probe, sides.input.samples())?;
+                suspicions::check_radius(probe, sides.input.samples())?;
                 probing::check_outputs(&model.file, kind)
             }
             (Probes::With(_), Some(model), Some(OutputKind::Numbers | OutputKind::Embedding)) => {
@@ -314,7 +314,7 @@ impl<'w> Walk<'w> {
         let Self { request, sides, session } = *self;
         match &request.probes {
             Probes::Run(probe) => {
-                Prober::new(*probe, &sides.input, &request.data.run, &request.params, session)
+                Prober::new(probe, &sides.input, &request.data.run, &request.params, session)
             }
             Probes::None | Probes::Known { .. } | Probes::KnownChange(_) | Probes::With(_) => None,
         }

@@ -2,10 +2,11 @@
 
 use spadework::samples::Standardize;
 use spadework::{Samples, SpadeParams};
-use spadework_probe::{Probe, ProbeNorm, accuracy};
+use spadework_probe::{ProbeNorm, RadiusUnit, accuracy};
 
 use crate::failure::Failure;
 use crate::observer::Session;
+use crate::probing::ProbeRequest;
 use crate::side_view::SideView;
 use crate::usage::Usage;
 use crate::wording::NoteCode;
@@ -109,8 +110,12 @@ pub(crate) fn about_swapped_sides(
 }
 
 /// Refuses a probe that can turn every sample into any other.
-pub(crate) fn check_radius(probe: Probe, inputs: Option<&Samples<'_>>) -> Result<(), Failure> {
-    let Some(inputs) = inputs else { return Ok(()) };
+pub(crate) fn check_radius(request: &ProbeRequest, inputs: Option<&Samples<'_>>) -> Result<(), Failure> {
+    let (Some(inputs), probe) = (inputs, request.probe) else { return Ok(()) };
+    // Columns with radii of their own stay in ranges of their own.
+    if request.radii.is_some() || probe.unit() == RadiusUnit::Deviation {
+        return Ok(());
+    }
     let [lowest, largest] = match inputs.values().range() {
         // Probes take numbers between 0 and 1 for pixels, and stay there.
         [lowest, largest] if lowest >= 0.0 && largest <= 1.0 => [0.0, 1.0],
@@ -158,6 +163,7 @@ fn standard_deviations(samples: &Samples<'_>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::probing::ProbeBudget;
 
     #[test]
     fn bytes_are_whole_and_not_all_small() {
@@ -176,7 +182,12 @@ mod tests {
     #[test]
     fn a_radius_beyond_the_inputs_is_refused() {
         let unit = Samples::from_f32(2, 4, vec![0.0, 1.0, 0.5, 0.25, 1.0, 0.0, 0.0, 0.5]).unwrap();
-        let check = |probe: &str| check_radius(probe.parse().unwrap(), Some(&unit));
+        let request = |probe: &str| ProbeRequest {
+            probe: probe.parse().unwrap(),
+            radii: None,
+            budget: ProbeBudget { probes: None, samples: 1, precision: None },
+        };
+        let check = |probe: &str| check_radius(&request(probe), Some(&unit));
         assert!(check("linf:8/255").is_ok() && check("linf:1").is_ok() && check("l2:2").is_ok());
         assert!(check("linf:8").is_err() && check("l2:2.1").is_err());
     }

@@ -20,6 +20,8 @@ pub enum Usage {
     RankedWithoutProbes,
     /// Models that are to be ranked by what probes estimate, one of which is given by its outputs.
     RankedUnprobed { model: String },
+    /// Models that are to be ranked by how unevenly they classify, one of which has no classes.
+    RankedWithoutClasses { model: String },
     /// A probe that can turn every sample into any other.
     RadiusBeyondInputs { probe: String, radius: f64, lowest: f64, largest: f64 },
     /// A program that makes variants, but not as it must.
@@ -178,11 +180,19 @@ impl Usage {
                 "--rank-by robust-accuracy needs probes that estimate it: pass --probe linf:EPS, e.g. linf:8/255".to_owned()
             }
             Usage::RankedWithoutProbes => "rank_by=\"robust-accuracy\" needs probes of models that can be run, which the command \
-                                           `spadework compare --probe` makes; arrays are ranked by \"overlap\""
+                                           `spadework compare --probe` makes; arrays are ranked by \"unevenness\""
                 .to_owned(),
             Usage::RankedUnprobed { model } => format!(
                 "--rank-by robust-accuracy needs every model as a file that can be run, but model `{model}` is given by its \
                  outputs; --rank-by overlap compares them all"
+            ),
+            Usage::RankedWithoutClasses { model } if command => format!(
+                "--rank-by unevenness needs outputs that are classes and vary within them, but model `{model}` has none; --rank-by overlap \
+                 compares them all"
+            ),
+            Usage::RankedWithoutClasses { model } => format!(
+                "rank_by=\"unevenness\" needs outputs that are classes and vary within them, but model `{model}` has none; \
+                 \"overlap\" compares them all"
             ),
             Usage::RadiusBeyondInputs { probe, radius, lowest, largest } => {
                 let gray = if *largest <= 1.0 && *radius <= 255.0 {

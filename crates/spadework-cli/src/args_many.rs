@@ -87,10 +87,12 @@ pub(crate) struct JudgmentArgs {
 /// [`spadework_app::RankBy`] as a word on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RankBy {
-    /// The best evidence: robust-accuracy if every model is probed, overlap otherwise
+    /// The best evidence: robust-accuracy if every model is probed, otherwise unevenness if all outputs are classes, otherwise overlap
     Auto,
     /// Estimated robust accuracy; needs --probe, and every model as a file that can be run
     RobustAccuracy,
+    /// Unevenness: roughness plus the share of input neighbors of different classes; smaller is more robust
+    Unevenness,
     /// Neighborhood overlap: the share of input neighbors that stay neighbors
     Overlap,
     /// SPADE score λ_1; follows robustness poorly
@@ -102,6 +104,7 @@ impl From<RankBy> for spadework_app::RankBy {
         match by {
             RankBy::Auto => Self::Auto,
             RankBy::RobustAccuracy => Self::Evidence(Evidence::RobustAccuracy),
+            RankBy::Unevenness => Self::Evidence(Evidence::Unevenness),
             RankBy::Overlap => Self::Evidence(Evidence::Overlap),
             RankBy::ModelScore => Self::Evidence(Evidence::ModelScore),
         }

@@ -5,7 +5,7 @@ use spadework_document::SettingsDocument;
 use spadework_document::comparison::{
     AgreementDocument, CompareDocument, DisagreementDocument, ModelDocument,
 };
-use spadework_document::estimates::{EstimatesDocument, ShareDocument};
+use spadework_document::estimates::{DifferenceDocument, EstimatesDocument, ShareDocument};
 use spadework_document::probe::{ProbeDocument, SpreadOf};
 use spadework_document::words::{attack_name, grouped};
 use spadework_report::attacks_tried;
@@ -13,7 +13,7 @@ use spadework_report::attacks_tried;
 use crate::render::{corruption, number, number_short, printable, table};
 use crate::render_graphs::is_plain;
 use crate::render_indices::indices_of;
-use crate::render_shares::{difference, share_alone, share_with_range};
+use crate::render_shares::{difference, share_alone, share_with_range, unevenness_with_range};
 
 /// The whole result of `compare`.
 pub(crate) fn comparison(document: &CompareDocument) -> String {
@@ -56,6 +56,7 @@ fn headline(document: &CompareDocument) -> String {
 fn words(by: &str) -> &str {
     match by {
         "robust-accuracy" => "estimated robust accuracy",
+        "unevenness" => "unevenness, smallest first",
         "overlap" => "neighborhood overlap",
         _ => "SPADE score",
     }
@@ -97,10 +98,11 @@ type Cell<'a> = Box<dyn Fn(&ModelDocument) -> Option<String> + 'a>;
 fn model_table(document: &CompareDocument) -> String {
     let by = document.ranked_by.as_str();
     // The number that decides has its interval, and comes first.
-    let shares: [Column<'_>; 4] = [
+    let shares: [Column<'_>; 5] = [
         ("robust accuracy", share_column(by == "robust-accuracy", |known| known.robust_accuracy)),
         ("survived", share_column(false, |known| known.survived)),
         ("accuracy", share_column(false, |known| known.accuracy)),
+        ("unevenness", Box::new(move |model| unevenness(by == "unevenness", model))),
         ("overlap", share_column(by == "overlap", |known| known.overlap)),
     ];
     let by_score = by == "model-score";
@@ -151,6 +153,7 @@ fn heading_of_change(document: &CompareDocument) -> &'static str {
 fn heading_of(by: &str) -> &str {
     match by {
         "robust-accuracy" => "robust accuracy",
+        "unevenness" => "unevenness",
         "overlap" => "overlap",
         _ => "SPADE score",
     }
@@ -159,6 +162,12 @@ fn heading_of(by: &str) -> &str {
 fn share_column<'a>(decides: bool, of: fn(&EstimatesDocument) -> Option<ShareDocument>) -> Cell<'a> {
     let shown = if decides { share_with_range } else { share_alone };
     Box::new(move |model| of(&model.facts.estimates).map(|share| shown(&share)))
+}
+
+/// No share: a number, with its interval where it decides.
+fn unevenness(decides: bool, model: &ModelDocument) -> Option<String> {
+    let found = model.facts.estimates.unevenness?;
+    Some(if decides { unevenness_with_range(&found) } else { format!("{:.3}", found.estimate) })
 }
 
 fn score_interval(model: &ModelDocument) -> Option<String> {
@@ -188,17 +197,26 @@ fn shared_ranks(document: &CompareDocument) -> String {
         let names: Vec<String> = group.iter().map(|model| printable(&model.name)).collect();
         let between = |pair: &&AgreementDocument| pair.a == group[0].name && pair.b == group[1].name;
         let pair = document.agreement.iter().find(between).filter(|_| group.len() == 2);
-        let how_far = match pair.map(|pair| (&pair.difference, pair.subsamples_in_order)) {
-            Some((Some(found), _)) => format!(" (difference {})", difference(found)),
+        let difference = match pair.map(|pair| (&pair.difference, pair.subsamples_in_order)) {
+            Some((Some(found), _)) => how_far(document, found),
             Some((None, Some(part))) => {
                 format!(" (in this order in {:.0} % of the half-samples)", 100.0 * part)
             }
             _ => String::new(),
         };
         let listed = names.join(if group.len() == 2 { " and " } else { ", " });
-        format!("  Rank {} is shared: {listed} cannot be distinguished{how_far}.\n", group[0].rank)
+        format!("  Rank {} is shared: {listed} cannot be distinguished{difference}.\n", group[0].rank)
     };
     groups.map(told).collect()
+}
+
+/// The difference of two models in parentheses: points of a share, and a plain number of unevenness.
+fn how_far(document: &CompareDocument, found: &DifferenceDocument) -> String {
+    if document.ranked_by == "unevenness" {
+        format!(" (difference {:.3} ± {:.3})", found.difference, (found.upper - found.lower) / 2.0)
+    } else {
+        format!(" (difference {})", difference(found))
+    }
 }
 
 /// Pairs whose ranks differ and that cannot be distinguished either.
@@ -207,9 +225,9 @@ fn alike_across_ranks(document: &CompareDocument) -> String {
     const NAMED: usize = 3;
     let pairs: Vec<&AgreementDocument> = document.alike_across_ranks().collect();
     let named = pairs.iter().take(NAMED).map(|pair| {
-        let how_far = pair.difference.as_ref().map(|found| format!(" (difference {})", difference(found)));
-        let (a, b, how_far) = (printable(&pair.a), printable(&pair.b), how_far.unwrap_or_default());
-        format!("  {a} and {b} cannot be distinguished either{how_far}.\n")
+        let difference = pair.difference.as_ref().map(|found| how_far(document, found)).unwrap_or_default();
+        let (a, b) = (printable(&pair.a), printable(&pair.b));
+        format!("  {a} and {b} cannot be distinguished either{difference}.\n")
     });
     let more = pairs.len().saturating_sub(NAMED);
     let more = (more > 0).then(|| format!("  The same is true of {more} more pairs of different rank.\n"));
@@ -220,6 +238,7 @@ fn disagreement(found: &DisagreementDocument) -> String {
     let DisagreementDocument { by, pairs, of, first: [a, b] } = found;
     let number = match by.as_str() {
         "robust-accuracy" => "Estimated robust accuracy",
+        "unevenness" => "Unevenness",
         "overlap" => "Neighborhood overlap",
         _ => "The SPADE score",
     };

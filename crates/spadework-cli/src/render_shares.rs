@@ -1,6 +1,6 @@
 //! Shares of samples with their intervals as text for people: three digits at most.
 
-use spadework_document::estimates::DifferenceDocument;
+use spadework_document::estimates::{DifferenceDocument, ShareDocument};
 use spadework_document::words::{NARROW, points, short_percent};
 pub(crate) use spadework_document::words::{share_alone, share_with_range};
 
@@ -15,6 +15,12 @@ pub(crate) fn difference(found: &DifferenceDocument) -> String {
     let half = (found.upper - found.difference).max(found.difference - found.lower);
     let decimals = usize::from(half < NARROW / 2.0);
     format!("{} ± {} points", points(found.difference, decimals), points(half, decimals))
+}
+
+/// `1.243 (1.221 – 1.265)`: no share of anything.
+pub(crate) fn unevenness_with_range(found: &ShareDocument) -> String {
+    let ShareDocument { estimate, lower, upper, .. } = found;
+    format!("{estimate:.3} ({lower:.3} – {upper:.3})")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use spadework_document::words::grouped;
 
 use crate::args_table::Format;
 use crate::render::{number_short, printable};
-use crate::render_shares::share_with_range;
+use crate::render_shares::{share_with_range, unevenness_with_range};
 
 /// What a table says of one model.
 struct Row<'a> {
@@ -61,11 +61,12 @@ fn written(rows: &[Row<'_>], format: Format) -> String {
 type Cell = fn(&Row<'_>) -> Option<String>;
 
 /// Columns for people: headings and cells.
-const COLUMNS: [(&str, Cell); 8] = [
+const COLUMNS: [(&str, Cell); 9] = [
     ("rank", |row| row.rank.map(|rank| rank.to_string())),
     ("robust accuracy", |row| share(row.facts.estimates.robust_accuracy)),
     ("survived", |row| share(row.facts.estimates.survived)),
     ("accuracy", |row| share(row.facts.estimates.accuracy)),
+    ("unevenness", |row| row.facts.estimates.unevenness.map(|found| unevenness_with_range(&found))),
     ("overlap", |row| share(row.facts.estimates.overlap)),
     ("SPADE score", |row| Some(score(row))),
     ("change of output", |row| row.facts.output_change.as_ref().map(|found| number_short(found.median))),
@@ -151,14 +152,15 @@ fn latex_text(text: &str) -> String {
     escaped.replace(" \\%", "~\\%")
 }
 
-/// A share of what is known, where it is.
+/// An estimate of what is known, where it is.
 type Share = fn(&FactsDocument) -> Option<ShareDocument>;
 
-/// A share as four columns: itself, both ends and n.
-const SHARES: [(&str, Share); 4] = [
+/// An estimate as four columns: itself, both ends and n.
+const SHARES: [(&str, Share); 5] = [
     ("accuracy", |facts| facts.estimates.accuracy),
     ("robust_accuracy", |facts| facts.estimates.robust_accuracy),
     ("survived", |facts| facts.estimates.survived),
+    ("unevenness", |facts| facts.estimates.unevenness),
     ("overlap", |facts| facts.estimates.overlap),
 ];
 

@@ -1,6 +1,7 @@
 //! What a user typed, as a request.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use spadework_app::{
     ArraySource, CorruptionRequest, Extras, FolderRequest, GraphFormat, GraphSource, InputSource,
@@ -170,7 +171,8 @@ impl CorruptionArgs {
 
 impl ProbeArgs {
     pub(crate) fn request(&self) -> Option<ProbeRequest> {
-        self.probe.map(|probe| ProbeRequest { probe, budget: self.budget() })
+        let radii = self.probe_radii.as_ref().map(|radii| Arc::clone(&radii.0));
+        self.probe.map(|probe| ProbeRequest { probe, radii, budget: self.budget() })
     }
 
     fn budget(&self) -> ProbeBudget {

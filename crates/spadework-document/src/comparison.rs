@@ -29,7 +29,7 @@ pub const SCHEMA: &str = "spadework.compare/3";
 pub struct CompareDocument {
     /// [`SCHEMA`].
     pub schema: String,
-    /// What the models are ranked by: `robust-accuracy`, `overlap` or `model-score`.
+    /// What the models are ranked by: `robust-accuracy`, `unevenness`, `overlap` or `model-score`.
     #[serde(default = "by_model_score")]
     pub ranked_by: String,
     /// The models, most robust first by that number.
@@ -111,7 +111,8 @@ pub struct AgreementDocument {
     /// Whether the number that ranks them distinguishes the two models.
     #[serde(default)]
     pub apart: bool,
-    /// The first minus the second by the number that ranks them, paired on the same samples; absent for SPADE scores.
+    /// The first minus the second by the number that ranks them, paired on the same samples; the second minus the first for unevenness, absent for
+    /// SPADE scores.
     pub difference: Option<DifferenceDocument>,
     /// How many most fragile samples of each were compared.
     pub top: usize,
@@ -138,7 +139,7 @@ impl CompareDocument {
 /// A number that orders the models differently from the one that ranks them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DisagreementDocument {
-    /// The number: `robust-accuracy`, `overlap` or `model-score`.
+    /// The number: `robust-accuracy`, `unevenness`, `overlap` or `model-score`.
     pub by: String,
     /// Pairs that it orders the other way around.
     pub pairs: usize,

@@ -6,11 +6,11 @@ use spadework_probe::intervals::{Confidence, Difference, Estimated, wilson};
 
 use crate::probe::ProbeDocument;
 
-/// A share of samples with its 95 % confidence interval.
+/// A number that was estimated from samples, most often a share of them, with its 95 % confidence interval.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ShareDocument {
-    /// The estimate, from 0 to 1.
+    /// The estimate: from 0 to 1 if it is a share.
     pub estimate: f64,
     /// Lower end of the interval.
     pub lower: f64,
@@ -22,7 +22,7 @@ pub struct ShareDocument {
     pub queries: Option<u64>,
 }
 
-/// Shares of samples; those that cannot be known are absent.
+/// Numbers that were estimated from samples, shares unless they say otherwise; those that cannot be known are absent.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EstimatesDocument {
@@ -34,9 +34,12 @@ pub struct EstimatesDocument {
     pub survived: Option<ShareDocument>,
     /// Neighborhood overlap: input neighbors that are output neighbors too, with the requested k.
     pub overlap: Option<ShareDocument>,
+    /// Unevenness: roughness plus the share of input neighbors of different classes. Not a share; smaller is more robust.
+    pub unevenness: Option<ShareDocument>,
 }
 
-/// The first of two models minus the second, as shares: positive if the first is more robust.
+/// The first of two models minus the second, as shares: positive if the first is more robust. For unevenness, which is not a share, it is the second
+/// minus the first.
 #[skip_serializing_none]
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DifferenceDocument {

@@ -5,7 +5,7 @@ use serde_with::skip_serializing_none;
 use spadework::pipeline::AverageIndices;
 use spadework::scores::{NodeScore, NodeScores, edge_overlap, label_agreement};
 use spadework::{GraphPair, SpadeReport};
-use spadework_probe::SampleFacts;
+use spadework_probe::{SampleFacts, Unevenness};
 
 use crate::estimates::{EstimatesDocument, ShareDocument};
 use crate::margins::MarginsDocument;
@@ -34,6 +34,9 @@ pub struct FactsDocument {
     /// How much outputs vary along input edges within a class, relative to their variation within classes; smaller is
     /// more robust.
     pub roughness: Option<f64>,
+    /// Roughness plus the share of input edges whose two samples get different classes; smaller is more robust. Absent if outputs are no
+    /// classes, or do not vary within them.
+    pub unevenness: Option<f64>,
     /// Share of the edges that join equal labels, if there are labels.
     pub label_agreement: Option<LabelAgreementDocument>,
     /// Margins of the samples, if the outputs have at least two numbers.
@@ -112,6 +115,9 @@ impl FactsDocument {
         self.estimates.overlap = Some(overlap.into());
         self.agreement = facts.smoothness.map(|smooth| smooth.agreement);
         self.roughness = facts.smoothness.and_then(|smooth| smooth.roughness);
+        let unevenness = facts.unevenness.as_ref().map(Unevenness::estimate);
+        self.unevenness = unevenness.map(|found| found.estimate);
+        self.estimates.unevenness = unevenness.map(Into::into);
         self.margins = facts.margins.as_ref().map(Into::into);
         self.fragility_basis = Some(facts.fragility.basis().to_string());
     }

@@ -23,6 +23,8 @@ pub struct ProbeDocument {
     pub samples: usize,
     /// Rows that went through the model.
     pub evaluations: u64,
+    /// How many times the radius every column of the inputs could move, if radii were given.
+    pub radii: Option<Vec<f64>>,
     /// Seed of everything random.
     pub seed: u64,
     /// Share of the probed samples that are right, if the labels are classes of the outputs.
@@ -113,6 +115,7 @@ impl ProbeDocument {
             probes: probed.params.probes,
             samples: probed.samples.len(),
             evaluations: probed.evaluations,
+            radii: probed.params.radii.as_deref().map(Into::into),
             seed: probed.params.seed,
             accuracy,
             survived,

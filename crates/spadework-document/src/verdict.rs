@@ -239,6 +239,7 @@ mod tests {
             probes: 800,
             samples: 1000,
             evaluations: 123_456,
+            radii: None,
             seed: 0,
             accuracy,
             survived: 0.61,

@@ -1,6 +1,6 @@
 //! Numbers as sentences write them: counts with commas, shares in percent, three digits, attacks in words.
 
-use spadework_probe::{Probe, ProbeNorm};
+use spadework_probe::{Probe, ProbeNorm, RadiusUnit};
 
 use crate::estimates::ShareDocument;
 
@@ -109,10 +109,18 @@ pub fn grouped(count: usize) -> String {
 pub fn attack(probe: &str) -> String {
     match probe.parse::<Probe>() {
         Ok(probe) => match probe.norm() {
-            ProbeNorm::Linf => format!("changes of at most {} per number (L∞)", short(probe.radius())),
+            ProbeNorm::Linf => format!("changes of at most {} (L∞)", per_number(&probe)),
             ProbeNorm::L2 => format!("changes of at most {} in length (L2)", short(probe.radius())),
         },
         Err(_) => format!("changes of the kind {probe}"),
+    }
+}
+
+fn per_number(probe: &Probe) -> String {
+    let radius = short(probe.radius());
+    match probe.unit() {
+        RadiusUnit::Number => format!("{radius} per number"),
+        RadiusUnit::Deviation => format!("{radius} standard deviations per column"),
     }
 }
 
@@ -120,7 +128,11 @@ pub fn attack(probe: &str) -> String {
 pub fn attack_name(probe: &str) -> String {
     match probe.parse::<Probe>() {
         Ok(probe) => match probe.norm() {
-            ProbeNorm::Linf => format!("L∞ {}", short(probe.radius())),
+            ProbeNorm::Linf => format!(
+                "L∞ {}{}",
+                short(probe.radius()),
+                if probe.unit() == RadiusUnit::Deviation { " sd" } else { "" }
+            ),
             ProbeNorm::L2 => format!("L2 {}", short(probe.radius())),
         },
         Err(_) => probe.to_owned(),

@@ -13,9 +13,9 @@ use std::collections::BinaryHeap;
 
 use crate::batch::Batch;
 use crate::block_tree::BlockTree;
-use crate::copies::Range;
 use crate::descent::SampleSearch;
 use crate::directions::Directions;
+use crate::range::Range;
 
 /// How far along a block a copy moves, in radii.
 const STEP: f64 = 0.1;

@@ -7,43 +7,24 @@ use rand_chacha::ChaCha8Rng;
 
 use spadework::random::{PROBE_COPIES, Purpose, stream_at};
 
+use crate::columns::Columns;
 use crate::grid::Grid;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
+use crate::range::Range;
 
 /// Waves that a smooth perturbation is the sum of, a channel.
 const WAVES: usize = 4;
 /// Copies of one sample that have streams of their own, so that a copy does not depend on what else is probed.
 pub(crate) const MOST_COPIES: usize = PROBE_COPIES as usize;
 
-/// The numbers of samples stay between these.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Range {
-    pub(crate) least: f32,
-    pub(crate) most: f32,
-}
-
-impl Range {
-    /// 0 to 1 where all numbers lie in it, as those of images do; otherwise from the least of them to the largest.
-    pub(crate) fn of(values: impl Iterator<Item = f32>) -> Self {
-        let unit = Self { least: 0.0, most: 1.0 };
-        let mut found = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
-        for value in values {
-            found = Self { least: found.least.min(value), most: found.most.max(value) };
-        }
-        if found.least >= unit.least && found.most <= unit.most { unit } else { found }
-    }
-
-    pub(crate) fn clamp(self, value: f32) -> f32 {
-        value.clamp(self.least, self.most)
-    }
-}
-
 /// How copies are made of samples.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Copies {
     pub(crate) probe: Probe,
     pub(crate) grid: Grid,
     pub(crate) range: Range,
+    /// Where every column moves by its own radius.
+    pub(crate) columns: Option<Columns>,
     pub(crate) seed: u64,
 }
 
@@ -52,9 +33,23 @@ impl Copies {
     pub(crate) fn perturb(&self, index: usize, copy: usize, numbers: &mut [f32]) {
         let mut rng = stream_at(self.seed, Purpose::ProbeCopies, index as u64 * PROBE_COPIES + copy as u64);
         let moves = self.moves(numbers.len(), &mut rng);
-        for (number, by) in numbers.iter_mut().zip(moves) {
-            *number = self.range.clamp(*number + by);
+        let step = self.probe.step(numbers.len());
+        for (at, (number, by)) in numbers.iter_mut().zip(moves).enumerate() {
+            *number = match &self.columns {
+                Some(columns) => columns.moved(at, *number, by / step),
+                None => self.range.clamp(*number + by),
+            };
         }
+    }
+
+    /// A sample that moves by the whole radius, up where `signs` are above 0 and down elsewhere.
+    pub(crate) fn corner<S: Into<f32>>(&self, sample: &[f32], signs: impl Iterator<Item = S>) -> Vec<f32> {
+        let step = self.probe.step(sample.len());
+        let moved = |(at, (&number, sign)): (usize, (&f32, S))| match &self.columns {
+            Some(columns) => columns.moved(at, number, sign.into()),
+            None => self.range.clamp(number + sign.into() * step),
+        };
+        sample.iter().zip(signs).enumerate().map(moved).collect()
     }
 
     /// How far every number moves, before it is held in its range.
@@ -115,7 +110,7 @@ mod tests {
 
     fn copies(probe: &str, grid: Grid) -> Copies {
         let range = Range { least: -100.0, most: 100.0 };
-        Copies { probe: probe.parse().unwrap(), grid, range, seed: 3 }
+        Copies { probe: probe.parse().unwrap(), grid, range, columns: None, seed: 3 }
     }
 
     /// Whatever its kind, a copy lies as far from its sample as its radius says, and on no other copy.
@@ -156,11 +151,5 @@ mod tests {
         assert!((0.7..1.3).contains(&pixel), "{pixel}");
         assert!(block < 0.3, "{block}");
         assert!(smooth < 0.4, "{smooth}");
-    }
-
-    #[test]
-    fn images_stay_between_0_and_1() {
-        assert_eq!(Range::of([0.2, 0.7].into_iter()), Range { least: 0.0, most: 1.0 });
-        assert_eq!(Range::of([-0.5, 3.0].into_iter()), Range { least: -0.5, most: 3.0 });
     }
 }

@@ -38,13 +38,11 @@ impl SampleSearch for CornerSearch<'_> {
     type Round = Option<PixelBlock>;
 
     fn copy(&mut self, turn: &Option<PixelBlock>) -> Vec<f32> {
-        let step = self.copies.probe.step(self.sample.len());
         let mut signs = self.signs.clone();
         if let Some(block) = turn {
             flip(&mut signs, block, self.copies.grid);
         }
-        let moved = |(&number, sign): (&f32, i8)| self.copies.range.clamp(number + f32::from(sign) * step);
-        self.sample.iter().zip(signs).map(moved).collect()
+        self.copies.corner(self.sample, signs.into_iter())
     }
 
     fn learn(&mut self, margin: f64, turn: &Option<PixelBlock>) {

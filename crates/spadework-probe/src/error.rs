@@ -34,6 +34,37 @@ pub enum Error {
         /// Numbers per sample.
         dim: usize,
     },
+    /// Radii of columns in a norm that has none.
+    #[error("radii of columns are for linf, got {norm}")]
+    RadiiNorm {
+        /// The norm of the probe.
+        norm: String,
+    },
+    /// Radii of columns that there are not, or not radii of all.
+    #[error("the radii must be {dim} numbers, one per column of the inputs, got {got}")]
+    RadiiCount {
+        /// Numbers per sample.
+        dim: usize,
+        /// Radii.
+        got: usize,
+    },
+    /// A radius of a column that is no radius.
+    #[error("the radii must be finite and not negative, got {got} for column {column} (counted from 0)")]
+    Radius {
+        /// The first such column.
+        column: usize,
+        /// Its radius.
+        got: f64,
+    },
+    /// A table in which no column can move.
+    #[error(
+        "no probe can move any of the {columns} columns: those that hold whole numbers only are left alone by standard deviations and move in \
+         whole steps by radii, and constant columns do not move"
+    )]
+    NothingMoves {
+        /// Columns of the inputs.
+        columns: usize,
+    },
     /// A precision that is no share of the samples.
     #[error("the precision of a probe must be above 0 and below 1 (100 %), got {got}")]
     Precision {

@@ -9,6 +9,8 @@ use crate::radius::parse_radius;
 
 /// Side of the squares of `block`, where none is given: the noise that moved margins most in images of 28 and 32 pixels.
 const SIDE: usize = 4;
+/// What follows a radius in standard deviations.
+const DEVIATIONS: &str = "sd";
 /// Cycles of `smooth`, where none are given.
 const CYCLES: usize = 2;
 
@@ -22,6 +24,16 @@ pub enum ProbeNorm {
 }
 
 spadework::words! { written ProbeNorm { Linf = "linf", L2 = "l2" } }
+
+/// What a radius is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum RadiusUnit {
+    /// The numbers themselves, the same for all columns.
+    #[default]
+    Number,
+    /// The standard deviation of every column over all inputs: for tables, whose columns have units of their own.
+    Deviation,
+}
 
 /// How the perturbed copies of a sample are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -55,7 +67,7 @@ impl fmt::Display for ProbeKind {
     }
 }
 
-/// Perturbations of one size and kind, such as `linf:0.1`, `linf:8/255:block:2` or `l2:0.5:pixel`.
+/// Perturbations of one size and kind, such as `linf:0.1`, `linf:8/255:block:2`, `linf:0.1sd` or `l2:0.5:pixel`.
 ///
 /// Holding one proves: the radius is positive and finite, and so are side and cycles.
 ///
@@ -71,6 +83,7 @@ impl fmt::Display for ProbeKind {
 pub struct Probe {
     norm: ProbeNorm,
     radius: f64,
+    unit: RadiusUnit,
     kind: ProbeKind,
 }
 
@@ -83,6 +96,11 @@ impl Probe {
     /// How far a copy may lie from its sample, ε.
     pub fn radius(&self) -> f64 {
         self.radius
+    }
+
+    /// What the radius is counted in.
+    pub fn unit(&self) -> RadiusUnit {
+        self.unit
     }
 
     /// How copies are made.
@@ -109,7 +127,11 @@ impl Probe {
 
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.norm, self.radius, self.kind)
+        let unit = match self.unit {
+            RadiusUnit::Number => "",
+            RadiusUnit::Deviation => DEVIATIONS,
+        };
+        write!(f, "{}:{}{unit}:{}", self.norm, self.radius, self.kind)
     }
 }
 
@@ -117,7 +139,7 @@ impl FromStr for Probe {
     type Err = UnknownWord;
 
     fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        parse(text).ok_or(UnknownWord::new("linf:RADIUS or l2:RADIUS with a positive radius such as 0.1 or 8/255, and after it :search, :pixel, \
+        parse(text).ok_or(UnknownWord::new("linf:RADIUS or l2:RADIUS with a positive radius such as 0.1 or 8/255 (with linf also 0.1sd: standard deviations of every column), and after it :search, :pixel, \
                        :block, :block:SIDE, :smooth, :smooth:CYCLES or nothing"))
     }
 }
@@ -129,7 +151,13 @@ fn parse(text: &str) -> Option<Probe> {
         "l2" => ProbeNorm::L2,
         _ => return None,
     };
-    let radius = parse_radius(words.next()?).filter(|&radius| radius > 0.0)?;
+    let radius = words.next()?;
+    let (radius, unit) = match (radius.strip_suffix(DEVIATIONS), norm) {
+        (None, _) => (radius, RadiusUnit::Number),
+        (Some(radius), ProbeNorm::Linf) => (radius, RadiusUnit::Deviation),
+        (Some(_), ProbeNorm::L2) => return None,
+    };
+    let radius = parse_radius(radius).filter(|&radius| radius > 0.0)?;
     let (kind, count) = (words.next(), words.next());
     let positive = |usual: usize| match count {
         None => Some(usual),
@@ -143,7 +171,7 @@ fn parse(text: &str) -> Option<Probe> {
         (Some("smooth"), _) => ProbeKind::Smooth { cycles: positive(CYCLES)? },
         _ => return None,
     };
-    words.next().is_none().then_some(Probe { norm, radius, kind })
+    words.next().is_none().then_some(Probe { norm, radius, unit, kind })
 }
 
 #[cfg(test)]
@@ -152,7 +180,9 @@ mod tests {
 
     #[test]
     fn words_come_back_as_they_were() {
-        for text in ["linf:0.1:search", "linf:0.3:pixel", "l2:0.5:block:2", "linf:0.25:smooth:3"] {
+        for text in
+            ["linf:0.1:search", "linf:0.3:pixel", "linf:0.1sd:search", "l2:0.5:block:2", "linf:0.25:smooth:3"]
+        {
             assert_eq!(text.parse::<Probe>().unwrap().to_string(), text);
         }
         assert_eq!("linf:0.1".parse::<Probe>(), "linf:1e-1:search".parse());
@@ -172,6 +202,10 @@ mod tests {
             "linf:1/2/3",
             "l1:0.1",
             "0.1",
+            "linf:sd",
+            "linf:0sd",
+            "linf:0.1 sd",
+            "l2:0.1sd",
             "linf:0.1:",
             "linf:0.1:noise",
             "linf:0.1:pixel:4",

@@ -11,10 +11,9 @@ use rand_chacha::ChaCha8Rng;
 use spadework::Samples;
 use spadework::monitor::Monitor;
 use spadework::random::{PROBE_COPIES, Purpose, stream_at};
-use spadework::samples::Values;
 
 use crate::black_box::{BlackBox, RunRows};
-use crate::copies::Range;
+use crate::copies::Copies;
 use crate::error::Error;
 use crate::journal::Journal;
 use crate::probe::{PROBES, ProbeParams, gathered};
@@ -52,8 +51,7 @@ pub struct OutputChange {
 /// As [`probe_model`](crate::probe_model).
 ///
 /// ```
-/// use spadework::samples::Values;
-/// use spadework::{Samples, Silent};
+/// /// use spadework::{Samples, Silent};
 /// use spadework_probe::{Error, ProbeParams, probe_regressor, spread};
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
 ///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
@@ -80,11 +78,11 @@ pub fn probe_regressor<E: From<Error>, M: RunRows<E>>(
     let rounds = chosen.chunks(BATCH).len() as u64 * (params.probes as u64 + 1);
     let journal = Journal::new("changes", inputs, format!("{params:?}"), monitor);
     let mut model = BlackBox::new(model, rounds, None, monitor).with_journal(journal);
-    let range = range_of(inputs);
+    let copies = params.copies(inputs)?;
     let mut changes = model.take_up();
     for indices in chosen.get(changes.len()..).unwrap_or_default().chunks(BATCH) {
         let rows = gathered(inputs, indices);
-        let search = RegressorSearch { dim: inputs.dim(), indices, rows: &rows, range, params };
+        let search = RegressorSearch { dim: inputs.dim(), indices, rows: &rows, copies: &copies, params };
         let found = search.run(&mut model)?;
         model.finish(found.iter().copied());
         changes.extend(found);
@@ -102,7 +100,7 @@ struct RegressorSearch<'a> {
     dim: usize,
     indices: &'a [usize],
     rows: &'a [f32],
-    range: Range,
+    copies: &'a Copies,
     params: &'a ProbeParams,
 }
 
@@ -148,12 +146,10 @@ impl RegressorSearch<'_> {
     }
 
     fn moved(&self, signs: &[Vec<bool>]) -> Vec<f32> {
-        let step = self.params.probe.step(self.dim);
-        let numbers =
-            self.rows.chunks_exact(self.dim).zip(signs).flat_map(|(row, signs)| row.iter().zip(signs));
-        numbers
-            .map(|(&number, &up)| self.range.clamp(if up { number + step } else { number - step }))
-            .collect()
+        let numbers = self.rows.chunks_exact(self.dim).zip(signs).flat_map(|(row, signs)| {
+            self.copies.corner(row, signs.iter().map(|&up| if up { 1.0_f32 } else { -1.0 }))
+        });
+        numbers.collect()
     }
 }
 
@@ -182,11 +178,4 @@ pub fn spread(outputs: &Samples<'_>) -> f64 {
     let square =
         |row: &Vec<f64>| row.iter().zip(&mean).map(|(value, mean)| (value - mean).powi(2)).sum::<f64>();
     (rows.iter().map(square).sum::<f64>() / count).sqrt()
-}
-
-fn range_of(inputs: &Samples<'_>) -> Range {
-    match inputs.values() {
-        Values::F32(values) => Range::of(values.iter().copied()),
-        values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
-    }
 }

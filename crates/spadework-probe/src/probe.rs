@@ -14,6 +14,7 @@
 //! accuracy under attack.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use spadework::monitor::{Monitor, Stage};
@@ -26,7 +27,8 @@ use crate::batch::{Batch, ProbedSample, Scatter, Variant};
 use crate::black_box::{BlackBox, RunRows, at_least_two};
 use crate::block_tree::BlockTree;
 use crate::chances::Resisting;
-use crate::copies::{Copies, MOST_COPIES, Range};
+use crate::columns::Columns;
+use crate::copies::{Copies, MOST_COPIES};
 use crate::descent::{Effort, Goal};
 use crate::directions::Directions;
 use crate::error::Error;
@@ -36,6 +38,7 @@ use crate::journal::Journal;
 use crate::kind::{Probe, ProbeKind, ProbeNorm};
 use crate::margins::leads_of;
 use crate::pilots::{pilot_probes, pilots_among};
+use crate::range::Range;
 use crate::search::Search;
 
 /// The stage in which perturbed copies go through the model.
@@ -60,6 +63,8 @@ pub struct ProbeParams {
     pub precision: Option<f64>,
     /// How the numbers of a sample are arranged; as in a row where `None`.
     pub grid: Option<Grid>,
+    /// How many times the radius every column of the inputs may move, for L∞; 0 leaves it alone. All move alike where `None`.
+    pub radii: Option<Arc<[f64]>>,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -69,6 +74,7 @@ spadework::with_methods! { ProbeParams {
     with_samples(samples: usize),
     with_precision(precision: Option<f64>),
     with_grid(grid: Option<Grid>),
+    with_radii(radii: Option<Arc<[f64]>>),
     with_seed(seed: u64),
 } }
 
@@ -84,6 +90,7 @@ impl ProbeParams {
             samples: Self::SAMPLES,
             precision: None,
             grid: None,
+            radii: None,
             seed: 0,
         }
     }
@@ -152,13 +159,30 @@ impl ProbeParams {
         }
     }
 
-    fn copies(&self, inputs: &Samples<'_>) -> Copies {
+    /// Whether radii of columns go with the norm and with samples of so many numbers.
+    fn check_radii(&self, dim: usize) -> Result<(), Error> {
+        let Some(radii) = &self.radii else { return Ok(()) };
+        if self.probe.norm() != ProbeNorm::Linf {
+            return Err(Error::RadiiNorm { norm: self.probe.norm().to_string() });
+        }
+        if radii.len() != dim {
+            return Err(Error::RadiiCount { dim, got: radii.len() });
+        }
+        match radii.iter().position(|radius| !(radius.is_finite() && *radius >= 0.0)) {
+            Some(column) => Err(Error::Radius { column, got: radii[column] }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn copies(&self, inputs: &Samples<'_>) -> Result<Copies, Error> {
+        self.check_radii(inputs.dim())?;
+        let columns = Columns::of(self.probe, self.radii.as_deref(), inputs)?;
         let range = match inputs.values() {
             Values::F32(values) => Range::of(values.iter().copied()),
             values => Range::of((0..values.len()).map(|at| values.get(at) as f32)),
         };
         let grid = self.grid.unwrap_or(Grid::line(inputs.dim()));
-        Copies { probe: self.probe, grid, range, seed: self.seed }
+        Ok(Copies { probe: self.probe, grid, range, columns, seed: self.seed })
     }
 
     /// What the searches of all samples share; none where copies are random.
@@ -407,7 +431,7 @@ fn probe_chosen<E: From<Error>, M: RunRows<E>>(
     monitor: &dyn Monitor,
     variants: Option<BTreeMap<usize, Variant>>,
 ) -> Result<(Probed, Option<BTreeMap<usize, Variant>>), E> {
-    let copies = params.copies(inputs);
+    let copies = params.copies(inputs)?;
     let has_journal = variants.is_none();
     let goal = if has_journal { Goal::Chances } else { Goal::Variants };
     let effort = params.effort(inputs.dim(), goal);

@@ -3,6 +3,7 @@
 use spadework::ModelSet;
 use spadework::error::Result;
 use spadework::pipeline::{ComparedModel, Comparison, SpadeReport};
+use spadework::samples::Samples;
 
 use crate::accuracy::{are_classes, share_of};
 use crate::fragility::{Fragility, SampleSignals};
@@ -11,6 +12,7 @@ use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
 use crate::smoothness::Smoothness;
 use crate::task::{OutputKind, Task};
+use crate::unevenness::Unevenness;
 
 /// What is known of the samples besides their node scores.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,8 @@ pub struct SampleFacts {
     pub overlap: NeighborhoodOverlap,
     /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
     pub smoothness: Option<Smoothness>,
+    /// Both as one number with its interval; `None` likewise, and where outputs do not vary within classes.
+    pub unevenness: Option<Unevenness>,
     /// How fragile every sample is compared with the others.
     pub fragility: Fragility,
 }
@@ -81,8 +85,17 @@ impl SampleFacts {
             }
             _ => Fragility::of_report(report, &signals)?,
         };
-        let smoothness = smoothness(report, &signals)?;
-        Ok(Self { accuracy, correct, predicted, margins: margins.flatten(), overlap, smoothness, fragility })
+        let smooth = class_outputs(&signals)?;
+        Ok(Self {
+            accuracy,
+            correct,
+            predicted,
+            margins: margins.flatten(),
+            overlap,
+            smoothness: smooth.and_then(|outputs| Smoothness::of(report.graphs.input(), outputs)),
+            unevenness: smooth.and_then(|outputs| Unevenness::of(report.graphs.shared_input(), outputs)),
+            fragility,
+        })
     }
 
     /// Finds them by every model of a comparison, in its order; `models` are those that were compared, `probed` what probes of
@@ -112,11 +125,10 @@ impl SampleFacts {
     }
 }
 
-/// How smooth the outputs are over the input graph, unless labels show that they are not classes.
-fn smoothness(report: &SpadeReport, signals: &SampleSignals<'_>) -> Result<Option<Smoothness>> {
+/// The outputs, unless labels show that they are not classes.
+fn class_outputs<'a>(signals: &SampleSignals<'a>) -> Result<Option<&'a Samples<'a>>> {
     match (signals.outputs, signals.labels) {
         (Some(outputs), Some(labels)) if !are_classes(outputs, labels)? => Ok(None),
-        (Some(outputs), _) => Ok(Smoothness::of(report.graphs.input(), outputs)),
-        (None, _) => Ok(None),
+        (outputs, _) => Ok(outputs),
     }
 }

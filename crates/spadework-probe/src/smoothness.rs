@@ -11,11 +11,11 @@
 //!
 //! The first says how often a decision changes between neighbors, the second how unevenly the outputs vary where it does not: 2 where
 //! neighbors have no more in common than any two samples of a class, 0 where they are alike. Neither depends on the scale of the
-//! outputs. `docs/what-the-scores-mean.md` says how closely they have followed the accuracy under attack.
+//! outputs. Models are ranked by both, as their [`Unevenness`](crate::Unevenness). `docs/what-the-scores-mean.md` says how closely they
+//! have followed the accuracy under attack.
 
 use spadework::graph::Graph;
 use spadework::samples::Samples;
-use spadework::scores::agreement::mean_ranks;
 
 use crate::accuracy::predictions;
 
@@ -64,42 +64,14 @@ impl Smoothness {
     }
 }
 
-/// The place of every model among several by both numbers: the mean of its rank by agreement and of its rank by roughness, from 1 for
-/// the least robust to their number. Over networks of many sources it has followed the accuracy under attack more closely than either.
-///
-/// Where a model has no roughness, all are ranked by agreement alone.
-///
-/// ```
-/// use spadework::Samples;
-/// use spadework::graph::generators;
-/// use spadework_probe::{Smoothness, smoothness_ranks};
-/// let line = generators::path(4);
-/// let steady = Samples::from_f64(4, 2, vec![3.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 2.0])?;
-/// let torn = Samples::from_f64(4, 2, vec![3.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 2.0])?;
-/// let models = [&steady, &torn].map(|outputs| Smoothness::of(&line, outputs).unwrap());
-/// assert_eq!(smoothness_ranks(&models), [2.0, 1.0]);
-/// # Ok::<(), spadework::Error>(())
-/// ```
-pub fn smoothness_ranks(models: &[Smoothness]) -> Vec<f64> {
-    let by_agreement = mean_ranks(&models.iter().map(|model| model.agreement).collect::<Vec<_>>());
-    let roughness: Option<Vec<f64>> =
-        models.iter().map(|model| model.roughness.map(|rough| -rough)).collect();
-    match roughness {
-        Some(smooth) => {
-            by_agreement.into_iter().zip(mean_ranks(&smooth)).map(|(a, b)| f64::midpoint(a, b)).collect()
-        }
-        None => by_agreement,
-    }
-}
-
 /// Outputs less their own mean and the mean of their class, row after row.
-struct Residuals {
+pub(crate) struct Residuals {
     dim: usize,
     values: Vec<f64>,
 }
 
 impl Residuals {
-    fn of(outputs: &Samples<'_>, classes: &[usize]) -> Self {
+    pub(crate) fn of(outputs: &Samples<'_>, classes: &[usize]) -> Self {
         let dim = outputs.dim();
         let mut values = outputs.values().all_doubles().into_owned();
         for row in values.chunks_exact_mut(dim) {
@@ -121,13 +93,25 @@ impl Residuals {
     }
 
     fn roughness(&self, edges: &[(usize, usize)]) -> Option<f64> {
-        let samples = (self.values.len() / self.dim) as f64;
-        let scale = self.values.iter().map(|value| value * value).sum::<f64>() / samples;
-        let change = |&(p, q): &(usize, usize)| -> f64 {
-            self.row(p).iter().zip(self.row(q)).map(|(p, q)| (p - q) * (p - q)).sum()
-        };
-        let energy = edges.iter().map(change).sum::<f64>() / edges.len() as f64;
+        let energy = edges.iter().map(|&(p, q)| self.change(p, q)).sum::<f64>() / edges.len() as f64;
+        let scale = self.mean_square();
         (scale > 0.0 && !edges.is_empty()).then_some(energy / scale)
+    }
+
+    /// ‖r_p − r_q‖².
+    pub(crate) fn change(&self, p: usize, q: usize) -> f64 {
+        self.row(p).iter().zip(self.row(q)).map(|(p, q)| (p - q) * (p - q)).sum()
+    }
+
+    /// ‖r_p‖².
+    pub(crate) fn square(&self, p: usize) -> f64 {
+        self.row(p).iter().map(|value| value * value).sum()
+    }
+
+    /// The mean of ‖r_p‖² over the samples.
+    pub(crate) fn mean_square(&self) -> f64 {
+        let samples = (self.values.len() / self.dim) as f64;
+        self.values.iter().map(|value| value * value).sum::<f64>() / samples
     }
 }
 
@@ -169,14 +153,5 @@ mod tests {
     fn single_numbers_have_no_classes() {
         let outputs = Samples::from_f64(4, 1, vec![1.0, 0.0, 0.0, 1.0]).unwrap();
         assert_eq!(Smoothness::of(&generators::path(4), &outputs), None);
-    }
-
-    #[test]
-    fn one_model_without_roughness_leaves_agreement_to_decide() {
-        let of = |agreement, roughness| Smoothness { agreement, roughness };
-        let ranks = smoothness_ranks(&[of(0.9, Some(1.0)), of(0.8, Some(0.5)), of(0.7, Some(0.1))]);
-        assert_eq!(ranks, [2.0, 2.0, 2.0]);
-        let ranks = smoothness_ranks(&[of(0.9, Some(1.0)), of(0.8, None), of(0.7, Some(0.1))]);
-        assert_eq!(ranks, [3.0, 2.0, 1.0]);
     }
 }

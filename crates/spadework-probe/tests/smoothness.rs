@@ -32,10 +32,14 @@ fn smoothness_is_that_of_others() {
     let pair = PairedSamples::new(inputs.clone(), outputs.clone()).expect("a pair");
     let report = evaluate(&pair, &params, &Silent).expect("scores");
     let signals = SampleSignals { outputs: Some(&outputs), ..SampleSignals::default() };
-    let found = SampleFacts::of(&report, &signals).unwrap().smoothness.expect("classes");
+    let facts = SampleFacts::of(&report, &signals).unwrap();
+    let found = facts.smoothness.expect("classes");
     assert_eq!(found.agreement, fixture.number("agreement"), "a ratio of the same whole numbers");
     let (roughness, expected) = (found.roughness.unwrap(), fixture.number("roughness"));
     assert!((roughness - expected).abs() < 1e-12 * expected, "{roughness} for {expected}");
+    let unevenness = facts.unevenness.expect("classes").estimate();
+    assert_eq!(unevenness.estimate, roughness + (1.0 - found.agreement));
+    assert!(unevenness.lower < unevenness.estimate && unevenness.estimate < unevenness.upper);
 }
 
 /// Labels that no output stands for say that the outputs are an embedding, whose largest number is no class.
@@ -48,5 +52,6 @@ fn outputs_that_are_no_classes_have_no_smoothness() {
     let labels = vec![7; outputs.len()];
     let signals =
         SampleSignals { outputs: Some(&outputs), labels: Some(&labels), ..SampleSignals::default() };
-    assert_eq!(SampleFacts::of(&report, &signals).unwrap().smoothness, None);
+    let facts = SampleFacts::of(&report, &signals).unwrap();
+    assert_eq!((facts.smoothness, facts.unevenness), (None, None));
 }

@@ -242,3 +242,28 @@ def test_a_file_tells_the_notes_of_the_application():
         found = spadework.probe(path, arrays["x"], "linf:0.1:pixel")
     assert [str(warning.message) for warning in told] == [str(found.notes[0])] * 2
     assert found.notes[0].code == "softmax-output"
+
+
+def test_columns_have_radii_of_their_own():
+    random = np.random.default_rng(3)
+    table = np.column_stack([random.normal(0, 1, 200), random.normal(0, 1000, 200), random.integers(0, 2, 200)])
+    seen = []
+
+    def model(rows):
+        seen.append(np.array(rows))
+        return np.column_stack([rows.sum(1), -rows.sum(1)])
+
+    found = spadework.probe(model, table, "linf:0.1sd:pixel", verbose=False)
+    assert found.probe == "linf:0.1sd:pixel"
+    moved = np.abs(np.concatenate(seen[-8:]) - np.tile(table.astype(np.float32), (8, 1))).max(axis=0)
+    np.testing.assert_allclose(moved[:2], 0.1 * table[:, :2].std(axis=0), rtol=1e-3)
+    assert moved[2] == 0, "whole numbers are left alone"
+    seen.clear()
+    by_radii = spadework.probe(model, table, "linf:2:pixel", radii=[0.25, 0, 0.5], verbose=False)
+    moved = np.abs(np.concatenate(seen[-8:]) - np.tile(table.astype(np.float32), (8, 1))).max(axis=0)
+    np.testing.assert_allclose(moved, [0.5, 0, 1], rtol=1e-3)
+    assert by_radii.document["radii"] == [0.25, 0, 0.5]
+    with pytest.raises(ValueError, match="one per column of the inputs, got 2"):
+        spadework.probe(model, table, "linf:1", radii=[1, 2], verbose=False)
+    with pytest.raises(ValueError, match="`radii` must be numbers"):
+        spadework.probe(model, table, "linf:1", radii=["a", "b", "c"], verbose=False)

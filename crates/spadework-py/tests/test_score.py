@@ -307,13 +307,17 @@ def test_notes_have_codes_in_the_document():
     assert quiet.document["notes"] == report.document["notes"]
 
 
-def test_models_are_ranked_by_overlap_with_intervals(digits):
+def test_models_are_ranked_by_unevenness_with_intervals(digits):
     models = {name: digits[name] for name in ("standard", "robust")}
     found = spadework.compare(digits["inputs"], models, verbose=False)
-    overlaps = {model["name"]: model["estimates"]["overlap"] for model in found.document["models"]}
-    assert found.ranked_by == "overlap"
-    assert found.ranking == sorted(overlaps, key=lambda name: -overlaps[name]["estimate"])
-    assert all(share["lower"] < share["estimate"] < share["upper"] for share in overlaps.values())
+    known = {model["name"]: model["estimates"]["unevenness"] for model in found.document["models"]}
+    assert found.ranked_by == "unevenness"
+    assert found.ranking == sorted(known, key=lambda name: known[name]["estimate"])
+    assert all(number["lower"] < number["estimate"] < number["upper"] for number in known.values())
+    robust = found["robust"]
+    assert robust.unevenness == pytest.approx(robust.roughness + 1 - robust.agreement)
+    by_overlap = spadework.compare(digits["inputs"], models, rank_by="overlap", verbose=False)
+    assert by_overlap.ranking == sorted(models, key=lambda name: -by_overlap[name].neighborhood_overlap)
     by_score = spadework.compare(digits["inputs"], models, rank_by="model-score", verbose=False)
     assert by_score.ranking == sorted(models, key=lambda name: by_score[name].model_score)
     with pytest.raises(ValueError, match="needs probes of models that can be run"):

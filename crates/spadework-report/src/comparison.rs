@@ -59,6 +59,7 @@ pub fn comparison_page_of_document(document: &CompareDocument, origin: &Origin, 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RankedBy {
     RobustAccuracy,
+    Unevenness,
     Overlap,
     Score,
 }
@@ -67,6 +68,7 @@ impl RankedBy {
     fn of(document: &CompareDocument) -> Self {
         match document.ranked_by.as_str() {
             "robust-accuracy" => Self::RobustAccuracy,
+            "unevenness" => Self::Unevenness,
             "overlap" => Self::Overlap,
             _ => Self::Score,
         }
@@ -75,6 +77,7 @@ impl RankedBy {
     fn name(self) -> &'static str {
         match self {
             Self::RobustAccuracy => "estimated robust accuracy",
+            Self::Unevenness => "unevenness, smallest first",
             Self::Overlap => "neighborhood overlap",
             Self::Score => "SPADE score, smallest first",
         }
@@ -86,9 +89,12 @@ impl RankedBy {
         let share = match self {
             Self::RobustAccuracy => estimates.robust_accuracy,
             Self::Overlap => estimates.overlap,
-            Self::Score => None,
+            Self::Unevenness | Self::Score => None,
         };
         match share {
+            None if self == Self::Unevenness => estimates.unevenness.map_or_else(String::new, |found| {
+                format!("{} ({} – {})", short(found.estimate), short(found.lower), short(found.upper))
+            }),
             Some(share) => {
                 format!("{} ({})", percent(share.estimate), percent_range(share.lower, share.upper))
             }
@@ -113,6 +119,10 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
     let survived = |model: &ModelDocument| model.facts.estimates.survived.map(share);
     let accuracy = |model: &ModelDocument| model.facts.estimates.accuracy.map(share);
     let overlap = |model: &ModelDocument| model.facts.estimates.overlap.map(share);
+    let unevenness = |model: &ModelDocument| {
+        let ShareDocument { estimate, lower, upper, .. } = model.facts.estimates.unevenness?;
+        Some(Share { value: estimate, range: Some((lower, upper)) })
+    };
     let score = |model: &ModelDocument| {
         let range = model.facts.interval.map(|interval| (interval.lower, interval.upper));
         Some(Share { value: model.spectrum.model_score, range })
@@ -134,6 +144,7 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         chart("survived", "Survived every probe, an upper bound", "percent", &models, &survived),
         chart("change_of_output", &moved, "standard deviations", &models, &change),
         chart("accuracy", "Accuracy without attack", "percent", &models, &accuracy),
+        chart("unevenness", "Unevenness; smaller is more robust", "unevenness", &models, &unevenness),
         chart("overlap", "Neighborhood overlap; larger is more robust", "percent", &models, &overlap),
         chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
     ]
@@ -314,6 +325,11 @@ fn limits(document: &CompareDocument) -> Vec<String> {
             );
             limits.push(attacks_tried(document));
         }
+        RankedBy::Unevenness => {
+            limits
+                .push("Between different networks, the unevenness follows attacks only roughly.".to_owned());
+            limits.push(attacks_tried(document));
+        }
         RankedBy::Score => {
             limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned());
         }
@@ -338,6 +354,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
 fn disagreement(document: &CompareDocument) -> impl Iterator<Item = String> {
     let name = |by: &str| match by {
         "robust-accuracy" => "estimated robust accuracy",
+        "unevenness" => "unevenness",
         "overlap" => "neighborhood overlap",
         _ => "SPADE score",
     };

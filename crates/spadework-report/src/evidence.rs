@@ -35,7 +35,7 @@ impl Number {
     }
 }
 
-const NUMBERS: [Number; 14] = [
+const NUMBERS: [Number; 15] = [
     Number {
         name: "accuracy",
         of: |facts| facts.accuracy.map(TableCell::share),
@@ -70,6 +70,12 @@ const NUMBERS: [Number; 14] = [
         name: "change of output",
         of: |facts| facts.output_change.as_ref().map(|change| TableCell::number(change.median)),
         evidence: "Of a regressor, smaller is more robust: a lower bound of what an attack of this size can do, in standard deviations of the targets or the outputs.",
+        ranks: true,
+    },
+    Number {
+        name: "unevenness",
+        of: |facts| facts.unevenness.map(TableCell::number),
+        evidence: "Smaller is more robust: of the numbers that need only arrays, it follows attacks most evenly over data sets and sizes, but only roughly.",
         ranks: true,
     },
     Number {
@@ -213,7 +219,7 @@ pub(crate) const ANSWERS: [Answer; 6] = [
     },
     Answer {
         question: "And if you only have outputs?",
-        answer: "Use the neighborhood overlap, for larger attacks: the share of input neighbors that are output neighbors too.",
+        answer: "Use the unevenness of classifiers, and the neighborhood overlap of everything else: the share of input neighbors that are output neighbors too.",
     },
     Answer {
         question: "And against small attacks?",

@@ -19,7 +19,7 @@ use crate::args::DemoArgs;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::render::{number, table};
-use crate::render_shares::share_with_range;
+use crate::render_shares::unevenness_with_range;
 use crate::requests::this_call;
 
 const STANDARD: &[u8] = include_bytes!("../../assets/demo_standard.npy");
@@ -149,18 +149,18 @@ impl Digits {
 fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     let samples = models[0].report.graphs.nodes();
     let mut text = format!(
-        "Two classifiers of {samples} handwritten digits, most robust first by neighborhood overlap ({neighbors} neighbors),\n\
+        "Two classifiers of {samples} handwritten digits, most robust first by unevenness ({neighbors} neighbors),\n\
          which needs only their inputs and outputs.\n\n"
     );
     let under_attack = format!("under attack (PGD, L∞ {epsilon})");
-    let header = ["rank", "model", "overlap", "accuracy", under_attack.as_str(), "SPADE score"];
+    let header = ["rank", "model", "unevenness", "accuracy", under_attack.as_str(), "SPADE score"];
     let rows = models.iter().map(|model| {
         let ModelFacts { name, clean_accuracy, pgd_accuracy } = model.facts;
-        let overlap = model.document.facts.estimates.overlap;
+        let unevenness = model.document.facts.estimates.unevenness;
         vec![
             model.document.rank.to_string(),
             name.clone(),
-            overlap.as_ref().map(share_with_range).unwrap_or_default(),
+            unevenness.as_ref().map(unevenness_with_range).unwrap_or_default(),
             format!("{:.1} %", 100.0 * clean_accuracy),
             format!("{:.1} %", 100.0 * pgd_accuracy),
             number(model.report.model_score.0),
@@ -168,8 +168,8 @@ fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     });
     text.push_str(&table(&header, rows));
     text.push_str(
-        "\nOverlap: input neighbors that stay neighbors at the output, with its 95 % interval; larger is more robust.\n\
-         The overlap uses no attack. The accuracy under attack, which needs gradients, is shown for comparison.\n\
+        "\nUnevenness: how much outputs change between neighboring inputs (95 % interval); smaller is more robust.\n\
+         It uses no attack. The accuracy under attack, which needs gradients, is shown for comparison.\n\
          The SPADE score λ_1 is smaller for models that stretch the data less; it follows attacks less closely.\n",
     );
     text

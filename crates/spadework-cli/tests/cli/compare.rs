@@ -20,7 +20,7 @@ fn ranks_the_models_most_robust_first() {
     assert_eq!((&models[0]["rank"], &models[1]["rank"]), (&1.into(), &2.into()));
     assert_eq!((&models[0]["name"], &models[1]["name"]), (&"good".into(), &"bad".into()));
     assert!(models[0]["model_score"].as_f64() < models[1]["model_score"].as_f64());
-    // Four labels and three outputs do not go together.
+    // Four labels and three outputs do not go together: no classes, and no unevenness.
     assert!(models[0].get("accuracy").is_none());
     assert_eq!(json["agreement"][0]["top"], 100);
     assert_as_alone(&scene, &json, "--labels labels.npy", &["label_scores", "disparity"]);
@@ -121,7 +121,7 @@ fn tells_the_accuracy_where_labels_are_classes() {
 #[test]
 fn prints_a_table() {
     let scene = Scene::with_model();
-    let text = compare(&scene, TWO).prints();
+    let text = compare(&scene, &format!("{TWO} --rank-by overlap")).prints();
     assert!(
         text.starts_with(
             "2 models on 300 samples, most robust first by neighborhood overlap (10 neighbors)\n"
@@ -129,11 +129,11 @@ fn prints_a_table() {
         "{text}"
     );
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[2][..4], ["rank", "model", "overlap", "SPADE"]);
+    assert_eq!(rows[2][..4], ["rank", "model", "overlap", "unevenness"]);
     assert_eq!(rows[3][..2], ["1", "good"]);
     assert_eq!(rows[4][..2], ["2", "bad"]);
     // 68 % (66 – 70): the number that decides has its interval, and no more than three digits.
-    assert_eq!((rows[3][3], rows[3][5], rows[3].len()), ("%", "–", 8), "{text}");
+    assert_eq!((rows[3][3], rows[3][5], rows[3].len()), ("%", "–", 9), "{text}");
     assert!(text.contains("top 100 shared  Spearman  Kendall"), "{text}");
     assert!(!text.contains("  accuracy") && !text.contains("interval"), "{text}");
     assert!(text.contains("No model was run") && text.contains("--probe linf:EPS"), "{text}");
@@ -211,6 +211,7 @@ fn pairs_alike_across_ranks_are_named() {
         scene.write(&format!("m{part}.npy"), floats(3, &model(part)));
         call.push_str(&format!("m{part}.npy "));
     }
+    call.push_str("--rank-by overlap");
     let json = compare(&scene, &format!("{call} --json -q")).json();
     let rank = |name: &Value| {
         let models = json["models"].as_array().unwrap();
@@ -318,19 +319,22 @@ fn equal_models_share_a_rank() {
         models.iter().map(|m| (m["name"].as_str().unwrap().to_owned(), m["rank"].as_u64().unwrap())).collect()
     };
     let shared = [("good".to_owned(), 1), ("same".to_owned(), 1), ("bad".to_owned(), 3)];
-    for options in ["", "--rank-by overlap", "--rank-by model-score", "--rank-by model-score --interval"] {
+    for options in ["--rank-by overlap", "--rank-by model-score", "--rank-by model-score --interval"] {
         assert_eq!(ranks(options), shared, "{options}");
     }
-    let text = compare(&scene, three).prints();
-    assert!(
-        text.contains("Rank 1 is shared: good and same cannot be distinguished (difference 0 ± 0 points)."),
-        "{text}"
-    );
-    let json = compare(&scene, &format!("{three} --json")).json();
+    let json = compare(&scene, &format!("{three} --rank-by overlap --json")).json();
     let pair = &json["agreement"][1];
     assert_eq!((&pair["a"], &pair["b"], &pair["apart"]), (&"good".into(), &"bad".into(), &true.into()));
     let difference = &pair["difference"];
     assert!(difference["lower"].as_f64() > Some(0.0) && difference["n"] == 300, "{pair}");
+    let by_overlap = compare(&scene, &format!("{three} --rank-by overlap")).prints();
+    assert!(
+        by_overlap.contains("most robust first by neighborhood overlap (10 neighbors)")
+            && by_overlap.contains(
+                "Rank 1 is shared: good and same cannot be distinguished (difference 0 ± 0 points)."
+            ),
+        "{by_overlap}"
+    );
     let by_score = compare(&scene, &format!("{three} --rank-by model-score")).prints();
     assert!(
         by_score.contains("by SPADE score (10 neighbors)") && by_score.contains("numerical bounds"),
@@ -358,6 +362,48 @@ fn numbers_that_disagree_are_told() {
     assert_eq!((&told["by"], &told["pairs"], &told["of"]), (&"model-score".into(), &1.into(), &1.into()));
     let text = compare(&scene, call).prints();
     assert!(text.contains("The SPADE score orders corner and smooth the other way around."), "{text}");
+}
+
+/// Without probes, classifiers are ranked by how unevenly their outputs change; what shifts all outputs of a sample alike changes no class,
+/// and does not count.
+#[test]
+fn classifiers_are_ranked_by_unevenness() {
+    let scene = Scene::with_model();
+    let mut random = Random::new(5);
+    let noise = random.points(3 * Scene::SAMPLES);
+    let torn = floats(3, &noise);
+    scene.write("torn.npy", torn);
+    let three = "--outputs torn=torn.npy --outputs good=y.npy --outputs shifted=worse.npy -q";
+    let json = compare(&scene, &format!("{three} --json")).json();
+    assert_eq!(json["ranked_by"], "unevenness");
+    let models = json["models"].as_array().unwrap();
+    let ranks: Vec<_> = models.iter().map(|model| (&model["name"], &model["rank"])).collect();
+    assert_eq!(ranks[2], (&"torn".into(), &3.into()));
+    assert_eq!((ranks[0].1, ranks[1].1), (&1.into(), &1.into()));
+    for model in models {
+        let number = |field: &str| model[field].as_f64().unwrap();
+        assert_eq!(number("unevenness"), number("roughness") + (1.0 - number("agreement")));
+        let known = &model["estimates"]["unevenness"];
+        assert_eq!((&known["estimate"], &known["n"]), (&model["unevenness"], &300.into()));
+    }
+    let pair = json["agreement"].as_array().unwrap().iter().find(|pair| pair["b"] == "torn").unwrap();
+    assert!(pair["difference"]["lower"].as_f64() > Some(0.0) && pair["apart"] == true, "{pair}");
+    let text = compare(&scene, three).prints();
+    let first = "3 models on 300 samples, most robust first by unevenness, smallest first (10 neighbors)\n";
+    assert!(text.starts_with(first), "{text}");
+    assert!(text.contains("cannot be distinguished (difference 0.000 ± 0.000)."), "{text}");
+    assert!(text.contains("No model was run"), "{text}");
+}
+
+/// Outputs that are no classes, or that do not vary within a class, have no unevenness: all models are ranked by overlap.
+#[test]
+fn models_without_classes_are_ranked_by_overlap() {
+    let scene = Scene::with_model();
+    let ranked_by = |options: &str| compare(&scene, &format!("{options} --json")).json()["ranked_by"].clone();
+    assert_eq!(ranked_by(TWO), "unevenness");
+    assert_eq!(ranked_by(&format!("{TWO} --task embedding")), "overlap");
+    compare(&scene, &format!("{TWO} --task embedding --rank-by unevenness"))
+        .refuses(2, &["--rank-by unevenness", "model `good`", "--rank-by overlap"]);
 }
 
 #[test]

@@ -11,8 +11,8 @@ fn compares_two_models_without_any_file() {
     assert!((score_of("robust") - 7.446_325_336).abs() < 5e-5, "{text}");
     assert!((score_of("standard") - 10.256_622_86).abs() < 5e-5, "{text}");
     assert!(text.find("  robust") < text.find("  standard"), "most robust first: {text}");
-    // Ranked as `compare` ranks the same arrays, by overlap.
-    assert!(text.contains("most robust first by neighborhood overlap (10 neighbors)"), "{text}");
+    // Ranked as `compare` ranks the same arrays, by unevenness.
+    assert!(text.contains("most robust first by unevenness (10 neighbors)"), "{text}");
     let ranks: Vec<&str> = ["robust", "standard"].map(|model| row_of(&text, model)[0]).into();
     assert_eq!(ranks, ["1", "2"], "{text}");
     assert!(!text.contains("--max-score") && text.contains("--min-overlap"), "{text}");

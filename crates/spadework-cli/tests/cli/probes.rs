@@ -224,8 +224,8 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     let call = "compare --inputs x.npy --model a=mlp.onnx --outputs b=y.npy --probe linf:0.1 --probes 20 --out result";
     let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
-    // Not every model has an estimate: the overlap ranks them.
-    assert!(text.contains("by neighborhood overlap") && text.contains("survived"), "{text}");
+    // Not every model has an estimate: the unevenness ranks them.
+    assert!(text.contains("by unevenness") && text.contains("survived"), "{text}");
     scene.refuses(
         &format!("{call} --rank-by robust-accuracy"),
         &["model `b` is given by its outputs", "--rank-by overlap"],
@@ -279,6 +279,24 @@ fn another_order_by_probes_is_found() {
     assert_eq!(document.order_by_probes(), None);
 }
 
+/// Radii of columns: by standard deviations, and by a file, whose numbers the result repeats.
+#[test]
+fn columns_have_radii_of_their_own() {
+    let scene = Scene::with_network();
+    let by_deviations = probed(&scene, "linf:0.1sd --probes 20");
+    assert_eq!(by_deviations["probe"], "linf:0.1sd:search");
+    let text = scene.run(&format!("{INPUTS} --probe linf:0.1sd --probes 20")).prints();
+    assert!(text.contains("L∞ 0.1 sd") && text.contains("0.1 standard deviations per column (L∞)"), "{text}");
+    let columns = scene.run(&format!("{INPUTS} --json")).json()["input_dim"].as_u64().unwrap() as usize;
+    let radii: Vec<f32> = (0..columns).map(|column| if column == 0 { 0.5 } else { 0.0 }).collect();
+    scene.write("radii.npy", floats(1, &radii));
+    let one = probed(&scene, "linf:0.2 --probe-radii radii.npy --probes 20");
+    assert_eq!((&one["radii"][0], one["radii"].as_array().unwrap().len()), (&0.5.into(), columns));
+    let all = probed(&scene, "linf:0.1 --probes 20");
+    assert!(all.get("radii").is_none());
+    assert!(one["stability"].as_f64() > all["stability"].as_f64(), "{one} {all}");
+}
+
 #[test]
 fn what_cannot_be_probed_is_refused() {
     let scene = Scene::with_network();
@@ -292,6 +310,12 @@ fn what_cannot_be_probed_is_refused() {
             .run(&format!("{INPUTS} --probe {wrong}"))
             .misused(&["--probe", "expected linf:RADIUS or l2:RADIUS"]);
     }
+    scene.write("radii.csv", "0.1,0,0.1\n");
+    scene
+        .run(&format!("{INPUTS} --probe linf:1 --probe-radii radii.csv"))
+        .refuses(2, &["the radii must be", "one per column of the inputs, got 3"]);
+    scene.run(&format!("{INPUTS} --probe linf:1 --probe-radii no.csv")).misused(&["--probe-radii", "no.csv"]);
+    scene.run(&format!("{INPUTS} --probe-radii radii.csv")).misused(&["--probe <NORM:RADIUS[:KIND]>"]);
     scene.run(&format!("{INPUTS} --probes 8")).misused(&["--probe <NORM:RADIUS[:KIND]>"]);
     scene.run(&format!("{INPUTS} --probe linf:0.1 --probes 0")).misused(&["--probes", "1 or more"]);
     // Before anything is loaded: the inputs are not there.

@@ -40,7 +40,7 @@ fn csv_has_the_numbers_of_the_document() {
 #[test]
 fn compared_models_have_a_row_each_in_the_same_columns() {
     let scene = Scene::with_model();
-    let csv = scene.run(&format!("{TWO} --table csv")).prints();
+    let csv = scene.run(&format!("{TWO} --rank-by overlap --table csv")).prints();
     assert_eq!(csv.lines().next(), scene.score("--table csv").prints().lines().next());
     assert_eq!((field(&csv, 0, "model"), field(&csv, 0, "rank")), ("good", "1"));
     assert_eq!((field(&csv, 1, "model"), field(&csv, 1, "rank")), ("bad", "2"));
@@ -49,13 +49,14 @@ fn compared_models_have_a_row_each_in_the_same_columns() {
 #[test]
 fn people_get_intervals_and_what_they_rest_on() {
     let scene = Scene::with_model();
-    let markdown = scene.run(&format!("{TWO} --table markdown")).prints();
+    let markdown = scene.run(&format!("{TWO} --rank-by overlap --table markdown")).prints();
     assert!(markdown.starts_with(
-        "| model | rank | overlap | SPADE score |\n| --- | ---: | ---: | ---: |\n| good | 1 | "
+        "| model | rank | unevenness | overlap | SPADE score |\n| --- | ---: | ---: | ---: | ---: |\n| good | 1 | "
     ));
     assert!(markdown.ends_with("\n300 samples. In parentheses: 95 % confidence intervals.\n"), "{markdown}");
-    let latex = scene.run(&format!("{TWO} --table latex")).prints();
-    for words in ["\\begin{tabular}{lrrr}\n", "\n  good & 1 & ", "~\\% (", "300 samples.", "\\end{tabular}\n"]
+    let latex = scene.run(&format!("{TWO} --rank-by overlap --table latex")).prints();
+    for words in
+        ["\\begin{tabular}{lrrrr}\n", "\n  good & 1 & ", "~\\% (", "300 samples.", "\\end{tabular}\n"]
     {
         assert!(latex.contains(words), "{words}: {latex}");
     }

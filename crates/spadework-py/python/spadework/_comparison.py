@@ -66,7 +66,7 @@ class Comparison(Paged, Mapping[str, Report]):
 
     @property
     def ranked_by(self) -> str:
-        """What the models are ranked by: ``"overlap"`` or ``"model-score"``."""
+        """What the models are ranked by: ``"unevenness"``, ``"overlap"`` or ``"model-score"``."""
         return str(self.document["ranked_by"])
 
     @property
@@ -95,7 +95,7 @@ class Comparison(Paged, Mapping[str, Report]):
         Returns
         -------
         pandas.DataFrame
-            Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, overlap, interval_lower,
+            Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, unevenness, overlap, interval_lower,
             interval_upper, permuted if they are known.
         """
         pandas = needed("pandas", "to_frame", "frames")
@@ -162,7 +162,7 @@ def _row(model: Mapping[str, Any]) -> dict[str, Any]:
         "enclosure_lower": model["enclosure"]["lower"],
         "enclosure_upper": model["enclosure"]["upper"],
     }
-    for share in ("accuracy", "overlap"):
+    for share in ("accuracy", "unevenness", "overlap"):
         if share in model:
             row[share] = model[share]
     if "interval" in model:

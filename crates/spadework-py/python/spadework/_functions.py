@@ -287,7 +287,7 @@ def compare(
     interval: bool = False,
     references: bool = False,
     indices: bool = False,
-    rank_by: Literal["auto", "overlap", "model-score"] = "auto",
+    rank_by: Literal["auto", "unevenness", "overlap", "model-score"] = "auto",
     task: Literal["auto", "classes", "embedding", "regression"] = "auto",
     seed: int = 0,
     threads: int | None = None,
@@ -309,9 +309,9 @@ def compare(
         A graph instead of ``inputs``, as in `score`.
     interval : bool, default=False
         Also compute 95 % confidence intervals of the SPADE scores, and how often half-samples rank two models the same way.
-    rank_by : {"auto", "overlap", "model-score"}, default="auto"
-        What the models are ranked by. "auto" is the neighborhood overlap: of the numbers that need only arrays, it follows
-        robustness best. Models that cannot be distinguished share a rank (`Comparison.ranks`).
+    rank_by : {"auto", "unevenness", "overlap", "model-score"}, default="auto"
+        What the models are ranked by. "auto" is the unevenness of classifiers: of the numbers that need only arrays, it follows
+        attacks most evenly over data sets and sizes. If the outputs of some model are not classes, it is the neighborhood overlap. Models that cannot be distinguished share a rank (`Comparison.ranks`).
     neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
 sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.

@@ -112,6 +112,7 @@ class _Options(TypedDict, total=False):
     """The arguments of `probe` that classifiers and regressors have in common."""
 
     labels: Any
+    radii: Any
     probes: int | None
     samples: int
     precision: float | None
@@ -154,6 +155,7 @@ def probe(
     *,
     perturb: Perturb | None = None,
     labels: Any = None,
+    radii: Any = None,
     probes: int | None = None,
     samples: int = 1000,
     precision: float | None = None,
@@ -178,6 +180,8 @@ def probe(
         A norm and a radius, ``"linf:0.1"``, ``"linf:8/255"``, ``"l2:0.5"``, and after another colon a kind. In a ``search`` (the
         default) every probe learns from the previous ones: in L∞ by the signs of smaller and smaller blocks of numbers, in L2 by
         an estimate of the gradient. ``pixel``, ``block:4`` and ``smooth:2`` are noise, from the highest to the lowest frequencies.
+        For tables, ``"linf:0.1sd"`` moves every column by at most 0.1 of its own standard deviation, within the range of the
+        column, and leaves columns of whole numbers alone.
     perturb : callable, optional
         Instead of ``probe``: a function that gets a batch of inputs, the number of the variant and a NumPy generator that is
         seeded for this variant, and returns the perturbed batch. `spadework.perturb` has such functions for tables, texts and
@@ -187,6 +191,10 @@ def probe(
         The class of every sample as the position of its output. Samples that are wrong then do not count as survived. For a
         regressor, these are the targets: their standard deviation is the unit of the changes. Without them it is that of the
         outputs.
+    radii : array-like of one number per column, optional
+        How many times the radius of ``probe`` (with ``linf``) each column of ``inputs`` may move, within its own range. 0 leaves a
+        column alone; a column that holds whole numbers only moves in whole steps, so 1 turns a flag of 0 and 1 over. Not with
+        ``perturb``.
     probes : int, optional
         Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``. Up to 8 pilots of a search have 8 times as
         many.
@@ -242,6 +250,8 @@ def probe(
             raise ValueError(
                 "`perturb` comes instead of `probe`, and its model is a function or an estimator: leave `probe` and `onnx` out"
             )
+        if radii is not None:
+            raise ValueError("`radii` are those of `probe`: `perturb` decides itself how far columns move")
         if task != "auto" or threads is not None:
             raise ValueError(
                 "with `perturb`, the outputs themselves say what they are, and the model is run by the caller's own function: leave "
@@ -268,6 +278,7 @@ def probe(
     rows = as_rows(inputs, "inputs")
     chosen = {
         "probe": word(probe, "probe"),
+        "radii": None if radii is None else _radii(radii),
         "probes": None if probes is None else whole_number(probes, "probes", least=1, most=_MOST),
         "samples": whole_number(samples, "samples", least=1, most=_MOST),
         "precision": None if precision is None else number(precision, "precision"),
@@ -303,6 +314,14 @@ def probe(
         estimates=json.loads(found.pop("estimates")),
         **found,
     )
+
+
+def _radii(radii: Any) -> list[float]:
+    """One number per column."""
+    try:
+        return [float(radius) for radius in np.asarray(radii, dtype=np.float64).ravel()]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"`radii` must be numbers, one per column of the inputs: {error}") from None
 
 
 def _truth(labels: Any, samples: int, task: str) -> tuple[npt.NDArray[np.int64] | None, float | None]:

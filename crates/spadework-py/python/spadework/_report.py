@@ -184,6 +184,11 @@ class Report:
         return self.document.get("roughness")
 
     @property
+    def unevenness(self) -> float | None:
+        """Roughness plus the share of input edges whose two samples get different classes; smaller is more robust."""
+        return self.document.get("unevenness")
+
+    @property
     def fragility_basis(self) -> str | None:
         """What `fragility` was made of: ``"node scores"``, ``"neighborhood overlap and node scores"`` (embeddings), ``"margins and
         slopes"`` or ``"margins, slopes and probes"``."""

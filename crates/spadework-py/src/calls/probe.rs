@@ -41,6 +41,7 @@ pub(crate) struct Truth<'py>(Option<PyReadonlyArray1<'py, i64>>, Option<f64>);
 #[pyo3(from_item_all)]
 pub(crate) struct Chosen {
     probe: String,
+    radii: Option<Vec<f64>>,
     probes: Option<usize>,
     samples: usize,
     precision: Option<f64>,
@@ -56,7 +57,11 @@ impl Chosen {
             .parse()
             .map_err(|error| PyValueError::new_err(format!("`probe`: {error}, got {:?}", self.probe)))?;
         let Self { probes, samples, precision, .. } = *self;
-        Ok(ProbeRequest { probe, budget: ProbeBudget { probes, samples, precision } })
+        Ok(ProbeRequest {
+            probe,
+            radii: self.radii.as_deref().map(Into::into),
+            budget: ProbeBudget { probes, samples, precision },
+        })
     }
 
     fn task(&self) -> PyResult<Task> {
