@@ -303,7 +303,7 @@ fn gradients_that_are_not_finite_become_zero() {
 fn outputs_that_are_not_finite_have_no_clever_score() {
     let model = frozen(&[0, 2], vec![node("Sqrt", "x", "y", vec![])], vec![]);
     let params = CleverParams { radius: 0.5, batches: 5, samples: 16, pool: 2, ..CleverParams::default() };
-    let message = |sample| clever(&model, &sample, 0, &params, &Silent).unwrap_err().to_string();
+    let message = |sample: [f32; 2]| clever(&model, &sample, 0, &params, &Silent).unwrap_err().to_string();
     assert_eq!(message([-1.0, 4.0]), "the outputs of the sample must be finite, got NaN for class 0");
     assert_eq!(
         message([4.0, 0.1]),
