@@ -51,7 +51,8 @@ pub struct OutputChange {
 /// As [`probe_model`](crate::probe_model).
 ///
 /// ```
-/// /// use spadework::{Samples, Silent};
+/// use spadework::samples::Values;
+/// use spadework::{Samples, Silent};
 /// use spadework_probe::{Error, ProbeParams, probe_regressor, spread};
 /// let model = |rows: &Samples<'_>| -> Result<Samples<'static>, Error> {
 ///     let Values::F32(x) = rows.values() else { unreachable!("copies are in single precision") };
