@@ -33,11 +33,20 @@ MNIST = "--inputs mnist:{data}/mnist:test --outputs {data}/logits/mnist_test_len
 CIFAR = "--inputs cifar10:{data}/cifar10:test --outputs {data}/logits/cifar10_test_resnet18.npz:resnet18_l2_eps0.5"
 DIGITS = "--inputs digits --outputs {work}/digits.npy"
 MODELS = " ".join(f"--outputs {{data}}/logits/mnist_test_lenet5.npz:lenet5_eps0.{at}" for at in (0, 2, 4))
+RESNETS = " ".join(f"--outputs {{data}}/logits/cifar10_test_resnet18.npz:resnet18_l2_eps{at}" for at in ("0.0", "0.5", "1.0"))
 CALLS = {
     "score, digits": f"score {DIGITS} --interval --references --indices",
     "score, digits, all eigenpairs": f"score {DIGITS} --eigenpairs all",
     "score, MNIST": f"score {MNIST}",
     "score, CIFAR-10": f"score {CIFAR}",
+    "sweep, digits": f"sweep {DIGITS} -k 10,20",
+    "select, digits": f"select {DIGITS} --top 100 --by fragility",
+    "check, digits": f"check {DIGITS} --max-score 1e6",
+    "compare, CIFAR-10": f"compare --inputs cifar10:{{data}}/cifar10:test {RESNETS}",
+    "sweep, CIFAR-10": f"sweep --inputs cifar10:{{data}}/cifar10:test {RESNETS} -k 10,20",
+    "select, CIFAR-10": f"select {CIFAR} --top 100 --by fragility",
+    "select by node, CIFAR-10": f"select {CIFAR} --top 100 --by node",
+    "check, CIFAR-10": f"check {CIFAR} --max-score 1e6",
     "compare, MNIST": f"compare --inputs mnist:{{data}}/mnist:test {MODELS}",
     "sweep, MNIST": f"sweep --inputs mnist:{{data}}/mnist:test {MODELS} -k 10,20",
     "layers, MNIST": "layers --model {data}/models/lenet5_eps0.0.onnx --inputs mnist:{data}/mnist:test",
