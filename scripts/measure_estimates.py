@@ -1,9 +1,10 @@
 """How far the robust accuracy that `spadework score --probe` estimates is off, network by network, and how often its interval covers.
 
-usage: python scripts/measure_estimates.py PATH-OF-SPADEWORK FOLDER [--nets NETS.csv] [--only REGEX] [--size COLUMN …] [OPTIONS OF SCORE …]
+usage: python scripts/measure_estimates.py PATH-OF-SPADEWORK FOLDER [--nets NETS.csv] [--only REGEX] [--size COLUMN …] [--record FILE] [OPTIONS OF SCORE …]
 
 FOLDER and NETS.csv are those of scripts/measure_validity.py. The networks' accuracy under attack is of the first 500 test images, so these are
-probed, all of them. `--only` chooses networks by their file, `--size` sizes by their column (pgd_small, pgd_mid, pgd_large).
+probed, all of them. `--only` chooses networks by their file, `--size` sizes by their column (pgd_small, pgd_mid, pgd_large). `--record`
+adds a line of JSON for every network and size to FILE, and leaves out those that are there already; scripts/plot_estimates.py draws them.
 
 The weights of the estimate were fitted to networks of all sources; docs/probes.md has the errors with each source left out of the fit. Prints
 tables in Markdown; needs NumPy and SciPy.
@@ -17,11 +18,12 @@ import json
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from measure_validity import SIZES, networks
-from scipy.stats import spearmanr
+from plot_estimates import NETWORKS, of_network, place, table_by
 
 IMAGES = 500
 
@@ -43,23 +45,47 @@ def probed(spadework: str, place: Path, network: Path, probe: str, options: list
     return json.loads(subprocess.run(call, stdout=subprocess.PIPE, check=True).stdout)["probe"]
 
 
-def summarize(name: str, rows: list[tuple[float, dict]]) -> None:
-    """A line about several networks at one size."""
-    if not rows:
-        return
-    truth = np.array([truth for truth, _ in rows])
+def kept(record: Path | None) -> dict[tuple[str, str], dict]:
+    """Lines of an earlier run, by network and size."""
+    lines = record.read_text().splitlines() if record and record.exists() else []
+    return {(line["file"], line["size"]): line for line in map(json.loads, lines)}
 
-    def of(key: str) -> np.ndarray:
-        return np.array([found["estimate"][key] for _, found in rows])
 
-    off = 100 * (of("estimate") - truth)
-    covered = np.mean((of("lower") <= truth) & (truth <= of("upper")))
-    rho = spearmanr(of("estimate"), truth)[0] if len(rows) > 2 and np.ptp(truth) > 0 else float("nan")
-    print(
-        f"| {name} | {len(rows)} | {np.abs(off).mean():.1f} | {np.abs(off).max():.1f} | {off.mean():+.1f} | {rho:+.2f} | "
-        f"{100 * covered:.0f} % | {100 * (of('upper') - of('lower')).mean():.1f} | {of('queries').mean():.0f} |",
-        flush=True,
-    )
+def line_of(row: dict[str, str], data: str, column: str, size: str, probe: dict) -> dict:
+    """What is recorded of a network at one size."""
+    return {
+        "file": row["file"],
+        "source": row["source"],
+        "training": row["training"],
+        "data": data,
+        "size": size,
+        "under_attack": float(row[column]),
+        "survived": probe["survived"],
+        **probe["estimate"],
+    }
+
+
+def measured(chosen: argparse.Namespace, options: list[str]) -> Iterator[dict]:
+    """A line of the record for every network and size, in the order of the list."""
+    nets = chosen.nets or chosen.folder / "nets" / "nets.csv"
+    earlier = kept(chosen.record)
+    for data, sizes in SIZES.items():
+        rows = [row for row in networks(nets, data) if re.search(chosen.only, row["file"])]
+        pairs = [(row, column) for row in rows for column in sizes if column in chosen.size]
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, array in zip(("x.npy", "y.npy"), first_images(chosen.folder, data) if pairs else ()):
+                np.save(Path(scratch) / name, array)
+            for row, column in pairs:
+                size = sizes[column]
+                if (row["file"], size) in earlier:
+                    yield earlier[row["file"], size]
+                    continue
+                probe = probed(chosen.spadework, Path(scratch), nets.parent / row["file"], f"linf:{size}", options)
+                line = line_of(row, data, column, size, probe)
+                if chosen.record:
+                    with open(chosen.record, "a") as lines:
+                        lines.write(json.dumps(line) + "\n")
+                yield line
 
 
 def main() -> None:
@@ -69,31 +95,13 @@ def main() -> None:
     parser.add_argument("--nets", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--size", nargs="+", default=["pgd_small", "pgd_mid", "pgd_large"])
-    chosen, options = parser.parse_known_args()
-    nets = chosen.nets or chosen.folder / "nets" / "nets.csv"
-    print("| network | size | under attack | estimate | interval | survived | queries |\n| --- | --- | ---: | ---: | --- | ---: | ---: |")
-    found: dict[str, list[tuple[float, dict]]] = {}
-    for data, sizes in SIZES.items():
-        rows = [row for row in networks(nets, data) if re.search(chosen.only, row["file"])]
-        with tempfile.TemporaryDirectory() as scratch:
-            for name, array in zip(("x.npy", "y.npy"), first_images(chosen.folder, data) if rows else ()):
-                np.save(Path(scratch) / name, array)
-            for row in rows:
-                for column, size in sizes.items():
-                    if column not in chosen.size:
-                        continue
-                    probe = probed(chosen.spadework, Path(scratch), nets.parent / row["file"], f"linf:{size}", options)
-                    truth, estimate = float(row[column]), probe["estimate"]
-                    found.setdefault(f"{data} {size}", []).append((truth, probe))
-                    print(
-                        f"| {Path(row['file']).stem} | {size} | {100 * truth:.1f} | {100 * estimate['estimate']:.1f} | "
-                        f"{100 * estimate['lower']:.1f} to {100 * estimate['upper']:.1f} | {100 * probe['survived']:.1f} | {estimate['queries']:.0f} |",
-                        flush=True,
-                    )
-    print("\n| networks | number | mean error | worst | bias | ρ | covered | width | queries |\n| --- |" + " ---: |" * 8)
-    for place, rows in found.items():
-        summarize(place, rows)
-    summarize("all", [row for rows in found.values() for row in rows])
+    parser.add_argument("--record", type=Path)
+    found = []
+    print(*NETWORKS, sep="\n")
+    for line in measured(*parser.parse_known_args()):
+        found.append(line)
+        print(of_network(line), flush=True)
+    print("", *table_by("data and radius", found, place), sep="\n")
 
 
 if __name__ == "__main__":

@@ -76,13 +76,12 @@ fn facts(inputs: &Samples<'_>) -> Vec<ColumnFacts> {
     let (len, dim) = (inputs.len(), inputs.dim());
     let mut means = vec![0.0; dim];
     let mut squares = vec![0.0; dim];
-    let mut ranges = vec![Range { least: f32::INFINITY, most: f32::NEG_INFINITY }; dim];
+    let mut ranges = vec![Range::NOTHING; dim];
     let mut whole = vec![true; dim];
     for row in 0..len {
         for (at, &value) in inputs.values().doubles(inputs.place(row)).iter().enumerate() {
             means[at] += value / len as f64;
-            let range = &mut ranges[at];
-            *range = Range { least: range.least.min(value as f32), most: range.most.max(value as f32) };
+            ranges[at] = ranges[at].including(value as f32);
             whole[at] &= value.fract() == 0.0;
         }
     }

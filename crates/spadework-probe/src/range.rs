@@ -8,14 +8,19 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// Of no number yet.
+    pub(crate) const NOTHING: Self = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
+
     /// 0 to 1 where all numbers lie in it, as those of images do; otherwise from the least of them to the largest.
     pub(crate) fn of(values: impl Iterator<Item = f32>) -> Self {
         let unit = Self { least: 0.0, most: 1.0 };
-        let mut found = Self { least: f32::INFINITY, most: f32::NEG_INFINITY };
-        for value in values {
-            found = Self { least: found.least.min(value), most: found.most.max(value) };
-        }
+        let found = values.fold(Self::NOTHING, Self::including);
         if found.least >= unit.least && found.most <= unit.most { unit } else { found }
+    }
+
+    /// The least range with this number in it too.
+    pub(crate) fn including(self, value: f32) -> Self {
+        Self { least: self.least.min(value), most: self.most.max(value) }
     }
 
     pub(crate) fn clamp(self, value: f32) -> f32 {

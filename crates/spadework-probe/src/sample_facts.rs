@@ -10,7 +10,7 @@ use crate::fragility::{Fragility, SampleSignals};
 use crate::margins::Margins;
 use crate::neighborhood_overlap::NeighborhoodOverlap;
 use crate::probe::Probed;
-use crate::smoothness::Smoothness;
+use crate::smoothness::{ClassResiduals, Smoothness};
 use crate::task::{OutputKind, Task};
 use crate::unevenness::Unevenness;
 
@@ -85,15 +85,19 @@ impl SampleFacts {
             }
             _ => Fragility::of_report(report, &signals)?,
         };
-        let smooth = class_outputs(&signals)?;
+        let residuals = class_outputs(&signals)?.and_then(ClassResiduals::of);
+        let smoothness = residuals.as_ref().and_then(|residuals| residuals.smoothness(report.graphs.input()));
+        let unevenness = residuals.as_ref().zip(smoothness).and_then(|(residuals, smoothness)| {
+            Unevenness::of_residuals(report.graphs.shared_input(), residuals, smoothness)
+        });
         Ok(Self {
             accuracy,
             correct,
             predicted,
             margins: margins.flatten(),
             overlap,
-            smoothness: smooth.and_then(|outputs| Smoothness::of(report.graphs.input(), outputs)),
-            unevenness: smooth.and_then(|outputs| Unevenness::of(report.graphs.shared_input(), outputs)),
+            smoothness,
+            unevenness,
             fragility,
         })
     }

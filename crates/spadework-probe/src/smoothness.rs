@@ -49,30 +49,25 @@ impl Smoothness {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn of(graph: &Graph, outputs: &Samples<'_>) -> Option<Self> {
-        assert_eq!(graph.nodes(), outputs.len(), "one output per node");
-        if outputs.dim() < 2 || graph.edge_count() == 0 {
-            return None;
-        }
-        let classes = predictions(outputs);
-        let within: Vec<(usize, usize)> = graph
-            .edges()
-            .map(|(p, q, _)| (p as usize, q as usize))
-            .filter(|&(p, q)| classes[p] == classes[q])
-            .collect();
-        let agreement = within.len() as f64 / graph.edge_count() as f64;
-        Some(Self { agreement, roughness: Residuals::of(outputs, &classes).roughness(&within) })
+        ClassResiduals::of(outputs)?.smoothness(graph)
     }
 }
 
 /// Outputs less their own mean and the mean of their class, row after row.
-pub(crate) struct Residuals {
+pub(crate) struct ClassResiduals {
+    classes: Vec<usize>,
     dim: usize,
     values: Vec<f64>,
 }
 
-impl Residuals {
-    pub(crate) fn of(outputs: &Samples<'_>, classes: &[usize]) -> Self {
+impl ClassResiduals {
+    /// None where the outputs have a single column.
+    pub(crate) fn of(outputs: &Samples<'_>) -> Option<Self> {
         let dim = outputs.dim();
+        if dim < 2 {
+            return None;
+        }
+        let classes = predictions(outputs);
         let mut values = outputs.values().all_doubles().into_owned();
         for row in values.chunks_exact_mut(dim) {
             let mean = row.iter().sum::<f64>() / dim as f64;
@@ -80,12 +75,31 @@ impl Residuals {
                 *value -= mean;
             }
         }
-        let means = class_means(&values, dim, classes);
-        for (row, &class) in values.chunks_exact_mut(dim).zip(classes) {
+        let means = class_means(&values, dim, &classes);
+        for (row, &class) in values.chunks_exact_mut(dim).zip(&classes) {
             let mean = means[class].iter();
             row.iter_mut().zip(mean).for_each(|(value, mean)| *value -= mean);
         }
-        Self { dim, values }
+        Some(Self { classes, dim, values })
+    }
+
+    /// None where the graph has no edge.
+    pub(crate) fn smoothness(&self, graph: &Graph) -> Option<Smoothness> {
+        assert_eq!(graph.nodes(), self.classes.len(), "one output per node");
+        if graph.edge_count() == 0 {
+            return None;
+        }
+        let within: Vec<(usize, usize)> = graph
+            .edges()
+            .map(|(p, q, _)| (p as usize, q as usize))
+            .filter(|&(p, q)| self.are_of_one_class(p, q))
+            .collect();
+        let agreement = within.len() as f64 / graph.edge_count() as f64;
+        Some(Smoothness { agreement, roughness: self.roughness(&within) })
+    }
+
+    pub(crate) fn are_of_one_class(&self, p: usize, q: usize) -> bool {
+        self.classes[p] == self.classes[q]
     }
 
     fn row(&self, sample: usize) -> &[f64] {

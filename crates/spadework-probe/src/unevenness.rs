@@ -15,9 +15,8 @@ use spadework::graph::Graph;
 use spadework::samples::Samples;
 use spadework::scores::EdgeMean;
 
-use crate::accuracy::predictions;
 use crate::intervals::{Confidence, Difference, Estimated};
-use crate::smoothness::{Residuals, Smoothness};
+use crate::smoothness::{ClassResiduals, Smoothness};
 
 /// How much the outputs of a classifier change between neighboring inputs; smaller is more robust.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,13 +46,21 @@ impl Unevenness {
     /// # Ok::<(), spadework::Error>(())
     /// ```
     pub fn of(input: Arc<Graph>, outputs: &Samples<'_>) -> Option<Self> {
-        let Smoothness { agreement, roughness } = Smoothness::of(&input, outputs)?;
+        let residuals = ClassResiduals::of(outputs)?;
+        let smoothness = residuals.smoothness(&input)?;
+        Self::of_residuals(input, &residuals, smoothness)
+    }
+
+    /// The same from what the smoothness was measured by.
+    pub(crate) fn of_residuals(
+        input: Arc<Graph>,
+        residuals: &ClassResiduals,
+        Smoothness { agreement, roughness }: Smoothness,
+    ) -> Option<Self> {
         let roughness = roughness?;
-        let classes = predictions(outputs);
-        let residuals = Residuals::of(outputs, &classes);
         let scale = residuals.mean_square();
         let of_edge = |p: usize, q: usize| {
-            if classes[p] == classes[q] {
+            if residuals.are_of_one_class(p, q) {
                 (residuals.change(p, q) / scale - roughness) / agreement - (1.0 - agreement)
             } else {
                 agreement
