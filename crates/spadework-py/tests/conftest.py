@@ -50,3 +50,10 @@ def docs_folder(tmp_path_factory):
     import docs_scene
 
     return docs_scene.build(tmp_path_factory.mktemp("docs"))
+
+
+@pytest.fixture
+def notebook_settings(tmp_path_factory, monkeypatch):
+    """Folders of their own for notebooks: the home folder may be read-only, and its settings are nobody's business."""
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "MPLCONFIGDIR"):
+        monkeypatch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))

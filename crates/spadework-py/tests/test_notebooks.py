@@ -10,6 +10,7 @@ from conftest import ROOT
 
 EXAMPLES = ROOT / "examples"
 nbformat = pytest.importorskip("nbformat")
+pytestmark = pytest.mark.usefixtures("notebook_settings")
 
 
 def read(name):

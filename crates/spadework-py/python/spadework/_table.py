@@ -225,7 +225,7 @@ def _missing(name: Any, row: int, value: str, count: int) -> str:
 
 def _by_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     reach = np.ptp(values)
-    return np.zeros_like(values) if reach == 0 else (values - values.min()) / reach
+    return np.zeros_like(values) if reach == 0 else (values - np.min(values)) / reach
 
 
 def _standardized(name: Any, values: npt.NDArray[np.float64], how: bool | str) -> npt.NDArray[np.float64]:
@@ -261,7 +261,7 @@ def _split(outputs: npt.NDArray[np.float64], inputs: npt.NDArray[np.float64]) ->
     if reach == 0:
         return outputs
     behind = (inputs - inputs.mean(axis=0)) * (_SPLIT * least / reach)
-    return np.concatenate([outputs, behind - behind.max() - 2 * np.ptp(outputs) + outputs.min()], axis=1)
+    return np.concatenate([outputs, behind - np.max(behind) - 2 * np.ptp(outputs) + np.min(outputs)], axis=1)
 
 
 def _least_distance(rows: npt.NDArray[np.float64]) -> float:
@@ -274,5 +274,5 @@ def _least_distance(rows: npt.NDArray[np.float64]) -> float:
         squares = sum((some[:, None, at] - rows[None, :, at]) ** 2 for at in range(rows.shape[1]))
         squares = np.asarray(squares)
         squares[np.arange(len(some)), first + np.arange(len(some))] = np.inf
-        least = min(least, float(squares.min()))
+        least = min(least, float(np.min(squares)))
     return float(np.sqrt(least))

@@ -11,6 +11,7 @@ EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("notebook_settings")
 def test_the_notebook_runs(tmp_path):
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
