@@ -118,7 +118,7 @@ def check_graphs(binary, source, until, folder):
         is_right = done is not None and done.returncode == 0
         if is_right:
             document = json.loads(done.stdout)
-            score, bounds = document["model_score"], document["enclosure"]
+            score, bounds = document["model_score"], document["numerical_bounds"]
             expected = largest(nodes, *sides)
             error = abs(score / expected - 1)
             counts["worst"] = max(counts["worst"], error)

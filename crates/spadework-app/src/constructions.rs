@@ -188,14 +188,14 @@ fn scores(
         neighbors_used: neighbors.used,
         graphs,
         kendall_tau: agreement.and_then(|agreement| agreement.kendall),
-        top_overlap: agreement.map(|agreement| agreement.overlap()),
+        top_shared: agreement.map(|agreement| agreement.overlap()),
     })
 }
 
 fn to_csv(document: &ConstructionsDocument) -> String {
     let mut text = String::from(
         "graph,weights,model_score,neighbors_used,input_edges,output_edges,input_components,output_components,\
-         input_bridges,output_bridges,input_dimensions,input_kappa,output_kappa,kendall_tau,top_overlap,seconds,error\n",
+         input_bridges,output_bridges,input_dimensions,input_kappa,output_kappa,kendall_tau,top_shared,seconds,error\n",
     );
     for row in &document.constructions {
         let optional = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -219,7 +219,7 @@ fn to_csv(document: &ConstructionsDocument) -> String {
                     optional(input.construction.sparsifier.map(|sparsifier| sparsifier.kappa)),
                     optional(output.construction.sparsifier.map(|sparsifier| sparsifier.kappa)),
                     optional(scores.kendall_tau),
-                    optional(scores.top_overlap),
+                    optional(scores.top_shared),
                 ];
                 (cells.join(","), String::new())
             }

@@ -166,14 +166,22 @@ impl Growth {
             neighbors_output: self.of_pairs(half.neighbors_output, whole.neighbors_output),
             graphs: self.by_power(whole.graphs, 1.0),
             eigen: self.by_power(whole.eigen, EIGEN_GROWTH),
-            enclosure: self.by_power(whole.enclosure, EIGEN_GROWTH),
+            numerical_bounds: self.by_power(whole.enclosure, EIGEN_GROWTH),
             scores: self.by_power(whole.scores, 1.0),
             total: 0.0,
         };
         let PlannedSeconds {
-            model, neighbors_input, neighbors_output, graphs, eigen, enclosure, scores, ..
+            model,
+            neighbors_input,
+            neighbors_output,
+            graphs,
+            eigen,
+            numerical_bounds,
+            scores,
+            ..
         } = seconds;
-        seconds.total = model + neighbors_input + neighbors_output + graphs + eigen + enclosure + scores;
+        seconds.total =
+            model + neighbors_input + neighbors_output + graphs + eigen + numerical_bounds + scores;
         seconds
     }
 

@@ -127,8 +127,8 @@ fn write(folder: &ResultFolder<'_>, document: &SweepDocument) -> Result<(), Fail
         .numbers("used", |(point, ..)| point.used.map(|used| used as f64))
         .words("name", |(.., name)| (*name).clone())
         .numbers("model_score", |cell| score(cell, |score| score.spectrum.model_score))
-        .numbers("enclosure_lower", |cell| score(cell, |score| score.spectrum.enclosure.lower))
-        .numbers("enclosure_upper", |cell| score(cell, |score| score.spectrum.enclosure.upper))
+        .numbers("numerical_bounds_lower", |cell| score(cell, |score| score.spectrum.numerical_bounds.lower))
+        .numbers("numerical_bounds_upper", |cell| score(cell, |score| score.spectrum.numerical_bounds.upper))
         .write(path, "sweep", formats)?;
     if formats.contains(&TableFormat::Npy) {
         let shape = [document.points.len(), document.models.len()];

@@ -185,9 +185,9 @@ fn worst_label(model: &ModelDocument) -> Option<String> {
 
 /// The numerical bounds as a relative width: the ends agree with the score to more digits than a table shows.
 fn width(model: &ModelDocument) -> String {
-    let enclosure = &model.spectrum.enclosure;
-    let width = (enclosure.upper - enclosure.lower) / model.spectrum.model_score;
-    format!("± {width:.0e} ({})", enclosure.method)
+    let bounds = &model.spectrum.numerical_bounds;
+    let width = (bounds.upper - bounds.lower) / model.spectrum.model_score;
+    format!("± {width:.0e} ({})", bounds.method)
 }
 
 /// Models that share a rank, with the difference where there are two.
@@ -270,7 +270,7 @@ fn agreement(document: &CompareDocument) -> String {
         let mut row = vec![
             printable(&pair.a),
             printable(&pair.b),
-            format!("{:.0} %", 100.0 * pair.overlap),
+            format!("{:.0} %", 100.0 * pair.top_shared),
             correlation(pair.spearman),
             correlation(pair.kendall),
         ];

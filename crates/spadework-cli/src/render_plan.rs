@@ -33,7 +33,7 @@ fn times(plan: &PlanDocument) -> String {
         ("output neighbors", seconds.neighbors_output),
         ("graphs", seconds.graphs),
         ("eigenpairs", seconds.eigen),
-        ("numerical bounds", seconds.enclosure),
+        ("numerical bounds", seconds.numerical_bounds),
         ("scores", seconds.scores),
         ("all", seconds.total),
     ];

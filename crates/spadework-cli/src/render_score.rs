@@ -8,7 +8,8 @@ use spadework_document::estimates::ShareDocument;
 use spadework_document::facts::{FactsDocument, NodeDocument};
 use spadework_document::probe::ProbeDocument;
 use spadework_document::score::{
-    EnclosureDocument, IntervalDocument, LabelDocument, ReferencesDocument, ScoreDocument, TimingsDocument,
+    IntervalDocument, LabelDocument, NumericalBoundsDocument, ReferencesDocument, ScoreDocument,
+    TimingsDocument,
 };
 use spadework_document::variants::VariantsDocument;
 use spadework_document::words::{attack_name, grouped};
@@ -175,7 +176,7 @@ fn weakest_samples(document: &ScoreDocument) -> String {
 
 /// The paper's numbers, complete and by their names.
 fn spade(document: &ScoreDocument) -> String {
-    let ScoreDocument { spectrum: SpectrumDocument { enclosure, .. }, facts, .. } = document;
+    let ScoreDocument { spectrum: SpectrumDocument { numerical_bounds, .. }, facts, .. } = document;
     let around = facts.interval.map_or_else(String::new, |around| {
         format!(" ({} – {})", number_short(around.lower), number_short(around.upper))
     });
@@ -184,7 +185,7 @@ fn spade(document: &ScoreDocument) -> String {
     let mut text =
         line("SPADE score", &score, "λ_1; larger is less robust, for models of one kind on the same data");
     text.push_str(&facts.interval.map_or_else(String::new, subsamples));
-    text.push_str(&line("numerical bounds", &bounds(enclosure), ""));
+    text.push_str(&line("numerical bounds", &bounds(numerical_bounds), ""));
     text.push_str(&line("eigenvalues", &spectrum.join("  "), ""));
     text.push_str(&facts.references.map_or_else(String::new, references));
     text.push_str(&margins(facts.margins.as_ref()));
@@ -193,13 +194,13 @@ fn spade(document: &ScoreDocument) -> String {
     text
 }
 
-fn bounds(enclosure: &EnclosureDocument) -> String {
-    let certainty = match enclosure.method.as_str() {
-        "residual" => format!("with probability at least {}", enclosure.probability),
+fn bounds(found: &NumericalBoundsDocument) -> String {
+    let certainty = match found.method.as_str() {
+        "residual" => format!("with probability at least {}", found.probability),
         "inertia" => "proved".to_owned(),
         _ => "all eigenvalues computed".to_owned(),
     };
-    format!("{}, {certainty}", interval(enclosure.lower, enclosure.upper))
+    format!("{}, {certainty}", interval(found.lower, found.upper))
 }
 
 fn subsamples(around: IntervalDocument) -> String {
@@ -376,7 +377,7 @@ fn timings(timings: &TimingsDocument) -> String {
         (Stage::NeighborsOutput.to_string(), timings.neighbors_output_s),
         ("graphs".to_owned(), timings.graphs_s),
         (Stage::Eigenpairs.to_string(), timings.eigen_s),
-        (Stage::Enclosure.to_string(), timings.enclosure_s),
+        (Stage::Enclosure.to_string(), timings.numerical_bounds_s),
         (Stage::Scores.to_string(), timings.scores_s),
     ];
     let extra = extra.iter().filter(|(_, seconds)| *seconds > 0.0);

@@ -8,7 +8,7 @@ use crate::note::Note;
 use crate::score::ScoreDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.check/4";
+pub const SCHEMA: &str = "spadework.check/5";
 
 /// What all gates together decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

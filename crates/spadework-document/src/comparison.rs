@@ -21,7 +21,7 @@ use crate::stored::StoredDocument;
 use spadework_io::Labels;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.compare/3";
+pub const SCHEMA: &str = "spadework.compare/4";
 
 /// Several models on the same inputs.
 #[skip_serializing_none]
@@ -117,7 +117,7 @@ pub struct AgreementDocument {
     /// How many most fragile samples of each were compared.
     pub top: usize,
     /// Share of them that both have in common, 0 to 1.
-    pub overlap: f64,
+    pub top_shared: f64,
     /// Spearman's rank correlation of all node scores; absent if all scores of a model are equal.
     #[serialize_always]
     pub spearman: Option<f64>,
@@ -211,7 +211,7 @@ impl CompareDocument {
             apart: true,
             difference: None,
             top: pair.agreement.top,
-            overlap: pair.agreement.overlap(),
+            top_shared: pair.agreement.overlap(),
             spearman: pair.agreement.spearman,
             kendall: pair.agreement.kendall,
             subsamples_in_order: None,

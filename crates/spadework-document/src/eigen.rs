@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::parts::SpectrumDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.eigen/2";
+pub const SCHEMA: &str = "spadework.eigen/3";
 
 /// Eigenvalues and how they were found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

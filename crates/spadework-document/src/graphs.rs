@@ -7,7 +7,7 @@ use crate::parts::{MadeDocument, SpectrumDocument};
 use crate::score::{GraphsDocument, ModelFileDocument};
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.graphs/3";
+pub const SCHEMA: &str = "spadework.graphs/4";
 
 /// SPADE scores of one model on graphs of every kind.
 #[skip_serializing_none]
@@ -23,7 +23,7 @@ pub struct ConstructionsDocument {
     pub output_dim: usize,
     /// Neighbors per sample, k.
     pub neighbors: usize,
-    /// Samples compared by `top_overlap`.
+    /// Samples compared by `top_shared`.
     pub top: usize,
     /// One row per kind of graph, knn with unit weights first.
     pub constructions: Vec<ConstructionDocument>,
@@ -75,5 +75,5 @@ pub struct ConstructionScores {
     /// one side are equal.
     pub kendall_tau: Option<f64>,
     /// The share of the most fragile samples in common with those.
-    pub top_overlap: Option<f64>,
+    pub top_shared: Option<f64>,
 }

@@ -9,11 +9,11 @@ use spadework::pipeline::{LayerScore, LayerScores};
 use spadework::{Samples, SpadeParams};
 
 use crate::parts::{MadeDocument, SettingsDocument};
-use crate::score::{EnclosureDocument, ModelFileDocument, NeighborsDocument};
+use crate::score::{ModelFileDocument, NeighborsDocument, NumericalBoundsDocument};
 use crate::stored::StoredDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.layers/2";
+pub const SCHEMA: &str = "spadework.layers/3";
 
 /// A layer of a network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ pub struct LayerDocument {
     /// Relative residuals of the eigenpairs.
     pub residuals: Vec<f64>,
     /// Numerical bounds of the score.
-    pub enclosure: Option<EnclosureDocument>,
+    pub numerical_bounds: Option<NumericalBoundsDocument>,
     /// Edges of the graph of its activations.
     pub output_edges: Option<usize>,
     /// Components with the requested neighbors.
@@ -146,7 +146,7 @@ fn of_layer(layer: &Layer, score: &spadework::Result<LayerScore>) -> LayerDocume
         model_score: scored.map(|score| score.model_score.0),
         eigenvalues: scored.map(|score| score.eigenvalues.clone()).unwrap_or_default(),
         residuals: scored.map(|score| score.residuals.clone()).unwrap_or_default(),
-        enclosure: scored.map(|score| score.enclosure.into()),
+        numerical_bounds: scored.map(|score| score.enclosure.into()),
         output_edges: scored.map(|score| score.output_edges),
         components_found: output.map(|output| output.components_found),
         bridges: output.map(|output| output.bridges),

@@ -1,6 +1,6 @@
 //! Results as documents: what `--json` prints and result folders contain.
 //!
-//! There is one module per document, with plain data for serde and a versioned layout (`spadework.score/3`, …). The fields and their
+//! There is one module per document, with plain data for serde and a versioned layout (`spadework.score/4`, …). The fields and their
 //! names are an interface: they change only with the number in the name of the layout. A document says what was requested
 //! ([`RequestDocument`], from which the result can be computed again), what was done, what was found, and what a reader must know
 //! about it ([`Note`]). [`stages`] has the documents inside the files between the stages of a score.

@@ -8,7 +8,7 @@ use spadework::{SpadeParams, SpadeReport};
 use crate::note::Note;
 use crate::request::RequestDocument;
 use crate::score::{
-    CorruptionDocument, DataDocument, EnclosureDocument, ModelFileDocument, NeighborsDocument,
+    CorruptionDocument, DataDocument, ModelFileDocument, NeighborsDocument, NumericalBoundsDocument,
 };
 
 /// The SPADE score and its spectrum.
@@ -21,7 +21,7 @@ pub struct SpectrumDocument {
     /// Relative residual of each eigenpair.
     pub residuals: Vec<f64>,
     /// Numerical bounds of the SPADE score.
-    pub enclosure: EnclosureDocument,
+    pub numerical_bounds: NumericalBoundsDocument,
 }
 
 /// The inputs and the method that several models, or the layers of one, were scored by.
@@ -127,7 +127,7 @@ impl SpectrumDocument {
             model_score: eigenvalues[0],
             eigenvalues: eigenvalues.to_vec(),
             residuals: residuals.to_vec(),
-            enclosure: enclosure.into(),
+            numerical_bounds: enclosure.into(),
         }
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.plan/1";
+pub const SCHEMA: &str = "spadework.plan/2";
 
 /// What a score would take, estimated from a trial on some of its samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ pub struct PlannedSeconds {
     /// Eigenpairs.
     pub eigen: f64,
     /// Numerical bounds of the score.
-    pub enclosure: f64,
+    pub numerical_bounds: f64,
     /// Edge and node scores.
     pub scores: f64,
     /// All of these.

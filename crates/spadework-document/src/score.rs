@@ -28,7 +28,7 @@ use crate::stored::{StoredDocument, read_json, schema_in};
 use crate::verdict::VerdictDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.score/3";
+pub const SCHEMA: &str = "spadework.score/4";
 
 /// A scored model.
 #[skip_serializing_none]
@@ -102,7 +102,7 @@ pub struct CorruptionDocument {
 
 /// Numerical bounds of the SPADE score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EnclosureDocument {
+pub struct NumericalBoundsDocument {
     /// Lower bound.
     pub lower: f64,
     /// Upper bound.
@@ -278,8 +278,8 @@ pub struct TimingsDocument {
     pub graphs_s: f64,
     /// Eigenpairs.
     pub eigen_s: f64,
-    /// Upper bound of the SPADE score.
-    pub enclosure_s: f64,
+    /// Numerical bounds of the SPADE score.
+    pub numerical_bounds_s: f64,
     /// Scores.
     pub scores_s: f64,
     /// Loading and running the model, if one was run.
@@ -528,7 +528,7 @@ impl IntervalDocument {
     }
 }
 
-impl From<Enclosure> for EnclosureDocument {
+impl From<Enclosure> for NumericalBoundsDocument {
     fn from(enclosure: Enclosure) -> Self {
         let Enclosure { lower, upper, method, probability, .. } = enclosure;
         Self { lower, upper, method: method.to_string(), probability }
@@ -542,7 +542,7 @@ impl From<Timings> for TimingsDocument {
             neighbors_output_s: timings.neighbors_output.as_secs_f64(),
             graphs_s: timings.graphs.as_secs_f64(),
             eigen_s: timings.eigen.as_secs_f64(),
-            enclosure_s: timings.enclosure.as_secs_f64(),
+            numerical_bounds_s: timings.enclosure.as_secs_f64(),
             scores_s: timings.scores.as_secs_f64(),
             model_s: 0.0,
             probes_s: 0.0,

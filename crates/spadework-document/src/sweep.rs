@@ -14,7 +14,7 @@ use crate::score::{ModelFileDocument, SearchDocument};
 use crate::stored::StoredDocument;
 
 /// Name and version of the layout.
-pub const SCHEMA: &str = "spadework.sweep/2";
+pub const SCHEMA: &str = "spadework.sweep/3";
 
 /// Scores of models over k.
 #[skip_serializing_none]

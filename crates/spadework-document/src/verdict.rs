@@ -2,7 +2,7 @@
 //!
 //! The command, pages and notebooks show what is written here. The best evidence that a result has leads: the estimated robust
 //! accuracy where the model was probed, otherwise accuracy and neighborhood overlap. The SPADE score comes last, because between
-//! networks it follows attacks poorly.
+//! networks it tracks accuracy under attack poorly.
 
 use serde::{Deserialize, Serialize};
 use serde_with::skip_serializing_none;

@@ -49,7 +49,7 @@ pub const NARROW: f64 = 0.02;
 
 /// What results of SPADE scores alone say of them.
 pub const FOLLOW_POORLY: &str =
-    "SPADE scores follow attacks poorly: compare with --probe where models can be run.";
+    "SPADE scores track accuracy under attack poorly: compare with --probe where models can be run.";
 
 /// A share with its interval, in no more digits than that leaves sure: `43 % (38 – 48)`.
 pub fn share_with_range(share: &ShareDocument) -> String {

@@ -43,7 +43,7 @@ def test_frames(report, digits):
 
 def test_documents(report):
     document = json.loads(report.to_json())
-    assert document["schema"] == "spadework.score/3"
+    assert document["schema"] == "spadework.score/4"
     assert document == report.to_dict() == {**report.document}
     assert len(report.to_dict(top=50)["top_nodes"]) == 50
     assert json.loads(report.to_json(indent=None)) == document
@@ -73,7 +73,7 @@ def test_a_comparison_in_a_file(digits, tmp_path):
     for name in models:
         same(loaded[name], comparison[name])
     same(pickle.loads(pickle.dumps(comparison))["standard"], comparison["standard"])
-    with pytest.raises(ValueError, match="expected a result of schema `spadework.score/3`"):
+    with pytest.raises(ValueError, match="expected a result of schema `spadework.score/4`"):
         spadework.Report.load(tmp_path / "models.npz")
 
 

@@ -107,7 +107,7 @@ def test_intervals_and_references(digits):
     assert more.interval.lower < more.model_score < more.interval.upper
     assert more.permuted_score > more.model_score
     certified = spadework.score(inputs, outputs, certify=True, verbose=False)
-    assert certified.enclosure.method in ("inertia", "dense") and certified.enclosure.probability == 1
+    assert certified.numerical_bounds.method in ("inertia", "dense") and certified.numerical_bounds.probability == 1
 
 
 def test_all_eigenpairs(digits):

@@ -256,7 +256,7 @@ test('samples are ranked by fragility, and by node score where a reader wants it
   await page.close();
 });
 
-test('numbers come with how well they follow attacks', async () => {
+test('numbers come with how well they track accuracy under attack', async () => {
   for (const [name, table] of [['score.html', '#table-numbers'], ['demo.html', '#table-worth']]) {
     const page = await open(name);
     assert.match(await text(page, table), /neighborhood overlap.*Larger is more robust/s);

@@ -327,11 +327,11 @@ fn limits(document: &CompareDocument) -> Vec<String> {
         }
         RankedBy::Unevenness => {
             limits
-                .push("Between different networks, the unevenness follows attacks only roughly.".to_owned());
+                .push("Between different networks, the unevenness tracks accuracy under attack only roughly.".to_owned());
             limits.push(attacks_tried(document));
         }
         RankedBy::Score => {
-            limits.push("Only SPADE scores are known, and these follow attacks poorly.".to_owned());
+            limits.push("Only SPADE scores are known, and these track accuracy under attack poorly.".to_owned());
         }
     }
     limits.extend(disagreement(document));
@@ -451,7 +451,7 @@ fn agreement_table(pairs: &[AgreementDocument]) -> Table {
         vec![
             pair.a.as_str().into(),
             pair.b.as_str().into(),
-            TableCell::share(pair.overlap),
+            TableCell::share(pair.top_shared),
             number(pair.spearman),
             number(pair.kendall),
             pair.subsamples_in_order.map(TableCell::share).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Numbers about a model, each with how well it follows attacks.
+//! Numbers about a model, each with how well it tracks accuracy under attack.
 //!
 //! The sentences are those of docs/what-the-scores-mean.md, where they are measured; a test holds the two together.
 
@@ -45,7 +45,7 @@ const NUMBERS: [Number; 15] = [
     Number {
         name: "estimated robust accuracy",
         of: |facts| facts.probe.as_ref()?.robust_accuracy.map(TableCell::share),
-        evidence: "Follows attacks most closely of all numbers, and is in the same unit: 0.3 to 1.4 points off on average in L∞, 1.3 to 4.1 in L2.",
+        evidence: "Tracks accuracy under attack more closely than any other number, in the same unit: 0.3 to 1.4 points off on average in L∞, 1.3 to 4.1 in L2.",
         ranks: true,
     },
     Number {
@@ -63,25 +63,25 @@ const NUMBERS: [Number; 15] = [
     Number {
         name: "margin ratio",
         of: |facts| facts.probe.as_ref()?.margin_ratio.map(TableCell::number),
-        evidence: "Costs a third of a search or less: good enough to rank networks on MNIST, not to rely on.",
+        evidence: "Costs a third of a search or less: good enough to rank networks on MNIST, but not reliable elsewhere.",
         ranks: true,
     },
     Number {
         name: "change of output",
         of: |facts| facts.output_change.as_ref().map(|change| TableCell::number(change.median)),
-        evidence: "Of a regressor, smaller is more robust: a lower bound of what an attack of this size can do, in standard deviations of the targets or the outputs.",
+        evidence: "For regressors, smaller is more robust: a lower bound of what an attack of this size can do, in standard deviations of the targets or the outputs.",
         ranks: true,
     },
     Number {
         name: "unevenness",
         of: |facts| facts.unevenness.map(TableCell::number),
-        evidence: "Smaller is more robust: of the numbers that need only arrays, it follows attacks most evenly over data sets and sizes, but only roughly.",
+        evidence: "Smaller is more robust: of the numbers that need only arrays, the most consistent over data sets and sizes, but only a rough guide.",
         ranks: true,
     },
     Number {
         name: "neighborhood overlap",
         of: |facts| facts.overlap.map(TableCell::share),
-        evidence: "Larger is more robust: between different networks it follows larger attacks more closely than the SPADE score.",
+        evidence: "Larger is more robust: between different networks, it tracks accuracy under larger attacks more closely than the SPADE score does.",
         ranks: true,
     },
     Number {
@@ -93,7 +93,7 @@ const NUMBERS: [Number; 15] = [
     Number {
         name: "continuity",
         of: |facts| Some(TableCell::number(facts.indices?.neighborhoods?.continuity)),
-        evidence: "Larger is more robust: behind trustworthiness and neighborhood overlap.",
+        evidence: "Larger is more robust: less reliable than trustworthiness and neighborhood overlap.",
         ranks: true,
     },
     Number {
@@ -136,11 +136,11 @@ const NUMBERS: [Number; 15] = [
     },
 ];
 
-/// How well the SPADE score follows attacks; it is no part of the facts.
+/// How well the SPADE score tracks accuracy under attack; it is not part of the facts.
 const OF_THE_SCORE: &str =
-    "Smaller is more robust: ranks networks worse than the neighborhood overlap, at every size of attack.";
+    "Smaller is more robust: ranks networks less well than the neighborhood overlap, at every size of attack.";
 
-/// What is known of one model: number, value, how well it follows attacks.
+/// What is known of one model: number, value, how well it tracks accuracy under attack.
 pub(crate) fn numbers_table(document: &ScoreDocument) -> Table {
     let score = TableCell::number(document.spectrum.model_score);
     let score = match document.facts.interval {
@@ -152,7 +152,7 @@ pub(crate) fn numbers_table(document: &ScoreDocument) -> Table {
     Table {
         name: "numbers",
         caption: "All numbers of this model".to_owned(),
-        header: vec!["number", "value", "how well it follows attacks"],
+        header: vec!["number", "value", "how well it tracks accuracy under attack"],
         rows: [facts_table(&document.facts), vec![vec!["SPADE score".into(), score, OF_THE_SCORE.into()]]]
             .concat(),
     }
@@ -179,14 +179,14 @@ fn ranking() -> impl Iterator<Item = &'static Number> {
     NUMBERS.iter().filter(|known| known.ranks)
 }
 
-/// How well the numbers follow attacks that are known of any of these models.
+/// How well each number that is known of any of these models tracks accuracy under attack.
 pub(crate) fn evidence_table(models: &[&FactsDocument]) -> Table {
     let is_known = |known: &&Number| models.iter().any(|facts| (known.of)(facts).is_some());
     let row = |known: &Number| vec![known.name.into(), known.evidence.into()];
     Table {
         name: "worth",
-        caption: "How well the numbers follow attacks".to_owned(),
-        header: vec!["number", "how well it follows attacks"],
+        caption: "How well the numbers track accuracy under attack".to_owned(),
+        header: vec!["number", "how well it tracks accuracy under attack"],
         rows: ranking().filter(is_known).map(row).collect(),
     }
 }
@@ -215,15 +215,15 @@ pub(crate) const ANSWERS: [Answer; 6] = [
     },
     Answer {
         question: "Which of these different networks is most robust?",
-        answer: "If you can run the models, use probes. The estimated robust accuracy follows attacks more closely than any other number, at every size, and is in the same unit.",
+        answer: "If you can run the models, use probes. The estimated robust accuracy tracks accuracy under attack more closely than any other number, at every size, and is in the same unit.",
     },
     Answer {
-        question: "And if you only have outputs?",
+        question: "What if you only have outputs?",
         answer: "Use the unevenness of classifiers, and the neighborhood overlap of everything else: the share of input neighbors that are output neighbors too.",
     },
     Answer {
-        question: "And against small attacks?",
-        answer: "No number from graphs ranks networks. Look at accuracy, and probe.",
+        question: "What about small attacks?",
+        answer: "No number from graphs ranks networks reliably. Look at accuracy, and use probes.",
     },
     Answer {
         question: "Which samples are weak?",

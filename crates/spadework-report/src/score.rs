@@ -496,7 +496,10 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
         ("residuals", joined(document.spectrum.residuals.iter().map(|residual| format!("{residual:.1e}")))),
         (
             "numerical bounds of λ₁",
-            format!("[{}, {}]", document.spectrum.enclosure.lower, document.spectrum.enclosure.upper),
+            format!(
+                "[{}, {}]",
+                document.spectrum.numerical_bounds.lower, document.spectrum.numerical_bounds.upper
+            ),
         ),
         ("seed", document.method.seed.to_string()),
         ("edges", format!("{} input, {} output", document.graphs.input.edges, document.graphs.output.edges)),
@@ -512,7 +515,7 @@ fn provenance(document: &ScoreDocument, origin: &Origin) -> Vec<Fact> {
                 timings.neighbors_output_s,
                 timings.graphs_s,
                 timings.eigen_s,
-                timings.enclosure_s,
+                timings.numerical_bounds_s,
                 timings.scores_s
             ),
         ),

@@ -108,5 +108,5 @@ fn what_is_no_document_of_ours_is_named() {
     staged_graphs(folder.path(), Recipe::new());
     fs::copy(&graph_files(folder.path())[0], eigenpairs_file(folder.path())).unwrap();
     let error = read_eigenpairs(folder.path()).unwrap_err().to_string();
-    assert!(error.contains("and stage `eigen`, got `spadework.stage/2` and `graph`"), "{error}");
+    assert!(error.contains("and stage `eigen`, got `spadework.stage/3` and `graph`"), "{error}");
 }

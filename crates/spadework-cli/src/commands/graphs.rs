@@ -30,17 +30,17 @@ pub(crate) fn run(args: &GraphsArgs) -> Result<(), Failure> {
 }
 
 fn to_text(document: &ConstructionsDocument) -> String {
-    let overlap = format!("top {}", document.top);
+    let top = format!("top {} shared", document.top);
     let header = [
         "graph",
         "weights",
-        "score",
+        "SPADE score",
         "k",
         "input edges",
         "output edges",
         "components",
         "tau",
-        &overlap,
+        &top,
         "seconds",
         "",
     ];
@@ -57,9 +57,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
                     output.edges.to_string(),
                     format!("{}, {}", input.connection.components_found, output.connection.components_found),
                     correlation(scores.kendall_tau),
-                    scores
-                        .top_overlap
-                        .map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part)),
+                    scores.top_shared.map_or_else(|| "-".to_owned(), |part| format!("{:.0} %", 100.0 * part)),
                     seconds,
                     brief(input, output),
                 ]);
@@ -75,7 +73,7 @@ fn to_text(document: &ConstructionsDocument) -> String {
         "{} samples, {} numbers in, {} out; {} neighbors, connectivity {}\n{}\n{}\n\
          components: pieces of the input and output graph with {} neighbors, before the policy joins them\n\
          tau: Kendall's rank correlation of the node scores with those on knn graphs of unit weights\n\
-         {overlap}: the share of the most fragile samples in common with those\n",
+         {top}: the share of the most fragile samples in common with those\n",
         document.samples,
         document.input_dim,
         document.output_dim,

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &LayersArgs) -> Result<(), Failure> {
 }
 
 fn to_text(document: &LayersDocument) -> String {
-    let heading = ["#", "layer", "operator", "numbers", "score", "components", "seconds", ""];
+    let heading = ["#", "layer", "operator", "numbers", "SPADE score", "components", "seconds", ""];
     let rows = document.layers.iter().map(|layer| {
         let dash = || "-".to_owned();
         vec![

@@ -106,7 +106,7 @@ fn a_drop_is_found_sample_by_sample() {
     score_classifier(&scene, "y", "--out base");
     let outcome = check_classifier(&scene, "lost", "--baseline base --max-drop 2% --json");
     let json = fails_with(&outcome);
-    assert_eq!((&json["schema"], &json["outcome"]), (&"spadework.check/4".into(), &"fail".into()));
+    assert_eq!((&json["schema"], &json["outcome"]), (&"spadework.check/5".into(), &"fail".into()));
     let drop = gate(&json, "max-drop", "accuracy");
     assert_eq!((&drop["outcome"], &drop["paired"]), (&"fail".into(), &true.into()));
     assert_eq!((&drop["baseline"], &drop["limit"]), (&0.95.into(), &0.02.into()));
@@ -407,16 +407,16 @@ fn a_baseline_must_be_comparable() {
 fn a_baseline_must_be_a_result() {
     let scene = Scene::with_model();
     let cases = [
-        ("corrupt.json", "{ \"schema\": \"spadework.score/3\", "),
+        ("corrupt.json", "{ \"schema\": \"spadework.score/4\", "),
         ("foreign.json", "{ \"accuracy\": 0.9 }"),
         ("newer.json", "{ \"schema\": \"spadework.score/99\" }"),
-        ("partial.json", "{ \"schema\": \"spadework.score/3\", \"model_score\": 3.0 }"),
+        ("partial.json", "{ \"schema\": \"spadework.score/4\", \"model_score\": 3.0 }"),
         ("list.json", "[1, 2]"),
         ("empty.json", ""),
     ];
     for (file, content) in cases {
         scene.write(file, content);
-        check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/3"]);
+        check(&scene, "y.npy", &format!("--baseline {file}")).refuses(2, &[file, "spadework.score/4"]);
     }
     check(&scene, "y.npy", "--baseline none.json").refuses(2, &["none.json"]);
     check(&scene, "y.npy", "--baseline x.npy").refuses(2, &["x.npy", "not a JSON document"]);

@@ -15,7 +15,7 @@ const TWO: &str = "--outputs bad=worse.npy --outputs good=y.npy";
 fn ranks_the_models_most_robust_first() {
     let scene = Scene::with_model();
     let json = compare(&scene, &format!("{TWO} --json --labels labels.npy")).json();
-    assert_eq!((&json["schema"], &json["ranked_by"]), (&"spadework.compare/3".into(), &"overlap".into()));
+    assert_eq!((&json["schema"], &json["ranked_by"]), (&"spadework.compare/4".into(), &"overlap".into()));
     let models = json["models"].as_array().unwrap();
     assert_eq!((&models[0]["rank"], &models[1]["rank"]), (&1.into(), &2.into()));
     assert_eq!((&models[0]["name"], &models[1]["name"]), (&"good".into(), &"bad".into()));
@@ -31,7 +31,7 @@ fn ranks_the_models_most_robust_first() {
 fn assert_as_alone(scene: &Scene, json: &Value, options: &str, more: &[&str]) {
     for (model, file) in json["models"].as_array().unwrap().iter().zip(["y.npy", "worse.npy"]) {
         let alone = scene.run(&format!("score --json {options} --inputs x.npy --outputs {file}")).json();
-        for field in ["model_score", "eigenvalues", "enclosure", "top_nodes"].iter().chain(more) {
+        for field in ["model_score", "eigenvalues", "numerical_bounds", "top_nodes"].iter().chain(more) {
             assert_eq!(model[field], alone[field], "{file}: {field}");
         }
         assert_eq!(json["input_graph"], alone["graphs"]["input"]);
@@ -62,7 +62,7 @@ fn a_graph_may_stand_for_the_inputs() {
         for (given, made) in
             json["models"].as_array().unwrap().iter().zip(of_samples["models"].as_array().unwrap())
         {
-            for field in ["name", "model_score", "enclosure", "label_scores", "output_graph"] {
+            for field in ["name", "model_score", "numerical_bounds", "label_scores", "output_graph"] {
                 assert_eq!(given[field], made[field], "{graph}: {field}");
             }
             // A fragility without the inputs is another one.
@@ -176,7 +176,7 @@ fn tables_are_written() {
     assert_eq!(scene.listing("result"), expected);
     let models = scene.read("result/models.csv");
     assert!(
-        models.starts_with("rank,name,model_score,enclosure_lower,enclosure_upper,accuracy,"),
+        models.starts_with("rank,name,model_score,numerical_bounds_lower,numerical_bounds_upper,accuracy,"),
         "{models}"
     );
     assert!(models.lines().nth(1).unwrap().starts_with("1,good,"), "{models}");
@@ -188,10 +188,10 @@ fn tables_are_written() {
     assert!(
         scene
             .read("result/agreement.csv")
-            .starts_with("a,b,top,overlap,spearman,kendall,subsamples_in_order\ngood,bad,100,")
+            .starts_with("a,b,top,top_shared,spearman,kendall,subsamples_in_order\ngood,bad,100,")
     );
     let json = scene.read_json("result/result.json");
-    assert_eq!(json["schema"], "spadework.compare/3");
+    assert_eq!(json["schema"], "spadework.compare/4");
 }
 
 /// Twelve models, each torn a little more than the one before: some are told from a third model by what does not tell them apart.

@@ -126,11 +126,11 @@ fn a_baseline_must_be_made_the_same_way() {
         .refuses(2, &["same kind of graph (sparse:density=3), got knn", "hint: "]);
     check("--weights gaussian").refuses(2, &["same weights (gaussian), got unit"]);
     // A document of another version is refused in one line that names both versions.
-    let old = scene.read("r/result.json").replace("spadework.score/3", "spadework.score/1");
+    let old = scene.read("r/result.json").replace("spadework.score/4", "spadework.score/1");
     scene.write("r/result.json", old);
     check("").refuses(
         2,
-        &["r/result.json: expected a result.json with schema `spadework.score/3`", "spadework.score/1"],
+        &["r/result.json: expected a result.json with schema `spadework.score/4`", "spadework.score/1"],
     );
 }
 
@@ -139,13 +139,13 @@ fn the_table_has_every_construction() {
     let scene = Scene::with_model();
     let arguments = "graphs --inputs x.npy --outputs y.npy -q";
     let json = scene.run(&format!("{arguments} --json --out g")).json();
-    assert_eq!(json["schema"], "spadework.graphs/3");
+    assert_eq!(json["schema"], "spadework.graphs/4");
     let rows = json["constructions"].as_array().unwrap();
     assert_eq!(rows.len(), 10);
     let plain = scene.score("--json").json();
     assert_eq!(rows[0]["graph"], "knn");
     assert_eq!((&rows[0]["model_score"], &rows[0]["graphs"]), (&plain["model_score"], &plain["graphs"]));
-    assert_eq!((&rows[0]["kendall_tau"], &rows[0]["top_overlap"]), (&1.0.into(), &1.0.into()));
+    assert_eq!((&rows[0]["kendall_tau"], &rows[0]["top_shared"]), (&1.0.into(), &1.0.into()));
     for row in rows {
         let options = format!(
             "--json -q --graph {} --weights {}",

@@ -21,9 +21,9 @@ const SCHEMA: [(&str, Kind); 34] = [
     ("/eigenvalues/1", Kind::Number),
     ("/residuals", Kind::List),
     ("/residuals/1", Kind::Number),
-    ("/enclosure/lower", Kind::Number),
-    ("/enclosure/upper", Kind::Number),
-    ("/enclosure/method", Kind::Text),
+    ("/numerical_bounds/lower", Kind::Number),
+    ("/numerical_bounds/upper", Kind::Number),
+    ("/numerical_bounds/method", Kind::Text),
     ("/samples", Kind::Count),
     ("/input_dim", Kind::Count),
     ("/output_dim", Kind::Count),
@@ -71,7 +71,7 @@ fn the_object_has_every_field_of_the_schema() {
         let value = json.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is missing"));
         assert!(is(value, &kind), "{pointer} should be a {kind:?}, got {value}");
     }
-    assert_eq!(json["schema"], "spadework.score/3");
+    assert_eq!(json["schema"], "spadework.score/4");
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
 }
 
@@ -98,7 +98,7 @@ fn the_score_is_the_largest_eigenvalue_and_enclosed() {
     let score = json["model_score"].as_f64().unwrap();
     assert_eq!(score, eigenvalues[0]);
     assert!(eigenvalues[0] >= eigenvalues[1] && eigenvalues[1] > 0.0);
-    let bound = |end: &str| json["enclosure"][end].as_f64().unwrap();
+    let bound = |end: &str| json["numerical_bounds"][end].as_f64().unwrap();
     assert!(bound("lower") <= score && score <= bound("upper"));
 }
 
@@ -186,9 +186,9 @@ fn words_are_labels_too() {
 fn a_proof_on_request() {
     let scene = Scene::with_model();
     let json = scene.score("--json --certify").json();
-    assert_eq!(json["enclosure"]["method"], "inertia");
-    assert_eq!(json["enclosure"]["probability"], 1.0);
-    let bound = |end: &str| json["enclosure"][end].as_f64().unwrap();
+    assert_eq!(json["numerical_bounds"]["method"], "inertia");
+    assert_eq!(json["numerical_bounds"]["probability"], 1.0);
+    let bound = |end: &str| json["numerical_bounds"][end].as_f64().unwrap();
     let score = json["model_score"].as_f64().unwrap();
     assert!(bound("lower") <= score && score <= bound("upper"));
     assert!(bound("upper") - bound("lower") <= 1e-3 * score, "{json}");

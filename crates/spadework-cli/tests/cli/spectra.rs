@@ -78,7 +78,7 @@ fn the_power_iteration_gives_the_same_score() {
     assert_eq!((&davidson["solver"], &power["solver"]), (&"davidson".into(), &"power".into()));
     let [a, b] = [&davidson, &power].map(|json| json["model_score"].as_f64().unwrap());
     assert!((a / b - 1.0).abs() < 1e-6, "{a} and {b}");
-    let upper = power["enclosure"]["upper"].as_f64().unwrap();
+    let upper = power["numerical_bounds"]["upper"].as_f64().unwrap();
     assert!(b <= upper && upper < b * 1.001, "{power}");
     scene.score("--solver jacobi").misused(&["--solver", "power"]);
 }

@@ -10,7 +10,7 @@ fn sweep(scene: &Scene, options: &str) -> Outcome {
 fn every_k_scores_as_alone() {
     let scene = Scene::with_model();
     let json = sweep(&scene, "--outputs y.npy -k 6..12:3 --json").json();
-    assert_eq!(json["schema"], "spadework.sweep/2");
+    assert_eq!(json["schema"], "spadework.sweep/3");
     assert_eq!(json["models"], serde_json::json!(["y"]));
     assert!(json.get("stable").is_none());
     let points = json["points"].as_array().unwrap();
@@ -18,7 +18,7 @@ fn every_k_scores_as_alone() {
     for (point, k) in points.iter().zip([6, 9, 12]) {
         assert_eq!((&point["neighbors"], &point["used"]), (&k.into(), &k.into()));
         let alone = scene.score(&format!("--json -k {k}")).json();
-        for field in ["model_score", "eigenvalues", "enclosure", "residuals"] {
+        for field in ["model_score", "eigenvalues", "numerical_bounds", "residuals"] {
             assert_eq!(point["scores"][0][field], alone[field], "{field} at {k}");
         }
     }
@@ -111,7 +111,9 @@ fn tables_are_written() {
     assert_eq!(scene.listing("result"), ["result.json", "scores.npy", "sweep.csv"]);
     let table = scene.read("result/sweep.csv");
     assert!(
-        table.starts_with("neighbors,used,name,model_score,enclosure_lower,enclosure_upper\n8,8,y,"),
+        table.starts_with(
+            "neighbors,used,name,model_score,numerical_bounds_lower,numerical_bounds_upper\n8,8,y,"
+        ),
         "{table}"
     );
     assert_eq!(table.lines().count(), 5);

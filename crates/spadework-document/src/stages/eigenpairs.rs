@@ -6,7 +6,7 @@ use spadework::eigen::{EigenInfo, EigenMethod, Enclosure, EnclosureMethod};
 use spadework::pipeline::SolvedSpectrum;
 
 use super::{Recipe, SCHEMA, StageDocument, duration};
-use crate::score::EnclosureDocument;
+use crate::score::NumericalBoundsDocument;
 
 const STAGE: &str = "eigen";
 
@@ -31,13 +31,13 @@ pub struct EigenStage {
     #[serde(default)]
     pub seed: u64,
     /// Bounds of λ_1; missing where another program found the pairs.
-    pub enclosure: Option<EnclosureDocument>,
+    pub numerical_bounds: Option<NumericalBoundsDocument>,
     /// Wall-clock seconds that the pairs took.
     #[serde(default)]
     pub eigen_s: f64,
     /// Wall-clock seconds that the bounds took.
     #[serde(default)]
-    pub enclosure_s: f64,
+    pub numerical_bounds_s: f64,
 }
 
 impl StageDocument for EigenStage {
@@ -61,21 +61,21 @@ impl EigenStage {
             iterations: info.iterations,
             tolerance,
             seed,
-            enclosure: Some(spectrum.enclosure.into()),
+            numerical_bounds: Some(spectrum.enclosure.into()),
             eigen_s: spectrum.eigen_time.as_secs_f64(),
-            enclosure_s: spectrum.enclosure_time.as_secs_f64(),
+            numerical_bounds_s: spectrum.enclosure_time.as_secs_f64(),
         }
     }
 
     /// The spectrum of eigenpairs that were checked, where their bounds were found too.
     pub fn spectrum(&self, eigenpairs: spadework::eigen::GeneralizedEigenpairs) -> Option<SolvedSpectrum> {
-        let EnclosureDocument { lower, upper, method, probability } = self.enclosure.as_ref()?;
+        let NumericalBoundsDocument { lower, upper, method, probability } = self.numerical_bounds.as_ref()?;
         let known = [EnclosureMethod::Dense, EnclosureMethod::Residual, EnclosureMethod::Inertia];
         let method = known.into_iter().find(|known| known.to_string() == *method)?;
         let enclosure = Enclosure::new(*lower..=*upper, method, *probability);
         let mut spectrum = SolvedSpectrum::new(eigenpairs, enclosure);
         spectrum.eigen_time = duration(self.eigen_s);
-        spectrum.enclosure_time = duration(self.enclosure_s);
+        spectrum.enclosure_time = duration(self.numerical_bounds_s);
         Some(spectrum)
     }
 

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use spadework_io::{is_digest, outdated_digest};
 
 /// Name and version of the layout of the documents.
-pub const SCHEMA: &str = "spadework.stage/2";
+pub const SCHEMA: &str = "spadework.stage/3";
 
 /// What a stage is made from, in words by name: digests of what goes in, and every parameter on which the numbers depend.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -24,7 +24,7 @@ from ._gates import Check, check
 from ._moved import Moved, moved
 from ._perturbed import Estimate, Perturbed
 from ._probe import Probed, ProbedRegressor, probe
-from ._report import Enclosure, Interval, Report
+from ._report import Interval, NumericalBounds, Report
 from ._sweep import Sweep
 from ._table import EncodedTable, encode_table, score_table
 
@@ -36,11 +36,11 @@ __all__ = [
     "ConvergenceError",
     "DisconnectedGraphError",
     "Distortion",
-    "Enclosure",
     "EncodedTable",
     "Estimate",
     "Interval",
     "Moved",
+    "NumericalBounds",
     "Perturbed",
     "Probed",
     "ProbedRegressor",

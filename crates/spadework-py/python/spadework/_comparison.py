@@ -16,7 +16,7 @@ from ._report import Report
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-SCHEMA = "spadework.compare/3"
+SCHEMA = "spadework.compare/4"
 #: Between the position of a model and the name of its array in a file.
 _SEPARATOR = "/"
 #: What all models share, kept once.
@@ -95,8 +95,8 @@ class Comparison(Paged, Mapping[str, Report]):
         Returns
         -------
         pandas.DataFrame
-            Columns rank, name, model_score, enclosure_lower, enclosure_upper, and accuracy, unevenness, overlap, interval_lower,
-            interval_upper, permuted if they are known.
+            Columns rank, name, model_score, numerical_bounds_lower, numerical_bounds_upper, and accuracy, unevenness, overlap,
+            interval_lower, interval_upper and permuted if they are known.
         """
         pandas = needed("pandas", "to_frame", "frames")
         return pandas.DataFrame([_row(model) for model in self.document["models"]])
@@ -159,8 +159,8 @@ def _row(model: Mapping[str, Any]) -> dict[str, Any]:
         "rank": model["rank"],
         "name": model["name"],
         "model_score": model["model_score"],
-        "enclosure_lower": model["enclosure"]["lower"],
-        "enclosure_upper": model["enclosure"]["upper"],
+        "numerical_bounds_lower": model["numerical_bounds"]["lower"],
+        "numerical_bounds_upper": model["numerical_bounds"]["upper"],
     }
     for share in ("accuracy", "unevenness", "overlap"):
         if share in model:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-SCHEMA = "spadework.score/3"
+SCHEMA = "spadework.score/4"
 
 #: Arrays that every report has, and those that it may have.
 _ARRAYS = ("node_scores", "edges", "edge_scores", "embedding", "output_edges")
@@ -30,7 +30,7 @@ _MORE_ARRAYS = ("margins", "fragility", "overlap", "labels", "input_weights", "o
 TOP = 10
 
 
-class Enclosure(NamedTuple):
+class NumericalBounds(NamedTuple):
     """Numerical bounds of a SPADE score."""
 
     #: Lower end.
@@ -141,9 +141,9 @@ class Report:
         return np.array(self.document["residuals"], dtype=np.float64)
 
     @property
-    def enclosure(self) -> Enclosure:
+    def numerical_bounds(self) -> NumericalBounds:
         """Numerical bounds of the SPADE score, and how certain they are."""
-        return Enclosure(**self.document["enclosure"])
+        return NumericalBounds(**self.document["numerical_bounds"])
 
     @property
     def interval(self) -> Interval | None:
@@ -299,7 +299,7 @@ class Report:
         return pandas.DataFrame(columns)
 
     def to_dict(self, top: int = TOP) -> dict[str, Any]:
-        """The result as ``spadework score --json`` prints it, schema ``spadework.score/3``.
+        """The result as ``spadework score --json`` prints it, schema ``spadework.score/4``.
 
         Parameters
         ----------

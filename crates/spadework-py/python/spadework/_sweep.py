@@ -77,22 +77,22 @@ class Sweep(Paged):
         Returns
         -------
         pandas.DataFrame
-            Columns neighbors, used, name, model_score, enclosure_lower, enclosure_upper.
+            Columns neighbors, used, name, model_score, numerical_bounds_lower, numerical_bounds_upper.
         """
         pandas = needed("pandas", "to_frame", "frames")
         rows = []
         for point in self.document["points"]:
             scores = {score["name"]: score for score in point["scores"]}
             for name in self.names:
-                score = scores.get(name, {"model_score": np.nan, "enclosure": {"lower": np.nan, "upper": np.nan}})
+                score = scores.get(name, {"model_score": np.nan, "numerical_bounds": {"lower": np.nan, "upper": np.nan}})
                 rows.append(
                     {
                         "neighbors": point["neighbors"],
                         "used": point.get("used", np.nan),
                         "name": name,
                         "model_score": score["model_score"],
-                        "enclosure_lower": score["enclosure"]["lower"],
-                        "enclosure_upper": score["enclosure"]["upper"],
+                        "numerical_bounds_lower": score["numerical_bounds"]["lower"],
+                        "numerical_bounds_upper": score["numerical_bounds"]["upper"],
                     }
                 )
         return pandas.DataFrame(rows)

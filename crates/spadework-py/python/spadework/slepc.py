@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-SCHEMA = "spadework.stage/2"
+SCHEMA = "spadework.stage/3"
 #: SLEPc measures residuals in another norm than ours, which comes out larger where L_Y has small eigenvalues: its tolerance
 #: is a part of ours, and where that was not enough the iteration goes on with a part of that.
 TIGHTER, ATTEMPTS = 0.03, 4

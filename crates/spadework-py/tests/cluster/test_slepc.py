@@ -57,8 +57,8 @@ def compare(folder):
     assert theirs["solver"] == "given"
     np.testing.assert_allclose(theirs["eigenvalues"], ours["eigenvalues"], rtol=1e-6)
     # Bounds of what another program found are found by our own solver.
-    assert theirs["enclosure"]["lower"] <= ours["model_score"] * (1 + 1e-6)
-    assert theirs["enclosure"]["upper"] >= ours["model_score"] * (1 - 1e-6)
+    assert theirs["numerical_bounds"]["lower"] <= ours["model_score"] * (1 + 1e-6)
+    assert theirs["numerical_bounds"]["upper"] >= ours["model_score"] * (1 - 1e-6)
 
 
 def compare_scores(ours, theirs):

@@ -31,7 +31,7 @@ fn to_text(staged: &StagedEigenpairs) -> String {
     format!(
         "SPADE score   {}   (larger is less robust)\nbounds        {}\neigenvalues   {}\neigenpairs    in {}\n",
         values[0],
-        interval(document.spectrum.enclosure.lower, document.spectrum.enclosure.upper),
+        interval(document.spectrum.numerical_bounds.lower, document.spectrum.numerical_bounds.upper),
         values.join("  "),
         staged.file.display()
     )
