@@ -36,7 +36,7 @@ use crate::verdict::verdict;
 use crate::wording::{NoteCode, Voice};
 use crate::{labels, notes, suspicions};
 
-/// What is asked of several models.
+/// A request to compare several models.
 #[derive(Debug, Clone)]
 pub struct CompareRequest<'a> {
     /// What they are scored on.
@@ -45,11 +45,11 @@ pub struct CompareRequest<'a> {
     pub params: SpadeParams,
     /// How many of the most fragile samples of each model the document lists.
     pub top: usize,
-    /// By what the models are ranked.
+    /// What the models are ranked by.
     pub rank_by: RankBy,
-    /// What is found besides the scores.
+    /// What to compute in addition to the scores.
     pub extras: Extras,
-    /// Perturbed copies of the samples, for models that are files.
+    /// Probes of the samples, for models that are files.
     pub probe: Option<ProbeRequest>,
     /// A folder for the result.
     pub folder: Option<FolderRequest<'a>>,
@@ -62,7 +62,7 @@ pub struct CompareRequest<'a> {
 /// Compared models. Lists are in the order of the comparison: most robust first.
 #[derive(Debug, Clone)]
 pub struct Compared {
-    /// The scores, and how they came about.
+    /// The scores, and how they were computed.
     pub comparison: Comparison,
     /// Accuracy, margins and fragility of the samples by every model.
     pub facts: Vec<SampleFacts>,
@@ -219,7 +219,7 @@ impl CompareRequest<'_> {
         }
     }
 
-    /// Probes of the models that are files, where asked for.
+    /// Probes of the models that are files, if requested.
     fn prober<'a>(&'a self, sides: &'a ModelSides<'_>, session: &'a Session<'a>) -> Option<Prober<'a>> {
         let probe = self.probe.as_ref();
         probe.and_then(|probe| Prober::new(probe, &sides.input, &self.data.run, &self.params, session))
@@ -285,7 +285,7 @@ fn note_graphs(comparison: &Comparison, session: &Session<'_>) {
     }
 }
 
-/// What perturbed copies show of every model that is a file, in the order of the comparison, where asked for.
+/// What perturbed copies show of every model that is a file, in the order of the comparison, if requested.
 fn probe(
     request: &CompareRequest<'_>,
     sides: &ModelSides<'_>,
@@ -298,7 +298,7 @@ fn probe(
         let Some(file) = sides.file(model.given) else {
             session.note(
                 NoteCode::NotProbed,
-                format!("model `{}` is given by its outputs, and is not probed", model.name),
+                format!("model `{}` is given by its outputs, so it is not probed", model.name),
             );
             return Ok(None);
         };
@@ -320,7 +320,7 @@ fn of_every_model<T>(
     comparison.models.iter().map(named).collect()
 }
 
-/// How far the outputs of every regressor that is a file can be moved, in the order of the comparison, where asked for.
+/// How far the outputs of every regressor that is a file can be moved, in the order of the comparison, if requested.
 fn move_outputs(
     request: &CompareRequest<'_>,
     sides: &ModelSides<'_>,
@@ -356,7 +356,7 @@ fn subsamples(
     Ok(Some(found))
 }
 
-/// Reference points and indices of every model, where asked for.
+/// Reference points and indices of every model, if requested.
 fn add_extras(
     request: &CompareRequest<'_>,
     sides: &ModelSides<'_>,
@@ -382,7 +382,7 @@ fn add_extras(
     Ok(())
 }
 
-/// The page and the figures, where asked for.
+/// The page and the figures, if requested.
 fn write_page(
     request: &CompareRequest<'_>,
     compared: &Compared,

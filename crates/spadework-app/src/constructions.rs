@@ -1,4 +1,4 @@
-//! One model on graphs made in every way.
+//! One model on every kind of graph.
 
 use std::path::Path;
 use std::time::Instant;
@@ -27,19 +27,20 @@ use crate::{json, notes};
 pub struct GraphsRequest<'a> {
     /// The model; both sides are arrays.
     pub data: ModelData<'a>,
-    /// How it is scored, graphs excepted.
+    /// How it is scored, except for the kind of graph.
     pub params: SpadeParams,
     /// Kinds of graphs.
     pub kinds: Vec<GraphKind>,
     /// Weights of their edges.
     pub weights: Vec<Weights>,
-    /// Samples compared by the overlap of the most fragile ones.
+    /// How many of the most fragile samples are compared.
     pub top: usize,
     /// A folder for the result.
     pub folder: Option<&'a Path>,
 }
 
-/// Scores one model on graphs of every kind with every weight, knn with unit weights first.
+/// Scores one model on every kind of graph with every kind of weights, beginning with knn and unit
+/// weights.
 ///
 /// # Errors
 /// When the request makes no sense, its files cannot be read or written, or no way has an answer.

@@ -80,7 +80,7 @@ fn shape_of(dataset: &Dataset, session: &Session<'_>) -> Result<ImageShape, Fail
         session.note(
             NoteCode::ImageShapeGuessed,
             format!(
-                "{}: rows of numbers are taken for images of {shape}; --shape says otherwise",
+                "{}: rows of numbers are read as images of {shape}; set another shape with --shape",
                 dataset.name()
             ),
         );

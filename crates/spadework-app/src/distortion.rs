@@ -1,4 +1,4 @@
-//! How far the model pulls neighbors apart, which boundary it tears, and the bounds of both.
+//! How far the model pulls neighbors apart, the sparsest cut, and the bounds of both.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Why a request has no result.
 //!
 //! A [`Failure`] keeps its cause as a value: front ends look at its [`Kind`] for an exit code or a class of exceptions, at its
-//! [`Cause`] for the numbers, and at its [`Hint`] for advice. Nobody has to read its text.
+//! [`Cause`] for the numbers, and at its [`Hint`] for advice. No program has to parse its text.
 
 use std::path::Path;
 
@@ -63,7 +63,7 @@ pub enum Cause {
     Page(spadework_report::Error),
     /// The request makes no sense, or does not fit its files.
     Usage(Usage),
-    /// A probe asks for what cannot be.
+    /// A probe that is not possible.
     Probe(ProbeError),
     /// What a function of the caller returned, as it was.
     Caller(Box<dyn std::error::Error + Send + Sync>),

@@ -99,8 +99,8 @@ pub(crate) fn note_softmax(model: &OnnxModel, output: &str, session: &Session<'_
     let file = model.name();
     let message = match session.voice() {
         Voice::Command => format!(
-            "{file}: output `{output}` ends in a softmax (node `{}`): scores are meant for the values before it, which \
-             --before-softmax takes",
+            "{file}: output `{output}` ends in a softmax (node `{}`): scores are meant for the values before it; take them \
+             with --before-softmax",
             node.name
         ),
         Voice::Python => format!(

@@ -53,7 +53,7 @@ pub struct Moved {
 
 /// Finds the samples whose neighborhoods changed most.
 ///
-/// The neighbors are those of the k asked for; nothing has to be connected, and no eigenpairs are found.
+/// The neighbors are those of the requested k; nothing has to be connected, and no eigenpairs are found.
 ///
 /// # Errors
 /// When the request makes no sense, or its files cannot be read or written.

@@ -225,7 +225,7 @@ fn check_fit(document: &ScoreDocument) -> Result<(), Failure> {
             "new samples can only join knn graphs with unit weights, but its graphs are {graph} with {weights} weights"
         )
     } else if full_spectrum.is_some() {
-        "its scores are made of all eigenpairs, those of new samples of the largest ones".to_owned()
+        "its scores use all eigenpairs, but scores of new samples use only the largest ones".to_owned()
     } else {
         return Ok(());
     };

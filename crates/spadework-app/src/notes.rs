@@ -110,7 +110,8 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         session.note(
             NoteCode::NeighborsGrown,
             format!(
-                "{} neighbors leave {} input and {} output components; {} neighbors connect both graphs and are used. {}",
+                "{} neighbors leave the graphs in {} input and {} output components; {} neighbors connect both graphs and \
+                 are used. {}",
                 connection.requested,
                 input.components_found,
                 output.components_found,
@@ -138,7 +139,10 @@ pub(crate) fn about_graphs(diagnostics: &Diagnostics, samples: usize, session: &
         if count > 0 {
             session.note(
                 NoteCode::WeightsRaised,
-                format!("{count} {side} weights are below {0:e} and were raised to it", Weights::LEAST),
+                format!(
+                    "{count} {side} weights were below {0:e} and were raised to this value",
+                    Weights::LEAST
+                ),
             );
         }
     }
@@ -159,7 +163,7 @@ pub(crate) fn about_given_graph(components: usize, session: &Session<'_>) {
     if components > 1 {
         session.note(
             NoteCode::InputGraphInPieces,
-            format!("the input graph given has {components} components; no edge between them is scored"),
+            format!("the given input graph has {components} components; pairs between them are not scored"),
         );
     }
 }
@@ -183,7 +187,7 @@ pub(crate) fn about_copies(diagnostics: &Diagnostics, samples: usize, session: &
 pub(crate) fn about_search(side: &str, recall: Recall, session: &Session<'_>) {
     let Recall::Sampled { rows, .. } = recall else { return };
     let short = if recall.share() < ApproximateSearch::RECALL {
-        format!(", below the {} that it aims at: do not trust this score", ApproximateSearch::RECALL)
+        format!(", below the target of {}: do not trust this score", ApproximateSearch::RECALL)
     } else {
         String::new()
     };

@@ -1,4 +1,4 @@
-//! Where things were named, and under which name they are found again.
+//! Where an array or a model was named, and how to find it again.
 
 use std::path::Path;
 

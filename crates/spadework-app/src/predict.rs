@@ -17,7 +17,7 @@ use crate::side_view::{Array, SideView};
 use crate::usage::Usage;
 use crate::wording::NoteCode;
 
-/// Which outputs of which model are asked for.
+/// Which outputs of which model are requested.
 #[derive(Debug, Clone)]
 pub struct PredictRequest<'a> {
     /// The model file.
@@ -41,7 +41,7 @@ pub struct Predicted {
     pub model: ModelFileDocument,
     /// Labels that come with the inputs.
     pub labels: Option<Labels>,
-    /// Part of the samples whose largest output is that of their label, where the inputs come with labels.
+    /// Share of the samples whose largest output is that of their label, where the inputs come with labels.
     pub accuracy: Option<f64>,
     /// What a reader of the outputs must know.
     pub notes: Vec<Note>,

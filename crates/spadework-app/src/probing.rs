@@ -1,4 +1,4 @@
-//! Probes of models: what perturbed copies of the samples show.
+//! Probes of models: what probes of the samples show.
 
 use std::sync::Arc;
 
@@ -28,18 +28,19 @@ pub struct ProbeRequest {
     pub probe: Probe,
     /// How many times the radius every column of the inputs may move; all alike where `None`.
     pub radii: Option<Arc<[f64]>>,
-    /// How many of them. A search ends early where more copies could change the estimate by at most the precision.
+    /// How many of them. A search ends early once more probes could change the estimate by at most the precision.
     pub budget: ProbeBudget,
 }
 
 /// How much is probed.
 #[derive(Debug, Clone, Copy)]
 pub struct ProbeBudget {
-    /// Copies or variants of a sample; the usual number by default.
+    /// Probes or variants per sample; the usual number by default.
     pub probes: Option<usize>,
     /// Samples to probe, at most.
     pub samples: usize,
-    /// What may still be open about the result where probing ends early; the usual by default.
+    /// The remaining uncertainty of the result at which probing ends early; the usual one by
+    /// default.
     pub precision: Option<f64>,
 }
 

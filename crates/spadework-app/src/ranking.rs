@@ -1,4 +1,5 @@
-//! By what models are ranked: the best number that a call allows, with what it can and cannot tell apart.
+//! What models are ranked by: the best number that a call allows, and which models it can and cannot
+//! distinguish.
 //!
 //! The order of the evidence is that of `docs/what-the-scores-mean.md`: the robust accuracy that probes estimate, then the best index
 //! of arrays alone that all models have ([`best_of_arrays`]), then the SPADE score. Models are compared pair by pair on the same samples; two whose
@@ -17,10 +18,10 @@ use crate::failure::Failure;
 use crate::probing::ModelProbes;
 use crate::usage::Usage;
 
-/// By what models are to be ranked.
+/// What models are to be ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RankBy {
-    /// The best evidence that there is.
+    /// The best evidence available.
     #[default]
     Auto,
     /// This number.
@@ -274,7 +275,7 @@ impl Ranking {
         self.order.iter().filter_map(|&from| list.get_mut(from)?.take()).collect()
     }
 
-    /// Says in a document of the reordered comparison how it is ranked.
+    /// Writes into the document of a reordered comparison how it is ranked.
     pub fn tell(&self, document: &mut CompareDocument) {
         document.ranked_by = self.by.to_string();
         for (model, &rank) in document.models.iter_mut().zip(&self.ranks) {

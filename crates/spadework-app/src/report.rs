@@ -1,7 +1,7 @@
 //! Pages and figures of results that were made earlier.
 //!
-//! A result in a folder remembers its arrays. They are read again, the graphs are made again, and the scores must come out the
-//! same; where an array is gone, the page shows what the result says by itself.
+//! A result in a folder remembers its arrays. They are read again, the graphs are made again, and the scores must be the same.
+//! If an array is gone, the page shows only what the result contains.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -335,7 +335,7 @@ fn check_same(path: &Path, then: f64, now: f64) -> Result<(), Failure> {
 }
 
 /// Why the page of a result in memory, which is one of Python, has no pictures.
-const SCORE_WITHOUT_ARRAYS: &str = "give the arrays of the model to `to_html` by inputs= and outputs=";
+const SCORE_WITHOUT_ARRAYS: &str = "pass the arrays of the model to `to_html` as inputs= and outputs=";
 const COMPARISON_WITHOUT_ARRAYS: &str = "a comparison does not keep the arrays of its models";
 
 /// The page of what the document of a score, a comparison, a sweep or layers says.
@@ -375,7 +375,7 @@ pub struct ScorePageRequest<'a> {
     pub outputs: Rows<'a>,
     /// The labels of the samples.
     pub labels: Option<Labels>,
-    /// By how much the class of every sample leads.
+    /// The margin of every sample.
     pub margins: Option<&'a [f64]>,
     /// How fragile every sample is, by what was known when it was scored.
     pub fragility: Option<&'a [f64]>,

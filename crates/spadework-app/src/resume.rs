@@ -101,7 +101,7 @@ impl Checkpoints for Resuming<'_> {
         {
             self.session.mention(
                 NoteCode::PartsNotKept,
-                format!("{error}: a run that is interrupted begins this step again"),
+                format!("{error}: an interrupted run starts this step over"),
             );
         }
     }

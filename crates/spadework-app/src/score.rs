@@ -1,4 +1,4 @@
-//! One model: [`score`] is the walk from a request to everything that is known of the model.
+//! One model: [`score`] leads from a request to everything that is known about the model.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ use crate::usage::Usage;
 use crate::verdict::verdict;
 use crate::{notes, room, suspicions};
 
-/// What is asked of one model.
+/// A request to score one model.
 #[derive(Debug, Clone)]
 pub struct ScoreRequest<'a> {
     /// What it is scored on.
@@ -40,9 +40,9 @@ pub struct ScoreRequest<'a> {
     pub params: SpadeParams,
     /// How many of the most fragile samples and edges the document lists.
     pub top: usize,
-    /// What is found besides the scores.
+    /// What to compute in addition to the scores.
     pub extras: Extras,
-    /// Perturbed copies of the samples.
+    /// Probes of the samples.
     pub probes: Probes,
     /// A folder for the result.
     pub folder: Option<FolderRequest<'a>>,
@@ -52,7 +52,7 @@ pub struct ScoreRequest<'a> {
     pub origin: Origin,
 }
 
-/// What is found besides the scores, where asked for.
+/// What to compute in addition to the scores, if requested.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Extras {
     /// A confidence interval of the model score.
@@ -63,7 +63,7 @@ pub struct Extras {
     pub indices: bool,
 }
 
-/// Perturbed copies of the samples.
+/// Probes of the samples.
 #[derive(Debug, Clone, Default)]
 pub enum Probes {
     /// None.
@@ -309,7 +309,7 @@ impl<'w> Walk<'w> {
         Ok((report, store))
     }
 
-    /// Probes of the model that was run for the outputs, where asked for.
+    /// Probes of the model that was run for the outputs, if requested.
     fn prober(&self) -> Option<Prober<'w>> {
         let Self { request, sides, session } = *self;
         match &request.probes {
@@ -372,7 +372,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Runs the model on variants that a program of the user's makes, where asked for.
+    /// Runs the model on variants that a program of the user's makes, if requested.
     fn vary(&self) -> Result<Option<ScriptProbes>, Failure> {
         let Self { request, sides, session } = self;
         let (Probes::With(script), Some(model), Some(inputs), Some(kind)) =
@@ -497,7 +497,7 @@ fn probe_document(known: &Probes, probes: Option<&ModelProbes>) -> Option<ProbeD
     }
 }
 
-/// The interval, the reference points and the indices, where asked for.
+/// The interval, the reference points and the indices, if requested.
 fn add_extras(
     extras: Extras,
     params: &SpadeParams,

@@ -196,7 +196,7 @@ impl Script {
     fn not_started(&self, error: &io::Error) -> Failure {
         // Files without a first line that names their interpreter.
         let advice = if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(8) {
-            ": begin it with a line such as #!/usr/bin/env python3 that names an interpreter that is there"
+            ": begin it with a line such as #!/usr/bin/env python3 that names an installed interpreter"
         } else {
             ""
         };

@@ -16,10 +16,10 @@ use crate::wording::NoteCode;
 /// Samples selected where the request names no number.
 const DEFAULT_TOP: usize = 100;
 
-/// By what samples are ranked.
+/// What samples are ranked by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// The best evidence there is: the fragility of a classifier's samples, and the node score otherwise.
+    /// The best evidence available: fragility for a classifier, and the node score otherwise.
     Auto,
     /// The node score.
     Node,
@@ -53,7 +53,7 @@ impl By {
     }
 }
 
-/// Which samples are asked for.
+/// Which samples to select.
 #[derive(Debug, Clone)]
 pub struct SelectRequest<'a> {
     /// The model; its `top` is not used.

@@ -46,7 +46,7 @@ pub(crate) enum Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Loads an array, and corrupts it where asked for.
+    /// Loads an array, and corrupts it if requested.
     pub(crate) fn load(
         source: &'a InputSource<'a>,
         corruption: Option<CorruptionRequest>,
@@ -107,7 +107,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// The graph of sparse rows: that of the k asked for. It may be in pieces, which inputs may be.
+/// The graph of sparse rows: that of the requested k. It may be in pieces, which inputs may be.
 fn sparse_graph(
     name: &str,
     rows: &SparseRows,

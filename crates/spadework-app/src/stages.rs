@@ -92,7 +92,7 @@ pub fn make_graphs(
 pub struct EigenStageRequest<'a> {
     /// The folder of the result.
     pub result: &'a Path,
-    /// Changes what the graphs were made with to what the eigenpairs are found with.
+    /// Changes the parameters that the graphs were made with into those of the eigenpairs.
     pub change: &'a dyn Fn(SpadeParams) -> SpadeParams,
     /// Whether a stage that was made from something else is replaced.
     pub force: bool,
@@ -156,7 +156,7 @@ pub struct ScoresStageRequest<'a> {
 /// Scores in the folder of a result.
 #[derive(Debug)]
 pub enum StagedScores {
-    /// They were there, made from the same.
+    /// They already existed, made from the same data and parameters.
     Kept(Box<ScoreDocument>),
     /// They were made now.
     Made(Box<Scored>),
@@ -181,7 +181,7 @@ pub fn make_scores(
     };
     if let Some(labels) = &labels {
         let source = request.labels.as_ref().and_then(LabelSource::name);
-        let source = source.unwrap_or("the labels that came with the graphs");
+        let source = source.unwrap_or("the labels stored with the graphs");
         labels::check_count(labels.len(), graphs.nodes(), Some(source))?;
     }
     let without_samples = recipe(request, &graph_digest(graphs.input()), &spectrum, labels.as_ref())?;

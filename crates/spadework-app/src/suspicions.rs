@@ -1,4 +1,4 @@
-//! Cheap checks that save a day: what a user probably did not mean.
+//! Cheap checks for calls that a user probably did not intend.
 
 use spadework::samples::Standardize;
 use spadework::{Samples, SpadeParams};
@@ -70,8 +70,8 @@ fn about_columns(samples: &Samples<'_>, name: &str, session: &Session<'_>) {
         session.note(
             NoteCode::UnequalColumns,
             format!(
-                "{name}: column {wide} of the inputs varies {:.0} times as much as column {narrow}, so it decides which samples are \
-                 neighbors: bring columns to one scale ({})",
+                "{name}: column {wide} of the inputs varies {:.0} times as much as column {narrow}, so it decides which \
+                 samples are neighbors: scale the columns ({})",
                 most / least,
                 session.voice().name("standardize")
             ),

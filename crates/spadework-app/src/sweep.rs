@@ -18,14 +18,14 @@ use crate::sides::Inputs;
 use crate::tables::{TableFormat, TableOf};
 use crate::usage::Usage;
 
-/// What is asked of a sweep.
+/// A request for a sweep.
 #[derive(Debug, Clone)]
 pub struct SweepRequest<'a> {
     /// What the models are scored on.
     pub data: ModelsData<'a>,
     /// Every k, ascending.
     pub neighbors: Vec<usize>,
-    /// How they are scored, k excepted.
+    /// How they are scored, except for k.
     pub params: SpadeParams,
     /// A folder for the result.
     pub folder: Option<FolderRequest<'a>>,

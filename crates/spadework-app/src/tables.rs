@@ -83,7 +83,7 @@ impl<'a, T> TableOf<'a, T> {
     }
 }
 
-/// Writes named columns of one length as CSV and Parquet, where those are among the formats. A number that is not there
+/// Writes named columns of one length as CSV and Parquet, where those are among the formats. A number that does not exist
 /// (NaN) is an empty field of CSV.
 pub(crate) fn write(
     folder: &Path,

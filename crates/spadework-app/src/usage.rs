@@ -38,7 +38,7 @@ pub enum Usage {
     CorruptionOfGraph,
     /// A projection of inputs that are a graph.
     ProjectionOfGraph,
-    /// An option that would make sparse inputs dense, or that is not there for them.
+    /// An option that would make sparse inputs dense, or that does not exist for them.
     SparseInputs { option: &'static str },
     /// Work with the numbers of both sides, one of which is a graph, or sparse.
     RowsNeeded { by: &'static str },
@@ -48,7 +48,7 @@ pub enum Usage {
     MixedBatch { file: String, sample: usize },
     /// Models of the same name.
     RepeatedModel { name: String },
-    /// Probes that have no part in what samples are selected by.
+    /// Probes that do not affect how samples are selected.
     ProbeWithoutFragility { by: &'static str },
     /// A selection by margins that are not known.
     NoMargins,
@@ -58,7 +58,7 @@ pub enum Usage {
     PlanOfGraph { side: Side },
     /// Two outputs that are not of the same samples.
     MovedSamples { before: usize, after: usize },
-    /// More samples than there are.
+    /// More samples than exist.
     TooManySelected { samples: usize, top: usize },
     /// A sweep of edge and node scores, which it does not have.
     FullSpectrumOfSweep,
@@ -130,7 +130,7 @@ pub enum Usage {
     OutdatedEigenpairs { reason: String },
 }
 
-/// In what a stage differs from the one asked for.
+/// How a stage differs from the requested one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OtherStage {
     /// In something that it was made from.
@@ -187,12 +187,12 @@ impl Usage {
                  outputs; --rank-by overlap compares them all"
             ),
             Usage::RankedWithoutClasses { model } if command => format!(
-                "--rank-by unevenness needs outputs that are classes and vary within them, but model `{model}` has none; --rank-by overlap \
-                 compares them all"
+                "--rank-by unevenness needs outputs that are classes and vary within a class, but those of model `{model}` \
+                 do not; --rank-by overlap compares them all"
             ),
             Usage::RankedWithoutClasses { model } => format!(
-                "rank_by=\"unevenness\" needs outputs that are classes and vary within them, but model `{model}` has none; \
-                 \"overlap\" compares them all"
+                "rank_by=\"unevenness\" needs outputs that are classes and vary within a class, but those of model \
+                 `{model}` do not; \"overlap\" compares them all"
             ),
             Usage::RadiusBeyondInputs { probe, radius, lowest, largest } => {
                 let gray = if *largest <= 1.0 && *radius <= 255.0 {
@@ -207,14 +207,14 @@ impl Usage {
                 )
             }
             Usage::ProbedEmbedding => format!(
-                "probes need classes or predicted numbers, and an embedding has neither: outputs count as one by {}, or because the labels \
-                 are not classes of the outputs ({} says that they are). Compare two embeddings by their overlap",
+                "probes need a classifier or a regressor, but these outputs count as an embedding: {} says so, or the \
+                 labels are not classes of the outputs (if they are, pass {}). Compare two embeddings by their overlap",
                 voice.argument("task", "embedding"),
                 voice.argument("task", "classes")
             ),
             Usage::FractionsAsClasses => format!(
-                "labels must be integers or words, because the outputs of the model are classes, got fractions; {} probes a model that \
-                 predicts numbers",
+                "labels must be integers or words, because the outputs of the model are classes, got fractions; for a model \
+                 that predicts numbers, pass {}",
                 voice.argument("task", "regression")
             ),
             Usage::VariantsWithoutClasses => format!(
@@ -261,7 +261,7 @@ impl Usage {
                 "--moved compares the outputs of two models, but --output-graph is given instead of the first".to_owned()
             }
             Usage::PlanOfGraph { side } => format!(
-                "--plan tries a score on some of the samples, but the {side}s are a graph: give an array"
+                "--plan scores some of the samples, but the {side}s are a graph; pass an array"
             ),
             Usage::MovedSamples { before, after } => format!(
                 "{} and {} must be outputs for the same samples, got {before} and {after} of them",

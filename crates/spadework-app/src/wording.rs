@@ -1,8 +1,8 @@
 //! What people read, in the words of each front end.
 //!
-//! The command writes `--connectivity bridge` where Python writes `connectivity="bridge"`. Both wordings of everything that
-//! depends on it stand side by side here, so that neither drifts from the other. Messages that name no option are the same in
-//! both, and are written where they belong.
+//! The command writes `--connectivity bridge` where Python writes `connectivity="bridge"`. Both wordings are next to each
+//! other here, so that they do not drift apart. Messages that do not name an option are the same in both, and are written
+//! where they are raised.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use spadework::samples::Side;
 use spadework_io::Error as FileError;
 use spadework_model::ModelError;
 
-/// Whose words messages use.
+/// Which front end a message is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
     /// The command line: `--search exact`.
@@ -107,7 +107,7 @@ note_codes! {
     NoFragility = "no-fragility",
     /// Few rows of the outputs differ.
     RepeatedOutputs = "repeated-outputs",
-    /// The outputs hardly say more about the labels than guesses would.
+    /// The outputs predict the labels hardly better than guessing.
     LowAccuracy = "low-accuracy",
     /// Inputs and outputs were probably exchanged.
     SwappedSides = "swapped-sides",
@@ -133,17 +133,17 @@ note_codes! {
     NoImages = "no-images",
     /// Entries of a given graph are not edges.
     EntriesLeftOut = "entries-left-out",
-    /// Sparse inputs were searched, for the k asked for.
+    /// Sparse inputs were searched, for the requested k.
     SparseInputs = "sparse-inputs",
     /// The input graph given is in several pieces.
     InputGraphInPieces = "input-graph-in-pieces",
-    /// More neighbors than asked for.
+    /// More neighbors than requested.
     NeighborsGrown = "neighbors-grown",
     /// Edges were added to connect a graph.
     Bridges = "bridges",
     /// Neighbors were searched approximately.
     ApproximateSearch = "approximate-search",
-    /// Weights were raised to the smallest there is.
+    /// Weights were raised to the smallest allowed.
     WeightsRaised = "weights-raised",
     /// Neighbors among exact copies are chosen by index.
     ExactCopies = "exact-copies",
@@ -163,15 +163,15 @@ note_codes! {
     FarFromReference = "far-from-reference",
     /// Bridges of the reference do not count for new samples.
     ReferenceBridges = "reference-bridges",
-    /// A stage is there and is taken.
+    /// A stage already exists and is used.
     StageTaken = "stage-taken",
-    /// A stage is there and is replaced.
+    /// A stage already exists and is replaced.
     StageReplaced = "stage-replaced",
-    /// Bounds of eigenpairs of another program are found now.
+    /// The bounds for another program's eigenpairs are computed now.
     BoundsFoundNow = "bounds-found-now",
     /// Every gate is about the SPADE score.
     ScoreAlone = "score-alone",
-    /// Of a model and its baseline only one was probed.
+    /// Only one of the model and its baseline was probed.
     ProbedAlone = "probed-alone",
     /// The baseline has an accuracy, and the model has none.
     AccuracyMissing = "accuracy-missing",
@@ -179,7 +179,7 @@ note_codes! {
     ArraysNotFound = "arrays-not-found",
 }
 
-/// What may help. Front ends have their own words for it ([`Hint::text`]), and no words where it is of no use there.
+/// What may help. Each front end has its own text for it ([`Hint::text`]), or none if the hint is of no use there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the texts say what each is")]
@@ -253,7 +253,7 @@ impl Hint {
             Hint::TooFewModels => {
                 "pass --outputs or --model once per model; `spadework score` scores a single model"
             }
-            Hint::SmallSubsample => "try a smaller --neighbors, or no --interval",
+            Hint::SmallSubsample => "try a smaller --neighbors, or leave out --interval",
             Hint::TooManyEigenpairs => "try a smaller --eigenpairs",
             Hint::ZeroInputs => "choose another distance with --input-metric",
             Hint::ZeroOutputs => "choose another distance with --output-metric",

@@ -43,7 +43,7 @@ pub(crate) struct CheckRules {
     /// Smallest neighborhood overlap: the share of input neighbors that are output neighbors too
     #[arg(long, value_name = "FRACTION", value_parser = share)]
     pub(crate) min_overlap: Option<f64>,
-    /// Largest SPADE score; it follows robustness poorly
+    /// Largest SPADE score; it tracks robustness poorly
     #[arg(long, value_name = "SCORE", value_parser = positive_score)]
     pub(crate) max_score: Option<f64>,
     /// The folder of an earlier result, or its result.json, that the model must not fall below

@@ -12,7 +12,8 @@ use crate::args::{TerminalArgs, text, threads};
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
-    /// A folder whose data sets to check, in it or up to two levels below; without it, all known data sets are listed
+    /// The folder with the data sets to check, in it or up to two levels below; without it, all known data sets are
+    /// listed
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
     /// Print one JSON object instead of text
@@ -82,8 +83,7 @@ pub(crate) struct CorruptionArgs {
     ///
     /// A kind (gaussian-noise, shot-noise, impulse-noise, defocus-blur, motion-blur, fog, brightness, contrast, pixelate,
     /// jpeg) and a severity from 1 to 5. Randomness depends on --seed and the index of the sample, so the inputs equal those that
-    /// `spadework corrupt` writes with the same seed: give its file to your model and the model's outputs to
-    /// --outputs.
+    /// `spadework corrupt` writes with the same seed: run your model on its file and pass the model's outputs as --outputs.
     #[arg(long, value_name = "KIND:SEVERITY")]
     pub(crate) corruption: Option<Corruption>,
     /// With --corruption: channels, height and width of an image, if the array does not show it: 1x28x28, 32x32x3

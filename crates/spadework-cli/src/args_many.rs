@@ -16,10 +16,10 @@ use crate::args_task::TaskArgs;
 /// Paragraphs are one line each: clap wraps them to the terminal.
 pub(crate) const MODELS_HELP: &str = "\
 Models:
-  Pass --outputs once per model, as NAME=ARRAY or only ARRAY. Without a name, the model is called like the file without its \
-ending, or like the key of the array. --model works the same way with an ONNX file, which is run on the inputs: --model \
-a=net.onnx. You can leave out both options: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A .npz file without a \
-key stands for all its arrays, named by their keys. If a file a=b.npy exists, a=b.npy means this file; otherwise it means \
+  Pass --outputs once per model, as NAME=ARRAY or only ARRAY. Without a name, the model is named after the file \
+(without its ending) or after the key of the array. --model works the same way with an ONNX file, which is run on the \
+inputs: --model a=net.onnx. You can leave out both options: compare --inputs X a=net1.onnx b=net2.onnx c=logits.npy. A \
+.npz file without a key stands for all its arrays, named by their keys. If a file a=b.npy exists, a=b.npy means this file; otherwise it means \
 the file b.npy of the model a.
 
 Arrays:
@@ -95,7 +95,7 @@ pub(crate) enum RankBy {
     Unevenness,
     /// Neighborhood overlap: the share of input neighbors that stay neighbors
     Overlap,
-    /// SPADE score λ_1; follows robustness poorly
+    /// SPADE score λ_1; tracks robustness poorly
     ModelScore,
 }
 

@@ -19,14 +19,16 @@ pub(crate) struct ProbeArgs {
     /// smaller and smaller blocks of numbers, in l2 by an estimate of the gradient. pixel, block:SIDE and smooth:CYCLES are noise, from the highest to the
     /// lowest frequencies. For tables, linf:0.1sd is 0.1 standard deviations of every column (see --probe-radii). Needs --model. Probes stay between 0 and 1 if all inputs do, and otherwise between the smallest and
     /// the largest number of the inputs. The model is run once per probe and sample: up to 271,336 times for 1000
-    /// samples, the 256 probes of a search and 8 pilots with 2048, fewer if samples break early or surely resist; 9,000 times for noise.
+    /// samples, the 256 probes of a search and 8 pilots with 2048, fewer if samples break early, or almost certainly resist; 9,000
+    /// times for noise.
     #[arg(long, value_name = "NORM:RADIUS[:KIND]", group = "probing")]
     pub(crate) probe: Option<Probe>,
     /// With --probe linf:RADIUS: a file with one number per column of the inputs; a column moves by at most RADIUS times its number
     ///
-    /// For tables, whose columns have units of their own. 0 leaves a column alone. A column that holds whole numbers only moves in whole steps, so 1
-    /// turns a flag of 0 and 1 over. Every column stays between its own smallest and largest number. Without a file, --probe linf:0.1sd moves every
-    /// column by at most 0.1 of its own standard deviation, and leaves columns of whole numbers alone.
+    /// For tables, whose columns have units of their own. 0 leaves a column alone. A column that holds whole numbers only moves in
+    /// whole steps, so 1 flips a flag of 0 or 1. Every column stays between its own smallest and largest number. Without a file,
+    /// --probe linf:0.1sd moves every column by at most 0.1 of its own standard deviation, and leaves columns of whole numbers
+    /// alone.
     #[arg(long, value_name = "FILE", requires = "probe", value_parser = radii, hide_short_help = true)]
     pub(crate) probe_radii: Option<Radii>,
     /// With --probe: probes per sample, at most; pilots of a search have 8 times as many [default: 256 for search, 8 for noise]

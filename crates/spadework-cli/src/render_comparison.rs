@@ -56,7 +56,7 @@ fn headline(document: &CompareDocument) -> String {
 fn words(by: &str) -> &str {
     match by {
         "robust-accuracy" => "estimated robust accuracy",
-        "unevenness" => "unevenness, smallest first",
+        "unevenness" => "unevenness",
         "overlap" => "neighborhood overlap",
         _ => "SPADE score",
     }
@@ -253,8 +253,8 @@ fn disagreement(found: &DisagreementDocument) -> String {
 fn next_step(document: &CompareDocument) -> String {
     match document.ranked_by.as_str() {
         "robust-accuracy" => String::new(),
-        "model-score" => "  The SPADE score follows accuracy under attack poorly; --rank-by auto ranks by the best evidence \
-                          there is.\n"
+        "model-score" => "  The SPADE score tracks accuracy under attack poorly; --rank-by auto ranks by the best evidence \
+                          available.\n"
             .to_owned(),
         _ => format!("  {}\n", printable(&attacks_tried(document))),
     }

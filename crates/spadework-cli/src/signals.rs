@@ -30,7 +30,7 @@ mod unix {
     const RESERVED: usize = 1 << 20;
 
     const NO_MEMORY: &[u8] =
-        b"error: there is not enough memory for this call; take fewer samples, or allow the process more memory\n";
+        b"error: there is not enough memory for this call; use fewer samples, or allow the process more memory\n";
 
     /// The signals that this process was started to ignore.
     pub(crate) fn ignored() -> Vec<c_int> {

@@ -52,7 +52,7 @@ pub(crate) fn check(matches: &ArgMatches) -> Result<(), Failure> {
     if let Some(option) = ["resize", "crop"].iter().find(|option| is_typed(matches, option))
         && !of_images
     {
-        return refused(option, "brings the images of a folder to a size, and needs --inputs images:DIR");
+        return refused(option, "changes the size of images in a folder, and needs --inputs images:DIR");
     }
     let both_given = is_typed(matches, "input_graph") && is_typed(matches, "output_graph");
     if let Some(option) = MAKE_GRAPHS.iter().find(|option| is_typed(matches, option))

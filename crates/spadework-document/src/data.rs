@@ -8,7 +8,7 @@ pub const SCHEMA: &str = "spadework.data/1";
 /// Name and version of the layout of a check.
 pub const CHECK_SCHEMA: &str = "spadework.data-check/1";
 
-/// The data sets that can be named.
+/// The data sets that have a name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DataListDocument {
     /// Name and version of the layout.

@@ -77,7 +77,7 @@ fn probed(probe: &ProbeDocument, accuracy: Option<f64>) -> String {
     let left = |robust: f64| robust / probe.accuracy.unwrap_or(1.0);
     match (probe.robust_accuracy, accuracy.or(probe.accuracy)) {
         (Some(robust), Some(accuracy)) => format!(
-            "{}: it classifies {} correctly, and under attack by {leaves} about {}.",
+            "{}: it classifies {} correctly, and about {} under attack by {leaves}.",
             word(left(robust)),
             percent(accuracy),
             estimated(probe, robust)

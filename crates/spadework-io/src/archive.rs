@@ -1,4 +1,4 @@
-//! NumPy archives that are read member by member: numbers, graphs, and a text.
+//! NumPy archives that are read member by member: numbers, graphs and text.
 
 use std::path::Path;
 

@@ -17,11 +17,11 @@ use crate::mapping::{FileBytes, MAP_FROM};
 use crate::named::{NamedSet, find_here};
 use crate::stream::{GZIP_MAGIC, Gunzip};
 
-/// A data set that can be named. `data --json` prints it.
+/// A data set that has a name. `data --json` prints it.
 #[derive(Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KnownSet {
-    /// What it is called in an argument.
+    /// Its name in an argument.
     pub name: &'static str,
     /// What it is.
     pub title: &'static str,
@@ -59,7 +59,7 @@ const fn file(name: &'static str, bytes: u64, sha256: &'static str) -> KnownFile
     KnownFile { name, bytes, sha256 }
 }
 
-/// Every data set that can be named.
+/// Every data set that has a name.
 pub static KNOWN_SETS: [KnownSet; 5] = [
     KnownSet {
         name: "digits",
@@ -233,7 +233,7 @@ pub struct CheckedSet {
     pub set: &'static KnownSet,
     /// Where.
     pub folder: PathBuf,
-    /// Every file of it, there or not.
+    /// Every file of it, whether it exists or not.
     pub files: Vec<CheckedFile>,
 }
 

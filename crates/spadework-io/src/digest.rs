@@ -69,7 +69,8 @@ pub fn is_digest(text: &str) -> bool {
     text.split_once(':').is_some_and(|(method, _)| method == METHOD)
 }
 
-/// What to say of a digest in a file where another method made it, so that it cannot be compared; none where it can.
+/// The message for a digest that another method made and that therefore cannot be compared; `None` if it can be
+/// compared.
 pub fn outdated_digest(kept: &str) -> Option<String> {
     let (method, digits) = kept.split_once(':')?;
     let is_outdated =

@@ -40,10 +40,10 @@ pub enum Error {
     /// A device, which may never end.
     #[error("{path}: expected a file, got a device", path = path.display())]
     Device { path: PathBuf },
-    /// Something else than a file under the name of a file that a run has written.
+    /// Something other than a file, under the name of a file that a run has written.
     #[error("{path}: expected a regular file, got a pipe or a device", path = path.display())]
     NotRegular { path: PathBuf },
-    /// Something else than a file under the name of an image.
+    /// Something other than a file, under the name of an image.
     #[error("{name}: expected image files, got a pipe or a device: {file}", file = file.display())]
     ImageNotFile { name: String, file: PathBuf },
     /// Two arrays or columns of one name.
@@ -187,7 +187,7 @@ pub enum Error {
         file = file.display()
     )]
     ImageBesideClasses { name: String, file: PathBuf },
-    /// A file that is called an image and is none.
+    /// A file with the ending of an image that is not an image.
     #[error("{name}: expected a PNG or JPEG image, got a file that begins with {begins}")]
     NoImage { name: String, begins: String },
     /// An image that cannot be decoded.

@@ -13,9 +13,9 @@ const LARGEST: u32 = 4096;
 /// How images are brought to one size. Neither: they must have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageSize {
-    /// The shorter side becomes so long, and the other by the same factor, rounded down.
+    /// The shorter side gets this length, and the other by the same factor, rounded down.
     pub resize: Option<u32>,
-    /// Then a square of so many pixels is cut from the center.
+    /// Then a square of this many pixels is cut from the center.
     pub crop: Option<u32>,
 }
 
@@ -52,7 +52,7 @@ impl ImageSize {
             return Err(Error::Image {
                 name: name.to_owned(),
                 reason: format!(
-                    "a square of {side} × {side} pixels is to be cut from it, and it has {width} × {height}; resize it first"
+                    "it has {width} × {height} pixels, too few to cut {side} × {side} from it; resize it first"
                 ),
             });
         }

@@ -1,8 +1,8 @@
 //! Panics of third-party decoders, caught.
 //!
 //! Parquet, image and ONNX decoders have panicked on damaged files. What they work on is dropped with them, so a panic becomes an
-//! error. The hook of the process, which prints the message of a panic before it can be caught, is not ours to change: a
-//! program that wants no such message installs a hook of its own and asks [`is_caught`].
+//! error. This crate does not change the panic hook of the process, which prints the message of a panic before it can be caught.
+//! A program that does not want this message installs its own hook and calls [`is_caught`].
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

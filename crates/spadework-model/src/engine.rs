@@ -275,7 +275,7 @@ fn check_tensor(tensor: &Tensor, name: &str, folder: &Path) -> Result<(), ModelE
     Err(ModelError::TensorSize {
         tensor: name.to_owned(),
         shape: tensor.dims.clone(),
-        expected: expected.map_or_else(|| "more than all memory has".to_owned(), |bytes| bytes.to_string()),
+        expected: expected.map_or_else(|| "more than any memory has".to_owned(), |bytes| bytes.to_string()),
         got,
     })
 }

@@ -39,7 +39,7 @@ pub enum ModelError {
     /// A tensor whose numbers are not those that its shape asks for.
     #[error("tensor `{tensor}` of shape {shape:?} must hold {expected} bytes, got {got}")]
     TensorSize { tensor: String, shape: Vec<i64>, expected: String, got: u64 },
-    /// Weights in a file of their own that is not there.
+    /// Weights in a file of their own that does not exist.
     #[error(
         "tensor `{tensor}` is kept in the file `{file}` next to the model, which cannot be read: {reason}"
     )]
@@ -101,16 +101,16 @@ pub enum ModelError {
     )]
     Channels { got: usize, shape: String },
     /// A tensor beyond any sensible size.
-    #[error("node `{node}` makes a tensor of shape {shape}, more than the {limit} bytes that one may take")]
+    #[error("node `{node}` makes a tensor of shape {shape}, which is more than the allowed {limit} bytes")]
     HugeTensor { node: String, shape: String, limit: u64 },
     /// Constants beyond any sensible size.
     #[error(
-        "at node `{node}`, values that do not depend on the input take more than the {limit} bytes that they may"
+        "at node `{node}`, values that do not depend on the input take more than the allowed {limit} bytes"
     )]
     HugeConstants { node: String, limit: u64 },
     /// Constants that take too long to compute.
     #[error(
-        "at node `{node}`, values that do not depend on the input take more than the {limit} multiplications that they may"
+        "at node `{node}`, values that do not depend on the input take more than the allowed {limit} multiplications"
     )]
     DearConstants { node: String, limit: u64 },
     /// A small file that asks for much work.

@@ -79,7 +79,7 @@ impl<'a> Part<'a> {
                 continue;
             }
             if !begun.insert(at) {
-                return Err(engine(format!("the value `{name}` is made of itself")));
+                return Err(engine(format!("the value `{name}` depends on itself")));
             }
             open.push((Some(at), ""));
             open.extend(graph.nodes[at].reads().into_iter().rev().map(|name| (None, name)));
@@ -105,7 +105,7 @@ impl<'a> Part<'a> {
             let depth = before.map_or(1, |depth| depth + 1);
             if depth > MOST_DEEP {
                 let reason = format!(
-                    "it follows chains of up to {MOST_DEEP} nodes, and node `{}` ends a longer one",
+                    "it supports chains of up to {MOST_DEEP} nodes, and node `{}` ends a longer one",
                     node.label()
                 );
                 return Err(ModelError::EngineRefuses { reason });

@@ -233,7 +233,7 @@ impl<'a> Context<'a> {
             "DepthToSpace" => self.depth_to_space(),
             "Shape" => self.extents(),
             "Size" => {
-                let len = self.input(0)?.len().ok_or("a size beyond all numbers")?;
+                let len = self.input(0)?.len().ok_or("a size that overflows")?;
                 Ok(Value::ints(vec![], vec![len as i64]).into())
             }
             "Range" => self.range(),
@@ -422,14 +422,14 @@ impl<'a> Context<'a> {
             let (before, after) = (pads[at] as i128, pads[count + at] as i128);
             let room = input + before + after - window;
             if room < 0 {
-                return Err("windows that are larger than what they move over".into());
+                return Err("windows that are larger than their input".into());
             }
             let mut extent = room / stride + 1;
             if ceil && room % stride != 0 && extent * stride < input + before {
                 // A window that starts within the values, or the padding before them, counts.
                 extent += 1;
             }
-            extents.push(usize::try_from(extent).map_err(|_| "a size beyond all numbers")?);
+            extents.push(usize::try_from(extent).map_err(|_| "a size that overflows")?);
         }
         Ok((extents, moving(kernel, [("strides", strides), ("pads", pads)])))
     }
@@ -473,7 +473,7 @@ impl<'a> Context<'a> {
         let (strides, dilations) = (of("strides", count, 1)?, of("dilations", count, 1)?);
         let (pads, more) = (of("pads", 2 * count, 0)?, of("output_padding", count, 0)?);
         let group = usize::try_from(self.node.int("group", 1)).unwrap_or(0);
-        let mut shape = vec![input[0], per_group.checked_mul(group).ok_or("a size beyond all numbers")?];
+        let mut shape = vec![input[0], per_group.checked_mul(group).ok_or("a size that overflows")?];
         for at in 0..count {
             let window = (kernel[at] as i128 - 1) * dilations[at] as i128 + 1;
             let moved = strides[at] as i128 * (input[at + 2] as i128 - 1) + more[at] as i128 + window;
@@ -538,7 +538,7 @@ impl<'a> Context<'a> {
         let value = self.input(0)?;
         let asked = self.needed_sizes("shape", 1)?;
         let zero_is_copy = self.node.int("allowzero", 0) == 0;
-        let len = value.len().ok_or("a size beyond all numbers")?;
+        let len = value.len().ok_or("a size that overflows")?;
         let mut shape = Vec::new();
         for (at, &extent) in asked.iter().enumerate() {
             shape.push(match extent {
@@ -550,7 +550,7 @@ impl<'a> Context<'a> {
             });
         }
         let fixed = shape.iter().flatten().try_fold(1_usize, |product, &extent| product.checked_mul(extent));
-        let fixed = fixed.ok_or("a size beyond all numbers")?;
+        let fixed = fixed.ok_or("a size that overflows")?;
         let rest = len.checked_div(fixed).unwrap_or(0);
         let shape: Vec<usize> = shape.into_iter().map(|extent| extent.unwrap_or(rest)).collect();
         if shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent)) != Some(len) {
@@ -569,7 +569,7 @@ impl<'a> Context<'a> {
         };
         let (Some(rows), Some(columns)) = (product(&value.shape[..axis]), product(&value.shape[axis..]))
         else {
-            return Err("a size beyond all numbers".into());
+            return Err("a size that overflows".into());
         };
         Ok(Value::new(value.element, vec![rows, columns]).into())
     }
@@ -629,7 +629,7 @@ impl<'a> Context<'a> {
             if !fits {
                 return Err(format!("of shapes {:?} and {:?}", first.shape, value.shape).into());
             }
-            shape[axis] = shape[axis].checked_add(value.shape[axis]).ok_or("a size beyond all numbers")?;
+            shape[axis] = shape[axis].checked_add(value.shape[axis]).ok_or("a size that overflows")?;
             known = known.zip(value.known_ints()).map(|(known, ints)| [known.as_slice(), ints].concat());
         }
         let known = known.filter(|_| shape.len() == 1).map(Known::Ints);
@@ -717,7 +717,7 @@ impl<'a> Context<'a> {
         }
         let extent = |(&extent, &times): (&usize, &i64)| extent.checked_mul(times.try_into().ok()?);
         let shape = value.shape.iter().zip(&repeats).map(extent).collect::<Option<_>>();
-        Ok(Value::new(value.element, shape.ok_or("a size beyond all numbers")?).into())
+        Ok(Value::new(value.element, shape.ok_or("a size that overflows")?).into())
     }
 
     fn expand(&self) -> Outcome<Step> {
@@ -768,7 +768,9 @@ impl<'a> Context<'a> {
             return Err("of channels that do not fit".into());
         }
         let extents = [height.checked_mul(block), width.checked_mul(block)];
-        let [Some(height), Some(width)] = extents else { return Err("a size beyond all numbers".into()) };
+        let [Some(height), Some(width)] = extents else {
+            return Err("a size that overflows".into());
+        };
         Ok(Value::new(value.element, vec![n, channels / (block * block), height, width]).into())
     }
 
@@ -792,7 +794,7 @@ impl<'a> Context<'a> {
         }
         let room = (limit as i128 - start as i128) * delta.signum() as i128;
         let count = (room + delta.unsigned_abs() as i128 - 1) / delta.unsigned_abs() as i128;
-        let count = usize::try_from(count.max(0)).map_err(|_| "a size beyond all numbers")?;
+        let count = usize::try_from(count.max(0)).map_err(|_| "a size that overflows")?;
         let known = (count <= MOST_KNOWN).then(|| {
             (0..count as i64).map(|at| start.checked_add(at.checked_mul(delta)?)).collect::<Option<Vec<_>>>()
         });

@@ -28,7 +28,7 @@ pub enum Error {
     /// A parameter outside its range.
     #[error("{name} must be {expected}, got {got}")]
     Parameter { name: &'static str, expected: &'static str, got: String },
-    /// A device that is not there.
+    /// A device that does not exist.
     #[error("the device `{device}` cannot be used: {reason}")]
     Device { device: String, reason: String },
 

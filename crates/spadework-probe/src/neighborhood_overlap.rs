@@ -13,7 +13,7 @@ use spadework::scores::{EdgeMean, SampleOverlaps};
 
 use crate::intervals::{Confidence, Difference, Estimated};
 
-/// How many of its input neighbors every sample keeps, with the k asked for.
+/// How many of its input neighbors every sample keeps, with the requested k.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighborhoodOverlap {
     input: Arc<Graph>,
@@ -21,7 +21,7 @@ pub struct NeighborhoodOverlap {
 }
 
 impl NeighborhoodOverlap {
-    /// The overlap of the two graphs of a report, of the k asked for even where k had to grow
+    /// The overlap of the two graphs of a report, of the requested k even where k had to grow
     /// ([`SpadeReport::graphs_as_asked`]).
     pub fn of(report: &SpadeReport, inputs: Option<&Samples<'_>>, outputs: Option<&Samples<'_>>) -> Self {
         let [input, output] = report.graphs_as_asked(inputs, outputs);

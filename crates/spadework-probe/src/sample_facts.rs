@@ -26,7 +26,7 @@ pub struct SampleFacts {
     pub predicted: Option<Vec<i64>>,
     /// The lead of every sample's class; `None` where the outputs are a graph or single numbers.
     pub margins: Option<Margins>,
-    /// How many of its input neighbors every sample keeps, with the k asked for.
+    /// How many of its input neighbors every sample keeps, with the requested k.
     pub overlap: NeighborhoodOverlap,
     /// How smooth the outputs are over the input graph; `None` where they are a graph, single numbers, or by the labels no classes.
     pub smoothness: Option<Smoothness>,

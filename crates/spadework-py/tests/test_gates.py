@@ -134,7 +134,7 @@ def test_notes_are_those_of_the_command():
     assert "swapped-sides" in [note.code for note in swapped.notes]
     scaled = spadework.score(np.column_stack([inputs, 1e4 * inputs[:, 0]]), outputs, **options)
     (unequal,) = [note for note in scaled.notes if note.code == "unequal-columns"]
-    assert unequal.endswith("bring columns to one scale (standardize)")
+    assert unequal.endswith("scale the columns (standardize)")
     labels = labels.copy()
     labels[7] = 9
     beyond = spadework.score(inputs, outputs, labels=labels, **options)

@@ -148,9 +148,9 @@ def test_probed_fragility(samples):
     assert not plain.fragility[lost].min() > plain.fragility[held].max()
     chosen = spadework.select(samples, linear(samples), by="fragility", top=10, probed=found, **call)
     assert np.array_equal(chosen, np.argsort(-report.fragility, kind="stable")[:10])
-    with pytest.raises(ValueError, match="`probed` must be of the same samples"):
+    with pytest.raises(ValueError, match="`probed` must be for the same samples"):
         spadework.score(samples[:-1], linear(samples)[:-1], neighbors=10, probed=found, verbose=False)
-    with pytest.raises(ValueError, match="`probed` must be what `spadework.probe` gives, got dict"):
+    with pytest.raises(ValueError, match="`probed` must be what `spadework.probe` returns, got dict"):
         spadework.score(samples, linear(samples), probed={}, verbose=False)
 
 

@@ -126,5 +126,5 @@ def test_mlflow_logs_to_a_run_that_is_named_and_starts_one_where_there_is_none(r
     assert [entry.path for entry in client.list_artifacts(named.info.run_id)] == ["report.npz", "result.json"]
     spadework.mlflow.log(report, page=False)
     assert store.active_run().info.run_id != named.info.run_id
-    with pytest.raises(ValueError, match="`result` must be what `score` or `compare` found, got dict"):
+    with pytest.raises(ValueError, match="`result` must be what `score` or `compare` returns, got dict"):
         spadework.mlflow.log({})

@@ -77,9 +77,9 @@ impl RankedBy {
     fn name(self) -> &'static str {
         match self {
             Self::RobustAccuracy => "estimated robust accuracy",
-            Self::Unevenness => "unevenness, smallest first",
+            Self::Unevenness => "unevenness",
             Self::Overlap => "neighborhood overlap",
-            Self::Score => "SPADE score, smallest first",
+            Self::Score => "SPADE score",
         }
     }
 
@@ -146,7 +146,13 @@ pub fn comparison_charts(document: &CompareDocument) -> Vec<Chart> {
         chart("accuracy", "Accuracy without attack", "percent", &models, &accuracy),
         chart("unevenness", "Unevenness; smaller is more robust", "unevenness", &models, &unevenness),
         chart("overlap", "Neighborhood overlap; larger is more robust", "percent", &models, &overlap),
-        chart("models", "SPADE score λ₁; larger stretches the data more", "SPADE score", &models, &score),
+        chart(
+            "models",
+            "SPADE score λ₁; larger if the model stretches the data more",
+            "SPADE score",
+            &models,
+            &score,
+        ),
     ]
     .into_iter()
     .flatten()
@@ -260,7 +266,8 @@ pub fn attacks_tried(document: &CompareDocument) -> String {
         let tried =
             if probed.is_empty() { "No attack was tried" } else { "Only some of the models were probed" };
         return format!(
-            "{tried}: {given}. To rank all of them by accuracy under attack, give ONNX files: --model NAME=net.onnx --probe linf:EPS"
+            "{tried}: {given}. To rank all of them by accuracy under attack, pass ONNX files: --model NAME=net.onnx --probe \
+             linf:EPS"
         );
     }
     if probed.is_empty() {
@@ -321,7 +328,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
         })),
         RankedBy::Overlap => {
             limits.push(
-                "Between different networks, the overlap follows larger attacks only roughly.".to_owned(),
+                "Between different networks, the overlap tracks accuracy under larger attacks only roughly.".to_owned(),
             );
             limits.push(attacks_tried(document));
         }
@@ -342,7 +349,7 @@ fn limits(document: &CompareDocument) -> Vec<String> {
     let doubtful: Vec<String> = doubtful.map(|pair| format!("“{}” and “{}”", pair.a, pair.b)).collect();
     if !doubtful.is_empty() {
         limits.push(format!(
-            "The SPADE scores of {} cannot be distinguished by half of the samples.",
+            "The SPADE scores of {} cannot be distinguished with half of the samples.",
             doubtful.join("; ")
         ));
     }

@@ -137,8 +137,7 @@ const NUMBERS: [Number; 15] = [
 ];
 
 /// How well the SPADE score tracks accuracy under attack; it is not part of the facts.
-const OF_THE_SCORE: &str =
-    "Smaller is more robust: ranks networks less well than the neighborhood overlap, at every size of attack.";
+const OF_THE_SCORE: &str = "Smaller is more robust: ranks networks less well than the neighborhood overlap, at every size of attack.";
 
 /// What is known of one model: number, value, how well it tracks accuracy under attack.
 pub(crate) fn numbers_table(document: &ScoreDocument) -> Table {

@@ -92,7 +92,7 @@ fn spade_score(
         value: short(document.spectrum.model_score),
         range: range.unwrap_or_default(),
         bar: String::new(),
-        note: format!("larger stretches the data more; the identity scores 1{baseline}"),
+        note: format!("larger if the model stretches the data more; the identity scores 1{baseline}"),
         is_minor,
     }
 }

@@ -1,13 +1,13 @@
-//! Long work that is kept in parts, so that a run that is killed loses little of it.
+//! Long work that is saved in parts, so that a killed run loses little of it.
 //!
-//! A [`Monitor`](crate::monitor::Monitor) may have a place for parts ([`Checkpoints`]). Work that can take longer than a minute asks it
-//! for what an earlier run left, and gives it what there is from time to time. What is kept must not change the result: work that
-//! goes on from a part ends with the same bits as work that was never interrupted.
+//! A [`Monitor`](crate::monitor::Monitor) may have a place for parts ([`Checkpoints`]). Work that can take longer than a minute
+//! asks it for the part that an earlier run left, and saves a new part from time to time. Parts must not change the result: work
+//! that continues from a part ends with the same bits as work that was never interrupted.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// What tells the data of one piece of work from those of another.
+/// Distinguishes the data of one piece of work from those of another.
 pub trait Identity: Sync {
     /// Gives all bytes that count to `take`, in a fixed order.
     fn feed(&self, take: &mut dyn FnMut(&[u8]));
@@ -147,7 +147,7 @@ impl<'a> StateReader<'a> {
         self.list(u64::from_le_bytes)
     }
 
-    /// As many whole numbers as the caller takes.
+    /// As many whole numbers as the caller asks for.
     pub fn some_counts<const N: usize>(&mut self) -> Option<[u64; N]> {
         self.counts()?.try_into().ok()
     }

@@ -5,7 +5,7 @@ use crate::side::Side;
 /// Result of the core's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Every way in which scoring can fail. Messages say what must hold, then what was got.
+/// Every way in which scoring can fail. Messages say what was expected, then what was given.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -193,7 +193,7 @@ pub enum Error {
         /// How many there are.
         got: usize,
     },
-    /// Stored numbers that are no eigenpair of the graphs.
+    /// Stored numbers that are not an eigenpair of the graphs.
     #[error("eigenpair {}: {what} must be {}, got {}", pair + 1, Readable(*expected), Readable(*got))]
     StoredEigenpair {
         /// Which, counted from 0.
@@ -313,7 +313,8 @@ pub enum Error {
     },
     /// A graph given by the caller is disconnected, and there are no samples to connect it with.
     #[error(
-        "the {side} graph must be connected, but the graph given has {components} components (the largest has {largest} of {nodes} nodes)"
+        "the {side} graph must be connected, but the given graph has {components} components (the largest has {largest} of \
+         {nodes} nodes)"
     )]
     GivenDisconnected {
         /// The side that is disconnected.
@@ -347,7 +348,7 @@ pub enum Error {
         /// The kind asked for, in words.
         got: String,
     },
-    /// More principal components than there are.
+    /// More principal components than exist.
     #[error("`pca` must keep at most {most} dimensions of {samples} inputs of {dim} numbers, got {got}")]
     TooManyDimensions {
         /// Most components there can be.
@@ -405,7 +406,7 @@ pub enum Error {
         /// Entries allowed.
         limit: usize,
     },
-    /// A proof of the upper bound was asked for and not found.
+    /// A proof of the upper bound was requested but not found.
     #[error("no certificate was found: μ·L_Y − L_X could not be proved positive definite up to μ = {}", Readable(*tried))]
     NotCertified {
         /// Largest bound tried.
@@ -487,7 +488,7 @@ pub enum Error {
         "reference samples must have numbers whose squares are not lost in double precision (from about 1e-120 on); multiply the reference and the new samples by the same constant"
     )]
     TooSmallReference,
-    /// A step that needs more memory than there is.
+    /// A step that needs more memory than is available.
     #[error("{what} would need {} of memory, more than this process can get", size_in_words(*bytes as u64))]
     NoRoom {
         /// The step.
@@ -495,7 +496,7 @@ pub enum Error {
         /// What it would allocate.
         bytes: usize,
     },
-    /// The threads asked for could not be started.
+    /// The requested threads could not be started.
     #[error("`threads` = {threads} could not be started")]
     Threads {
         /// Threads asked for.
@@ -567,7 +568,7 @@ impl Error {
     }
 }
 
-/// A word that names none of the choices.
+/// A word that is not one of the choices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}")]
 #[non_exhaustive]

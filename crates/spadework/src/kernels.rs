@@ -40,7 +40,7 @@ impl Kernels {
 
     /// What the environment asks for: `None` where [`Kernels::VARIABLE`] is not set.
     ///
-    /// Kernels that cannot run are not replaced in silence: call this at the start of a program, and stop on an error.
+    /// Kernels that cannot run are not replaced silently: call this at the start of a program, and stop on an error.
     ///
     /// # Errors
     /// [`Error::Kernels`] when the variable names none of the kernels, or some that this machine cannot run. Until

@@ -13,7 +13,7 @@ pub enum Stage {
     NeighborsInput,
     /// Neighbors among the outputs.
     NeighborsOutput,
-    /// Projection before, or sparsification after the neighbor graphs.
+    /// Projection before the neighbor graphs are made, or sparsification after it.
     Graphs,
     /// Generalized eigenpairs.
     Eigenpairs,
@@ -70,7 +70,7 @@ pub trait Monitor: Sync {
     }
 }
 
-/// A monitor that watches nothing and never stops a run.
+/// A monitor that ignores progress and never stops a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 /// The streams of a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Streams {
-    /// So many streams of the seed, from the first on.
+    /// This many streams of the seed, from the first on.
     Of { first: u64, count: u64 },
     /// Streams by round and index, of a seed that is mixed with this number.
     InRounds { purpose: u64 },

@@ -23,7 +23,7 @@ const RESOLVED: f64 = f64::from_bits((1023 - 400) << 52);
 
 /// The numbers of [`Samples`], row after row, as they came.
 ///
-/// What they stand for is always the number that [`Values::get`] returns; bytes are pixels.
+/// Their value is always the number that [`Values::get`] returns; bytes are pixels.
 #[derive(Debug, Clone)]
 pub enum Values<'a> {
     /// Single precision.
@@ -87,7 +87,7 @@ impl Values<'_> {
         }
     }
 
-    /// The least and the largest number.
+    /// The smallest and the largest number.
     pub fn range(&self) -> [f64; 2] {
         fn of<T: Number + Ord>(values: &[T]) -> [f64; 2] {
             // What numbers stand for grows with them.

@@ -1,4 +1,4 @@
-//! Powers of two: multiplying by one changes no digit of a number, only its range.
+//! Powers of two: multiplying a number by one changes its exponent and none of its digits.
 //!
 //! Squares and products of numbers near 10^±200 leave the range of double precision. Code that has to form them brings the largest
 //! number near 1 first and takes the power of two back at the end; ordinary numbers are left alone.

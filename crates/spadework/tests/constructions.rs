@@ -426,7 +426,7 @@ fn given_graphs_must_fit() {
     let error = pair(generators::path(4), halves.clone()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the output graph must be connected, but the graph given has 2 components (the largest has 2 of 4 nodes)"
+        "the output graph must be connected, but the given graph has 2 components (the largest has 2 of 4 nodes)"
     );
     // An input graph in two pieces leaves the problem well posed: 0–1 and 2–3 on a path keep their resistance.
     let params = SpadeParams::default().with_eigenpairs(1);

@@ -182,7 +182,7 @@ impl Drops<'_> {
     fn overlaps_differ(&self) -> Option<String> {
         let (theirs, ours) = (self.baseline.document.samples, self.scored.document.samples);
         (theirs != ours).then(|| {
-            format!("overlaps of {ours} samples and of {theirs}, as in the baseline, cannot be compared")
+            format!("the overlap of {ours} samples cannot be compared with that of {theirs} in the baseline")
         })
     }
 
@@ -239,7 +239,7 @@ impl Drops<'_> {
         Some(Note { code: NoteCode::ProbedAlone.to_string(), message })
     }
 
-    /// A gate on accuracy that a forgotten or wrong array of labels would take away in silence.
+    /// A gate on accuracy that a forgotten or wrong array of labels would take away silently.
     fn missing_accuracy(&self, voice: Voice) -> Option<Note> {
         let has_accuracy = |document: &ScoreDocument| document.facts.estimates.accuracy.is_some();
         let is_missing = has_accuracy(&self.baseline.document) && !has_accuracy(&self.scored.document);

@@ -1,7 +1,7 @@
 //! Gates for continuous integration: does the model keep its limits, and has it dropped below its baseline?
 //!
-//! [`check`] is the walk: the baseline is read, the model is scored and probed, every limit becomes a gate ([`gates`]), and what was
-//! decided is written for people and for programs ([`words`], [`junit`], [`summary`]).
+//! [`check`] reads from top to bottom: the baseline is read, the model is scored and probed, every limit becomes a gate
+//! ([`gates`]), and the outcome is written for people and for programs ([`words`], [`junit`], [`summary`]).
 
 mod baseline;
 mod gates;
@@ -32,7 +32,7 @@ pub use words::gate_lines;
 pub struct CheckRequest<'a> {
     /// The model.
     pub score: ScoreRequest<'a>,
-    /// What the model must keep by itself.
+    /// Limits on the model alone.
     pub limits: Limits,
     /// An earlier result to compare with.
     pub baseline: Option<BaselineRequest<'a>>,
@@ -44,7 +44,7 @@ pub struct CheckRequest<'a> {
     pub summary: Option<&'a Path>,
 }
 
-/// What a model must keep by itself; shares are from 0 to 1.
+/// Limits on a model alone; shares are from 0 to 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Limits {
     /// The smallest estimated robust accuracy.
@@ -59,14 +59,15 @@ pub struct Limits {
     pub max_score: Option<f64>,
 }
 
-/// What a model must keep of an earlier result.
+/// Limits relative to an earlier result.
 #[derive(Debug, Clone, Copy)]
 pub struct BaselineRequest<'a> {
     /// The folder of a result, or a document of one.
     pub path: &'a Path,
-    /// By how much robust accuracy, survived, accuracy and overlap may be smaller, as a share of the samples.
+    /// The largest allowed drop of robust accuracy, survived, accuracy and overlap, as a share of the
+    /// samples.
     pub max_drop: f64,
-    /// By which part of it the SPADE score may be larger, where it counts.
+    /// The largest allowed relative increase of the SPADE score, if it is a gate.
     pub max_regression: Option<f64>,
 }
 
@@ -128,12 +129,12 @@ fn document(request: &CheckRequest<'_>, scored: &Scored, judged: Judged, voice: 
 /// Every gate is about λ_1, which is the weakest evidence there is.
 fn score_alone(voice: Voice) -> Note {
     let probe = match voice {
-        Voice::Command => "with a model file, gate --min-robust-accuracy and --probe",
-        Voice::Python => "with a model, gate min_robust_accuracy and give probed",
+        Voice::Command => "with a model file, use --min-robust-accuracy and --probe",
+        Voice::Python => "with a model, use min_robust_accuracy and probed",
     };
     let message = format!(
-        "the SPADE score follows robustness poorly (rank correlation with accuracy under attack −0.12 to +0.16 over 59 networks; −1 is best): {probe}; \
-         with outputs alone, {}",
+        "the SPADE score tracks robustness poorly (rank correlation with accuracy under attack −0.12 to +0.16 over 59 \
+         networks; −1 is best): {probe}; with outputs alone, {}",
         voice.name("min_overlap")
     );
     Note { code: NoteCode::ScoreAlone.to_string(), message }

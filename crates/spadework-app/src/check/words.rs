@@ -7,7 +7,7 @@ use spadework_document::words::grouped;
 use crate::printable;
 use crate::wording::Voice;
 
-/// All gates as lines of text, and below them what they come to.
+/// All gates as lines of text, and below them the outcome.
 pub fn gate_lines(document: &CheckDocument, voice: Voice) -> String {
     let width = document.gates.iter().map(|gate| title(gate).chars().count()).max().unwrap_or(0);
     let mut text = String::new();

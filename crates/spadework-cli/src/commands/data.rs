@@ -82,7 +82,7 @@ fn check_to_text(document: &DataCheckDocument) -> String {
         let count = |state: &str| set.files.iter().filter(|file| file.state == state).count();
         let verdict = match (count("differs"), count("missing")) {
             (0, 0) if count("counted") > 0 => {
-                "complete by its numbers of images, whose content is not checked".to_owned()
+                "complete by the number of images, whose content is not checked".to_owned()
             }
             (0, 0) => format!("complete, {} files verified", set.files.len()),
             (differ, missing) => {

@@ -48,7 +48,7 @@ fn to_text(document: &NewSamplesDocument) -> String {
     format!(
         "new samples   {samples}, {known} of them samples of the reference\n\
          reference     {} samples, SPADE score {}, {}, {}\n\n\
-         most fragile new samples (above: the part of the reference that scores lower)\n{}\n\
+         most fragile new samples (above: the share of the reference samples with a lower score)\n{}\n\
          seconds: {:.3}\n",
         reference.samples,
         number(reference.model_score),

@@ -346,7 +346,7 @@ fn a_limit_of_the_score_passes_or_fails() {
     let text = fails(&outcome);
     assert!(text.starts_with("FAIL  SPADE score  ") && text.contains("must be at most 0.001\n"), "{text}");
     // By itself it is a weak gate, and says so.
-    assert!(text.contains("The SPADE score follows robustness poorly"), "{text}");
+    assert!(text.contains("The SPADE score tracks robustness poorly"), "{text}");
     let text = check(&scene, "y.npy", "--max-score 1e6 --min-overlap 1%").prints();
     assert!(!text.contains("poorly"), "{text}");
     let json = check(&scene, "y.npy", "--max-score 1e6 --json").json();

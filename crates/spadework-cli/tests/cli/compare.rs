@@ -81,7 +81,7 @@ fn a_graph_may_stand_for_the_inputs() {
     on("absent.csv", "").refuses(2, &["absent.csv: no such file"]);
     on("r/input_graph.csv", "--labels x.npy").refuses(2, &["x.npy"]);
     scene.write("pieces.csv", "0,1\n2,3\n");
-    on("pieces.csv", "-r 1").notes(&["the input graph given has 298 components"]);
+    on("pieces.csv", "-r 1").notes(&["the given input graph has 298 components"]);
     scene.write("large.csv", "0,1\n2,399\n");
     on("large.csv", "").refuses(2, &["large.csv: line 2", "below the number of samples, got 399"]);
     scene.run(&format!("compare {TWO}")).misused(&["--inputs"]);
@@ -340,7 +340,7 @@ fn equal_models_share_a_rank() {
         by_score.contains("by SPADE score (10 neighbors)") && by_score.contains("numerical bounds"),
         "{by_score}"
     );
-    assert!(by_score.contains("follows accuracy under attack poorly"), "{by_score}");
+    assert!(by_score.contains("tracks accuracy under attack poorly"), "{by_score}");
 }
 
 /// A model that moves a corner of the data far away keeps most neighbors, and tears all edges to the corner: the overlap is large, and
@@ -389,7 +389,7 @@ fn classifiers_are_ranked_by_unevenness() {
     let pair = json["agreement"].as_array().unwrap().iter().find(|pair| pair["b"] == "torn").unwrap();
     assert!(pair["difference"]["lower"].as_f64() > Some(0.0) && pair["apart"] == true, "{pair}");
     let text = compare(&scene, three).prints();
-    let first = "3 models on 300 samples, most robust first by unevenness, smallest first (10 neighbors)\n";
+    let first = "3 models on 300 samples, most robust first by unevenness (10 neighbors)\n";
     assert!(text.starts_with(first), "{text}");
     assert!(text.contains("cannot be distinguished (difference 0.000 ± 0.000)."), "{text}");
     assert!(text.contains("No model was run"), "{text}");

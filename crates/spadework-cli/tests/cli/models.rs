@@ -159,7 +159,8 @@ fn layers_have_the_scores_of_their_activations() {
     let page = scene.read("page.html");
     assert_eq!(page.matches("<circle").count(), 5);
     assert!(
-        page.contains("<h1>Layers of mlp</h1>") && page.contains("SPADE scores track accuracy under attack poorly"),
+        page.contains("<h1>Layers of mlp</h1>")
+            && page.contains("SPADE scores track accuracy under attack poorly"),
         "{page}"
     );
     scene.run("report result --out again.html").prints();

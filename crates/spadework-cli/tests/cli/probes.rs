@@ -223,7 +223,7 @@ fn models_are_probed_beside_each_other_and_arrays_are_not() {
     let scene = Scene::with_network();
     scene.run("predict --inputs x.npy --model mlp.onnx --out y.npy").prints();
     let call = "compare --inputs x.npy --model a=mlp.onnx --outputs b=y.npy --probe linf:0.1 --probes 20 --out result";
-    let text = scene.run(call).notes(&["model `b` is given by its outputs, and is not probed"]);
+    let text = scene.run(call).notes(&["model `b` is given by its outputs, so it is not probed"]);
     // Not every model has an estimate: the unevenness ranks them.
     assert!(text.contains("by unevenness") && text.contains("survived"), "{text}");
     scene.refuses(

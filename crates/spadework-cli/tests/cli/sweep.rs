@@ -40,7 +40,7 @@ fn a_given_input_graph_is_the_same_for_every_k() {
     scene.write("pieces.csv", "0,1\n2,3\n");
     let pieces = scene.run("sweep --input-graph pieces.csv --outputs y.npy -k 9,12 -r 1");
     assert!(!pieces.stdout.contains("disconnected"), "{}", pieces.stdout);
-    pieces.notes(&["the input graph given has 298 components"]);
+    pieces.notes(&["the given input graph has 298 components"]);
     scene.refuses("sweep --input-graph pieces.csv --outputs y.npy --graph pca:2", &["--graph pca:"]);
 }
 

@@ -177,8 +177,7 @@ fn temporary_name(file_name: OsString, attempt: u32) -> OsString {
 
 /// A file that appears under its name when it is complete.
 ///
-/// Where a pipe or a device has that name (`/dev/stdout`, `/dev/null`), it is written into, at once and in the end: it is not
-/// replaced.
+/// If a pipe or a device has that name (`/dev/stdout`, `/dev/null`), it is written to and not replaced.
 #[derive(Debug)]
 pub struct OutputFile(Sink);
 

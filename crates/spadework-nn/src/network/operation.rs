@@ -164,7 +164,7 @@ impl Operation {
     fn takes(&self) -> &'static str {
         match self {
             Operation::Linear => "a row as long as its weight is wide",
-            Operation::BatchNorm { .. } | Operation::Offset | Operation::Scale => "one parameter a channel",
+            Operation::BatchNorm { .. } | Operation::Offset | Operation::Scale => "one parameter per channel",
             Operation::Add => "two values of the same shape",
             Operation::Relu | Operation::Tanh | Operation::Flatten => "one value",
             _ => "images and its own parameters",

@@ -59,7 +59,7 @@ def _as_array(values: Any, argument: str) -> npt.NDArray[Any]:
     _refuse_other_devices(values, argument)
     if hasattr(values, "tocsr"):
         raise ValueError(
-            f"{argument}: samples must be dense here, got a sparse matrix: use .toarray(), or give a graph by "
+            f"{argument}: samples must be dense here, got a sparse matrix: use .toarray(), or pass a graph as "
             "input_graph= or output_graph="
         )
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):

@@ -108,7 +108,7 @@ class Distortion(Documented):
             raise ValueError(f'`table` must be "pairs" or "edges", got {table!r}')
         columns = self.pairs if table == "pairs" else self.edges
         if columns is None:
-            raise ValueError("every edge is measured with all_edges=True only")
+            raise ValueError("edges are measured only with all_edges=True")
         ends = {"p": columns["pairs"][:, 0], "q": columns["pairs"][:, 1]}
         group = {"group": columns["group"]} if "group" in columns else {}
         rest = {name: column for name, column in columns.items() if name not in ("group", "pairs")}

@@ -58,7 +58,7 @@ class DisconnectedGraphError(SpadeworkError):
 
 
 class ConvergenceError(SpadeworkError):
-    """An iteration did not reach its tolerance, or missed what it was looking for.
+    """An iteration did not reach its tolerance, or missed an eigenvalue.
 
     Attributes
     ----------

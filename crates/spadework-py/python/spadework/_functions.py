@@ -191,9 +191,9 @@ def known_probes(
     if probed is None:
         return None
     if not isinstance(probed, (Probed, ProbedRegressor)):
-        raise ValueError(f"`probed` must be what `spadework.probe` gives, got {type(probed).__name__}")
+        raise ValueError(f"`probed` must be what `spadework.probe` returns, got {type(probed).__name__}")
     if probed.inputs != samples:
-        raise ValueError(f"`probed` must be of the same samples ({samples}), got those of {probed.inputs}")
+        raise ValueError(f"`probed` must be for the same samples ({samples}), got those of {probed.inputs}")
     if isinstance(probed, ProbedRegressor):
         return json.dumps(probed.document)
     return probed.indices, probed.probe_margins, json.dumps(probed.document)
@@ -310,8 +310,9 @@ def compare(
     interval : bool, default=False
         Also compute 95 % confidence intervals of the SPADE scores, and how often half-samples rank two models the same way.
     rank_by : {"auto", "unevenness", "overlap", "model-score"}, default="auto"
-        What the models are ranked by. "auto" is the unevenness of classifiers: of the numbers that need only arrays, it follows
-        attacks most evenly over data sets and sizes. If the outputs of some model are not classes, it is the neighborhood overlap. Models that cannot be distinguished share a rank (`Comparison.ranks`).
+        What the models are ranked by. "auto" is the unevenness of classifiers: of the numbers that
+        need only arrays, it is the most consistent over data sets and sizes. If the outputs of some model are not classes, it is the
+        neighborhood overlap. Models that cannot be distinguished share a rank (`Comparison.ranks`).
     neighbors, eigenpairs, connectivity, graph, weights, input_metric, output_metric, standardize, search, solver, \
 sketch_error, tolerance, certify, references, indices, task, seed, threads, verbose
         As in `score`.

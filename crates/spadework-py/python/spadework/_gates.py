@@ -91,7 +91,7 @@ def check(
     min_accuracy, min_overlap : float or str, optional
         Smallest accuracy (needs ``labels``) and smallest neighborhood overlap.
     max_score : float, optional
-        Largest SPADE score; it follows robustness poorly.
+        Largest SPADE score; it tracks robustness poorly.
     baseline : path, optional
         The folder of an earlier result (``spadework score --out``), or its result.json, that the model must not drop below.
     max_drop : float or str, default=0

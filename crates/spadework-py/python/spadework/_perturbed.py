@@ -218,7 +218,7 @@ class _Answers:
         if outputs.ndim == 2 and outputs.shape[1] == 1:
             outputs = outputs[:, 0]
         if outputs.ndim == 1 and outputs.dtype.kind == "f" and self._tolerance is None:
-            raise ValueError("the model returns one number per sample: say by `tolerance` how much of a change counts")
+            raise ValueError("the model returns one number per sample: pass `tolerance`, the smallest change that counts")
         if outputs.ndim == 1:
             return _Answer(outputs, None, self._tolerance)
         rows = outputs.astype(np.float64)

@@ -44,7 +44,7 @@ def embedding(report: Report, ax: Axes | None, options: dict[str, Any]) -> Axes:
 def labels(report: Report, ax: Axes | None, options: dict[str, Any]) -> Axes:
     """Label scores as bars."""
     if not report.label_scores:
-        raise ValueError("a plot of label scores needs labels: give them to `score` by labels=")
+        raise ValueError("a plot of label scores needs labels: pass them to `score` as labels=")
     ax = _axes(ax)
     ax.bar([str(name) for name in report.label_scores], list(report.label_scores.values()), **options)
     ax.set(xlabel="label", ylabel="mean node score")

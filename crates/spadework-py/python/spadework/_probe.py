@@ -193,7 +193,7 @@ def probe(
         outputs.
     radii : array-like of one number per column, optional
         How many times the radius of ``probe`` (with ``linf``) each column of ``inputs`` may move, within its own range. 0 leaves a
-        column alone; a column that holds whole numbers only moves in whole steps, so 1 turns a flag of 0 and 1 over. Not with
+        column alone; a column that holds whole numbers only moves in whole steps, so 1 flips a flag of 0 or 1. Not with
         ``perturb``.
     probes : int, optional
         Probes per sample, at most; by default 256 for a search, 8 for noise, 100 with ``perturb``. Up to 8 pilots of a search have 8 times as
@@ -251,7 +251,7 @@ def probe(
                 "`perturb` comes instead of `probe`, and its model is a function or an estimator: leave `probe` and `onnx` out"
             )
         if radii is not None:
-            raise ValueError("`radii` are those of `probe`: `perturb` decides itself how far columns move")
+            raise ValueError("`radii` are for `probe`: with `perturb`, the function decides how far columns move")
         if task != "auto" or threads is not None:
             raise ValueError(
                 "with `perturb`, the outputs themselves say what they are, and the model is run by the caller's own function: leave "

@@ -249,7 +249,7 @@ class Report:
         return largest(self.node_scores if self.fragility is None else self.fragility, count)
 
     def top_edges(self, count: int = TOP) -> npt.NDArray[np.int64]:
-        """The pairs of neighbors that the model pulls apart most, most first.
+        """The pairs of neighbors that the model pulls apart most, starting with the worst.
 
         Parameters
         ----------
@@ -304,7 +304,7 @@ class Report:
         Parameters
         ----------
         top : int, default=10
-            How many of the most fragile samples and edges it names.
+            How many of the most fragile samples and edges to include.
 
         Returns
         -------
@@ -334,7 +334,7 @@ class Report:
         Parameters
         ----------
         top : int, default=10
-            How many of the most fragile samples and edges it names.
+            How many of the most fragile samples and edges to include.
         indent : int or None, default=2
             Spaces per level, or None for one line.
 

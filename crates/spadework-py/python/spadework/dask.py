@@ -61,7 +61,7 @@ def knn_graph(
     ``search="exact"`` and the same ``metric`` and ``standardize``, bit by bit.
 
     With B blocks there are B² tasks, each with two blocks and one list of neighbors in memory, and as many merges of two lists.
-    If a worker is lost, the tasks whose results it had are repeated. A worker with T threads runs T tasks at once. The calling
+    If a worker is lost, the tasks whose results were on it are repeated. A worker with T threads runs T tasks at once. The calling
     process collects the lists of all samples (16 bytes per neighbor) and the graph.
 
     Parameters

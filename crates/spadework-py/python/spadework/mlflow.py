@@ -46,7 +46,7 @@ def log(
         Whether the page is among the artifacts.
     """
     if not isinstance(result, (Report, Comparison)):
-        raise ValueError(f"`result` must be what `score` or `compare` found, got {type(result).__name__}")
+        raise ValueError(f"`result` must be what `score` or `compare` returns, got {type(result).__name__}")
 
     client: Any = mlflow.MlflowClient()
     run = run_id or (mlflow.active_run() or mlflow.start_run()).info.run_id

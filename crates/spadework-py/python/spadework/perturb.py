@@ -318,5 +318,5 @@ def _texts(batch: Any) -> list[str]:
 
 def _graph(batch: Any) -> GraphData:
     if not isinstance(batch, GraphData):
-        raise ValueError(f"this perturbation is one of graphs: expected a GraphData, got {type(batch).__name__}")
+        raise ValueError(f"this perturbation is for graphs: expected a GraphData, got {type(batch).__name__}")
     return batch

@@ -79,8 +79,8 @@ def _array(parts: Sequence[Any]) -> npt.NDArray[Any]:
 def collect_outputs(model: Any, loader: Iterable[Any]) -> Collected:
     """Run a model on all batches of a loader.
 
-    The model runs in inference mode, and every module is put back into its own mode afterwards. Do not shuffle or augment. Row
-    i of the inputs belongs to row i of the outputs, but another run would get other samples.
+    The model runs in inference mode, and the mode of every module is restored afterwards. The loader must not shuffle or augment:
+    row i of the inputs belongs to row i of the outputs, but another run would see other samples.
 
     Parameters
     ----------

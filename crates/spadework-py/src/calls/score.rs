@@ -148,7 +148,7 @@ impl ProbedMargins<'_> {
             let place = usize::try_from(index).ok().and_then(|index| margins.get_mut(index));
             *place.ok_or_else(|| {
                 PyValueError::new_err(format!(
-                    "`probed` must be of the same samples ({samples}), but it has a sample {index}"
+                    "`probed` must be for the same samples ({samples}), but it has a sample {index}"
                 ))
             })? = Some(margin);
         }

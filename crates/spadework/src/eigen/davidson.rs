@@ -10,7 +10,7 @@
 //!   the block as guards, which also separates clusters at the end of the wanted ones.
 //! - **Soft locking.** A converged pair stays in the basis and is no longer expanded; if its value moves (a larger one
 //!   was found late) it counts as not converged again.
-//! - **Accuracy.** L_X V and L_Y V are combined as V is, which adds a rounding error a restart. At the end the residuals are
+//! - **Accuracy.** L_X V and L_Y V are combined as V is, which adds a rounding error per restart. At the end the residuals are
 //!   made of products formed again and measured in the true norm by a Laplacian solve, and only that lets a pair pass. Where
 //!   it does not, all products are formed again: rounding may have been the reason.
 //!

@@ -50,7 +50,7 @@ const SOLVE_SLACK: f64 = 1e-4;
 /// The first μ that is tried is tested this part lower, which covers the rounding of the test with room to spare.
 const TEST_SLACK: f64 = 1e-4;
 
-/// How certain the upper end of the model score's enclosure must be.
+/// How certain the upper bound of the SPADE score must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Certainty {
     /// A residual bound that holds with a stated probability over the random start.

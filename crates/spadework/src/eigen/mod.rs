@@ -30,11 +30,11 @@ use relabeling::Relabeling;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct EigenParams {
-    /// Eigenpairs wanted, r.
+    /// Number of eigenpairs, r.
     pub eigenpairs: usize,
     /// Relative residual ‖L_X v − λ L_Y v‖ / λ, in the norm of L_Y⁺, that every pair must reach.
     pub tolerance: f64,
-    /// Most iterations of four vectors each.
+    /// Maximum number of iterations, of four vectors each.
     pub max_iterations: usize,
     /// Seed of the start vectors and of the preconditioner.
     pub seed: u64,
@@ -76,7 +76,8 @@ pub enum EigenMethod {
     Davidson,
     /// Power iteration with a block of vectors (the paper's A.5); dense where n is too small for the block.
     Power,
-    /// By another program, which gave them ([`GeneralizedEigenpairs::restore`]); asked for, it is as [`EigenMethod::Auto`].
+    /// Found by another program and passed in ([`GeneralizedEigenpairs::restore`]). As a request, it is the same as
+    /// [`EigenMethod::Auto`].
     Given,
 }
 
@@ -443,7 +444,7 @@ impl<'g> EigenProblem<'g> {
         if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(self.out_of_range.clone()) }
     }
 
-    /// An enclosure of λ_1 around eigenpairs of this problem.
+    /// Numerical bounds of λ_1, from eigenpairs of this problem.
     ///
     /// # Errors
     /// With [`Certainty::Certified`]: when the factor is too large or no proof is found.

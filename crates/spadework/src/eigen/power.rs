@@ -2,7 +2,7 @@
 //!
 //! V ← L_Y⁺L_X V by Laplacian solves, then Rayleigh–Ritz in the span of the block (Bauer 1957 and Stewart 1969, "subspace
 //! iteration"; with one vector it is the plain power iteration). A block of at least r + 2 vectors, rounded up to panels of
-//! four: the pair i converges by the factor λ_{s+1}/λ_i a step, s the size of the block, where a single vector would have
+//! four: the pair i converges by the factor λ_{s+1}/λ_i per step, s the size of the block, where a single vector would have
 //! λ_2/λ_1, which is near 1 for real data.
 //!
 //! - **Solves from where it stands.** L_Y⁺L_X v = θv + L_Y⁺r with the residual r = L_X v − θ L_Y v, so a solve of r to two

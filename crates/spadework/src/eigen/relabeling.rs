@@ -17,7 +17,7 @@ impl Relabeling {
         Self(breadth_first_labels(graphs.output()))
     }
 
-    /// The same where that is worth while.
+    /// The same if that is worthwhile.
     pub(super) fn where_worthwhile(graphs: &GraphPair) -> Option<Self> {
         (graphs.nodes() >= WORTHWHILE_NODES).then(|| Self::of(graphs))
     }

@@ -1,4 +1,4 @@
-//! Eigenpairs that were kept in a file or found by another program.
+//! Eigenpairs that were stored in a file or found by another program.
 
 use super::{EigenInfo, GeneralizedEigenpairs};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::laplacian::Laplacian;
 /// converged to that are much nearer.
 const TOLERANCE: f64 = 1e-6;
 
-/// Eigenpairs as they lie in a file, not yet known to be any.
+/// Eigenpairs as read from a file, not yet checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEigenpairs {
     /// λ_1 ≥ … ≥ λ_r.
@@ -25,7 +25,8 @@ pub struct StoredEigenpairs {
 impl GeneralizedEigenpairs {
     /// Eigenpairs of these graphs that were found before: checked, and then taken as they are, bit by bit.
     ///
-    /// The residuals are taken on trust: an [`Enclosure`](super::Enclosure) of λ_1 shows what they hide.
+    /// The residuals are not checked: computing an [`Enclosure`](super::Enclosure) of λ_1 shows whether
+    /// they are right.
     ///
     /// # Errors
     /// [`Error::NoEigenpairs`]; [`Error::StoredShape`] where numbers are missing; [`Error::StoredEigenpair`] where a value is

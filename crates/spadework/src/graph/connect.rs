@@ -21,13 +21,13 @@ use crate::samples::{Samples, Side};
 /// Entries that `grow` allows in one side's neighbor lists (12 bytes each).
 const MOST_LIST_ENTRIES: usize = 1 << 29;
 
-/// What was done to connect the graphs; part of every result.
+/// What was done to connect the graphs. It is part of every result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Connection {
     /// The policy.
     pub policy: Connectivity,
-    /// Neighbors asked for, k.
+    /// Requested neighbors, k.
     pub requested: usize,
     /// Neighbors used, k' ≥ k; larger only under [`Connectivity::Grow`].
     pub used: usize,
@@ -48,7 +48,7 @@ pub struct SideConnection {
 }
 
 impl SideConnection {
-    /// A graph of that many components with the neighbors asked for, and the edges that were added to it.
+    /// A graph of that many components with the requested neighbors, and the edges that were added to it.
     pub fn new(components_found: usize, bridges: usize) -> Self {
         Self { components_found, bridges }
     }

@@ -4,7 +4,7 @@
 /// asks for two connected graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Connectivity {
-    /// Take the smallest k' ≥ k for which both graphs are connected.
+    /// Use the smallest k' ≥ k for which both graphs are connected.
     #[default]
     Grow,
     /// Keep k and join the components by the shortest edges between them (a minimum spanning forest).

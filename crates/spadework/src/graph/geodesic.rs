@@ -15,11 +15,11 @@ use crate::monitor::{Monitor, check_cancelled};
 /// Hops between the nodes of every pair, in the order of the pairs; `None` where no path joins them.
 ///
 /// # Errors
-/// [`Error::BadPair`](crate::error::Error::BadPair) when a pair names a node that is not there;
+/// [`Error::BadPair`](crate::error::Error::BadPair) when a pair names a node that does not exist;
 /// [`Error::Cancelled`](crate::error::Error::Cancelled).
 ///
 /// # Complexity
-/// At most one search, O(m) for m edges, for every node that stands first in a pair. n numbers of memory a thread.
+/// At most one search, O(m) for m edges, for every node that stands first in a pair. n numbers of memory per thread.
 ///
 /// ```
 /// use spadework::graph::{generators, geodesic_distances};

@@ -1,4 +1,4 @@
-//! The ways of making a graph, in words.
+//! The kinds of graphs, and the words for them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -31,25 +31,25 @@ pub enum GraphKind {
         /// δ; positive and finite.
         delta: f64,
     },
-    /// As [`GraphKind::Knn`], then thinned out spectrally: a spanning tree, and the other edges that matter most.
+    /// As [`GraphKind::Knn`], then spectrally sparsified: a spanning tree, and the most important other edges.
     Sparse(Sparsity),
 }
 
 /// Principal components to keep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Dimensions {
-    /// So many; at least 1.
+    /// This many; at least 1.
     Count(usize),
-    /// The fewest that hold this share of the variance; between 0 and 1.
+    /// The fewest that explain this share of the variance; between 0 and 1.
     Variance(f64),
 }
 
-/// When a sparsifier has edges enough.
+/// When a sparsifier has enough edges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sparsity {
     /// Edges per node: a spanning tree has almost 1, a kNN graph between k/2 and k. At least 1.
     Density(f64),
-    /// Condition number κ(L_G, L_S) of the graph and its sparsifier that must be reached; above 1.
+    /// The condition number κ(L_G, L_S) of the graph and its sparsifier to reach; above 1.
     Condition(f64),
 }
 
@@ -65,8 +65,8 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// Smallest weight. Without it an outlier would hang on an edge of weight 0, or of 10⁻³⁰⁰, and the score would be about
-    /// nothing else.
+    /// Smallest weight. Without it an outlier could be connected by an edge of weight 0, or of 10⁻³⁰⁰, and that edge alone
+    /// would determine the score.
     pub const LEAST: f64 = 1e-6;
 }
 

@@ -82,7 +82,7 @@ impl Graph {
     /// A graph of unit weights; each edge in either direction, repetitions allowed.
     ///
     /// # Errors
-    /// When an edge is a loop or names a node that is not there.
+    /// When an edge is a loop or names a node that does not exist.
     pub fn from_edges(nodes: usize, edges: &[(u32, u32)]) -> Result<Self> {
         for (index, &(p, q)) in edges.iter().enumerate() {
             check_edge(nodes, index, (p, q, 1.0))?;
@@ -356,7 +356,7 @@ impl GraphPair {
         self.input.nodes()
     }
 
-    /// Whether the input graph is in one piece too, as distances in it need.
+    /// Checks that the input graph is connected too, which distances in it require.
     ///
     /// # Errors
     /// [`Error::InputDisconnected`].
@@ -364,7 +364,7 @@ impl GraphPair {
         self.connected_input().map(|_| ())
     }
 
-    /// The input graph, where it is in one piece.
+    /// The input graph, if it is connected.
     ///
     /// # Errors
     /// [`Error::InputDisconnected`].
@@ -376,7 +376,7 @@ impl GraphPair {
         })
     }
 
-    /// The output graph, as what it was proved to be.
+    /// The output graph, with the proof that it is connected.
     pub fn connected_output(&self) -> &ConnectedGraph {
         &self.output
     }

@@ -49,7 +49,7 @@ impl Projection {
 /// Projects samples to their principal components.
 ///
 /// # Errors
-/// When more components are asked for than there are, or when both n and d exceed 8192.
+/// When more components are requested than exist, or when both n and d exceed 8192.
 ///
 /// # Complexity
 /// O(n d min(n, d)) in matrix products and O(min(n, d)³) for the decomposition.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 pub struct CgParams {
     /// Relative residual, measured in the preconditioner's norm, at which a right-hand side is done.
     pub tolerance: f64,
-    /// Most iterations.
+    /// Maximum number of iterations.
     pub max_iterations: usize,
 }
 

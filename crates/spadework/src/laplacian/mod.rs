@@ -1,4 +1,4 @@
-//! Laplacians and what solves with them.
+//! Laplacians, and solvers for them.
 
 mod approximate_cholesky;
 mod cg;

@@ -83,7 +83,7 @@ with_methods! { SketchParams {
 impl SketchParams {
     /// Smallest ε: the number of rows grows with 1/ε².
     pub const LEAST_ERROR: f64 = 0.02;
-    /// Largest ε that means something.
+    /// Largest ε that is meaningful.
     pub const MOST_ERROR: f64 = 0.9;
 
     /// Checks both numbers.
@@ -127,7 +127,7 @@ pub struct SketchInfo {
 /// R(p,q) of every pair by solves, to a relative error of [`RESISTANCE_ERROR`].
 ///
 /// # Errors
-/// [`Error::BadPair`] when a pair names a node that is not there; [`Error::NotConverged`]; [`Error::Cancelled`].
+/// [`Error::BadPair`] when a pair names a node that does not exist; [`Error::NotConverged`]; [`Error::Cancelled`].
 ///
 /// # Complexity
 /// A quarter of a panel solve per pair: near-linear in the number of edges.

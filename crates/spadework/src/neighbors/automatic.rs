@@ -1,4 +1,4 @@
-//! Exact wherever that is affordable.
+//! Exact search where it is affordable, otherwise approximate search.
 
 use super::exact::Wanted;
 use super::{ApproximateSearch, ExactSearch, NeighborLists, NeighborSearch};
@@ -7,7 +7,7 @@ use crate::monitor::Monitor;
 use crate::neighbors::SearchMethod;
 use crate::samples::Samples;
 
-/// The exact search, unless it would take too long: an approximate one then.
+/// The exact search, or the approximate one if the exact search would take too long.
 ///
 /// The choice depends on the samples and k alone, never on the clock or the number of threads.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ use crate::samples::{Norm, Samples};
 /// Reference search: the distance of every pair, then the k smallest.
 ///
 /// # Complexity
-/// O(n² d) time in double precision, O(n) memory a thread.
+/// O(n² d) time in double precision, O(n) memory per thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BruteForce;
 

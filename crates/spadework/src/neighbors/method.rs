@@ -8,7 +8,7 @@ pub enum SearchMethod {
     Auto,
     /// Exactly, whatever it costs.
     Exact,
-    /// By random trees and NN-descent, polished to a measured recall.
+    /// By random trees and NN-descent, refined to a measured recall.
     Approximate,
 }
 

@@ -1,4 +1,4 @@
-//! Nearest neighbors: the lists, and the seam behind which they are searched.
+//! Nearest neighbors: the lists, and the trait that every search implements.
 
 mod approximate;
 mod automatic;
@@ -47,7 +47,7 @@ pub enum Recall {
     /// All of them, by construction.
     #[default]
     Exact,
-    /// So many as were found when some rows were compared with brute force.
+    /// Measured: as many as were found on some rows that were also searched by brute force.
     Sampled {
         /// Rows that were compared.
         rows: usize,
@@ -59,7 +59,7 @@ pub enum Recall {
 }
 
 impl Recall {
-    /// The part of the true neighbors that was found.
+    /// The share of the true neighbors that was found.
     pub fn share(&self) -> f64 {
         match *self {
             Recall::Exact => 1.0,

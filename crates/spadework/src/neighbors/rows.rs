@@ -162,7 +162,7 @@ macro_rules! with_both_rows {
 }
 pub(crate) use with_both_rows;
 
-/// ‖x_p − x_q‖² of two samples, as the searches have it.
+/// ‖x_p − x_q‖² of two samples, exactly as the searches compute it.
 pub fn squared_distance_between(samples: &Samples<'_>, p: usize, q: usize) -> f64 {
     let norm = samples.norm();
     with_rows!(samples, rows => squared_in_widest(norm, &rows.row(p), &rows.row(q)))
@@ -180,8 +180,8 @@ const SLICE: usize = 4096;
 /// Pairs of the same row that are looked at together.
 const TOGETHER: usize = 4;
 
-/// ‖x_p − x_q‖² of some pairs of samples, as the searches have it. Where numbers are read from far away, pairs of a row that follow each
-/// other cost less.
+/// ‖x_p − x_q‖² of some pairs of samples, exactly as the searches compute it. If the numbers have to be fetched, for example from a
+/// mapped file, consecutive pairs of the same row cost less.
 pub fn squared_distances_between(samples: &Samples<'_>, pairs: &[(usize, usize)]) -> Vec<f64> {
     /// Enough that most of what is read of a row serves several pairs.
     const PAIRS: usize = 1 << 10;

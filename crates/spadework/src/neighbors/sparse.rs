@@ -1,9 +1,9 @@
 //! Exact nearest neighbors of sparse rows, such as tf-idf: nothing is made dense.
 //!
-//! Scalar products with all other rows come from the columns that a row has numbers in. With the lengths of the rows they give every
-//! squared distance up to rounding, which rules out nearly all rows; the distances of the others are summed again, in the order in which
-//! [`squared_distance`](super::squared_distance) sums those of dense rows. Zeros change no sum, so the lists are those of the same rows made dense,
-//! to the last bit.
+//! The scalar products of a row with all other rows come from the columns in which the row is not zero. With the lengths of the
+//! rows they give every squared distance up to rounding, which rules out nearly all rows; the distances of the others are summed
+//! again, in the order in which [`squared_distance`](super::squared_distance) sums those of dense rows. Zeros change no sum, so the
+//! lists are those of the same rows made dense, to the last bit.
 
 use rayon::prelude::*;
 

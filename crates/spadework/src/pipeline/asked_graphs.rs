@@ -1,7 +1,7 @@
-//! The neighbor graphs of the k asked for, where the graphs that were scored have a larger one.
+//! The neighbor graphs of the requested k, where the graphs that were scored have a larger one.
 //!
 //! Under [`Connectivity::Grow`](crate::graph::Connectivity::Grow) k grows until every graph is connected. The eigenproblem needs
-//! that; counting which neighbors stay does not, and a count at k = 90 cannot be compared with one at k = 10.
+//! connected graphs. Counting which neighbors stay does not, and a count at k = 90 cannot be compared with one at k = 10.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::neighbors::squared_distance_between;
 use crate::samples::{Samples, Side};
 
 impl SpadeReport {
-    /// The input and the output graph with the k asked for: those of the report, unless k had to grow.
+    /// The input and the output graph with the requested k: those of the report, unless k had to grow.
     ///
     /// The k nearest samples are among the k' > k nearest, so they are found in the graphs of the report without a search. That
     /// holds for plain neighbor graphs of samples; graphs of another kind, and sides without samples, are returned as they are.

@@ -1,5 +1,5 @@
-//! Numbers about a scored model as a whole, in addition to the model score: what most directions, most edges and most
-//! neighborhoods say, where λ_1 is about the worst direction alone.
+//! Numbers about a scored model as a whole, in addition to the SPADE score. They average over directions, edges and
+//! neighborhoods, whereas λ_1 is about the worst direction alone.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct AverageIndices {
     pub mean_eigenvalue: Estimate,
     /// Edges of the input graph that were drawn for the distortions.
     pub edges: usize,
-    /// Distortion γ of these edges by hops: hops at the output, since there is one at the input.
+    /// Distortion γ of these edges by hops: the hops at the output, since there is one hop at the input.
     pub geodesic: Spread,
     /// Distortion γ of these edges by effective resistance; absent if a disconnected input graph was given.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ use crate::samples::PairedSamples;
 use crate::scores::agreement::{Agreement, agreement};
 use crate::threads::with_threads;
 
-/// Fragile samples whose overlap is counted, or all where there are fewer.
+/// How many of the most fragile samples of two models are compared; all if there are fewer.
 pub const FRAGILE: usize = 100;
 
 /// Models side by side.
@@ -51,8 +51,8 @@ pub struct ComparedModel {
     pub name: String,
     /// Its position among the models as they were given.
     pub given: usize,
-    /// What [`evaluate`](crate::pipeline::evaluate) says of it with the k of the comparison. Its times leave out the search among
-    /// the inputs.
+    /// What [`evaluate`](crate::pipeline::evaluate) returns for it with the k of the comparison. Its times leave out the search
+    /// among the inputs.
     pub report: SpadeReport,
 }
 

@@ -19,12 +19,12 @@ const DEFAULT_TOP: usize = 100;
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct DistortionParams {
-    /// How many of the edges of largest score are compared with as many random ones; 100, or half the edges where there are
-    /// fewer than 200, where `None`.
+    /// How many of the edges with the largest scores are compared with as many random ones. `None` means 100, or half of
+    /// the edges if there are fewer than 200.
     pub top: Option<usize>,
     /// Pairs of samples to measure as well.
     pub pairs: Vec<(u32, u32)>,
-    /// Relative error of the resistances of all edges, where these are wanted too.
+    /// Relative error of the resistances of all edges; `None` leaves these out.
     pub all_edges: Option<f64>,
 }
 
@@ -40,13 +40,13 @@ with_methods! { DistortionParams {
 pub struct MeasuredDistortion {
     /// Number of top edges, and of random ones.
     pub top: usize,
-    /// Top edges first, then as many random ones, then the pairs asked for.
+    /// Top edges first, then as many random ones, then the requested pairs.
     pub pairs: Vec<MeasuredPair>,
     /// Top edges compared with random ones by hops.
     pub geodesic: Contrast,
     /// The same by resistance.
     pub resistance: Contrast,
-    /// A pair of large distortion, and the bound of all.
+    /// A pair of large distortion, and the bound for all pairs.
     pub largest: LargestDistortion,
     /// The sparsest cut found.
     pub cut: Cut,
@@ -54,7 +54,7 @@ pub struct MeasuredDistortion {
     pub reverse: ReverseScore,
     /// The distance between the graphs as a whole.
     pub riemannian: RiemannianDistance,
-    /// Distances of every edge of the input graph, where asked for.
+    /// Distances of every edge of the input graph, if requested.
     pub all_edges: Option<EdgeDistances>,
 }
 
@@ -100,7 +100,7 @@ pub struct EdgeDistances {
 /// Measures the distortions of a scored model; seed, tolerance, solver and threads are those it was scored with.
 ///
 /// # Errors
-/// [`Error::TopEdges`] when fewer than twice as many edges are there, [`Error::BadPair`],
+/// [`Error::TopEdges`] when there are fewer than twice as many edges, [`Error::BadPair`],
 /// [`Error::InputDisconnected`], [`Error::SketchError`], [`Error::NotConverged`], [`Error::Cancelled`].
 pub fn measure_distortion(
     report: &SpadeReport,

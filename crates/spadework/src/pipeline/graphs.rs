@@ -122,7 +122,7 @@ enum Source<G> {
     Graph(G),
 }
 
-/// What is known of a side once it is searched for the k asked for.
+/// What is known of a side once it is searched for the requested k.
 #[derive(Debug, Clone, Copy)]
 struct SearchedFacts {
     /// Numbers per sample, before any projection.
@@ -281,7 +281,7 @@ impl<'a> ModelSides<'a> {
 pub(super) struct KnownInputs<'a> {
     /// Numbers per sample, before any projection.
     pub(super) dim: usize,
-    /// Samples whose neighbors are decided by index, with the k asked for.
+    /// Samples whose neighbors are decided by index, with the requested k.
     pub(super) decided_by_index: usize,
     pub(super) side: SearchedSide<'a>,
 }

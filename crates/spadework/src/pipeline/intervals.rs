@@ -1,4 +1,5 @@
-//! How much a model score depends on the samples it was computed from, and what to hold it against.
+//! How much a SPADE score depends on the samples it was computed from, and a baseline to compare it
+//! with.
 //!
 //! The interval is a jackknife that leaves out half of the samples (Shao and Wu 1989), on the logarithm of the score. A
 //! subsample of m of n samples, drawn without replacement, scatters with a variance of σ²(1/m − 1/n) where a sample of n
@@ -10,8 +11,8 @@
 //!
 //! It stands around λ and not around the subsamples' scores because the score depends on how many samples there are, and
 //! no limit is known that it would tend to. So what the interval is about is the score that a set of *this many* samples
-//! from the same source typically has (the median over such sets), with the same k. `docs/decisions/` says what that does
-//! and does not mean, and how often it held.
+//! from the same source typically has (the median over such sets), with the same k. `docs/decisions/` explains what that
+//! means, what it does not mean, and how often it was true.
 
 use super::graphs::ModelSides;
 use super::models::{Model, ModelSet};
@@ -59,7 +60,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// The part of the subsamples in which model `a` scores below model `b`; half of the ties.
+    /// The share of the subsamples in which model `a` scores below model `b`; half of the ties.
     pub fn part_in_order(&self, a: usize, b: usize) -> f64 {
         let wins = self.scores.iter().map(|scores| match scores[a].total_cmp(&scores[b]) {
             std::cmp::Ordering::Less => 1.0,
@@ -118,8 +119,8 @@ pub fn intervals(
     })
 }
 
-/// The permuted baseline: the score of the model's outputs, randomly permuted. It is what is left when a model ignores its input
-/// but answers with the same values. The output graph keeps its shape and only its nodes are relabeled, so nothing has to be
+/// The permuted baseline: the score of the model's outputs, randomly permuted. It is the score of a model that ignores its input
+/// but returns the same set of values. The output graph keeps its shape and only its nodes are relabeled, so nothing has to be
 /// searched.
 ///
 /// # Errors

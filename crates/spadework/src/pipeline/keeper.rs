@@ -1,4 +1,4 @@
-//! Where the steps of an evaluation may be kept between runs.
+//! Where the steps of an evaluation can be stored between runs.
 
 use super::manifold::ManifoldPair;
 use super::params::SpadeParams;
@@ -65,7 +65,7 @@ pub trait Keeper: Sync {
     }
 }
 
-/// Knows nothing and keeps nothing.
+/// Stores nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KeepNothing;
 

@@ -25,15 +25,15 @@ use crate::threads::with_threads;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct LayerScores {
-    /// What became of each layer: a layer that has no score says why, and the others have theirs all the same.
+    /// The outcome of each layer. A layer without a score says why, and does not affect the others.
     pub layers: Vec<Result<LayerScore>>,
-    /// Neighbors asked for, k.
+    /// Requested neighbors, k.
     pub requested: usize,
     /// Neighbors used for all layers, k' ≥ k.
     pub used: usize,
     /// Time of the neighbor search among the inputs, which all layers share.
     pub neighbors_input: Duration,
-    /// Time of all of it, the making of the activations included.
+    /// Total time, including that of computing the activations.
     pub total: Duration,
 }
 
@@ -170,7 +170,7 @@ fn outcome(scored: Result<SpadeReport>) -> Result<Result<LayerScore>> {
     }
 }
 
-/// The report with the components that the k asked for left, not those of the larger k.
+/// The report with the components that the requested k left, not those of the larger k.
 fn with_components_of(mut report: SpadeReport, found: Connection) -> SpadeReport {
     let with = |now: SideConnection, found: SideConnection| SideConnection {
         components_found: found.components_found,

@@ -1,4 +1,4 @@
-//! From the two sides of a model to what there is to say about it.
+//! From the two sides of a model to its scores.
 //!
 //! Read [`evaluate`] first: it is the method from top to bottom. Its three steps ([`graphs_of`], [`spectrum_of`], [`scores_of`]) are
 //! the same for everything else in here, and every graph is made in `graphs.rs`.

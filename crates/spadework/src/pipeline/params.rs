@@ -46,7 +46,8 @@ pub struct SpadeParams {
     pub input_metric: Metric,
     /// The distance between outputs.
     pub output_metric: Metric,
-    /// What is done to the columns of the inputs before. Outputs are left alone: they are what is to be judged.
+    /// What is done to the columns of the inputs first. Outputs are left unchanged, because they are what is
+    /// evaluated.
     pub standardize: Standardize,
     /// How neighbors are searched.
     pub search: SearchMethod,
@@ -56,8 +57,8 @@ pub struct SpadeParams {
     pub weights: Weights,
     /// What to do with a disconnected graph.
     pub connectivity: Connectivity,
-    /// Relative residual every eigenpair must reach; the relative error of an eigenvalue is at most this, and as a rule
-    /// about its square.
+    /// Relative residual that every eigenpair must reach. The relative error of an eigenvalue is at most this, and
+    /// usually about its square.
     pub tolerance: f64,
     /// How the upper bound of the model score is obtained.
     pub certainty: Certainty,
@@ -141,7 +142,7 @@ impl SpadeParams {
         }
     }
 
-    /// What of the parameters concerns the eigenproblem.
+    /// The parameters of the eigenproblem.
     pub fn eigen_params(&self) -> EigenParams {
         EigenParams {
             eigenpairs: self.eigenpairs,

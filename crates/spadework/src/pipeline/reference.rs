@@ -62,7 +62,7 @@ pub struct NewScores {
     pub node_scores: NodeScores,
     /// Their rows of the embedding.
     pub embedding: SpectralEmbedding,
-    /// For every new sample, the part of the reference samples with a lower score, 0 to 1.
+    /// For every new sample, the share of the reference samples with a lower score, 0 to 1.
     pub quantiles: Vec<f64>,
     /// New samples that equal a reference sample in input and output.
     pub known: usize,

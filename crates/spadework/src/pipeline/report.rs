@@ -1,4 +1,4 @@
-//! What comes out.
+//! The report: everything that an evaluation finds.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ impl SolvedSpectrum {
     }
 }
 
-/// How a report came about.
+/// How a report was computed.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Diagnostics {
@@ -151,7 +151,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Bytes that graphs, eigenpairs and scores of so many samples take, about: what 70,000 and 200,000 samples with k = 10 and two
+/// Bytes that graphs, eigenpairs and scores of this many samples take, about: what 70,000 and 200,000 samples with k = 10 and two
 /// eigenpairs took (docs/benchmarks.md).
 pub fn bytes_after_search(samples: usize, neighbors: usize) -> usize {
     const VECTORS: usize = 500;

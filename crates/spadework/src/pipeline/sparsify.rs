@@ -1,4 +1,4 @@
-//! Spectral sparsification: a subgraph with few edges that acts like the whole.
+//! Spectral sparsification: a subgraph with few edges that approximates the whole graph.
 //!
 //! In the manner of GRASS (Feng 2016, 2020): a spanning tree of low stretch, then in rounds the off-tree edges that matter
 //! most. With S the sparsifier so far, h = (L_S⁺L_G)ᵗ h₀ turns random vectors towards the eigenvectors of largest λ of
@@ -44,7 +44,7 @@ const ROUGHLY: CgParams = CgParams { tolerance: 1e-3, max_iterations: 200 };
 /// Residual of the eigenvalues that are reported: their relative error is at most this.
 const TOLERANCE: f64 = 1e-4;
 
-/// How a sparsifier compares with its graph.
+/// How closely a sparsifier approximates its graph.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct SparsifierInfo {

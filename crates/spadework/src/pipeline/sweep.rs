@@ -93,15 +93,15 @@ pub struct StableRange {
     pub from: usize,
     /// The largest k.
     pub to: usize,
-    /// How many of the numbers of neighbors swept lie in it.
+    /// How many values of k of the sweep are in the range.
     pub points: usize,
     /// Positions of the models, most robust first.
     pub ranking: Vec<usize>,
 }
 
 impl Sweep {
-    /// The longest run of k with one ranking, the one of larger k where two are as long. A k without scores ends a run.
-    /// `None` where there is nothing to rank: fewer than two models.
+    /// The longest run of k with one ranking; of two runs of equal length, the one with the larger k. A k without
+    /// scores ends a run. `None` where there is nothing to rank: fewer than two models.
     pub fn stable_range(&self) -> Option<StableRange> {
         if self.models.len() < 2 {
             return None;

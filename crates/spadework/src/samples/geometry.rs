@@ -1,4 +1,4 @@
-//! Samples put into the place where plain distances between them are those that were asked for.
+//! Samples transformed so that plain distances between them are the requested ones.
 //!
 //! Standardized columns and unit rows are numbers of their own, in double precision; the other metrics leave the numbers as they
 //! are and only say which norm differences are measured by. Every row is computed by itself, in a fixed order of summation: copies of a

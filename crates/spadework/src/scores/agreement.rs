@@ -18,7 +18,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// The part of the largest scores that both share, 0 to 1. By chance it would be top/n.
+    /// The share of the largest scores that both have in common, 0 to 1. By chance it would be top/n.
     pub fn overlap(&self) -> f64 {
         self.shared as f64 / self.top as f64
     }

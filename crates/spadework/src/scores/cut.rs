@@ -1,4 +1,5 @@
-//! Cut mapping distortion (the paper's Definition 5): which boundary of the data is crossed by the fewest output edges for its input edges.
+//! Cut mapping distortion (the paper's Definition 5): which boundary of the data is crossed by the fewest output edges, relative to
+//! its input edges.
 //!
 //! ζ(S) = cut_Y(S)/cut_X(S), the weight of the edges that leave S at the output over the same at the input. A small ζ says
 //! that many pairs across the boundary of S are neighbors at the input and few are at the output: there the model pulls
@@ -25,7 +26,7 @@ impl Cut {
     /// The boundary of a set of samples.
     ///
     /// # Errors
-    /// [`Error::BadNode`] when a sample is not there.
+    /// [`Error::BadNode`] when a sample does not exist.
     pub fn of(graphs: &GraphPair, samples: &[u32]) -> Result<Self> {
         let nodes = graphs.nodes();
         if let Some(&node) = samples.iter().find(|&&p| p as usize >= nodes) {
@@ -139,7 +140,7 @@ impl SweepCut {
     }
 }
 
-/// Weights that came and went leave no more than this of a boundary that is not there.
+/// Weights that came and went leave no more than this of a boundary that does not exist.
 const ROUNDING: f64 = 1e-9;
 
 /// What a sample that enters adds to the boundary: its edges to the outside, less those to the inside.

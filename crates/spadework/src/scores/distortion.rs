@@ -94,7 +94,7 @@ impl<'g> Distances<'g> {
     /// Resistances come by solves, to a relative error of [`RESISTANCE_ERROR`](crate::laplacian::RESISTANCE_ERROR).
     ///
     /// # Errors
-    /// [`Error::BadPair`] when a pair names a node that is not there or the same one twice, [`Error::NotConverged`],
+    /// [`Error::BadPair`] when a pair names a node that does not exist or the same one twice, [`Error::NotConverged`],
     /// [`Error::WeightRange`], [`Error::Cancelled`].
     pub fn of_pairs(
         &self,

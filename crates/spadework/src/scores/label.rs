@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::NodeScores;
 use crate::error::{Error, Result};
 
-/// Mean node score of the samples that carry one label.
+/// Mean node score of the samples that have one label.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LabelScore {

@@ -1,4 +1,5 @@
-//! Between labels: which two classes are torn apart, and how unevenly fragility is spread.
+//! Label pairs: which two classes the model pulls apart, and how unevenly fragility is spread over
+//! the labels.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub struct LabelPairScore {
 
 /// The upper triangle of the label-pair matrix: every pair of labels that an edge of the input graph joins, ascending.
 ///
-/// A pair that is not there has no edge: no sample of one has a neighbor of the other.
+/// A pair that is missing has no edge: no sample of one label has a neighbor of the other.
 ///
 /// # Errors
 /// When an edge's end has no label.

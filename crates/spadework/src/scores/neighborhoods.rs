@@ -1,5 +1,5 @@
-//! How far neighborhoods survive the model, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear projection
-//! methods").
+//! How well neighborhoods are preserved by the model, by ranks (Venna and Kaski 2001, "Neighborhood preservation in nonlinear
+//! projection methods").
 //!
 //! With r(i,j) the rank of j among the samples nearest to i (1 for the nearest), U_k(i) the samples that are among the k nearest of i
 //! at the output but not at the input, and V_k(i) the other way round,
@@ -22,7 +22,7 @@ use crate::neighbors::squared_distance_between;
 use crate::random::{Purpose, drawn, stream};
 use crate::samples::{PairedSamples, Samples};
 
-/// How far neighborhoods survive, from 0 to 1 each.
+/// How well neighborhoods are preserved; each number is from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Neighborhoods {

@@ -5,9 +5,10 @@ use crate::graph::{Graph, GraphPair};
 
 use super::largest;
 
-/// The part of the input graph's edges that are edges of the output graph too: how many neighbors stay neighbors.
+/// The share of the input graph's edges that are edges of the output graph too: how many neighbors stay
+/// neighbors.
 ///
-/// Between models of different kinds it has followed robust accuracy more closely than the model score
+/// Between models of different kinds, it tracked robust accuracy more closely than the SPADE score did
 /// (`docs/what-the-scores-mean.md`); larger is more robust.
 ///
 /// ```
@@ -101,7 +102,7 @@ impl EdgeMean {
     }
 }
 
-/// The part of a graph's edges whose two samples carry the same label.
+/// The share of a graph's edges whose two samples have the same label.
 ///
 /// # Errors
 /// When there is not one label per sample.

@@ -46,7 +46,7 @@ impl RiemannianDistance {
     }
 }
 
-/// λ_max(L_X⁺L_Y), and what it makes of the model.
+/// λ_max(L_X⁺L_Y), and the bi-Lipschitz constant that follows from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ReverseScore {

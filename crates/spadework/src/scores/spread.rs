@@ -1,4 +1,4 @@
-//! How numbers are spread, in a handful of numbers.
+//! Summary statistics of numbers.
 
 use serde::{Deserialize, Serialize};
 

@@ -233,7 +233,7 @@ impl<'a> Builder<'a> {
                 if arithmetic::rounds(node) {
                     return refuse(
                         node,
-                        "makes integers of what follows from a sample, which has no gradient",
+                        "converts values that depend on a sample to integers, which have no gradient",
                     );
                 }
                 sampled.extend(&outputs);

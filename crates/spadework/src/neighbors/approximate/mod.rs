@@ -55,8 +55,8 @@ const LONGER_PERCENT: usize = 130;
 /// How often they do at most: lists are then three times as long.
 const MOST_EXTENSIONS: u64 = 4;
 
-/// Approximate neighbors by random trees and NN-descent, polished until the [`recall`](Self::recall) asked for is found
-/// among the true neighbors of some rows.
+/// Approximate neighbors by random trees and NN-descent, refined until the requested [`recall`](Self::recall) is
+/// reached on some rows whose true neighbors are known.
 ///
 /// # Complexity
 /// About O(n k² d), and O(n d) per row for the recall of 500 rows. Memory: some lists of 2k to 10k candidates per sample, 8
@@ -77,7 +77,7 @@ with_methods! { ApproximateSearch {
 } }
 
 impl ApproximateSearch {
-    /// Recall that is aimed at by default.
+    /// Default target of the recall.
     pub const RECALL: f64 = 0.999;
 }
 

@@ -55,7 +55,7 @@ const PROBES: usize = 16;
 /// Exact search for low dimensions: a tree of boxes, with everything in double precision.
 ///
 /// # Complexity
-/// Some hundred distances a sample in up to about ten dimensions, all n of them in many dimensions. Memory: one copy of the
+/// About a hundred distances per sample in up to about ten dimensions, all n of them in many dimensions. Memory: one copy of the
 /// samples in double precision, and the lists less than twice.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TreeSearch;
