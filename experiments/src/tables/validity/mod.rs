@@ -1,4 +1,4 @@
-//! How well every number follows attacks: indices of networks next to their robust accuracy, and scores of samples next to what breaks
+//! How well every number tracks accuracy under attack: indices of networks next to their robust accuracy, and scores of samples next to what breaks
 //! under attack. The networks come from a file; a line more is a network more.
 
 mod areas;
