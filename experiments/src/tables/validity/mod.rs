@@ -1,5 +1,5 @@
-//! How well every number tracks accuracy under attack: indices of networks next to their robust accuracy, and scores of samples next to what breaks
-//! under attack. The networks come from a file; a line more is a network more.
+//! How well every number tracks accuracy under attack: indices of networks next to their robust accuracy, and scores of
+//! samples next to what breaks under attack. The networks come from a file; to add a network, add a line.
 
 mod areas;
 mod net;
