@@ -275,13 +275,13 @@ class Bench:
         ours = self.row(data, "Spadework", result, note)
         if not self.options.quick:
             self.two_threads(data, ours, run)
-        default = run("1e-6", "--enclosure")
+        default = run("1e-6", "--bounds")
         solved = self.row(data, "Spadework, default 1e-6", default, f"to {error(default):.0e}", ours)
         note = f"in addition to the eigenpairs; {default['iterations']} iterations before"
-        enclosure = self.row(data, "Spadework, numerical bounds", default["enclosure"], note, ours)
-        part = enclosure["cpu_s"] / solved["cpu_s"]
+        bounds = self.row(data, "Spadework, numerical bounds", default["bounds"], note, ours)
+        part = bounds["cpu_s"] / solved["cpu_s"]
         self.verdict(f"numerical bounds, {data}", "eigenpairs to 1e-6", "half at most", f"{part:.2f}", part <= 0.5)
-        both = dict(cpu_s=solved["cpu_s"] + enclosure["cpu_s"])
+        both = dict(cpu_s=solved["cpu_s"] + bounds["cpu_s"])
         peers = [("ARPACK + CHOLMOD", ARPACK_TOLERANCES)]
         if not installed("scikit-sparse"):
             peers.pop()

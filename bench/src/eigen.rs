@@ -28,11 +28,11 @@ pub(crate) struct EigenArgs {
     #[arg(short = 'r', long, value_name = "R", default_value_t = 2)]
     eigenpairs: usize,
     /// Relative residual that every eigenpair must reach
-    #[arg(long, value_name = "PART", default_value = "1e-6")]
+    #[arg(long, value_name = "FRACTION", default_value = "1e-6")]
     tolerance: f64,
-    /// Time the enclosure of the largest eigenvalue as well
+    /// Time the numerical bounds of the largest eigenvalue as well
     #[arg(long)]
-    enclosure: bool,
+    bounds: bool,
     /// Write the graphs into this folder
     #[arg(long, value_name = "DIR", requires = "inputs")]
     save_graphs: Option<PathBuf>,
@@ -62,9 +62,9 @@ pub(crate) struct EigenLine {
     values: Vec<f64>,
     #[serde(flatten)]
     cost: Cost,
-    /// Cost of the enclosure, which comes in addition.
+    /// Cost of the numerical bounds, in addition to the eigenpairs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    enclosure: Option<Cost>,
+    bounds: Option<Cost>,
 }
 
 pub(crate) fn run(args: &EigenArgs, repeat: NonZeroUsize) -> Result<EigenLine, Failure> {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &EigenArgs, repeat: NonZeroUsize) -> Result<EigenLine, F
         Ok((problem, pairs))
     })?;
     let enclose = || Ok(problem.enclose(&pairs, Certainty::Probable, params.seed, &Silent)?);
-    let enclosure = args.enclosure.then(|| measure(repeat, enclose)).transpose()?.map(|(_, cost)| cost);
+    let bounds = args.bounds.then(|| measure(repeat, enclose)).transpose()?.map(|(_, cost)| cost);
     Ok(EigenLine {
         nodes: graphs.nodes(),
         input_edges: graphs.input().edge_count(),
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &EigenArgs, repeat: NonZeroUsize) -> Result<EigenLine, F
         iterations: pairs.info().iterations,
         values: pairs.values().to_vec(),
         cost,
-        enclosure,
+        bounds,
     })
 }
 

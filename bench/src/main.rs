@@ -35,7 +35,7 @@ struct Cli {
 enum Command {
     /// The exact search for the k nearest neighbors of every sample
     Knn(knn::KnnArgs),
-    /// The dominant eigenpairs, and the enclosure of the largest, of two neighbor graphs
+    /// The dominant eigenpairs, and numerical bounds of the largest, of two neighbor graphs
     Eigen(eigen::EigenArgs),
     /// The outputs of an ONNX model
     Model(model::ModelArgs),

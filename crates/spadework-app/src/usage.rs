@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use spadework::samples::Side;
 use spadework_document::stages::Difference;
+use spadework_document::{comparison, is_other_version, layers, score, sweep};
 
 use crate::wording::{Hint, Voice};
 
@@ -320,9 +321,7 @@ impl Usage {
             Usage::UnknownArrays => {
                 "the result does not say which arrays it was made from, or was made from graphs".to_owned()
             }
-            Usage::NoPageOf { schema } => {
-                format!("expected a result of score, compare, sweep or layers, got schema `{schema}`")
-            }
+            Usage::NoPageOf { schema } => no_page_of(schema),
             Usage::Script { reason }
             | Usage::UnknownWord { reason }
             | Usage::BrokenStage { reason }
@@ -364,4 +363,15 @@ impl std::fmt::Display for OtherStage {
             OtherStage::OfScore => f.write_str("`spadework score` wrote it"),
         }
     }
+}
+
+/// A document without a page; one that only another version could read is named as such.
+fn no_page_of(schema: &str) -> String {
+    let known = [score::SCHEMA, comparison::SCHEMA, sweep::SCHEMA, layers::SCHEMA];
+    let version = if known.into_iter().any(|known| is_other_version(schema, known)) {
+        ", of another version of spadework: make the result again"
+    } else {
+        ""
+    };
+    format!("expected a result of score, compare, sweep or layers, got schema `{schema}`{version}")
 }

@@ -119,7 +119,7 @@ pub(crate) enum Command {
     /// Compute coordinates of the samples from the input graph, the output graph and both
     #[command(after_long_help = ARRAYS_HELP)]
     Embed(EmbedArgs),
-    /// Train a network, with or without attacks, which can be larger on weak samples
+    /// Train a network, optionally against attacks that are larger for weak samples
     #[command(after_long_help = ARRAYS_HELP)]
     Train(Box<TrainArgs>),
     /// Attack a network: clean and robust accuracy, and the outcome of each sample
@@ -128,7 +128,7 @@ pub(crate) enum Command {
     /// Estimate how far samples can be moved before their class may change (CLEVER scores)
     #[command(after_long_help = ARRAYS_HELP)]
     Clever(CleverArgs),
-    /// List the data sets that have a name, or check those in a folder
+    /// List the known data sets, or check those in a folder
     ///
     /// The exit code is 1 if a file of a data set in DIR is missing, or differs from the file that its authors published.
     Data(DataArgs),

@@ -76,7 +76,7 @@ pub struct GateDocument {
     /// The option that set it: `min-robust-accuracy`, `min-survived`, `min-accuracy`, `min-overlap`, `max-score`, `max-drop` or
     /// `max-regression`.
     pub gate: String,
-    /// What it is about.
+    /// Which number it limits.
     pub number: GatedNumber,
     /// What it decided.
     pub outcome: Outcome,

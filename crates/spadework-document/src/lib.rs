@@ -47,4 +47,4 @@ pub use parts::{
     WrittenDocument,
 };
 pub use request::{RequestDocument, solver_named};
-pub use stored::StoredDocument;
+pub use stored::{StoredDocument, is_other_version};

@@ -62,7 +62,7 @@ pub struct PlannedSeconds {
 pub struct PlannedMemory {
     /// The inputs.
     pub inputs: u64,
-    /// Whether the inputs are in a mapped file, of which the system keeps in memory as much as there is room for.
+    /// Whether the inputs are in a mapped file, of which the system keeps as much in memory as fits.
     pub inputs_mapped: bool,
     /// The outputs.
     pub outputs: u64,

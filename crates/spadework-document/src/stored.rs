@@ -31,7 +31,7 @@ pub trait StoredDocument: Serialize + DeserializeOwned {
 }
 
 /// Whether a layout is another version of one that is known.
-fn is_other_version(found: &str, schema: &str) -> bool {
+pub fn is_other_version(found: &str, schema: &str) -> bool {
     let name = |schema: &str| schema.rsplit_once('/').map(|(name, _)| name.to_owned());
     found != schema && name(found) == name(schema)
 }

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use spadework::error::{Error, Result};
 use spadework::samples::{Samples, Values};
 
-/// The part of the samples whose largest output is that of their label; the first of equal outputs counts.
+/// The share of the samples whose largest output is that of their label; the first of equal outputs
+/// counts.
 ///
 /// `None` where labels and outputs do not go together: a single output, a label that is not an index of an output, or outputs that
 /// are not classes. Outputs count as classes where every one of them is some sample's label, or else where the samples of

@@ -8,51 +8,53 @@ pub struct ProbedSample {
     pub index: usize,
     /// Its class: the position of the largest output.
     pub class: usize,
-    /// How far that output leads the next one.
+    /// Its margin: that output minus the next largest one.
     pub margin: f64,
-    /// The smallest lead over the sample and its copies; negative where a copy has another class.
+    /// The smallest margin over the sample and its probes; negative if a probe has another class.
     pub lowest: f64,
-    /// How the leads of the copies scatter; none after a search, whose copies depend on each other.
+    /// How the margins of the probes scatter; none after a search, whose probes depend on each
+    /// other.
     pub scatter: Option<Scatter>,
-    /// What the last three quarters of the copies of a search have taken from the margin; none of random copies.
+    /// The part of the margin that the last three quarters of a search's probes removed; none for random probes.
     pub late_loss: Option<f64>,
-    /// The chance that the strongest attack of this size leaves its class, after a search; none of random probes.
+    /// The chance that it keeps its class under the strongest attack of this size, after a search; none for
+    /// random probes.
     pub chance: Option<Chance>,
 }
 
-/// How likely a sample resists the strongest attack of a size.
+/// How likely it is that a sample resists the strongest attack of a given size.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub struct Chance {
-    /// As likely as what was seen says.
+    /// The estimated chance.
     pub expected: f64,
-    /// Where the pilots mislead, so that it is less likely.
+    /// The chance if the pilots mislead in one direction: the smallest.
     pub least: f64,
-    /// Where they mislead the other way.
+    /// The chance if they mislead in the other direction: the largest.
     pub most: f64,
 }
 
-/// A perturbed copy that takes its class from a sample.
+/// A probe on which a sample loses its class.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Variant {
     /// Which sample of the inputs.
     pub index: usize,
-    /// The class that the model gives to the copy.
+    /// The class that the model gives to the probe.
     pub class: usize,
     /// What is left of the margin: 0 or less.
     pub margin: f64,
-    /// The numbers of the copy.
+    /// The numbers of the probe.
     pub row: Vec<f32>,
 }
 
-/// Random copies of one sample.
+/// Random probes of one sample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Scatter {
-    /// Root mean square of what a copy does to the margin.
+    /// Root mean square of the change of the margin over the probes.
     pub change: f64,
-    /// The part of the copies that keep the class.
+    /// The share of the probes that keep the class.
     pub kept: f64,
 }
 
@@ -88,17 +90,18 @@ impl ProbedSample {
         numbers.as_chunks().0.iter().map(sample).collect()
     }
 
-    /// Whether every copy keeps the class.
+    /// Whether every probe keeps the class.
     pub fn holds(&self) -> bool {
         self.lowest > 0.0
     }
 
-    /// The part of the margin that is left at the worst copy: 1 where nothing moves it, 0 where the class is lost.
+    /// The share of the margin that is left at the worst probe: 1 if nothing reduces it, 0 if the class is lost.
     pub fn stability(&self) -> f64 {
         if self.holds() { self.lowest / self.margin } else { 0.0 }
     }
 
-    /// Margin over its root mean square change; infinite where no copy changes it, none after a search.
+    /// The margin divided by its root mean square change; infinite if no probe changes it, none after a
+    /// search.
     pub fn ratio(&self) -> Option<f64> {
         self.scatter.map(|scatter| if self.margin > 0.0 { self.margin / scatter.change } else { 0.0 })
     }

@@ -1,8 +1,9 @@
 //! Radii per column: how far every column of a table may move, and where it stays.
 //!
-//! Columns of a table have units of their own, so that one radius for all means nothing. A radius in standard deviations
-//! (`linf:0.1sd`) moves every column by so many of its own; a list of radii ([`ProbeParams::with_radii`](crate::ProbeParams::with_radii))
-//! moves each by the radius of the probe times its own. Every column then stays between its own smallest and largest number.
+//! Columns of a table have their own units, so a single radius for all columns is meaningless. A radius in standard deviations
+//! (`linf:0.1sd`) moves every column by this many of its own standard deviations; a list of radii
+//! ([`ProbeParams::with_radii`](crate::ProbeParams::with_radii)) moves each by the radius of the probe times its own. Every column
+//! then stays between its own smallest and largest number.
 //!
 //! A column of whole numbers only is a count or a category. By standard deviations it is left alone; by a list it moves in whole steps,
 //! so that a radius of 1 flips a column of 0 and 1, and a radius of 0 leaves a column alone.

@@ -10,7 +10,7 @@ pub enum Error {
     /// Something about samples, labels or the run.
     #[error(transparent)]
     Core(#[from] spadework::Error),
-    /// A number of perturbed copies or of probed samples that cannot be.
+    /// A number of probes or of probed samples that is not possible.
     #[error("`{name}` of a probe must be from 1 to {most}, got {got}")]
     ProbeCount {
         /// What is counted.
@@ -40,7 +40,7 @@ pub enum Error {
         /// The norm of the probe.
         norm: String,
     },
-    /// Radii of columns that there are not, or not radii of all.
+    /// Not exactly one radius per column.
     #[error("the radii must be {dim} numbers, one per column of the inputs, got {got}")]
     RadiiCount {
         /// Numbers per sample.
@@ -48,7 +48,7 @@ pub enum Error {
         /// Radii.
         got: usize,
     },
-    /// A radius of a column that is no radius.
+    /// A radius of a column that is negative or not finite.
     #[error("the radii must be finite and not negative, got {got} for column {column} (counted from 0)")]
     Radius {
         /// The first such column.
@@ -65,13 +65,13 @@ pub enum Error {
         /// Columns of the inputs.
         columns: usize,
     },
-    /// A precision that is no share of the samples.
+    /// A precision that is not a share of the samples.
     #[error("the precision of a probe must be above 0 and below 1 (100 %), got {got}")]
     Precision {
         /// The precision asked for.
         got: f64,
     },
-    /// A model with a single output has no runner-up to lead.
+    /// A model with a single output has no margins.
     #[error("a margin needs at least 2 outputs per sample, got {outputs}")]
     NoMargin {
         /// Numbers per output.
@@ -102,7 +102,7 @@ pub enum Error {
         /// What was returned.
         got: [usize; 2],
     },
-    /// The copies of a search are no cloud around a sample.
+    /// The probes of a search are not a random cloud around a sample.
     #[error("a probed manifold needs random probes (pixel, block or smooth), got a search")]
     ProbedManifold,
 }

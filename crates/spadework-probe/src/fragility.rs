@@ -1,7 +1,7 @@
 //! Fragility: which samples an attack would break first, by what a black box shows.
 //!
-//! An attack succeeds where it moves a sample so far that the lead of its class over another is used up; how far that is, the
-//! lead says together with the slope of the outputs. The **reach** of sample p with class c is
+//! An attack succeeds if it moves a sample so far that its margin over another class is used up. How far that is depends on
+//! the margin and on the slope of the outputs. The **reach** of sample p with class c is
 //!
 //! ```text
 //! reach(p) = min_j (y_c(p) − y_j(p)) / (s_cj^½ · ℓ_p^¼)
@@ -9,15 +9,15 @@
 //! ℓ_p  = mean over the neighbors q of p of ‖y_p − y_q‖ / ‖x_p − x_q‖
 //! ```
 //!
-//! s_cj says which two classes are easily exchanged, ℓ_p where in the data outputs are steep. With exponents that add up to 1 the
-//! reach would be a distance at the input, but edges between samples show less of a slope than that claims: an attacker leaves
-//! their directions. The exponents were chosen once, over networks of several sources, and are the same for all; so were the
-//! signals: node scores and the labels of neighbors did not add to these. `docs/what-the-scores-mean.md` has the figures. Where
-//! there are no leads, the node score stands in for the reach. Of embeddings, the samples that keep the fewest neighbors come first, and
-//! node scores order those that keep equally many (`docs/how-to/embeddings.md` has the figures).
+//! s_cj shows which two classes are easily exchanged, and ℓ_p where in the data the outputs are steep. With exponents that add up
+//! to 1, the reach would be a distance at the input. But edges between samples underestimate the slope, because an attacker uses
+//! other directions. The exponents were chosen once, over networks of several sources, and are the same for all; so were the
+//! signals: node scores and the labels of neighbors did not improve the ranking. `docs/what-the-scores-mean.md` has the figures.
+//! If there are no margins, the node score replaces the reach. Of embeddings, the samples that keep the fewest neighbors come
+//! first, and node scores order those that keep equally many (`docs/how-to/embeddings.md` has the figures).
 //!
-//! Where samples were probed, the reach is multiplied by the part of the lead that the worst probe left; where some were not,
-//! by the median of these parts.
+//! If samples were probed, the reach is multiplied by the share of the margin that the worst probe left, and for samples that
+//! were not probed by the median of these shares.
 
 use rayon::prelude::*;
 
@@ -52,7 +52,8 @@ const LEAST_PART: f64 = 1e-9;
 pub struct SampleSignals<'a> {
     /// The inputs: without them edges have no length, and the slope around a sample is left out.
     pub inputs: Option<&'a Samples<'a>>,
-    /// The outputs, one number per class: without them, or with one number per sample or more than 2,048, there are no leads.
+    /// The outputs, one number per class: without them, or with one number per sample or more than 2,048, there are no
+    /// margins.
     pub outputs: Option<&'a Samples<'a>>,
     /// The class of every sample; without labels that are classes of the outputs ([`accuracy`](crate::accuracy())), the class
     /// predicted.
@@ -67,7 +68,7 @@ pub struct SampleSignals<'a> {
 /// What a fragility was made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FragilityBasis {
-    /// Node scores, since there were no leads.
+    /// Node scores, because there were no margins.
     NodeScores,
     /// The share of its neighbors that a sample keeps, and among equal shares node scores: for embeddings.
     Neighborhoods,
@@ -84,8 +85,8 @@ spadework::words! { written FragilityBasis {
     ProbedReach = "margins, slopes and probes",
 } }
 
-/// How fragile every sample is compared with the others, from 0 to 1: the part of the samples that are less fragile, those that are
-/// equally so counted half.
+/// How fragile every sample is compared with the others, from 0 to 1: the share of the samples that are less fragile, where equally
+/// fragile samples count half.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragility {
     basis: FragilityBasis,
@@ -96,7 +97,7 @@ impl Fragility {
     /// Ranks the samples of an input graph by what is known of them.
     ///
     /// # Errors
-    /// When something is not there once a sample, or a probed margin is not finite.
+    /// When something does not have one entry per sample, or a probed margin is not finite.
     ///
     /// ```
     /// use spadework::graph::generators;

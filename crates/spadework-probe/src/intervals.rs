@@ -1,4 +1,5 @@
-//! How sure a share or a mean of samples is, and whether two models differ: 95 % confidence intervals in closed form.
+//! How certain a share or a mean of samples is, and whether two models differ: 95 % confidence intervals in closed
+//! form.
 //!
 //! - A share of independent samples: Wilson's score interval.
 //! - A mean of numbers: Student's interval.
@@ -7,12 +8,12 @@
 //! - Two models on different samples: [`unpaired_shares`] (Newcombe 1998, "Interval estimation for the difference between
 //!   independent proportions", method 10).
 //!
-//! Intervals are about samples of the same source: they do not know whether an estimate is biased. A gate asks about one side only,
-//! whether a model is worse: its intervals are those of [`Confidence::OneSided`]. Counts of samples move in steps, and a normal
-//! distribution does not, so these have a continuity correction of half a sample: without it some gates between equal models failed
-//! in more than 5 % of cases.
+//! Intervals are about samples of the same source: they do not know whether an estimate is biased. A gate only asks whether a model
+//! is worse, so its intervals are those of [`Confidence::OneSided`]. Counts of samples move in steps, and a normal distribution
+//! does not, so these have a continuity correction of half a sample: without it some gates between equal models failed in more than
+//! 5 % of cases.
 
-/// How sure an interval is.
+/// How certain an interval is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Confidence {
     /// A 95 % interval, for estimates: the truth is outside in 5 % of cases, on either side.

@@ -35,11 +35,11 @@ pub enum RadiusUnit {
     Deviation,
 }
 
-/// How the perturbed copies of a sample are made.
+/// How the probes of a sample are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ProbeKind {
-    /// One after the other, each learning from those before. In L∞ signs of nested blocks are turned round and kept where the
-    /// margin shrinks; in L2 copies follow an estimate of the gradient that they improve.
+    /// One after the other, each learning from the previous ones. In L∞, signs of nested blocks are flipped, and kept if the
+    /// margin shrinks; in L2, probes follow an estimate of the gradient and improve it.
     #[default]
     Search,
     /// At random, a sign for every number: the highest frequencies.
@@ -93,7 +93,7 @@ impl Probe {
         self.norm
     }
 
-    /// How far a copy may lie from its sample, ε.
+    /// How far a probe may be from its sample, ε.
     pub fn radius(&self) -> f64 {
         self.radius
     }
@@ -103,12 +103,12 @@ impl Probe {
         self.unit
     }
 
-    /// How copies are made.
+    /// How probes are made.
     pub fn kind(&self) -> ProbeKind {
         self.kind
     }
 
-    /// Copies of a sample that are enough for this kind, where nobody says how many: 8 at random, 256 of a search.
+    /// The default number of probes per sample for this kind: 8 at random, 256 in a search.
     pub fn usual_count(&self) -> usize {
         match self.kind {
             ProbeKind::Search => 256,

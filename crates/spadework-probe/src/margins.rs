@@ -1,4 +1,5 @@
-//! Margins: by how much a classifier's decision leads. They need no graph, and every score of samples must be compared with them.
+//! Margins: how far a classifier's decision is ahead of the next class. They need no graph, and every score of samples must be
+//! compared with them.
 
 use spadework::error::Result;
 use spadework::samples::{Samples, Values};
@@ -6,7 +7,7 @@ use spadework::scores::{Spread, largest};
 
 use crate::accuracy::are_classes;
 
-/// Which lead is meant.
+/// Which margin is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MarginKind {
     /// The largest output less the second largest: never negative.
@@ -19,8 +20,8 @@ spadework::words! { written MarginKind { Predicted = "predicted", Labeled = "lab
 
 /// The margin of every sample, in the unit of the outputs.
 ///
-/// Holding one proves that the outputs have at least two columns, so that there is something to lead over. Whether these
-/// columns are classes only the caller knows.
+/// Holding one proves that the outputs have at least two columns. Only the caller knows whether these columns are
+/// classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Margins {
     kind: MarginKind,
@@ -64,7 +65,7 @@ impl Margins {
         Ok(Some(Self { kind, values }))
     }
 
-    /// Which lead they are.
+    /// Which margins they are.
     pub fn kind(&self) -> MarginKind {
         self.kind
     }

@@ -1,10 +1,10 @@
 //! Probes of a regressor: how far can its outputs be moved by a small change of the inputs?
 //!
-//! Of a sample x, a search looks for the x' with ‖x' − x‖ ≤ ε that moves the outputs furthest: every number of x is moved by +step or
-//! −step, and signs of ever smaller runs of numbers are turned around where that moves the outputs further. Changes are Euclidean
-//! lengths in units of a spread (the standard deviation of the targets, or of the outputs), so that 1 is as much as samples typically
-//! differ.
-//! What is found is a lower bound of the largest change. Of a linear model yᵀ = wᵀx it is ε‖w‖₁ once runs are single numbers.
+//! For a sample x, a search looks for the x' with ‖x' − x‖ ≤ ε that moves the outputs furthest: every number of x is moved by +step
+//! or −step, and the signs of smaller and smaller runs of numbers are flipped if that moves the outputs further. Changes are
+//! Euclidean lengths in units of a spread (the standard deviation of the targets, or of the outputs), so that 1 is as much as
+//! samples typically differ. What is found is a lower bound of the largest change. Of a linear model yᵀ = wᵀx it is ε‖w‖₁ once runs
+//! are single numbers.
 
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;

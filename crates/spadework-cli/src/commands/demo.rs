@@ -170,7 +170,7 @@ fn comparison(models: &[Model<'_>], epsilon: f64, neighbors: usize) -> String {
     text.push_str(
         "\nUnevenness: how much outputs change between neighboring inputs (95 % interval); smaller is more robust.\n\
          It uses no attack. The accuracy under attack, which needs gradients, is shown for comparison.\n\
-         The SPADE score λ_1 is smaller for models that stretch the data less; it tracks accuracy under attack less closely.\n",
+         The SPADE score λ_1 is smaller for models that stretch the data less. It tracks accuracy under attack poorly.\n",
     );
     text
 }

@@ -150,6 +150,11 @@ fn what_is_no_result_is_refused() {
     scene.make_folder("other");
     scene.write("other/result.json", b"{\"schema\": \"spadework.embed/2\"}");
     scene.refuses("report other --out page.html", &["other/result.json", "spadework.embed/2"]);
+    scene.write("other/result.json", b"{\"schema\": \"spadework.sweep/1\"}");
+    scene.refuses(
+        "report other --out page.html",
+        &["other/result.json", "spadework.sweep/1", "of another version of spadework: make the result again"],
+    );
     scene.write("other/result.json", b"[]");
     scene.refuses("report other --out page.html", &["other/result.json", "schema"]);
     assert!(!scene.path().join("page.html").exists());

@@ -64,6 +64,9 @@ def load(path: str | os.PathLike[str], schema: str) -> tuple[dict[str, Any], dic
         raise
     except Exception as error:
         raise ValueError(f"{path}: expected a result that was saved with `save`, but {error}") from error
-    if document.get("schema") != schema:
-        raise ValueError(f"{path}: expected a result of schema `{schema}`, got `{document.get('schema')}`")
+    found = document.get("schema")
+    if found != schema:
+        is_other_version = str(found).rsplit("/", 1)[0] == schema.rsplit("/", 1)[0]
+        advice = ", of another version of spadework: make the result again" if is_other_version else ""
+        raise ValueError(f"{path}: expected a result of schema `{schema}`, got `{found}`{advice}")
     return document, arrays
