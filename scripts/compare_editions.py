@@ -23,6 +23,8 @@ from pathlib import Path
 
 # Who made it, when and how long it took; what was asked for is the same call.
 LEFT_OUT = re.compile(r"(_s|seconds|/version|/command|/schema|/iterations)$|^/(notes|warnings|timings|request)/")
+# Names of fields in earlier builds, and their names now.
+RENAMED = {"enclosure": "numerical_bounds", "edge_overlap": "overlap", "held": "survived"}
 # What a document's lists are matched by, where their items have it.
 KEYS = ("name", "index", "label", "neighbors")
 TOLERANCE = 1e-6
@@ -88,7 +90,7 @@ def leaves(value, place=""):
     """Every number and word of a document with its place."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from leaves(item, f"{place}/{key}")
+            yield from leaves(item, f"{place}/{RENAMED.get(key, key)}")
     elif isinstance(value, list):
         for at, item in enumerate(value):
             named = [f"{key}={str(item[key]).replace('/', ':')}" for key in KEYS if isinstance(item, dict) and key in item]
