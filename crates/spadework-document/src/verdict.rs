@@ -268,8 +268,8 @@ mod tests {
     fn a_sentence_leads_with_what_is_left_under_attack() {
         assert_eq!(
             probed(&probe(Some(0.99), Some(0.43)), Some(0.992)),
-            "Breaks easily: it classifies 99.2 % correctly, and under attack by changes of at most 0.1 per number (L∞) about 43 % \
-             (38 – 48)."
+            "Breaks easily: it classifies 99.2 % correctly, and about 43 % (38 – 48) under attack by changes of at most 0.1 \
+             per number (L∞)."
         );
         let unlabeled = probed(&probe(None, Some(0.43)), None);
         assert!(

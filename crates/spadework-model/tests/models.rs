@@ -545,6 +545,6 @@ fn long_chains_are_run_or_refused() {
     }
     for nodes in [3001, 60_000] {
         let refused = outputs(nodes).unwrap_err();
-        assert!(refused.contains("it follows chains of up to 3000 nodes, and node `"), "{refused}");
+        assert!(refused.contains("it supports chains of up to 3000 nodes, and node `"), "{refused}");
     }
 }

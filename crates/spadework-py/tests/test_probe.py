@@ -109,7 +109,7 @@ def test_the_caller_gets_his_own_exception(samples):
         (dict(samples=0), "`samples` must be at least 1"),
         (dict(model=3), "a function or the path of an ONNX file"),
         (dict(model="missing.onnx"), "missing.onnx"),
-        (dict(model=lambda x: x[:, :1], task="embedding"), "probes need classes or predicted numbers"),
+        (dict(model=lambda x: x[:, :1], task="embedding"), "probes need a classifier or a regressor"),
         (dict(task="words"), "auto, classes, embedding or regression"),
         (dict(probe="linf:800"), "the radius of probe is 800, but the inputs only range from -10 to 10"),
         (dict(model=lambda x: x[:, 0], labels=[np.nan] * 400), "labels must be finite numbers, got nan at row 0"),
