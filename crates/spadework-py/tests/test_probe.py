@@ -118,7 +118,7 @@ def test_the_caller_gets_his_own_exception(samples):
         (dict(onnx={"before_softmax": True}), "the model is a function"),
         (dict(labels=[1, 2]), "one entry per sample"),
         (dict(labels=np.arange(400) / 2, task="classes"), 'with task="classes", got 0.5 at row 1'),
-        (dict(labels=np.arange(400) / 2), "because the outputs of the model are classes, got fractions; task=\"regression\""),
+        (dict(labels=np.arange(400) / 2), "got fractions; for a model that predicts numbers, pass task=\"regression\""),
         (dict(tolerance=0.1), "`tolerance` is for `perturb`"),
     ],
 )

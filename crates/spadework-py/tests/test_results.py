@@ -77,6 +77,16 @@ def test_a_comparison_in_a_file(digits, tmp_path):
         spadework.Report.load(tmp_path / "models.npz")
 
 
+def test_a_report_of_another_version_is_refused_by_name(report, tmp_path):
+    report.save(tmp_path / "report.npz")
+    with np.load(tmp_path / "report.npz") as file:
+        members = {name: file[name] for name in file.files}
+    members["document"] = np.array(str(members["document"]).replace("spadework.score/4", "spadework.score/3"))
+    np.savez(tmp_path / "old.npz", **members)
+    with pytest.raises(ValueError, match="got `spadework.score/3`, of another version of spadework: make the result again"):
+        spadework.Report.load(tmp_path / "old.npz")
+
+
 def test_wrong_files(report, tmp_path):
     with pytest.raises(FileNotFoundError):
         spadework.Report.load(tmp_path / "nothing.npz")
