@@ -135,7 +135,7 @@ def page(rows: list[dict]) -> str:
             "# The estimate, network by network",
             "",
             f"What `spadework score --probe linf:RADIUS` estimated for {several} networks, at {len(rows)} pairs of network and radius in all,",
-            "beside their accuracy under attack. [Probes](probes.md#the-estimate) explains the estimate and its interval.",
+            "next to their accuracy under attack. [Probes](probes.md#the-estimate) explains the estimate and its interval.",
             "",
             "![Estimates and their intervals against the accuracy under attack](images/estimates.svg)",
             "",
