@@ -76,6 +76,15 @@ pub struct Silent;
 
 impl Monitor for Silent {}
 
+/// Passes on the wish to stop, and hides the stages and the progress of many small works.
+pub(crate) struct Cancelling<'a>(pub(crate) &'a dyn Monitor);
+
+impl Monitor for Cancelling<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
 /// [`Error::Cancelled`] when the caller wants to stop.
 ///
 /// # Errors

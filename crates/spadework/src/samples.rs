@@ -56,6 +56,7 @@ macro_rules! with_values {
         }
     };
 }
+pub(crate) use with_values;
 
 impl Values<'_> {
     /// The same numbers in memory of their own.

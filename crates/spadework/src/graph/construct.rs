@@ -2,7 +2,7 @@
 
 use super::components::DisjointSets;
 use super::{Graph, GraphKind, Weights};
-use crate::neighbors::{NeighborLists, ordered, squared_distances_between};
+use crate::neighbors::{NeighborLists, squared_distances_between};
 use crate::samples::Samples;
 
 /// Which pairs are edges; [`GraphKind`] without what happens before (a projection) and after (sparsification).
@@ -104,21 +104,14 @@ fn pairs<'l>(
     })
 }
 
-/// Whether p, which has q at a place of its list, is among the first `neighbors` of q. Lists are sorted and a distance is the same
-/// from both ends to the last bit, so p can stand at one place only.
+/// Whether p, which has q at a place of its list, is among the first `neighbors` of q. Lists ascend and a distance is the same
+/// from both ends to the last bit, so p can stand among equal distances only.
 fn chooses(lists: &NeighborLists, q: usize, p: usize, place: usize, neighbors: usize) -> bool {
-    let sought = (lists.squared_distances_of(p)[place], p as u32);
-    let (indices, distances) = (lists.of(q), lists.squared_distances_of(q));
-    let (mut low, mut high) = (0, neighbors);
-    while low < high {
-        let middle = low.midpoint(high);
-        match ordered(&(distances[middle], indices[middle]), &sought) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Equal => return true,
-            std::cmp::Ordering::Greater => high = middle,
-        }
-    }
-    false
+    let squared = lists.squared_distances_of(p)[place];
+    let (indices, distances) = (&lists.of(q)[..neighbors], &lists.squared_distances_of(q)[..neighbors]);
+    let first = distances.partition_point(|&nearer| nearer < squared);
+    let equal = distances[first..].iter().take_while(|&&distance| distance == squared).count();
+    indices[first..first + equal].contains(&(p as u32))
 }
 
 /// √(ab), exact where a = b and where both and the root are whole numbers.

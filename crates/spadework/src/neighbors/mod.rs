@@ -5,23 +5,28 @@ mod automatic;
 mod between;
 mod brute_force;
 mod distance;
+mod equal_rows;
 mod exact;
 mod lanes;
 mod method;
 mod rows;
 mod sparse;
+mod ties;
 
 pub use approximate::ApproximateSearch;
 pub use automatic::{AutomaticSearch, search_by};
 pub use between::{BlockNeighbors, nearest_between};
 pub use brute_force::BruteForce;
 pub(crate) use distance::{Element, single_squared_distance, squared_by, squared_distance};
+pub(crate) use equal_rows::EqualRows;
 pub use exact::{ExactSearch, ProductSearch, TreeSearch, most_search_bytes};
 pub(crate) use exact::{Pair, closest_pairs, shorter};
 pub use method::SearchMethod;
 pub(crate) use rows::{Doubles, RowSource, Rows, Singles, squared_distances_of, with_both_rows, with_rows};
 pub use rows::{squared_distance_between, squared_distances_between};
 pub use sparse::SparseRows;
+pub use ties::Ties;
+pub(crate) use ties::{TiedNeighbor, TiedSearch};
 
 use crate::checkpoint::{StateReader, StateWriter};
 use crate::error::{Error, Result};
@@ -31,7 +36,8 @@ use crate::samples::Samples;
 /// The k nearest neighbors of every sample.
 ///
 /// Holding one proves: exactly k per sample, ascending by (squared distance, index), no sample its own neighbor, none
-/// named twice. So the lists for a smaller k are prefixes of these.
+/// named twice. So the lists for a smaller k are prefixes of these. Where some outputs are equal, the distance at the input
+/// may come before the index ([`Ties`]); it does so for every k alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeighborLists {
     len: usize,
@@ -66,11 +72,32 @@ impl Recall {
             Recall::Sampled { found, of, .. } => found as f64 / of as f64,
         }
     }
+
+    /// That of several searches as one: of those that were not exact, where there are some.
+    pub(crate) fn of_all(recalls: &[Recall]) -> Self {
+        let joined = |all, one: &Recall| match (all, *one) {
+            (all, Recall::Exact) => all,
+            (Recall::Exact, one) => one,
+            (Recall::Sampled { rows, found, of }, Recall::Sampled { rows: r, found: f, of: o }) => {
+                Recall::Sampled { rows: rows + r, found: found + f, of: of + o }
+            }
+        };
+        recalls.iter().fold(Recall::Exact, joined)
+    }
 }
 
 impl NeighborLists {
     /// Joins rows of (squared distance, index) that a search found, sample after sample.
     pub(crate) fn from_rows(neighbors: usize, rows: &[Vec<(f64, u32)>]) -> Self {
+        debug_assert!(
+            rows.iter().all(|row| row.is_sorted_by(|a, b| ordered(a, b).is_lt())),
+            "ascending, none twice"
+        );
+        Self::from_tied_rows(neighbors, rows)
+    }
+
+    /// The same where something else than the index decides between equal distances.
+    pub(crate) fn from_tied_rows(neighbors: usize, rows: &[Vec<(f64, u32)>]) -> Self {
         let mut lists = Self {
             len: rows.len(),
             neighbors,
@@ -80,7 +107,7 @@ impl NeighborLists {
         };
         for (p, row) in rows.iter().enumerate() {
             assert_eq!(row.len(), neighbors, "a search returns k neighbors for every sample");
-            debug_assert!(row.is_sorted_by(|a, b| ordered(a, b).is_lt()), "ascending, none twice");
+            debug_assert!(row.is_sorted_by(|a, b| a.0 <= b.0), "nearest first");
             debug_assert!(row.iter().all(|&(_, q)| q as usize != p), "never its own neighbor");
             lists.indices.extend(row.iter().map(|&(_, q)| q));
             lists.squared_distances.extend(row.iter().map(|&(d, _)| d));
@@ -160,10 +187,9 @@ impl NeighborLists {
         &self.squared_distances[p * self.neighbors..(p + 1) * self.neighbors]
     }
 
-    /// Samples with more than k − 1 exact copies of themselves: which of the copies are their neighbors is decided by
-    /// index alone.
-    pub fn samples_decided_by_index(&self) -> usize {
-        (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0).count()
+    /// Samples whose neighbors are all exact copies of them; there may be more copies than these.
+    pub fn samples_among_copies(&self) -> impl Iterator<Item = usize> {
+        (0..self.len).filter(|&p| self.squared_distances_of(p)[self.neighbors - 1] == 0.0)
     }
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::report::SpadeReport;
 use crate::graph::{Graph, GraphKind};
-use crate::neighbors::squared_distance_between;
+use crate::neighbors::{TiedNeighbor, Ties, squared_distance_between};
 use crate::samples::{Samples, Side};
 
 impl SpadeReport {
@@ -33,25 +33,36 @@ impl SpadeReport {
         // The distances of the report: those of another metric, or of standardized columns, order neighbors otherwise.
         let inputs = params.geometry(Side::Input).place(Side::Input, inputs.view());
         let outputs = params.geometry(Side::Output).place(Side::Output, outputs.view());
-        let asked = |graph: &Graph, samples| Arc::new(nearest_only(graph, samples, connection.requested));
-        match (inputs, outputs) {
-            (Ok(inputs), Ok(outputs)) => [asked(&scored[0], &inputs), asked(&scored[1], &outputs)],
-            _ => scored,
-        }
+        let (Ok(inputs), Ok(outputs)) = (inputs, outputs) else { return scored };
+        let deciding = Some(&inputs).filter(|_| self.diagnostics.ties == Some(Ties::Inputs));
+        let neighbors = connection.requested;
+        [
+            Arc::new(nearest_only(&scored[0], &inputs, None, neighbors)),
+            Arc::new(nearest_only(&scored[1], &outputs, deciding, neighbors)),
+        ]
     }
 }
 
-/// The graph of the k nearest samples, taken from that of more; ties go to the lower index, as in every search.
-fn nearest_only(graph: &Graph, samples: &Samples<'_>, neighbors: usize) -> Graph {
+/// The graph of the k nearest samples, taken from that of more; ties go to the nearer of the samples that decide, if there are some,
+/// then to the lower index, as in every search.
+fn nearest_only(
+    graph: &Graph,
+    samples: &Samples<'_>,
+    deciding: Option<&Samples<'_>>,
+    neighbors: usize,
+) -> Graph {
     let nearest = |p: usize| {
-        let mut others: Vec<(f64, u32)> = graph
-            .neighbors(p)
-            .iter()
-            .map(|&q| (squared_distance_between(samples, p, q as usize), q))
-            .collect();
-        others.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let distance = |samples: &Samples<'_>, q: u32| squared_distance_between(samples, p, q as usize);
+        let neighbor = |&q: &u32| TiedNeighbor {
+            squared: distance(samples, q),
+            decides: deciding.map_or(0.0, |deciding| distance(deciding, q)),
+            index: q,
+        };
+        let mut others: Vec<TiedNeighbor> = graph.neighbors(p).iter().map(neighbor).collect();
+        others.sort_unstable_by(TiedNeighbor::order);
         others.truncate(neighbors);
-        others.into_iter().map(move |(_, q)| (q.min(p as u32), q.max(p as u32))).collect::<Vec<_>>()
+        let edge = move |other: TiedNeighbor| (other.index.min(p as u32), other.index.max(p as u32));
+        others.into_iter().map(edge).collect::<Vec<_>>()
     };
     let mut edges: Vec<(u32, u32)> = (0..graph.nodes()).into_par_iter().flat_map_iter(nearest).collect();
     edges.par_sort_unstable();

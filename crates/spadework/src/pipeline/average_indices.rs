@@ -85,8 +85,9 @@ impl AverageIndices {
         let hops: Vec<f64> = hops.into_iter().flatten().map(f64::from).collect();
         let ranked = samples.map(|samples| {
             let neighbors = report.diagnostics.connection.used;
-            let placed = report.diagnostics.params.placed_pair(samples)?;
-            Neighborhoods::of(&placed, neighbors, INDEX_ROWS, seed, monitor)
+            let params = &report.diagnostics.params;
+            let placed = params.placed_pair(samples)?;
+            Neighborhoods::of(&placed, neighbors, INDEX_ROWS, seed, params.ties, monitor)
         });
         Ok(Self {
             mean_eigenvalue: trace.scaled(1.0 / (graphs.nodes() - 1) as f64),

@@ -13,7 +13,7 @@ use super::params::SpadeParams;
 use super::report::{Construction, Diagnostics, ModelGraphs, Timings};
 use super::search_cache::{SearchCache, Searched};
 use super::sparsify::sparsify;
-use crate::checkpoint::{Resumable, Work};
+use crate::checkpoint::{Identity, Resumable, Work};
 use crate::error::Result;
 use crate::graph::{
     Components, ConnectedGraph, ConnectedSide, ConnectedSides, Connection, Graph, GraphKind, GraphPair,
@@ -21,29 +21,84 @@ use crate::graph::{
 };
 use crate::memory::check_room;
 use crate::monitor::{Monitor, Stage};
-use crate::neighbors::{NeighborLists, Recall, search_by};
+use crate::neighbors::{
+    EqualRows, NeighborLists, Recall, TiedSearch, Ties, search_by, squared_distance_between,
+};
 use crate::samples::{Samples, Side};
 
-/// Searches the neighbors of one side for k = `params.neighbors`.
-pub(super) fn searched<'a>(
-    side: Side,
+/// Searches the neighbors of the inputs for k = `params.neighbors`.
+pub(super) fn searched_inputs<'a>(
     samples: SideSamples<'a>,
     params: &SpadeParams,
     cache: Option<&'a SearchCache>,
     monitor: &'a dyn Monitor,
 ) -> Result<SearchedSide<'a>> {
-    let search = search_fn(side, params, cache, monitor);
-    SearchedSide::search(side, samples, params.graph, params.neighbors, search)
+    let search = search_fn(Side::Input, None, params, cache, monitor);
+    SearchedSide::search(Side::Input, samples, params.graph, params.neighbors, search)
+}
+
+/// Outputs with their neighbors.
+pub(super) struct SearchedOutputs<'a> {
+    facts: SearchedFacts,
+    pub(super) side: SearchedSide<'a>,
+}
+
+impl<'a> SearchedOutputs<'a> {
+    /// Searches the neighbors of outputs for k = `params.neighbors`. Between equally near ones the inputs decide where that is asked for
+    /// and some outputs are equal; a graph of inputs (`None`) has no distances that could.
+    pub(super) fn search(
+        dim: usize,
+        outputs: SideSamples<'a>,
+        inputs: Option<&SideSamples<'a>>,
+        params: &SpadeParams,
+        cache: Option<&'a SearchCache>,
+        monitor: &'a dyn Monitor,
+    ) -> Result<Self> {
+        let equal = EqualRows::of(outputs.samples());
+        let deciding = inputs.filter(|_| params.ties == Ties::Inputs && equal.is_some()).cloned();
+        let ties = equal.as_ref().map(|_| if deciding.is_some() { Ties::Inputs } else { Ties::Index });
+        let tied = equal.zip(deciding.clone()).map(|(equal, inputs)| TiedOutputs { equal, inputs });
+        let search = search_fn(Side::Output, tied, params, cache, monitor);
+        let side = SearchedSide::search(Side::Output, outputs, params.graph, params.neighbors, search)?;
+        Ok(Self { facts: SearchedFacts { ties, ..SearchedFacts::of(dim, &side, deciding.as_ref()) }, side })
+    }
+
+    /// Whether the inputs decided between equally near outputs.
+    pub(super) fn inputs_decided(&self) -> bool {
+        self.facts.ties == Some(Ties::Inputs)
+    }
+
+    /// The same as those of one model among several.
+    fn of_model(self, model: &'a str) -> Self {
+        Self { side: self.side.of_model(model), ..self }
+    }
+}
+
+/// Outputs of which some are equal, and the inputs that decide between those that are equally near.
+pub(super) struct TiedOutputs<'a> {
+    equal: EqualRows,
+    inputs: SideSamples<'a>,
+}
+
+/// Both sides of a model, where the lists of one depend on both.
+struct BothSides<'s>(&'s Samples<'s>, &'s Samples<'s>);
+
+impl Identity for BothSides<'_> {
+    fn feed(&self, take: &mut dyn FnMut(&[u8])) {
+        self.0.feed(take);
+        self.1.feed(take);
+    }
 }
 
 /// How neighbors of one side are searched, unless the cache has them.
 pub(super) fn search_fn<'a>(
     side: Side,
+    tied: Option<TiedOutputs<'a>>,
     params: &SpadeParams,
     cache: Option<&'a SearchCache>,
     monitor: &'a dyn Monitor,
 ) -> SearchFn<'a> {
-    let what = Searched::of(side, params);
+    let what = Searched::of(side, tied.is_some(), params);
     let (named, seed) = (params.search, params.seed);
     let method = search_by(named, seed);
     Box::new(move |samples, neighbors| {
@@ -57,13 +112,21 @@ pub(super) fn search_fn<'a>(
         // Indices and distances, as they are found and as they are kept.
         check_room("neighbor lists", samples.len().saturating_mul(neighbors).saturating_mul(4))?;
         // The searches keep their own parts; here lists that are whole are kept until the graphs are.
-        let work = Work::new("neighbors", samples, format!("{named}, seed {seed}, k = {neighbors}"));
+        let both = tied.as_ref().map(|tied| BothSides(samples, tied.inputs.samples()));
+        let data: &dyn Identity = both.as_ref().map_or(samples, |both| both);
+        let work = Work::new("neighbors", data, format!("{named}, seed {seed}, k = {neighbors}"));
         let whole = Resumable::new(work, monitor.checkpoints());
         let known =
             whole.stored().and_then(|state| NeighborLists::of_state(&state, samples.len(), neighbors));
         let lists = match known {
             Some(lists) => lists,
-            None => method.search(samples, neighbors, monitor)?,
+            None => match &tied {
+                None => method.search(samples, neighbors, monitor)?,
+                Some(TiedOutputs { equal, inputs }) => {
+                    let (search, inputs) = (&*method, inputs.samples());
+                    TiedSearch { outputs: samples, equal, inputs, search, neighbors, monitor }.lists()?
+                }
+            },
         };
         whole.keep_result(|| lists.to_state());
         if let Some(cache) = cache {
@@ -123,17 +186,32 @@ enum Source<G> {
 }
 
 /// What is known of a side once it is searched for the requested k.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct SearchedFacts {
     /// Numbers per sample, before any projection.
     dim: usize,
     /// Samples whose neighbors are decided by index.
     decided_by_index: usize,
+    /// Those whose neighbors are decided by distance at the input.
+    decided_by_inputs: usize,
+    /// What decides between equally near ones.
+    ties: Option<Ties>,
 }
 
 impl SearchedFacts {
-    fn of(dim: usize, side: &SearchedSide<'_>) -> Self {
-        Self { dim, decided_by_index: side.lists().samples_decided_by_index() }
+    /// `deciding` are the inputs where they decide between copies.
+    fn of(dim: usize, side: &SearchedSide<'_>, deciding: Option<&SideSamples<'_>>) -> Self {
+        let lists = side.lists();
+        let is_open = |&p: &usize| match deciding {
+            None => true,
+            // The farthest of its neighbors at the input is an exact copy there too.
+            Some(inputs) => {
+                let farthest = lists.of(p)[lists.neighbors() - 1];
+                squared_distance_between(inputs.samples(), p, farthest as usize) == 0.0
+            }
+        };
+        let (by_index, by_inputs): (Vec<usize>, Vec<usize>) = lists.samples_among_copies().partition(is_open);
+        Self { dim, decided_by_index: by_index.len(), decided_by_inputs: by_inputs.len(), ties: None }
     }
 }
 
@@ -149,8 +227,8 @@ impl<'a> ModelSides<'a> {
         match pair.output_side() {
             OutputSide::Samples(outputs) => {
                 let placed = placed(Side::Output, outputs, params)?;
-                let side = searched(Side::Output, placed, params, cache, monitor)?;
-                sides.add_outputs(outputs, side);
+                let inputs = sides.input_samples();
+                sides.add(SearchedOutputs::search(outputs.dim(), placed, inputs, params, cache, monitor)?);
             }
             OutputSide::Graph(graph) => sides.outputs.push(Source::Graph(graph.clone())),
         }
@@ -167,23 +245,21 @@ impl<'a> ModelSides<'a> {
         for model in models.models() {
             let outputs =
                 placed(Side::Output, &model.outputs, params).map_err(|error| error.in_model(&model.name))?;
-            let side = searched(Side::Output, outputs, params, None, monitor)?;
-            sides.add_outputs(&model.outputs, side.of_model(&model.name));
+            let (dim, inputs) = (model.outputs.dim(), sides.input_samples());
+            let searched = SearchedOutputs::search(dim, outputs, inputs, params, None, monitor)?;
+            sides.add(searched.of_model(&model.name));
         }
         Ok(sides)
     }
 
     /// Inputs that are searched already, and the outputs that belong to them.
-    pub(super) fn of_searched(inputs: KnownInputs<'a>, output_dim: usize, outputs: SearchedSide<'a>) -> Self {
+    pub(super) fn of_searched(inputs: KnownInputs<'a>, outputs: SearchedOutputs<'a>) -> Self {
         let KnownInputs { dim, decided_by_index, side } = inputs;
-        let facts = SearchedFacts { dim, decided_by_index };
-        let output = Source::Samples(SearchedFacts::of(output_dim, &outputs));
-        Self {
-            input: Source::Samples(facts),
-            outputs: vec![output],
-            searched: vec![side, outputs],
-            projecting: Duration::ZERO,
-        }
+        let facts = SearchedFacts { dim, decided_by_index, decided_by_inputs: 0, ties: None };
+        let input = Source::Samples(facts);
+        let mut sides = Self { input, outputs: Vec::new(), searched: vec![side], projecting: Duration::ZERO };
+        sides.add(outputs);
+        sides
     }
 
     fn of_inputs(
@@ -203,14 +279,22 @@ impl<'a> ModelSides<'a> {
         };
         let side = placed_inputs(samples, params, cache, monitor)?;
         let projecting = began.elapsed();
-        let side = searched(Side::Input, side, params, cache, monitor)?;
-        let input = Source::Samples(SearchedFacts::of(samples.dim(), &side));
+        let side = searched_inputs(side, params, cache, monitor)?;
+        let input = Source::Samples(SearchedFacts::of(samples.dim(), &side, None));
         Ok(Self { input, outputs: Vec::new(), searched: vec![side], projecting })
     }
 
-    fn add_outputs(&mut self, outputs: &Samples<'_>, side: SearchedSide<'a>) {
-        self.outputs.push(Source::Samples(SearchedFacts::of(outputs.dim(), &side)));
-        self.searched.push(side);
+    fn add(&mut self, outputs: SearchedOutputs<'a>) {
+        self.outputs.push(Source::Samples(outputs.facts));
+        self.searched.push(outputs.side);
+    }
+
+    /// The inputs as they are searched, where they are samples.
+    fn input_samples(&self) -> Option<&SideSamples<'a>> {
+        match self.input {
+            Source::Samples(_) => self.searched.first().map(SearchedSide::samples),
+            Source::Graph(_) => None,
+        }
     }
 
     /// Makes the graphs of k = `neighbors`; `grow` takes one k' for all sides that are made of samples.
@@ -230,8 +314,7 @@ impl<'a> ModelSides<'a> {
         let mut finished = finished.into_iter();
         let mut next = |facts: &SearchedFacts| {
             let (graph, mut made) = finished.next().expect("one graph per searched side");
-            made.dim = facts.dim;
-            made.decided_by_index = facts.decided_by_index;
+            made.facts = *facts;
             (graph, made)
         };
         let input = match &self.input {
@@ -302,8 +385,7 @@ fn finish(
         construction.explained = Some(projection.explained());
     }
     let mut made = MadeSide {
-        dim: 0,
-        decided_by_index: 0,
+        facts: SearchedFacts::default(),
         connection,
         construction,
         recall: side.lists().recall(),
@@ -332,9 +414,8 @@ pub(super) struct MadeGraphs {
 /// What it took to make the graph of one side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MadeSide {
-    /// Numbers per sample; 0 where the graph is given.
-    dim: usize,
-    decided_by_index: usize,
+    /// None where the graph is given.
+    facts: SearchedFacts,
     pub(super) connection: SideConnection,
     construction: Construction,
     recall: Recall,
@@ -345,8 +426,7 @@ pub(super) struct MadeSide {
 impl MadeSide {
     fn given(graph: &Graph) -> Self {
         Self {
-            dim: 0,
-            decided_by_index: 0,
+            facts: SearchedFacts::default(),
             connection: SideConnection::new(Components::of(graph).count(), 0),
             construction: Construction { given: true, ..Construction::default() },
             recall: Recall::Exact,
@@ -364,8 +444,8 @@ impl MadeGraphs {
         let graphs = GraphPair::new(Arc::clone(input_graph), output_graph.clone())?;
         let diagnostics = Diagnostics {
             params: params.clone(),
-            input_dim: input.dim,
-            output_dim: output.dim,
+            input_dim: input.facts.dim,
+            output_dim: output.facts.dim,
             input_graph: input.construction,
             output_graph: output.construction,
             connection: Connection {
@@ -375,8 +455,10 @@ impl MadeGraphs {
                 input: input.connection,
                 output: output.connection,
             },
-            inputs_decided_by_index: input.decided_by_index,
-            outputs_decided_by_index: output.decided_by_index,
+            inputs_decided_by_index: input.facts.decided_by_index,
+            outputs_decided_by_index: output.facts.decided_by_index,
+            outputs_decided_by_inputs: output.facts.decided_by_inputs,
+            ties: output.facts.ties,
             input_recall: input.recall,
             output_recall: output.recall,
             timings: Timings { neighbors_output: output.searching, ..Timings::default() },

@@ -21,7 +21,7 @@ use crate::checkpoint::{Resumable, StateReader, StateWriter, Work};
 use crate::eigen::EigenProblem;
 use crate::error::{Error, Result};
 use crate::graph::{Connectivity, GraphPair};
-use crate::monitor::{Monitor, Stage, check_cancelled};
+use crate::monitor::{Cancelling, Monitor, Stage, check_cancelled};
 use crate::random::{Purpose, draw, stream, stream_at};
 use crate::threads::with_threads;
 
@@ -199,7 +199,7 @@ fn subsample(
 ) -> Result<Subsample> {
     let mut all: Vec<u32> = (0..models.len() as u32).collect();
     draw(&mut all, size, &mut stream_at(params.seed, Purpose::Subsamples, repetition));
-    // In their old order, so that ties still go to the lower index.
+    // In their old order, so that ties that are left still go to the lower index.
     let chosen = &mut all[..size];
     chosen.sort_unstable();
     let parts = rows_of(models, chosen)?;
@@ -229,15 +229,6 @@ fn standard_deviation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (squares / (values.len() - 1) as f64).sqrt()
-}
-
-/// Passes on the wish to stop, and hides the stages of every subsample.
-struct Cancelling<'a>(&'a dyn Monitor);
-
-impl Monitor for Cancelling<'_> {
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
 }
 
 #[cfg(test)]

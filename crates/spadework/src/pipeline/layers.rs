@@ -8,7 +8,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::graphs::{KnownInputs, ModelSides, placed, placed_inputs, search_fn, searched};
+use super::graphs::{
+    KnownInputs, ModelSides, SearchedOutputs, placed, placed_inputs, search_fn, searched_inputs,
+};
 use super::params::SpadeParams;
 use super::report::{Diagnostics, SpadeReport};
 use super::steps::report_of;
@@ -124,11 +126,11 @@ fn score_here<'a, E: From<Error>>(
 ) -> Result<LayerScores, E> {
     let began = Instant::now();
     let samples = placed_inputs(inputs, params, None, monitor)?;
-    let side = searched(Side::Input, samples.clone(), params, None, monitor)?;
+    let side = searched_inputs(samples.clone(), params, None, monitor)?;
     let mut input = SharedInputs {
         dim: inputs.dim(),
         samples,
-        decided_by_index: side.lists().samples_decided_by_index(),
+        decided_by_index: side.lists().samples_among_copies().count(),
         searching: side.searching(),
         lists: side.into_lists(),
     };
@@ -208,15 +210,16 @@ impl SharedInputs<'_> {
         }
         let began = Instant::now();
         let params = params.clone().with_neighbors(neighbors);
-        let output = searched(Side::Output, placed(Side::Output, outputs, &params)?, &params, None, monitor)?;
-        let search = search_fn(Side::Input, &params, None, monitor);
-        let (known, lists) = (self.samples.clone(), self.lists.clone());
+        let (placed, known) = (placed(Side::Output, outputs, &params)?, self.samples.clone());
+        let output = SearchedOutputs::search(outputs.dim(), placed, Some(&known), &params, None, monitor)?;
+        let search = search_fn(Side::Input, None, &params, None, monitor);
+        let lists = self.lists.clone();
         let inputs = KnownInputs {
             dim: self.dim,
             decided_by_index: self.decided_by_index,
             side: SearchedSide::with_lists(Side::Input, known, params.graph, lists, search),
         };
-        let mut sides = ModelSides::of_searched(inputs, outputs.dim(), output);
+        let mut sides = ModelSides::of_searched(inputs, output);
         let made = sides.make(neighbors, &params, monitor);
         if let Some(side) = sides.into_inputs() {
             self.searching += side.searching();

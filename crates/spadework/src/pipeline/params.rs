@@ -7,7 +7,7 @@ use crate::eigen::{Certainty, EigenMethod, EigenParams};
 use crate::error::{Error, Result};
 use crate::graph::{Connectivity, GraphKind, Weights};
 use crate::laplacian::SketchParams;
-use crate::neighbors::SearchMethod;
+use crate::neighbors::{SearchMethod, Ties};
 use crate::samples::{Geometry, Metric, PairedSamples, Samples, Side, Standardize};
 
 /// Which eigenpairs edge and node scores are made of.
@@ -49,6 +49,8 @@ pub struct SpadeParams {
     /// What is done to the columns of the inputs first. Outputs are left unchanged, because they are what is
     /// evaluated.
     pub standardize: Standardize,
+    /// What decides between equally near outputs, where some outputs are equal.
+    pub ties: Ties,
     /// How neighbors are searched.
     pub search: SearchMethod,
     /// How the graphs are made of their samples.
@@ -78,6 +80,7 @@ impl Default for SpadeParams {
             input_metric: Metric::default(),
             output_metric: Metric::default(),
             standardize: Standardize::default(),
+            ties: Ties::default(),
             search: SearchMethod::default(),
             graph: GraphKind::default(),
             weights: Weights::default(),
@@ -98,6 +101,7 @@ with_methods! { SpadeParams {
     with_input_metric(input_metric: Metric),
     with_output_metric(output_metric: Metric),
     with_standardize(standardize: Standardize),
+    with_ties(ties: Ties),
     with_search(search: SearchMethod),
     with_graph(graph: GraphKind),
     with_weights(weights: Weights),

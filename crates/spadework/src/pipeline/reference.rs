@@ -19,13 +19,15 @@ use std::sync::Arc;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
-use super::graphs::searched;
+use super::graphs::{SearchedOutputs, searched_inputs};
 use super::params::SpadeParams;
 use crate::error::{Error, Result};
 use crate::graph::{GraphKind, SideSamples, Weights};
 use crate::kernels::arch;
 use crate::monitor::{Monitor, Stage, check_cancelled};
-use crate::neighbors::{Element, NeighborLists, RowSource, ordered, squared_by, with_both_rows};
+use crate::neighbors::{
+    Element, NeighborLists, RowSource, TiedNeighbor, squared_by, squared_distance_between, with_both_rows,
+};
 use crate::samples::{FittedGeometry, Norm, PairedSamples, Samples, Side};
 use crate::scores::{EdgeScores, NodeScores, SpectralEmbedding};
 use crate::threads::with_threads;
@@ -45,14 +47,13 @@ pub struct Reference<'a> {
     params: SpadeParams,
     eigenvalues: Vec<f64>,
     embedding: SpectralEmbedding,
-    input_reach: Vec<Neighbor>,
-    output_reach: Vec<Neighbor>,
+    input_reach: Vec<TiedNeighbor>,
+    output_reach: Vec<TiedNeighbor>,
+    /// Whether inputs decide between equally near outputs.
+    inputs_decide: bool,
     /// Node scores of the reference, ascending.
     ascending: Vec<f64>,
 }
-
-/// Squared distance and index, in the order of neighbors.
-type Neighbor = (f64, u32);
 
 /// What [`Reference::score`] finds.
 #[derive(Debug, Clone)]
@@ -112,27 +113,31 @@ impl<'a> Reference<'a> {
                 return Err(Error::TooSmallReference);
             }
         }
-        let (graph, inputs, outputs) = with_threads(params.threads, || -> Result<_> {
-            let lists = |side, samples: &Samples<'_>| -> Result<_> {
-                let lists =
-                    searched(side, SideSamples::Given(Arc::new(samples.view())), params, None, monitor)?;
-                Ok((lists.graph(params.neighbors), lists.into_lists()))
-            };
-            let (graph, inputs) = lists(Side::Input, samples.input())?;
-            let (_, outputs) = lists(Side::Output, samples.output())?;
-            Ok((graph, inputs, outputs))
+        let (graph, inputs, outputs, inputs_decide) = with_threads(params.threads, || -> Result<_> {
+            // They are in place already.
+            let given = |samples| SideSamples::Given(Arc::new(samples));
+            let (inputs, outputs) = (given(samples.input().view()), given(samples.output().view()));
+            let input = searched_inputs(inputs.clone(), params, None, monitor)?;
+            let dim = samples.output().dim();
+            let output = SearchedOutputs::search(dim, outputs, Some(&inputs), params, None, monitor)?;
+            let inputs_decide = output.inputs_decided();
+            let graph = input.graph(params.neighbors);
+            Ok((graph, input.into_lists(), output.side.into_lists(), inputs_decide))
         })?;
         let edges = EdgeScores::from_embedding(&graph, &embedding);
         let mut ascending = NodeScores::from_edges(&graph, &edges).scores().to_vec();
         ascending.sort_unstable_by(f64::total_cmp);
+        let deciding = Some(samples.input()).filter(|_| inputs_decide);
+        let (input_reach, output_reach) = (reach(&inputs, None), reach(&outputs, deciding));
         Ok(Self {
             samples,
             geometries,
             params: params.clone(),
             eigenvalues,
             embedding,
-            input_reach: reach(&inputs),
-            output_reach: reach(&outputs),
+            input_reach,
+            output_reach,
+            inputs_decide,
             ascending,
         })
     }
@@ -167,10 +172,13 @@ impl<'a> Reference<'a> {
         let k = self.params.neighbors;
         let (known, input, output) = with_threads(self.params.threads, || {
             let known = self.known(inputs, outputs, monitor)?;
-            let input =
-                neighbors_of_new(self.samples.input(), &self.input_reach, k, inputs, &known, monitor)?;
-            let output =
-                neighbors_of_new(self.samples.output(), &self.output_reach, k, outputs, &known, monitor)?;
+            let new = |reference, reach, new, decides: &Decides<'_>| {
+                neighbors_of_new(reference, reach, k, new, &known, decides, monitor)
+            };
+            let at_input = self.inputs_decide.then(|| squared_distances(self.samples.input(), inputs));
+            let by_input = |q: usize, u: usize| at_input.as_ref().map_or(0.0, |squared| squared(q, u));
+            let input = new(self.samples.input(), &self.input_reach, inputs, &|_, _| 0.0)?;
+            let output = new(self.samples.output(), &self.output_reach, outputs, &by_input)?;
             Ok((known, input, output))
         })?;
         let mut averaged = 0;
@@ -235,15 +243,20 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// The k-th neighbor of every sample.
-fn reach(lists: &NeighborLists) -> Vec<Neighbor> {
+/// The k-th neighbor of every sample; `deciding` are the inputs where they decide between equally near outputs.
+fn reach(lists: &NeighborLists, deciding: Option<&Samples<'_>>) -> Vec<TiedNeighbor> {
     let last = lists.neighbors() - 1;
-    (0..lists.len()).map(|p| (lists.squared_distances_of(p)[last], lists.of(p)[last])).collect()
+    let farthest = |p: usize| {
+        let index = lists.of(p)[last];
+        let decides = deciding.map_or(0.0, |inputs| squared_distance_between(inputs, p, index as usize));
+        TiedNeighbor { squared: lists.squared_distances_of(p)[last], decides, index }
+    };
+    (0..lists.len()).map(farthest).collect()
 }
 
 /// The new samples whose nearest reference sample is farther away than any k-th neighbor within the reference.
-fn far(new: &[NewNeighbors], reach: &[Neighbor]) -> Vec<usize> {
-    let farthest = reach.iter().map(|&(distance, _)| distance).fold(0.0, f64::max);
+fn far(new: &[NewNeighbors], reach: &[TiedNeighbor]) -> Vec<usize> {
+    let farthest = reach.iter().map(|kth| kth.squared).fold(0.0, f64::max);
     new.iter().enumerate().filter(|(_, near)| near.nearest > farthest).map(|(u, _)| u).collect()
 }
 
@@ -262,6 +275,18 @@ fn equal_rows<'s>(
     with_both_rows!(reference, new, (a, b) => Box::new(move |q, u| a.row(q) == b.row(u)))
 }
 
+/// The squared distance of row q of the reference from row u of the new samples.
+fn squared_distances<'s>(
+    reference: &'s Samples<'_>,
+    new: &'s Samples<'_>,
+) -> Box<dyn Fn(usize, usize) -> f64 + Sync + 's> {
+    let norm = reference.norm();
+    with_both_rows!(reference, new, (a, b) => Box::new(move |q, u| squared_by(norm, &a.row(q), &b.row(u))))
+}
+
+/// What decides between equally near reference samples: asked by reference sample and new sample, the smaller comes first.
+type Decides<'d> = dyn Fn(usize, usize) -> f64 + Sync + 'd;
+
 /// A new sample on one side.
 struct NewNeighbors {
     /// Its neighbors, ascending.
@@ -273,14 +298,15 @@ struct NewNeighbors {
 /// The neighbors on one side of every new sample.
 fn neighbors_of_new(
     reference: &Samples<'_>,
-    reach: &[Neighbor],
+    reach: &[TiedNeighbor],
     neighbors: usize,
     new: &Samples<'_>,
     known: &[Option<u32>],
+    decides: &Decides<'_>,
     monitor: &dyn Monitor,
 ) -> Result<Vec<NewNeighbors>> {
     let norm = reference.norm();
-    let found = Joined { norm, reach, neighbors, known };
+    let found = Joined { norm, reach, neighbors, known, decides };
     with_both_rows!(reference, new, (a, b) => found.each_new_sample(a, b, monitor))
 }
 
@@ -288,9 +314,10 @@ fn neighbors_of_new(
 #[derive(Clone, Copy)]
 struct Joined<'a> {
     norm: Norm,
-    reach: &'a [Neighbor],
+    reach: &'a [TiedNeighbor],
     neighbors: usize,
     known: &'a [Option<u32>],
+    decides: &'a Decides<'a>,
 }
 
 impl Joined<'_> {
@@ -305,7 +332,7 @@ impl Joined<'_> {
             .enumerate()
             .map(|(u, &own)| {
                 check_cancelled(monitor)?;
-                Ok(arch().dispatch(Joining { side: self, reference, row: &new.row(u), own }))
+                Ok(arch().dispatch(Joining { side: self, reference, row: &new.row(u), new: u, own }))
             })
             .collect()
     }
@@ -317,6 +344,8 @@ struct Joining<'a, R: RowSource> {
     side: Joined<'a>,
     reference: R,
     row: &'a [R::Item],
+    /// The position of the new sample.
+    new: usize,
     own: Option<u32>,
 }
 
@@ -325,34 +354,38 @@ impl<R: RowSource> WithSimd for Joining<'_, R> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> NewNeighbors {
-        let Self { side: Joined { norm, reach, neighbors, .. }, reference, row, own } = self;
+        let Self { side: Joined { norm, reach, neighbors, decides, .. }, reference, row, new, own } = self;
         let index = own.unwrap_or(u32::MAX);
-        let mut nearest: Vec<Neighbor> = Vec::with_capacity(neighbors + 1);
+        let mut nearest: Vec<TiedNeighbor> = Vec::with_capacity(neighbors + 1);
         let mut chosen_by = Vec::new();
         for (q, reach) in reach.iter().enumerate() {
             if own == Some(q as u32) {
                 continue;
             }
             let other = reference.row(q);
-            let farthest = if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].0 };
+            let farthest =
+                if nearest.len() < neighbors { f64::INFINITY } else { nearest[neighbors - 1].squared };
             let at_least = R::Item::least_squared_by(norm, simd, row, &other);
-            if at_least > farthest && at_least > reach.0 {
+            if at_least > farthest && at_least > reach.squared {
                 continue;
             }
-            let distance = squared_by(norm, row, &other);
-            if ordered(&(distance, index), reach).is_le() {
+            let squared = squared_by(norm, row, &other);
+            if squared > farthest && squared > reach.squared {
+                continue;
+            }
+            let candidate = TiedNeighbor { squared, decides: decides(q, new), index: q as u32 };
+            if (TiedNeighbor { index, ..candidate }).order(reach).is_le() {
                 chosen_by.push(q as u32);
             }
-            let candidate = (distance, q as u32);
-            let at = nearest.partition_point(|nearer| ordered(nearer, &candidate).is_lt());
+            let at = nearest.partition_point(|nearer| nearer.order(&candidate).is_lt());
             if at < neighbors {
                 nearest.insert(at, candidate);
                 nearest.truncate(neighbors);
             }
         }
         // There are more reference samples than neighbors, so there is a nearest one.
-        let (least, _) = nearest[0];
-        let mut all: Vec<u32> = nearest.into_iter().map(|(_, q)| q).chain(chosen_by).collect();
+        let least = nearest[0].squared;
+        let mut all: Vec<u32> = nearest.into_iter().map(|near| near.index).chain(chosen_by).collect();
         all.sort_unstable();
         all.dedup();
         NewNeighbors { neighbors: all, nearest: least }

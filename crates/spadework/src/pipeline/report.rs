@@ -10,7 +10,7 @@ use crate::eigen::{Enclosure, GeneralizedEigenpairs};
 use crate::error::Result;
 use crate::graph::{Connection, GraphPair};
 use crate::laplacian::SketchInfo;
-use crate::neighbors::Recall;
+use crate::neighbors::{Recall, Ties};
 use crate::scores::{
     EdgeScores, LabelPairScore, LabelScore, ModelScore, NodeScores, SpectralEmbedding, label_pair_scores,
     label_scores,
@@ -117,6 +117,10 @@ pub struct Diagnostics {
     pub inputs_decided_by_index: usize,
     /// The same for outputs.
     pub outputs_decided_by_index: usize,
+    /// Output samples with so many exact copies that their neighbors are decided by distance at the input.
+    pub outputs_decided_by_inputs: usize,
+    /// What decides between equally near outputs; none where no two outputs are equal, or a graph was given.
+    pub ties: Option<Ties>,
     /// How many of the true neighbors among the inputs were found; all where a graph was given.
     pub input_recall: Recall,
     /// The same for outputs.

@@ -23,17 +23,27 @@ pub(super) struct Searched {
     side: Side,
     geometry: Geometry,
     projected: Option<Dimensions>,
+    /// Where the inputs decide between equally near outputs: what their distances depend on.
+    inputs: Option<(Geometry, Option<Dimensions>)>,
     method: SearchMethod,
     seed: u64,
 }
 
 impl Searched {
-    pub(super) fn of(side: Side, params: &SpadeParams) -> Self {
-        let projected = match (side, params.graph) {
-            (Side::Input, GraphKind::Pca(dimensions)) => Some(dimensions),
+    /// The lists of one side; `inputs_decide` between equally near outputs.
+    pub(super) fn of(side: Side, inputs_decide: bool, params: &SpadeParams) -> Self {
+        let of_inputs = match params.graph {
+            GraphKind::Pca(dimensions) => Some(dimensions),
             _ => None,
         };
-        Self { side, geometry: params.geometry(side), projected, method: params.search, seed: params.seed }
+        Self {
+            side,
+            geometry: params.geometry(side),
+            projected: of_inputs.filter(|_| side == Side::Input),
+            inputs: inputs_decide.then(|| (params.geometry(Side::Input), of_inputs)),
+            method: params.search,
+            seed: params.seed,
+        }
     }
 }
 

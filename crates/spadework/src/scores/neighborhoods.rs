@@ -12,13 +12,15 @@
 //! Both are 1 where all neighbors stay; compared with [`edge_overlap`](super::edge_overlap) they say how far away those that leave go. The
 //! sums over i are taken over some samples, drawn at random, with n in front replaced by their number; ranks among all samples are exact.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::monitor::{Monitor, check_cancelled};
-use crate::neighbors::squared_distance_between;
+use crate::neighbors::{EqualRows, TiedNeighbor, Ties, squared_distance_between};
 use crate::random::{Purpose, drawn, stream};
 use crate::samples::{PairedSamples, Samples};
 
@@ -35,7 +37,8 @@ pub struct Neighborhoods {
 }
 
 impl Neighborhoods {
-    /// Ranks the `neighbors` nearest of at most `rows` samples, drawn by the seed, among all.
+    /// Ranks the `neighbors` nearest of at most `rows` samples, drawn by the seed, among all. `ties` decides between equally near
+    /// outputs as in a search, where some outputs are equal.
     ///
     /// `None` where `neighbors` is not below half the number of samples: then the sums above have no such scale.
     ///
@@ -49,6 +52,7 @@ impl Neighborhoods {
         neighbors: usize,
         rows: usize,
         seed: u64,
+        ties: Ties,
         monitor: &dyn Monitor,
     ) -> Result<Option<Self>> {
         let n = samples.len();
@@ -56,9 +60,13 @@ impl Neighborhoods {
             return Ok(None);
         }
         let chosen = drawn((0..n).collect(), rows, &mut stream(seed, Purpose::RankedRows));
+        let inputs_decide = ties == Ties::Inputs && EqualRows::of(samples.output()).is_some();
         let ranked = chosen.par_iter().map(|&i| {
             check_cancelled(monitor)?;
-            let (input, output) = (Row::of(samples.input(), i), Row::of(samples.output(), i));
+            let (input, mut output) = (Row::of(samples.input(), i), Row::of(samples.output(), i));
+            if inputs_decide {
+                output.decides.clone_from(&input.distances);
+            }
             let came = input.beyond(&output.nearest(neighbors), neighbors);
             let left = output.beyond(&input.nearest(neighbors), neighbors);
             Ok([came, left])
@@ -76,18 +84,25 @@ impl Neighborhoods {
 struct Row {
     sample: usize,
     distances: Vec<f64>,
+    /// What decides between equal ones; empty where the index does.
+    decides: Vec<f64>,
 }
 
 impl Row {
     fn of(samples: &Samples<'_>, sample: usize) -> Self {
         let distances =
             (0..samples.len()).map(|other| squared_distance_between(samples, sample, other)).collect();
-        Self { sample, distances }
+        Self { sample, distances, decides: Vec::new() }
     }
 
-    /// Whether `a` is nearer than `b`; ties go to the lower index, as in every search.
-    fn is_nearer(&self, a: usize, b: usize) -> bool {
-        self.distances[a].total_cmp(&self.distances[b]).then(a.cmp(&b)).is_lt()
+    fn neighbor(&self, other: usize) -> TiedNeighbor {
+        let decides = self.decides.get(other).copied().unwrap_or(0.0);
+        TiedNeighbor { squared: self.distances[other], decides, index: other as u32 }
+    }
+
+    /// The order of two others by their distance, as in every search.
+    fn order(&self, a: usize, b: usize) -> Ordering {
+        self.neighbor(a).order(&self.neighbor(b))
     }
 
     fn others(&self) -> impl Iterator<Item = usize> {
@@ -96,16 +111,14 @@ impl Row {
 
     fn nearest(&self, neighbors: usize) -> Vec<usize> {
         let mut others: Vec<usize> = self.others().collect();
-        let by_distance =
-            |a: &usize, b: &usize| self.distances[*a].total_cmp(&self.distances[*b]).then(a.cmp(b));
-        others.select_nth_unstable_by(neighbors - 1, by_distance);
+        others.select_nth_unstable_by(neighbors - 1, |&a, &b| self.order(a, b));
         others.truncate(neighbors);
         others
     }
 
     /// Σ max(r(j) − k, 0) over some samples j: neighbors of this row too add nothing.
     fn beyond(&self, samples: &[usize], neighbors: usize) -> u64 {
-        let rank = |j: usize| 1 + self.others().filter(|&other| self.is_nearer(other, j)).count();
+        let rank = |j: usize| 1 + self.others().filter(|&other| self.order(other, j).is_lt()).count();
         samples.iter().map(|&j| rank(j).saturating_sub(neighbors) as u64).sum()
     }
 }
@@ -125,7 +138,7 @@ mod tests {
         let positions: Vec<f64> = (0..40).map(|i| f64::from(i * i)).collect();
         let scaled = positions.iter().map(|position| 3.0 * position).collect();
         let samples = PairedSamples::new(line(positions), line(scaled)).unwrap();
-        let found = Neighborhoods::of(&samples, 5, 100, 0, &Silent).unwrap().unwrap();
+        let found = Neighborhoods::of(&samples, 5, 100, 0, Ties::default(), &Silent).unwrap().unwrap();
         assert_eq!(found, Neighborhoods { trustworthiness: 1.0, continuity: 1.0, rows: 40 });
     }
 
@@ -137,7 +150,7 @@ mod tests {
         let samples =
             PairedSamples::new(line(vec![0.0, 1.0, 2.0, 3.0, 4.0]), line(vec![0.0, 1.0, 2.0, 3.0, 1.4]))
                 .unwrap();
-        let found = Neighborhoods::of(&samples, 1, 5, 0, &Silent).unwrap().unwrap();
+        let found = Neighborhoods::of(&samples, 1, 5, 0, Ties::default(), &Silent).unwrap().unwrap();
         let scale = 2.0 / (5.0 * 6.0);
         // Inexact by the last bits of the scale alone.
         assert!((found.trustworthiness - (1.0 - scale * 8.0)).abs() < 1e-15, "{found:?}");
@@ -148,8 +161,8 @@ mod tests {
     fn half_of_all_are_too_many_neighbors() {
         let samples =
             PairedSamples::new(line(vec![0.0, 1.0, 2.0, 3.0]), line(vec![0.0, 1.0, 2.0, 3.0])).unwrap();
-        assert_eq!(Neighborhoods::of(&samples, 2, 4, 0, &Silent).unwrap(), None);
-        assert!(Neighborhoods::of(&samples, 1, 4, 0, &Silent).unwrap().is_some());
+        assert_eq!(Neighborhoods::of(&samples, 2, 4, 0, Ties::default(), &Silent).unwrap(), None);
+        assert!(Neighborhoods::of(&samples, 1, 4, 0, Ties::default(), &Silent).unwrap().is_some());
     }
 
     #[test]
@@ -161,6 +174,6 @@ mod tests {
             }
         }
         let samples = PairedSamples::new(line(vec![0.0, 1.0, 2.0]), line(vec![0.0, 1.0, 2.0])).unwrap();
-        assert_eq!(Neighborhoods::of(&samples, 1, 3, 0, &Stop), Err(Error::Cancelled));
+        assert_eq!(Neighborhoods::of(&samples, 1, 3, 0, Ties::default(), &Stop), Err(Error::Cancelled));
     }
 }
